@@ -1,0 +1,96 @@
+"""How one value of a kind becomes its stored form: the same function for a JSON field and for a cell.
+
+A function here takes a value of the right type and returns the stored one, or raises `Unfit` with the issue's
+code and a sentence that says what would be right. Turning text cells into numbers and truths is the reader's.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+import pycountry
+from stdnum import ean
+from stdnum.exceptions import ValidationError
+
+from schemas.vocabularies import VOCABULARIES
+
+_GTIN_LENGTHS = (8, 12, 13, 14)
+_SUBDIVISION = re.compile(r"[A-Z]{2}-[A-Z0-9]{1,3}")
+
+
+class Unfit(ValueError):  # noqa: N818  (it is a verdict on a value; callers turn it into an Issue)
+    """The value cannot stand in the field."""
+
+    def __init__(self, code: str, message: str) -> None:
+        """`code` is one of `schemas.issues.ISSUE_CODES`."""
+        super().__init__(message)
+        self.code, self.message = code, message
+
+
+def text(value: str, *, min_length: int | None, max_length: int | None) -> str:
+    """Text without outer white space for keys and names; NUL, which no database text holds, is refused."""
+    if "\x00" in value:
+        raise Unfit("invalid_format", "The text holds a NUL character; send it without.")
+    if min_length is not None:
+        value = value.strip()
+        if len(value) < min_length:
+            raise Unfit("too_short", f"At least {min_length} character is needed besides white space.")
+    if max_length is not None and len(value) > max_length:
+        raise Unfit("too_long", f"At most {max_length} characters are held; these are {len(value)}.")
+    return value
+
+
+def gtin(value: str) -> str:
+    """A GTIN of 8, 12, 13 or 14 digits with a right check digit (GS1 General Specifications 7.9)."""
+    digits = value.strip()
+    if not (digits.isascii() and digits.isdigit() and len(digits) in _GTIN_LENGTHS):
+        raise Unfit("invalid_gtin", f"A GTIN has 8, 12, 13 or 14 digits; {shown(value)} has not.")
+    try:
+        ean.validate(digits.zfill(14))
+    except ValidationError:
+        right = digits[:-1] + ean.calc_check_digit(digits.zfill(14)[:-1])
+        raise Unfit(
+            "invalid_gtin",
+            f"The check digit of {digits} is wrong; if the other digits are right, it is {right}.",
+        ) from None
+    return digits
+
+
+@lru_cache(maxsize=4096)
+def market(value: str) -> str:
+    """A jurisdiction code in the form CC or CC-XX, before the catalogue is asked about subdivisions.
+
+    Upper or lower case, underscore and space are taken; UK is GB. Raises `unknown_market` for anything that is
+    no ISO 3166-1 alpha-2 code, alone or in front of a hyphen.
+    """
+    code = re.sub(r"[_\s]+", "-", value.strip().upper())
+    country, _, rest = code.partition("-")
+    country = "GB" if country == "UK" else country
+    known = pycountry.countries.get(alpha_2=country) is not None
+    if not known or (rest and not _SUBDIVISION.fullmatch(f"{country}-{rest}")):
+        raise Unfit(
+            "unknown_market",
+            f"{shown(value)} is no jurisdiction code; send ISO 3166-1 alpha-2 (FR) or a subdivision (US-CA).",
+        )
+    return f"{country}-{rest}" if rest else country
+
+
+def markets(values: Iterable[str], served_subdivisions: frozenset[str]) -> list[str]:
+    """Codes normalised, a subdivision that the catalogue does not know as its parent, repeats dropped."""
+    codes = (market(value) for value in values)
+    kept = (code if "-" not in code or code in served_subdivisions else code[:2] for code in codes)
+    return list(dict.fromkeys(kept))
+
+
+def code(value: str, vocabulary: str) -> str:
+    """A code of a vocabulary, exactly; words for codes are resolved by the caller before."""
+    allowed = VOCABULARIES[vocabulary]
+    if value not in allowed:
+        raise Unfit("not_in_vocabulary", f"{shown(value)} is not one of: {', '.join(allowed)}.")
+    return value
+
+
+def shown(value: object) -> str:
+    """A value as an error sentence quotes it: cut after 200 characters."""
+    whole = str(value)
+    return f"“{whole[:200]}…”" if len(whole) > 200 else f"“{whole}”"

@@ -1,0 +1,30 @@
+"""Every table of ours, as SQLAlchemy Core tables on one MetaData, one file per subject.
+
+What belongs here: columns, keys, indexes and which tables are a company's own. What does not: policies and grants
+(the migrations), queries (`warehouse.queries`), and Dagster's own tables, which Dagster makes in its own schema.
+"""
+
+from typing import Final
+
+from warehouse.tables.audit import audit_entries, audit_transactions
+from warehouse.tables.base import metadata
+from warehouse.tables.catalogue import catalogue_loads, jurisdictions
+from warehouse.tables.companies import api_keys, companies, company_counters, plans
+from warehouse.tables.imports import import_errors, imports
+from warehouse.tables.library import brands, library_components, sites, suppliers
+from warehouse.tables.skus import docs, sku_versions, skus
+
+COMPANY_TABLES: Final = (
+    companies, company_counters, api_keys, brands, sites, suppliers, library_components, skus, sku_versions,
+    docs, imports, import_errors, audit_transactions, audit_entries,
+)  # fmt: skip
+"""Tables under row-level security: `company_id` (`id` for companies itself) is the session's company."""
+
+APPEND_ONLY: Final = (audit_transactions, audit_entries, sku_versions)
+"""Tables that the application's role may read and add to, never change or empty."""
+
+__all__ = [
+    "APPEND_ONLY", "COMPANY_TABLES", "api_keys", "audit_entries", "audit_transactions", "brands",
+    "catalogue_loads", "companies", "company_counters", "docs", "import_errors", "imports", "jurisdictions",
+    "library_components", "metadata", "plans", "sites", "sku_versions", "skus", "suppliers",
+]  # fmt: skip
