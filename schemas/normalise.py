@@ -94,3 +94,13 @@ def shown(value: object) -> str:
     """A value as an error sentence quotes it: cut after 200 characters."""
     whole = str(value)
     return f"“{whole[:200]}…”" if len(whole) > 200 else f"“{whole}”"
+
+
+def attested_ppm(value: str) -> str:
+    """A heavy-metals attestation `<N` without measurement; N is at most the limit of 100 mg/kg (Article 5(4))."""
+    found = re.fullmatch(r"\s*<\s*(\d{1,3}(?:\.\d{1,6})?)\s*", value)
+    if not found:
+        raise Unfit("invalid_format", f'{shown(value)} is neither a number nor an attestation such as "<100".')
+    if float(found[1]) > 100:
+        raise Unfit("out_of_range", "An attestation names the limit of 100 mg/kg or a lower bound.")
+    return f"<{found[1]}"

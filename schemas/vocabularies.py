@@ -34,7 +34,7 @@ VOCABULARIES: Final[dict[str, tuple[str, ...]]] = {
     "substances_source": ("supplier_attestation", "test_report", "own_assessment", "imported"),
     "substance_status": ("absent", "below_limit", "above_limit", "unknown"),
     "substance_unit": ("ppb", "mg_per_kg", "percent_w_w"),
-    "substance_basis": ("single", "sum", "total"),
+    "substance_basis": ("sum", "total"),
     "colour": (
         "natural", "transparent", "transparent_coloured", "light", "opaque", "dark", "carbon_black",
         "fluorescent_or_metallic",

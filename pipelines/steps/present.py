@@ -1,0 +1,81 @@
+"""A stored SKU as the API shows it: SkuDetailResponse.data, out of one row in the form that frames and queries share.
+
+Text forms in, published forms out: array literals become arrays, JSON texts objects, legacy fields are read back from
+the entries, the grade is explained by the rule-set version that made it. The list's items are made by the database.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import orjson
+import polars as pl
+
+from compliance import annex_v, grading
+from compliance import ruleset as rulesets
+from compliance.ruleset import RuleSet
+from compliance.words import resolve_format
+from pipelines.steps import components, substances, volumes
+from pipelines.steps.patch import DTYPES, array_values
+from schemas.fields import SKU_FIELDS
+from schemas.vocabularies import SUBSTANCES
+from warehouse.tables.skus import DERIVED_COLUMNS, VALUE_COLUMNS
+
+COLUMNS: Final = ("id", *VALUE_COLUMNS, *DERIVED_COLUMNS, "created_at", "updated_at")
+SELECT: Final = ", ".join(f"skus.{name}::text" if DTYPES[name] == pl.String else f"skus.{name}" for name in COLUMNS)
+"""The select list that gives `sku_detail` its row."""
+
+_KINDS: Final = frozenset({"text", "code", "number", "integer", "truth", "gtin", "uuid"})
+_PLAIN: Final = tuple(field.name for field in SKU_FIELDS if field.kind in _KINDS and field.name in VALUE_COLUMNS)
+
+
+def record(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row as `compliance` takes it: values of their own types instead of text forms."""
+    return {
+        **{name: row[name] for name in _PLAIN},
+        "markets": array_values(row["markets"]),
+        "use_contexts": array_values(row["use_contexts"]) or [],
+        "components": orjson.loads(row["components"]) if row["components"] else [],
+        **{name: orjson.loads(row[name]) if row[name] else None for name in SUBSTANCES},
+    }
+
+
+def sku_detail(row: Mapping[str, Any], *, doc_status: str) -> dict[str, Any]:
+    """SkuDetailResponse.data of one row; `id` and the instants are null for what a dry run would create."""
+    held = record(row)
+    weight = row["weight_grams"]
+    rules = rulesets.load(row["ruleset_version"])
+    grade = {name: row[name] for name in ("recyclability_grade", "recyclability_score")}
+    return {
+        "id": row["id"],
+        **{name: held[name] for name in _PLAIN},
+        "weight_grams": row["components_weight_g"] if weight is None else weight,
+        **grade,
+        "markets": held["markets"],
+        "use_contexts": held["use_contexts"],
+        "doc_status": doc_status,
+        "substances": {name: substances.published(held[name]) for name in SUBSTANCES},
+        **{substances.LEGACY[name]: substances.legacy_of(name, held[name]) for name in SUBSTANCES},
+        "substances_source": None,
+        "packaging_format_key": _format_key(row["packaging_format"], rules),
+        "volumes": volumes.published(row["volumes"]),
+        "components": [components.published(line) for line in held["components"]],
+        "compliance": {
+            **grade,
+            "doc_status": doc_status,
+            "annex_v_flags": annex_v.flags(held, rules),
+            "grade_trace": grading.explain(held, rules),
+        },
+        "created_at": _instant(row["created_at"]),
+        "updated_at": _instant(row["updated_at"]),
+    }
+
+
+def _format_key(text: str | None, rules: RuleSet) -> str | None:
+    known = resolve_format(text, rules) if text else None
+    return known.key if known else None
+
+
+def _instant(at: str | None) -> str | None:
+    """RFC 3339 in UTC with Z, out of the database's text."""
+    return None if at is None else datetime.fromisoformat(at).astimezone(UTC).isoformat().replace("+00:00", "Z")

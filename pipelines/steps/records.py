@@ -1,0 +1,153 @@
+"""Writing JSON records: the transaction around `write_patch`, its repetition, and one answer per record.
+
+POST, PUT and batch come here. Two writers that create the same code at the same instant, or that the database finds in
+each other's way, are told apart by repeating the whole write: the second time the row is there.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Protocol, TypeAlias
+from uuid import UUID
+
+import orjson
+import psycopg
+
+from compliance import grading, ruleset
+from compliance.ruleset import RuleSet
+from pipelines.steps import present
+from pipelines.steps.origin import Origin
+from pipelines.steps.patch import Patch, from_records
+from pipelines.steps.write import Outcomes, write_patch
+from schemas.issues import Issue
+from warehouse.clock import Clock
+
+_COLLISIONS: Final = (
+    psycopg.errors.UniqueViolation, psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure,
+)  # fmt: skip
+_ATTEMPTS: Final = 8
+_MISMATCH: Final = 0.05
+"""Share by which the total weight and the sum of the components may differ without a warning (decisions §3)."""
+
+Connection: TypeAlias = psycopg.Connection[Any]
+
+
+class Sessions(Protocol):
+    """Where a write gets its transaction: one that has the company set and commits at its end."""
+
+    def company(self, company_id: UUID) -> AbstractContextManager[Connection]:
+        """A transaction of that company."""
+        ...
+
+
+@dataclass(slots=True)
+class RowResult:
+    """What became of one record; `detail` is SkuDetailResponse.data of an accepted one."""
+
+    index: int
+    sku_code: str
+    outcome: str
+    id: str | None = None
+    recyclability_grade: str | None = None
+    recyclability_score: float | None = None
+    errors: list[Issue] = field(default_factory=list)
+    warnings: list[Issue] = field(default_factory=list)
+    detail: Callable[[], dict[str, Any]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """One result per record, in the order of the records."""
+
+    rows: list[RowResult]
+
+
+def write_records(
+    pool: Sessions, company_id: UUID, records: Sequence[Mapping[str, Any]], *, origin: Origin, clock: Clock,
+    dry_run: bool,
+) -> WriteResult:  # fmt: skip
+    """Write validated records (`schemas.models.parse_sku`) of one company in one transaction.
+
+    A record whose code an earlier one has is rejected. Raises `plans.PlanLimitReached`.
+    """
+    rules = ruleset.load()
+    results = [RowResult(index, record["sku_code"], "rejected") for index, record in enumerate(records)]
+    first: dict[str, int] = {}
+    for result in results:
+        before = first.setdefault(result.sku_code, result.index)
+        if before != result.index:
+            sentence = f"Row {before} has the same sku_code; send each code once."
+            result.errors.append(Issue("duplicate_sku_code", sentence, "sku_code"))
+    patch, faults = from_records([(r.index, records[r.index]) for r in results if not r.errors], rules)
+    now = clock.now()
+    outcomes, statuses = _repeated(
+        lambda: _transaction(pool, company_id, patch, origin=origin, now=now, rules=rules, dry_run=dry_run)
+    )
+    for fault in (*faults, *outcomes.errors):
+        results[fault.row].errors.append(fault.issue)
+    _fill(results, patch, outcomes, statuses, rules, now)
+    return WriteResult(results)
+
+
+def _transaction(
+    pool: Sessions, company_id: UUID, patch: Patch, *, origin: Origin, now: datetime, rules: RuleSet, dry_run: bool
+) -> tuple[Outcomes, dict[str, str]]:
+    with pool.company(company_id) as conn:
+        outcomes = write_patch(conn, company_id, patch, origin=origin, now=now, rules=rules, dry_run=dry_run)
+        return outcomes, {}
+
+
+def _repeated(write: Callable[[], tuple[Outcomes, dict[str, str]]]) -> tuple[Outcomes, dict[str, str]]:
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return write()
+        except _COLLISIONS:
+            continue
+    return write()
+
+
+def _fill(  # noqa: PLR0917  (all of it is one write)
+    results: list[RowResult],
+    patch: Patch,
+    outcomes: Outcomes,
+    statuses: Mapping[str, str],
+    rules: RuleSet,
+    now: datetime,
+) -> None:
+    """Outcomes, grades, warnings and details into the results of the accepted rows."""
+    sent = dict(patch.values.select("row", "volumes").iter_rows()) if "volumes" in patch.values.columns else {}
+    for row in outcomes.merged.iter_rows(named=True):
+        result = results[row["row"]]
+        result.outcome, result.id = row["outcome"], row["id"]
+        result.recyclability_grade, result.recyclability_score = row["recyclability_grade"], row["recyclability_score"]
+        held = present.record(row)
+        result.warnings = [
+            *_weight_warning(row),
+            *(Issue(w["code"], w["message"], w["field"]) for w in grading.warnings(held, rules)),
+            *market_warnings(held["markets"], sent.get(row["row"])),
+        ]
+        row["created_at"] = row["created_at"] or (None if row["id"] is None else now.isoformat())
+        row["updated_at"] = row["updated_at"] if row["outcome"] == "unchanged" else now.isoformat()
+        result.detail = lambda row=row: present.sku_detail(row, doc_status=statuses.get(row["id"], "missing"))  # type: ignore[misc]
+
+
+def _weight_warning(row: Mapping[str, Any]) -> list[Issue]:
+    total, parts = row["weight_grams"], row["components_weight_g"]
+    if total is None or parts is None or abs(total - parts) <= _MISMATCH * total:
+        return []
+    sentence = (
+        f"weight_grams is {total:g} g and the components weigh {parts:g} g together; they differ by more than 5 %."
+    )
+    return [Issue("weight_mismatch", sentence, "weight_grams")]
+
+
+def market_warnings(markets: list[str] | None, volume_patch: str | None) -> list[Issue]:
+    """A volume for a market that the SKU does not name (decisions §11): said, never refused."""
+    if not markets or volume_patch is None:
+        return []
+    named = {key.split("/")[0] for key, units in orjson.loads(volume_patch).items() if units is not None}
+    return [
+        Issue("market_not_named", f"The SKU's markets do not name {code}.", "markets")
+        for code in sorted(named - set(markets))
+    ]

@@ -1,0 +1,87 @@
+"""References of a patch: ids that must be the company's own, library components, and subdivisions the catalogue knows.
+
+An id of another company looks exactly like one that nobody has (decisions §2). Row-level security answers the
+question; this module only asks it, once per table for all rows.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import polars as pl
+import psycopg
+from psycopg.rows import dict_row
+
+from pipelines.steps import components
+from pipelines.steps.patch import Patch, RowIssue, array_literal, array_values
+from schemas import normalise
+from schemas.fields import SKU_FIELDS
+from schemas.issues import Issue
+
+_REFERENCES: Final = {field.name: field.references for field in SKU_FIELDS if field.references}
+_QUERIES: Final = {
+    "brands": "SELECT id::text AS id FROM brands WHERE id = ANY(%s::uuid[])",
+    "sites": "SELECT id::text AS id FROM sites WHERE id = ANY(%s::uuid[])",
+    "suppliers": "SELECT id::text AS id FROM suppliers WHERE id = ANY(%s::uuid[])",
+    "library_components": (
+        "SELECT id::text AS id, material_family, polymer_or_grade, weight_g, supplier_id::text AS supplier_id, "
+        "colour, recycled_content_percent FROM library_components WHERE id = ANY(%s::uuid[])"
+    ),
+}
+
+Library = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    row: int
+    table: str
+    id: str
+    field: str
+
+
+def resolve(conn: psycopg.Connection[Any], patch: Patch) -> tuple[Patch, Library, list[RowIssue]]:
+    """The patch with markets folded to what the catalogue knows, the library components named, and the faults."""
+    mentions = list(_mentions(patch))
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for mention in mentions:
+        wanted[mention.table].add(mention.id)
+    known = {table: _known(conn, table, ids) for table, ids in wanted.items()}
+    issues = [
+        RowIssue(m.row, Issue("unknown_reference", f"{m.id} is not one of the company's {m.table}.", m.field))
+        for m in mentions
+        if m.id not in known[m.table]
+    ]
+    return _fold_markets(conn, patch), known.get("library_components", {}), issues
+
+
+def _known(conn: psycopg.Connection[Any], table: str, ids: Iterable[str]) -> dict[str, Mapping[str, Any]]:
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return {row["id"]: row for row in cursor.execute(_QUERIES[table], [list(ids)])}
+
+
+def _mentions(patch: Patch) -> Iterable[_Mention]:
+    for name, table in _REFERENCES.items():
+        if name in patch.values.columns:
+            named = patch.values.select("row", name).drop_nulls()
+            yield from (_Mention(row, str(table), identity, name) for row, identity in named.iter_rows())
+    if "components" in patch.values.columns:
+        for row, draft in patch.values.select("row", "components").drop_nulls().iter_rows():
+            yield from (_Mention(row, *mention) for mention in components.references(draft))
+
+
+def _fold_markets(conn: psycopg.Connection[Any], patch: Patch) -> Patch:
+    """A subdivision that the catalogue does not serve is kept as its parent; most patches name none."""
+    if "markets" not in patch.values.columns:
+        return patch
+    literals = patch.values["markets"].drop_nulls().unique()
+    literals = literals.filter(literals.str.contains("-", literal=True))
+    if literals.is_empty():
+        return patch
+    served = frozenset(
+        code
+        for (code,) in conn.execute("SELECT code FROM jurisdictions WHERE in_catalogue AND parent_code IS NOT NULL")
+    )
+    folded = {old: array_literal(normalise.markets(array_values(old) or [], served)) for old in literals}
+    return Patch(patch.values.with_columns(pl.col("markets").replace(folded)), patch.given)

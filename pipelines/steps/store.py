@@ -1,0 +1,103 @@
+"""Storing: new rows, changed rows, the versions they replace, the audit entries and the counter, together.
+
+The statements are the same for one row and for thousands; only how the rows reach the database differs (see
+`stored.FEW`): as one parameter inside one statement, or through COPY into a temporary table and one statement each.
+"""
+
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+import polars as pl
+import psycopg
+from sqlalchemy.dialects import postgresql
+from uuid_utils import uuid7
+
+from pipelines.steps.origin import Origin
+from pipelines.steps.patch import DTYPES
+from pipelines.steps.stored import FEW, NULL
+from warehouse.tables import skus
+from warehouse.tables.skus import DERIVED_COLUMNS, VALUE_COLUMNS
+
+_WRITTEN: Final = (*VALUE_COLUMNS, *DERIVED_COLUMNS, "version", "import_sheet", "import_line")
+_STAGED: Final = ("id", *_WRITTEN)
+_SQL_TYPES: Final = {pl.String: "text", pl.Float64: "double precision", pl.Int64: "integer", pl.Boolean: "boolean"}
+_DECLARED: Final = ", ".join(f"{name} {_SQL_TYPES[DTYPES[name]]}" for name in _STAGED)
+_ALL: Final = ", ".join(column.name for column in skus.columns)
+_DIALECT: Final = postgresql.dialect()
+
+
+def _cast(name: str) -> str:
+    """A staged column as the table holds it: ids, arrays and JSON travel as text."""
+    kind = skus.c[name].type.compile(dialect=_DIALECT)
+    return f"staged.{name}" if kind == "TEXT" or DTYPES[name] != pl.String else f"staged.{name}::{kind}"
+
+
+_STATEMENTS: Final = {
+    "kept": (
+        f"INSERT INTO sku_versions ({_ALL}) SELECT {', '.join(f'skus.{c.name}' for c in skus.columns)} "
+        "FROM skus JOIN staged ON staged.id::uuid = skus.id"
+    ),
+    "changed": (
+        f"UPDATE skus SET {', '.join(f'{name} = {_cast(name)}' for name in _WRITTEN)}, updated_at = %(now)s, "
+        "transaction_id = %(transaction)s, import_id = %(import)s FROM staged WHERE skus.id = staged.id::uuid"
+    ),
+    "made": (
+        f"INSERT INTO skus (company_id, created_at, updated_at, transaction_id, import_id, {', '.join(_STAGED)}) "
+        f"SELECT %(company)s, %(now)s, %(now)s, %(transaction)s, %(import)s, {', '.join(_cast(n) for n in _STAGED)} "
+        "FROM staged WHERE staged.version = 1 ORDER BY staged.sku_code"
+    ),
+    "entered": (
+        "INSERT INTO audit_entries (company_id, transaction_id, action, resource_id, version) "
+        "SELECT %(company)s, %(transaction)s, CASE staged.version WHEN 1 THEN 'sku.created' ELSE 'sku.updated' END, "
+        "staged.id, staged.version FROM staged ORDER BY staged.sku_code"
+    ),
+    "signed": (
+        "INSERT INTO audit_transactions (id, company_id, at, actor_type, actor_id, actor_name, reason, correlation_id, "
+        "ip, user_agent) VALUES (%(transaction)s, %(company)s, %(now)s, %(actor_type)s, %(actor_id)s, %(actor_name)s, "
+        "%(reason)s, %(correlation_id)s, %(ip)s, %(user_agent)s)"
+    ),
+    "counted": (
+        "UPDATE company_counters SET skus = skus + %(created)s WHERE company_id = %(company)s AND %(created)s > 0"
+    ),
+}
+_ONE: Final = (
+    f"WITH staged AS MATERIALIZED (SELECT * FROM json_to_recordset(%(rows)s::json) AS staged ({_DECLARED})), "
+    + ", ".join(f"{name} AS ({statement})" for name, statement in _STATEMENTS.items())
+    + " SELECT"
+)
+
+
+def store(
+    conn: psycopg.Connection[Any], company_id: UUID, rows: pl.DataFrame, *, origin: Origin, now: datetime,
+    import_id: UUID | None,
+) -> None:  # fmt: skip
+    """Write the created and updated rows of a merged, graded frame, in the caller's transaction.
+
+    `rows` has `id`, `version` as they shall be, the value and derived columns, `import_sheet` and `import_line`.
+    Raises `psycopg.errors.UniqueViolation` where another transaction has created one of the codes meanwhile: the
+    caller repeats the whole write, which then finds the row.
+    """
+    parameters: dict[str, Any] = {
+        "company": company_id, "transaction": UUID(str(uuid7())), "now": now, "import": import_id,
+        "created": int((rows["version"] == 1).sum()),
+        "actor_type": origin.actor_type, "actor_id": origin.actor_id, "actor_name": origin.actor_name,
+        "reason": origin.reason, "correlation_id": origin.correlation_id, "ip": origin.ip,
+        "user_agent": origin.user_agent,
+    }  # fmt: skip
+    staged = rows.select(_STAGED)
+    if len(staged) <= FEW:
+        conn.execute(_ONE, {**parameters, "rows": orjson.dumps(staged.to_dicts()).decode()})
+        return
+    _copy(conn, staged)
+    for statement in _STATEMENTS.values():
+        conn.execute(statement, parameters)
+
+
+def _copy(conn: psycopg.Connection[Any], staged: pl.DataFrame) -> None:
+    conn.execute(f"CREATE TEMPORARY TABLE IF NOT EXISTS staged ({_DECLARED}) ON COMMIT DELETE ROWS")
+    with conn.cursor() as cursor:
+        with cursor.copy(f"COPY staged FROM STDIN (FORMAT csv, NULL '{NULL}')") as copy:
+            copy.write(staged.write_csv(include_header=False, null_value=NULL).encode())
+        cursor.execute("ANALYZE staged (id, version)")

@@ -1,0 +1,145 @@
+"""Substance declarations: the legacy fields and the entries made one, and both forms read back from the entry.
+
+What a value means against a limit is `compliance.substances`. Here is the contract's part: which entry a record
+declares, when two fields contradict each other, and what the deprecated fields read as (decisions §2, §9, §11).
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+from compliance.ruleset import RuleSet
+from compliance.substances import implied_status
+from schemas.issues import Issue
+from schemas.vocabularies import SUBSTANCES
+
+LEGACY: Final = {
+    "pfas": "pfas_intentional", "svhc": "svhc_declared", "bpa": "bpa_present", "heavy_metals": "heavy_metals_sum_ppm",
+}  # fmt: skip
+COLUMNS: Final = frozenset(
+    {*LEGACY.values(), "substances_source"}
+    | {f"{substance}_{part}" for substance in SUBSTANCES for part in ("status", "value")}
+)
+"""Import columns that this module turns into entries."""
+
+_COLUMN_UNITS: Final = {"pfas": "ppb", "svhc": "percent_w_w", "heavy_metals": "mg_per_kg"}
+"""The unit of a `…_value` column: the one in which the limit of the substance is written."""
+
+_PPM: Final = {"mg_per_kg": 1, "percent_w_w": 10_000, "ppb": 0.001}
+"""What a unit is in mg/kg, the unit of `heavy_metals_sum_ppm`."""
+
+_KEYS: Final = ("status", "value", "unit", "basis", "source", "evidence", "below")
+
+Entry = dict[str, Any]
+
+
+def declared(record: Mapping[str, Any], rules: RuleSet) -> tuple[dict[str, Entry | None], list[Issue]]:
+    """What a record says of each substance: an entry, None where it clears, absent where it says nothing."""
+    found: dict[str, Entry | None] = {}
+    issues: list[Issue] = []
+    sent = record.get("substances", {})
+    for substance in SUBSTANCES:
+        legacy = LEGACY[substance]
+        if sent is None:
+            found[substance] = None
+        elif substance in sent:
+            entry, fault = _complete(substance, sent[substance], rules)
+            issues += [fault] if fault else []
+            found[substance] = entry
+        if legacy not in record:
+            continue
+        implied = _from_legacy(substance, record[legacy], record.get("substances_source") or "imported", rules)
+        if substance not in found:
+            found[substance] = implied
+        elif not _agree(found[substance], implied, substance):
+            issues.append(_conflict(substance, legacy))
+        elif implied and "below" in implied and found[substance]:
+            found[substance] = {**found[substance], "below": implied["below"]}  # type: ignore[dict-item]
+    return found, issues
+
+
+def declared_in_columns(row: Mapping[str, Any], rules: RuleSet) -> tuple[dict[str, Entry | None], list[Issue]]:
+    """The same of one row of import columns; `given:<column>` says whether the cell held anything."""
+    record: dict[str, Any] = {name: row[name] for name in row if name in COLUMNS and row[f"given:{name}"]}
+    sent: dict[str, Any] = {}
+    issues: list[Issue] = []
+    for substance in SUBSTANCES:
+        status, value = f"{substance}_status", f"{substance}_value"
+        if status not in record and value not in record:
+            continue
+        if record.get(status) is None and record.get(value) is None:
+            sent[substance] = None
+            continue
+        entry = {"status": record.get(status), "value": record.get(value), "source": record.get("substances_source")}
+        if entry["value"] is not None:
+            entry["unit"] = _COLUMN_UNITS.get(substance)
+            entry["status"] = entry["status"] or implied_status(substance, entry["value"], entry["unit"], None, rules)
+        if entry["status"] is None:
+            issues.append(Issue("required", f"A measured value of {substance} needs a {status} beside it.", status))
+        sent[substance] = entry
+    return (found := declared({**record, "substances": sent}, rules))[0], [*issues, *found[1]]
+
+
+def _complete(substance: str, entry: Entry | None, rules: RuleSet) -> tuple[Entry | None, Issue | None]:
+    """The entry without nulls, and the fault where its value and its status disagree."""
+    if entry is None:
+        return None, None
+    kept = {key: entry[key] for key in _KEYS if entry.get(key) is not None}
+    if "value" not in kept:
+        return kept, None
+    implied = implied_status(substance, kept["value"], kept.get("unit"), kept.get("basis"), rules)
+    if implied is None or kept.get("status") == implied:
+        return kept, None
+    sentence = (
+        f"The measured value {kept['value']} means {implied}, but the status says {kept.get('status')}; "
+        "send the status that the value implies, or leave the value out."
+    )
+    return kept, Issue("substance_status_contradicts_value", sentence, f"substances.{substance}.status")
+
+
+def _from_legacy(substance: str, value: object, source: str, rules: RuleSet) -> Entry | None:
+    if value is None:
+        return None
+    if substance != "heavy_metals":
+        return {"status": "above_limit" if value else "absent", "source": source}
+    if isinstance(value, str) and value.startswith("<"):
+        return {"status": "below_limit", "source": source, "below": float(value[1:])}
+    measured = float(value)  # type: ignore[arg-type]
+    status = implied_status(substance, measured, "mg_per_kg", None, rules) or "unknown"
+    return {"status": status, "value": measured, "unit": "mg_per_kg", "source": source}
+
+
+def _agree(entry: Entry | None, implied: Entry | None, substance: str) -> bool:
+    """Whether a legacy value beside an entry means the same: it is what reads return for that entry."""
+    if substance == "heavy_metals" and entry and implied and "below" in implied:
+        return entry.get("status") == "below_limit" and "value" not in entry
+    return legacy_of(substance, entry) == legacy_of(substance, implied)
+
+
+def _conflict(substance: str, legacy: str) -> Issue:
+    sentence = f"{legacy} and substances.{substance} declare different things; send only substances.{substance}."
+    return Issue("conflicting_declaration", sentence, f"substances.{substance}")
+
+
+def legacy_of(substance: str, entry: Entry | None) -> object:
+    """What the deprecated field of a substance reads as."""
+    if entry is None:
+        return None
+    if substance == "heavy_metals":
+        if entry.get("value") is not None:
+            return entry["value"] * _PPM[entry.get("unit", "mg_per_kg")]
+        return f"<{entry.get('below', 100.0):g}" if entry["status"] == "below_limit" else None
+    return {"above_limit": True, "absent": False, "below_limit": False}.get(entry["status"])
+
+
+def entry_text(entry: Entry | None) -> str | None:
+    """The stored form: JSON with the keys in one order and no nulls."""
+    if entry is None:
+        return None
+    return orjson.dumps({key: entry[key] for key in _KEYS if entry.get(key) is not None}).decode()
+
+
+def published(entry: Entry | None) -> Entry | None:
+    """The form that reads return: every key of the contract, null where nothing was said."""
+    return None if entry is None else {key: entry.get(key) for key in _KEYS[:-1]}

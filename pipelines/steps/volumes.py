@@ -1,0 +1,26 @@
+"""Units placed on the market, by market, year and half: one JSON object a SKU, keys `FR/2026/0` in sorted order.
+
+A patch names the rows that it changes; a null clears a row; rows that it does not name stay.
+"""
+
+from typing import Any
+
+import orjson
+
+
+def merged(stored: str | None, patch: str | None) -> str | None:
+    """The stored rows with the patch's in their place; None where no row is left."""
+    if patch is None:
+        return None
+    rows = {**(orjson.loads(stored) if stored else {}), **orjson.loads(patch)}
+    kept = {key: units for key, units in sorted(rows.items()) if units is not None}
+    return orjson.dumps(kept).decode() if kept else None
+
+
+def published(stored: str | None) -> list[dict[str, Any]]:
+    """The rows as reads return them, by market, year and half."""
+    return [
+        {"market": market, "year": int(year), "half": int(half), "units_placed": units}
+        for key, units in sorted(orjson.loads(stored or "{}").items())
+        for market, year, half in [key.split("/")]
+    ]

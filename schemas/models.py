@@ -1,0 +1,223 @@
+"""The request bodies as Pydantic models, made from the field tables: what the JSON door validates and publishes.
+
+A model checks one record by itself: types, vocabularies, bounds, forms. What needs the company's records or the law
+(references, stored values, refusals) is the write path's. The columns of a file are typed elsewhere, from the same
+field tables, and a property test holds the two doors equal.
+"""
+
+from typing import Annotated, Any, Final, Literal, cast
+from uuid import UUID
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainValidator,
+    ValidationError,
+    WithJsonSchema,
+    create_model,
+)  # fmt: skip
+from pydantic import (
+    Field as PydanticField,
+)
+from pydantic_core import PydanticCustomError
+
+from schemas import normalise, words
+from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS, Field
+from schemas.issues import ISSUE_CODES, Issue
+from schemas.vocabularies import SUBSTANCES, VOCABULARIES
+
+MAX_BATCH: Final = 1000
+"""SKUs that one batch may hold (interface v1, Limits)."""
+
+
+class Strict(BaseModel):
+    """A body: unknown fields are refused, and no value is taken for one of another type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+
+
+class Invalid(Exception):  # noqa: N818  (it carries verdicts, not a fault of the program)
+    """A body that failed validation, with one issue per fault."""
+
+    def __init__(self, issues: list[Issue]) -> None:
+        """`issues` is never empty."""
+        super().__init__(f"{len(issues)} issues")
+        self.issues = issues
+
+
+def _checked(function: Any, *arguments: object, **limits: object) -> Any:
+    """A validator out of a `schemas.normalise` function: its `Unfit` becomes Pydantic's error of that code."""
+
+    def check(value: Any) -> Any:
+        try:
+            return function(value, *arguments, **limits)
+        except normalise.Unfit as unfit:
+            raise PydanticCustomError(
+                cast(Any, unfit.code), cast(Any, "{sentence}"), {"sentence": unfit.message}
+            ) from None
+
+    return check
+
+
+def _uuid(value: str) -> str:
+    try:
+        return str(UUID(value))
+    except ValueError:
+        raise normalise.Unfit("invalid_format", f"{normalise.shown(value)} is no UUID.") from None
+
+
+def _ppm(value: object) -> object:
+    """A measured number of mg/kg, or `<N` with N up to 100: an attestation without measurement."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise normalise.Unfit("invalid_type", 'Send a number of mg/kg, a text such as "<100", or null.')
+    if isinstance(value, str):
+        return normalise.attested_ppm(value)
+    if not 0 <= value < float("inf"):
+        raise normalise.Unfit("out_of_range", "A content in mg/kg is 0 or more.")
+    return float(value)
+
+
+def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
+    """The annotation of one field, without null."""
+    match field.kind:
+        case "text":
+            limits = {"min_length": field.min_length, "max_length": field.max_length}
+            return Annotated[
+                str,
+                AfterValidator(_checked(normalise.text, **limits)),
+                PydanticField(json_schema_extra=_lengths(field)),
+            ]
+        case "number":
+            return Annotated[float, PydanticField(ge=field.minimum, le=field.maximum)]
+        case "integer":
+            return Annotated[int, PydanticField(ge=field.minimum, le=field.maximum)]
+        case "truth":
+            return bool
+        case "gtin":
+            return Annotated[str, AfterValidator(_checked(normalise.gtin))]
+        case "uuid":
+            return Annotated[str, AfterValidator(_checked(_uuid)), PydanticField(json_schema_extra={"format": "uuid"})]
+        case "markets":
+            return list[Annotated[str, AfterValidator(_checked(normalise.market))]]
+        case "codes":
+            return list[Literal[VOCABULARIES[cast(str, field.vocabulary)]]]  # type: ignore[misc]
+        case "code" if field.name == "packaging_level":
+            codes = Literal[VOCABULARIES["packaging_level"]]  # type: ignore[valid-type]
+            return Annotated[codes, BeforeValidator(_level), WithJsonSchema({"type": "string"})]
+        case "code":
+            return Literal[VOCABULARIES[cast(str, field.vocabulary)]]
+        case "ppm":
+            return Annotated[
+                Any,
+                PlainValidator(_checked(_ppm)),
+                WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": "^<"}]}),
+            ]
+        case "substances":
+            return SubstancesInput
+        case "components":
+            return list[SkuComponentInput]
+
+
+def _lengths(field: Field) -> dict[str, Any]:
+    named = {"minLength": field.min_length, "maxLength": field.max_length}
+    return {name: length for name, length in named.items() if length is not None}
+
+
+def _level(value: object) -> object:
+    return words.code_of(value, "packaging_level") or value if isinstance(value, str) else value
+
+
+def _model(name: str, fields: tuple[Field, ...], doc: str) -> type[Strict]:
+    members: dict[str, Any] = {}
+    for field in fields:
+        annotation = _type_of(field)
+        about = PydanticField(
+            default=... if field.required else None,
+            description=field.meaning + (f" Unit: {field.unit}." if field.unit else ""),
+            deprecated=field.deprecated or None,
+        )
+        members[field.name] = (annotation | None if field.nullable else annotation, about)
+    return create_model(name, __base__=Strict, __doc__=doc, **members)
+
+
+class SubstanceEntry(Strict):
+    """One declaration: a status, and where there is one the measured value behind it."""
+
+    status: Literal[VOCABULARIES["substance_status"]]  # type: ignore[valid-type]
+    value: Annotated[float, PydanticField(ge=0)] | None = None
+    unit: Literal[VOCABULARIES["substance_unit"]] | None = None  # type: ignore[valid-type]
+    basis: Literal[VOCABULARIES["substance_basis"]] | None = None  # type: ignore[valid-type]
+    source: Literal[VOCABULARIES["substances_source"]] | None = None  # type: ignore[valid-type]
+    evidence: Annotated[str, AfterValidator(_checked(normalise.text, min_length=None, max_length=2000))] | None = None
+
+
+SubstancesInput = create_model(
+    "SubstancesInput",
+    __base__=Strict,
+    __doc__="Declarations by substance: one omitted is left untouched, null clears it.",
+    **cast(Any, dict.fromkeys(SUBSTANCES, (SubstanceEntry | None, None))),
+)
+SkuComponentInput = _model("SkuComponentInput", COMPONENT_FIELDS, "One line of a component graph.")
+SkuInput = _model("SkuInput", SKU_FIELDS, "A SKU as a caller writes it: an omitted field stays, null clears.")
+
+
+class SkuBatchInput(Strict):
+    """Up to 1 000 SKUs, each accepted or rejected by itself."""
+
+    skus: Annotated[list[SkuInput], PydanticField(max_length=MAX_BATCH)]  # type: ignore[valid-type]
+    dry_run: bool = False
+
+
+def parse_sku(body: object) -> dict[str, Any]:
+    """The given fields of one SKU, normalised; `body` is parsed JSON. Raises `Invalid` with every fault."""
+    try:
+        return SkuInput.model_validate(body).model_dump(exclude_unset=True)
+    except ValidationError as error:
+        raise Invalid(issues_of(error)) from None
+
+
+_CODES: Final = {
+    "missing": "required", "extra_forbidden": "unknown_field", "literal_error": "not_in_vocabulary",
+    "greater_than_equal": "out_of_range", "less_than_equal": "out_of_range", "finite_number": "out_of_range",
+    "too_long": "too_long", "too_short": "too_short",
+}  # fmt: skip
+"""Pydantic's error types that are not already a code of ours and are not about a type."""
+
+
+def issues_of(error: ValidationError, *, row: int | None = None) -> list[Issue]:
+    """Each fault as an issue: published code, dotted path, sentence; never the caller's value as a whole."""
+    return [_issue(detail, row) for detail in error.errors(include_url=False, include_context=False)]
+
+
+def _issue(detail: Any, row: int | None) -> Issue:
+    kind, field = detail["type"], path(detail["loc"])
+    if detail["input"] is None and kind.endswith("_type"):
+        return Issue("not_null", "This field cannot be cleared; send a value or leave it out.", field, row)
+    if kind in ISSUE_CODES:
+        return Issue(kind, detail["msg"], field, row)
+    code = _CODES.get(kind, "invalid_type")
+    return Issue(code, _sentence(code, detail), field, row)
+
+
+def _sentence(code: str, detail: Any) -> str:
+    match code:
+        case "required":
+            return "This field must be there."
+        case "unknown_field":
+            return "This field is not part of the contract; leave it out."
+        case "not_in_vocabulary":
+            return f"{normalise.shown(detail['input'])} is not allowed: {detail['msg']}."
+        case _:
+            return f"{detail['msg']}."
+
+
+def path(location: tuple[int | str, ...]) -> str | None:
+    """The dotted path of a location: ("components", 0, "weight_g") is components[0].weight_g."""
+    dotted = ""
+    for part in location:
+        dotted += f"[{part}]" if isinstance(part, int) else f".{part}" if dotted else part
+    return dotted or None
