@@ -1,0 +1,42 @@
+"""The recyclability grade of a record, what it rests on, and what a caller should know about it.
+
+One implementation for one SKU and a million (docs/decisions/0002-grading-kernel.md). The algorithm is followed
+step by step in the modules beside this one; `docs/grading.md` says how to read a grade that one doubts.
+"""
+
+from dataclasses import dataclass
+
+from compliance.grading.assessment import assess
+from compliance.grading.components import Record
+from compliance.grading.frame import grade_frame
+from compliance.grading.provisional import is_provisional
+from compliance.grading.score import stored
+from compliance.grading.trace import explain
+from compliance.grading.warnings import warnings
+from compliance.ruleset import RuleSet
+
+__all__ = ["Grade", "explain", "grade", "grade_frame", "warnings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """The grade of one SKU: A, B, C, not_recyclable or not_assessed; `score` is 0 to 100, None if not assessed.
+
+    Indicative until the delegated acts under Article 6(4) of Regulation (EU) 2025/40 (due 1 January 2028) apply.
+    """
+
+    grade: str
+    score: float | None
+    provisional: bool
+    ruleset_version: str
+
+
+def grade(record: Record, rules: RuleSet) -> Grade:
+    """The grade of a stored SKU; never fails on a record that the contract accepts."""
+    assessed = assess(record, rules)
+    return Grade(
+        assessed.result.grade,
+        stored(assessed.result.score),
+        is_provisional(record, assessed, rules),
+        rules.version,
+    )

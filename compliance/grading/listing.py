@@ -1,0 +1,110 @@
+"""Steps 5 and 6 of grading.md for one part: which rows stand, and what if no row lists its material.
+
+An `Effect` is all that the score needs to know of a part; the rows are kept for the trace. What the effects of a
+unit's parts add up to is the business of `compliance.grading.score`.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from compliance.grading.firing import LAYER_CLASS, View, is_body_wide
+from compliance.ruleset import Rule, RuleSet
+
+STRICTNESS: Final = ("disqualify", "not_assessed", "removed_limited", "limited", "removed", "none")
+"""The effects, strictest first."""
+RANK: Final = {effect: rank for rank, effect in enumerate(STRICTNESS)}
+_CACHED: Final = 65_536
+
+
+class Effect(NamedTuple):
+    """What a part does to its unit.
+
+    `removed` is the part of its weight that leaves; `limited` names its limited features; `unlisted` says that its
+    share together with the other unlisted parts decides (ANY-011c and d).
+    """
+
+    disqualified: bool
+    not_assessed: bool
+    removed: float
+    limited: frozenset[tuple[str, str | None]]
+    unlisted: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """The rows that fired on a part: those that stand and those overruled.
+
+    `open` are the rows that wait for an attribute nobody gave, although type, code and share hold.
+    """
+
+    effect: Effect
+    standing: tuple[Rule, ...]
+    overruled: tuple[Rule, ...]
+    open: tuple[Rule, ...]
+    by_analogy: bool
+
+
+@lru_cache(maxsize=_CACHED)
+def outcome(rules: RuleSet, seen: View, held: tuple[bool, ...]) -> Outcome:
+    """What the rows say of a part whose bounded rows hold as `held` says, in the order of `seen.bounded`."""
+    answers = dict(zip(seen.bounded, held, strict=True))
+    rows = [(rule, met, answers.get((rule, False), True)) for rule, met in seen.rows]
+    analogies = [(rule, met, answers.get((rule, True), True)) for rule, met in seen.analogies]
+    fired = [rule for rule, met, holds in rows if met and holds]
+    listing = [
+        holds for rule, met, holds in rows if rule.lists == "always" or (rule.lists == "fired" and met and holds)
+    ]
+    unlisted = by_analogy = False
+    if listing and not seen.part.is_carried:
+        fired += [] if any(listing) else [rules.rules["ANY-012"]]
+    elif not seen.part.is_carried:
+        assert seen.part.material is not None
+        in_target = seen.part.material.group in rules.targets[seen.stream]
+        if in_target and (seen.component_type in LAYER_CLASS or not analogies):
+            fired.append(rules.rules["ANY-011b"])
+        elif analogies:
+            by_analogy = True
+            rows += analogies
+            fired += [rule for rule, met, holds in analogies if met and holds]
+            fired.append(rules.rules["ANY-011a"])
+            fired += [] if any(holds for _, _, holds in analogies) else [rules.rules["ANY-012"]]
+        else:
+            unlisted = True
+    standing, overruled = _strictest(fired)
+    return Outcome(
+        effect=_effect(standing, seen.component_type, unlisted=unlisted),
+        standing=standing,
+        overruled=overruled,
+        open=() if seen.part.is_carried else tuple(rule for rule, met, holds in rows if met is None and holds),
+        by_analogy=by_analogy,
+    )
+
+
+def _strictest(fired: list[Rule]) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
+    """For each parameter the strictest row stands, of equals the smaller rule_id; the others are overruled."""
+    stands: dict[str, Rule] = {}
+    for rule in sorted(fired, key=lambda rule: (RANK[rule.effect], rule.rule_id)):
+        stands.setdefault(rule.parameter, rule)
+    standing = tuple(rule for rule in fired if stands[rule.parameter] is rule)
+    return standing, tuple(rule for rule in fired if stands[rule.parameter] is not rule)
+
+
+def _effect(standing: tuple[Rule, ...], component_type: str, *, unlisted: bool) -> Effect:
+    effects = {rule.effect for rule in standing}
+    limiting = [rule for rule in standing if rule.effect in ("limited", "removed_limited")]
+    return Effect(
+        disqualified="disqualify" in effects,
+        not_assessed="not_assessed" in effects,
+        removed=max((rule.removed for rule in standing), default=0.0),
+        limited=frozenset((rule.rule_id, None if rule.bounded else component_type) for rule in limiting),
+        unlisted=unlisted,
+    )
+
+
+@lru_cache(maxsize=_CACHED)
+def open_fields(rules: RuleSet, found: Outcome, component_type: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The open attributes that can make a grade provisional: the part's own, and the body's."""
+    relevant = [rule for rule in found.open if rule.field in rules.makes_provisional]
+    body = frozenset(rule.field for rule in relevant if is_body_wide(rule, component_type))
+    return frozenset(rule.field for rule in relevant if not is_body_wide(rule, component_type)), body

@@ -1,0 +1,77 @@
+"""Step 7 of grading.md: from the effects of a unit's parts to its score and grade, and from units to the SKU."""
+
+from collections.abc import Sequence
+from math import floor
+from typing import Final, NamedTuple
+
+from compliance.grading.listing import Effect
+from compliance.ruleset import TOLERANCE, Rule, RuleSet
+
+ORDER: Final = {"not_recyclable": 0, "C": 1, "B": 2, "A": 3}
+"""Assessed grades, the worst first."""
+
+
+class Score(NamedTuple):
+    """A unit's grade and score.
+
+    `kept` is the share of the weight that recycling keeps, in percent, `limited` the number of limited features.
+    All but the grade are None where the unit's rules were not asked.
+    """
+
+    grade: str
+    score: float | None = None
+    kept: float | None = None
+    limited: int | None = None
+
+
+NOT_ASSESSED: Final = Score("not_assessed")
+
+
+def score(effects: Sequence[Effect], grams: Sequence[float], total: float, rules: RuleSet) -> Score:
+    """The unit's score from the effects of its parts and their weights in grams."""
+    removed = unlisted = 0.0
+    limited: set[tuple[str, str | None]] = set()
+    disqualified = not_assessed = any_unlisted = False
+    for effect, weight in zip(effects, grams, strict=True):
+        removed += weight * effect.removed
+        limited |= effect.limited
+        disqualified |= effect.disqualified
+        not_assessed |= effect.not_assessed
+        if effect.unlisted:
+            any_unlisted = True
+            unlisted += weight
+    if any_unlisted:
+        few = unlisted_rule(unlisted, total, rules)
+        if few.effect == "not_assessed":
+            not_assessed = True
+        else:
+            removed += unlisted * few.removed
+            limited.add((few.rule_id, None))
+    kept = 100 * (total - removed) / total
+    if disqualified:
+        return Score("not_recyclable", rules.disqualified_score, kept, len(limited))
+    if not_assessed:
+        return Score("not_assessed", None, kept, len(limited))
+    points = min(kept, rules.cap(len(limited)))
+    grade = next((grade for grade, line in rules.grade_lines if points >= line - TOLERANCE), "not_recyclable")
+    return Score(grade, points, kept, len(limited))
+
+
+def unlisted_rule(unlisted: float, total: float, rules: RuleSet) -> Rule:
+    """The row for parts that nothing lists: few of them together are removed, more would need a test (step 6)."""
+    few = rules.rules["ANY-011c"]
+    return few if few.low <= 100 * unlisted / total < few.high else rules.rules["ANY-011d"]
+
+
+def sku_score(scores: Sequence[Score]) -> Score:
+    """The SKU's score from its units', the body's first (step 7d)."""
+    if len(scores) == 1 or scores[0].grade == "not_assessed":
+        return scores[0]
+    assessed = [found for found in scores if found.grade != "not_assessed"]
+    worst = min(assessed, key=lambda found: (ORDER[found.grade], found.score))
+    return worst if len(assessed) == len(scores) or worst.grade == "not_recyclable" else NOT_ASSESSED
+
+
+def stored(percent: float | None) -> float | None:
+    """A percentage as it is stored: four decimals, half away from zero, binary noise below nine set aside."""
+    return None if percent is None else floor((percent + TOLERANCE) * 10_000 + 0.5) / 10_000

@@ -1,0 +1,150 @@
+"""The published trace of a grade: units, parts, rules, what is missing and what was assumed (step 7e, step 8).
+
+It tells what `compliance.grading.assessment` found and decides nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from compliance.grading.assessment import Assessment, UnitAssessment, assess
+from compliance.grading.components import Record, lines
+from compliance.grading.firing import rows_of
+from compliance.grading.listing import RANK
+from compliance.grading.provisional import is_provisional
+from compliance.grading.score import stored
+from compliance.ruleset import Rule, RuleSet
+from schemas.issues import Issue
+
+_ASKED: dict[str, str] = {
+    "material": "Give the material, the material subtype, or the component graph.",
+    "components": "Give the component graph: one body at least, each layer of a composite with its own weight.",
+    "packaging_format": "Give the packaging format; it decides the sorting stream of this material.",
+    "polymer_or_grade": "Give the material of this part (polymer or grade), with its share small or its kind known.",
+    "material_subtype": "Give the polymer or grade of the material.",
+    "weight_g": "Give the weight of this part in grams, above 0 for a body.",
+    "weight_grams": "Give the weight in grams, above 0.",
+}
+"""What to send, by the last name of the missing field."""
+
+
+def explain(record: Record, rules: RuleSet) -> dict[str, object]:
+    """The `grade_trace` of a record (decisions §9), ready for JSON."""
+    assessed = assess(record, rules)
+    provisional = is_provisional(record, assessed, rules)
+    body = assessed.units[0] if assessed.units else None
+    limited = body.result.limited if body else None
+    return {
+        "ruleset_version": rules.version,
+        "indicative": True,
+        "provisional": provisional,
+        "reason": _reason(assessed, rules, provisional=provisional),
+        "stream": body.stream if body else None,
+        "weight_share_percent": stored(body.result.kept) if body else None,
+        "limited_features": limited,
+        "cap": None if limited is None else rules.cap(limited),
+        "units": [_unit(unit, lines(record), rules) for unit in assessed.units],
+        "missing": [_missing(field).as_dict() for field in assessed.missing],
+        "assumptions": list(dict.fromkeys(text for unit in assessed.units for text in _assumptions(unit, rules))),
+    }
+
+
+def _missing(field: str) -> Issue:
+    return Issue("required", _ASKED[field.rpartition(".")[2]], field)
+
+
+def _reason(assessed: Assessment, rules: RuleSet, *, provisional: bool) -> str:
+    """One sentence for the grade as it is."""
+    if assessed.why_none:
+        return assessed.why_none
+    if assessed.missing and assessed.result.grade == "not_assessed":
+        return f"Not assessed, because facts are missing: {', '.join(assessed.missing)}."
+    deciding = next((unit for unit in assessed.units if unit.result == assessed.result), assessed.units[0])
+    where = "" if deciding is assessed.units[0] else f" of the separate {deciding.unit.name}"
+    ending = "; facts that are not given could change it" if provisional else ""
+    strict = [rule for rule, overruled in _all_rules(deciding, rules) if not overruled]
+    if assessed.result.grade == "not_assessed":
+        if deciding.stream is None:
+            return "Not assessed, because no recycling stream is known for this material."
+        tests = [rule for rule in strict if rule.effect == "not_assessed"]
+        return f"Not assessed, because a test would have to decide: {_named(tests)}."
+    if reds := [rule for rule in strict if rule.effect == "disqualify"]:
+        return f"Not recyclable, because of the design{where}: {_named(reds)}{ending}."
+    kept, limited = stored(deciding.result.kept), deciding.result.limited
+    return (
+        f"{assessed.result.grade} with {stored(assessed.result.score)} points{where}: recycling keeps {kept} % of the "
+        f"weight, and with {limited} limited feature{'' if limited == 1 else 's'} the score is at most "
+        f"{rules.cap(limited or 0):g}{ending}."
+    )
+
+
+def _named(found: Sequence[Rule]) -> str:
+    return "; ".join(dict.fromkeys(f"{rule.feature} ({rule.rule_id})" for rule in found))
+
+
+def _all_rules(assessed: UnitAssessment, rules: RuleSet) -> Iterator[tuple[Rule, bool]]:
+    for place in range(len(assessed.unit.members)):
+        yield from _rules_of(assessed, place, rules)
+
+
+def _rules_of(assessed: UnitAssessment, place: int, rules: RuleSet) -> Iterator[tuple[Rule, bool]]:
+    """The rules traced on a member, its carried parts' included, each with whether it is overruled."""
+    unlisted = assessed.unlisted(rules)
+    for owner, found in zip(assessed.unit.owners, assessed.outcomes, strict=False):
+        if owner == place:
+            yield from ((rule, False) for rule in found.standing)
+            yield from ((rule, True) for rule in found.overruled)
+            if found.effect.unlisted and unlisted:
+                yield unlisted, False
+
+
+def _unit(assessed: UnitAssessment, stored_lines: Sequence[Record], rules: RuleSet) -> dict[str, object]:
+    components = []
+    for place, member in enumerate(assessed.unit.members):
+        found = list(_rules_of(assessed, place, rules))
+        share = 100 * assessed.unit.grams[place] / assessed.total if assessed.stream else None
+        components.append(
+            {
+                "component_id": None if member.index is None else stored_lines[member.index].get("id"),
+                "component_type": member.part.component_type,
+                "resolved_material": member.part.material.code if member.part.material else None,
+                "share_percent": stored(share),
+                "effect": min((rule.effect for rule, over in found if not over), key=RANK.__getitem__, default="none"),
+                "rules": [_rule(rule, overruled=over) for rule, over in dict.fromkeys(found)],
+            }
+        )
+    return {
+        "unit": assessed.unit.name,
+        "component_ids": [component["component_id"] for component in components],
+        "grade": assessed.result.grade,
+        "score": stored(assessed.result.score),
+        "components": components,
+    }
+
+
+def _rule(rule: Rule, *, overruled: bool) -> dict[str, object]:
+    return {
+        "rule_id": rule.rule_id,
+        "verdict": "overruled" if overruled else rule.verdict,
+        "text": rule.feature,
+        "source": rule.source_url,
+    }
+
+
+def _assumptions(assessed: UnitAssessment, rules: RuleSet) -> Iterator[str]:
+    """What was taken as given: attributes nobody gave, and what no record holds."""
+    if assessed.stream is None:
+        return
+    for place, found in enumerate(assessed.outcomes):
+        member = assessed.unit.members[assessed.unit.owners[place]]
+        for field in dict.fromkeys(rule.field for rule in found.open):
+            waiting = ", ".join(rule.rule_id for rule in found.open if rule.field == field)
+            if field == "svhc":
+                yield "No substance of very high concern is declared: taken as absent (ANY-003)."
+            elif field in rules.makes_provisional:
+                yield f"{member.field(field)} is not given: {waiting} was not applied."
+            else:
+                yield f"The {field} of the {assessed.unit.name} is not known: {waiting} was not applied."
+    for part, matched in zip(assessed.unit.parts, assessed.unit.types, strict=True):
+        assert part.material is not None
+        for rule in rows_of(rules, assessed.stream, matched, part.material):
+            if not rule.recordable:
+                yield f"No record holds what {rule.rule_id} asks ({rule.feature}): taken as not so."

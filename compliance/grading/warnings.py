@@ -1,0 +1,50 @@
+"""What a write should tell its caller about material texts: unknown ones, and ones that contradict the family.
+
+A warning changes no grade by itself; `compliance.grading.components` says how such texts are graded.
+"""
+
+from collections.abc import Iterator
+
+from compliance.grading.components import Record, lines
+from compliance.ruleset import RuleSet
+from compliance.words import nearest_materials, resolve_material
+from schemas.issues import Issue
+
+
+def warnings(record: Record, rules: RuleSet) -> list[dict[str, object]]:
+    """The warnings `polymer_unresolved` and `material_conflict` of a record, as published issues."""
+    return [issue.as_dict() for issue in _issues(record, rules)]
+
+
+def _issues(record: Record, rules: RuleSet) -> Iterator[Issue]:
+    for field, family, text in _material_texts(record):
+        code = resolve_material(text, rules)
+        if code is None:
+            near = ", ".join(f"“{word}”" for word in nearest_materials(text, rules))
+            yield Issue("polymer_unresolved", f"The material is not known and grades nothing. Nearest: {near}.", field)
+        elif family and _conflict(family, code, rules):
+            fitting = ", ".join(sorted(rules.materials[code].contract_families))
+            yield Issue(
+                "material_conflict",
+                f"The family is {family}, but the text means {code} and decides; {fitting} would fit it.",
+                field,
+            )
+
+
+def _material_texts(record: Record) -> Iterator[tuple[str, str | None, str]]:
+    """Field, family and text of every material text; the SKU's own only where there is no graph."""
+    graph = lines(record)
+    for index, line in enumerate(graph):
+        if line.get("polymer_or_grade"):
+            yield (
+                f"components[{index}].polymer_or_grade",
+                line.get("material_family"),
+                line["polymer_or_grade"],
+            )
+    if not graph and record.get("material_subtype"):
+        yield "material_subtype", record.get("material"), record["material_subtype"]
+
+
+def _conflict(family: str, code: str, rules: RuleSet) -> bool:
+    material = rules.materials[code]
+    return material.specified and family != "other" and family not in material.contract_families
