@@ -189,7 +189,7 @@ def _part(line: Record, sku_svhc: str | None, rules: RuleSet) -> Part:
     additives, substances = get("additives"), get("substances")
     svhc = _status(substances.get("svhc")) if isinstance(substances, Mapping) else None
     said = _Said(
-        get("component_type"),
+        line["component_type"],
         get("material_family"),
         get("polymer_or_grade"),
         get("separable") is True,
@@ -227,5 +227,5 @@ def _status(entry: object) -> str | None:
     return entry.get("status") if isinstance(entry, Mapping) else None
 
 
-def _grams(weight: object) -> float | None:
+def _grams(weight: Any) -> float | None:
     return None if weight is None else float(weight)

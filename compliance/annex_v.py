@@ -1,0 +1,145 @@
+"""Banned packaging formats: Annex V of Regulation (EU) 2025/40, and Annex Part B of Directive (EU) 2019/904.
+
+A flag says that the stored facts point to a ban; it is *certain* where they decide it, else it *depends* on facts
+that the record does not hold. Rows are `annex_v.csv`; what a row's facts mean is read here, and nothing refused.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from compliance import catalogue
+from compliance.grading.components import Record, lines
+from compliance.material_path import material_path, same_material
+from compliance.ruleset import Ban, RuleSet
+from compliance.words import resolve_format, resolve_material
+
+_LAYERS: Final = frozenset({"body", "coating", "liner", "tie_layer"})
+_ATOM: Final = re.compile(r"(\w+)(!=|=|<)(.+)")
+
+
+def flags(record: Record, rules: RuleSet) -> list[dict[str, object]]:
+    """The record's flags in the order of the table, as published; none where all its markets are outside the Union.
+
+    An empty list of use contexts was never asked and points to no ban (rollup of the record, step 9).
+    """
+    markets = record.get("markets")
+    if markets and not any(code in catalogue.eu_codes() or code[:2] in catalogue.eu_codes() for code in markets):
+        return []
+    facts = _facts(record, rules)
+    found = []
+    for ban in rules.bans:
+        open_facts = _open_facts(ban, facts) if _required(ban.required_facts, facts) else None
+        if open_facts is not None:
+            found.append(_flag(ban, open_facts))
+    return found
+
+
+def _flag(ban: Ban, open_facts: Sequence[str]) -> dict[str, object]:
+    in_words = ", ".join(key.replace("_", " ") for key in open_facts)
+    return {
+        "code": ban.code,
+        "format": ban.format,
+        "applies_from": ban.applies_from.isoformat(),
+        "reason": f"{ban.flag_text}, if: {in_words}" if open_facts else ban.flag_text,
+        "reference": ban.reference,
+        "certainty": "depends" if open_facts else "certain",
+        "depends_on": list(open_facts),
+    }
+
+
+def _facts(record: Record, rules: RuleSet) -> dict[str, Any]:
+    """The fields that atoms may name."""
+    text = record.get("packaging_format")
+    found = resolve_format(text, rules) if text else None
+    return {
+        "packaging_level": record.get("packaging_level"),
+        "reusable": record.get("reusable"),
+        "use_contexts": record.get("use_contexts") or (),
+        "packaging_format_key": found.key if found else None,
+        **_body(record, rules),
+    }
+
+
+def _body(record: Record, rules: RuleSet) -> dict[str, Any]:
+    """Family, code and thickness of the heaviest material among the body's layers; the first of equals."""
+    by_material: dict[str, list[tuple[float, str, Mapping[str, Any]]]] = {}
+    for layer in _layers(record):
+        path = material_path(
+            layer["component_type"],
+            layer.get("material_family"),
+            layer.get("polymer_or_grade"),
+            record.get("packaging_format"),
+            rules,
+        )
+        if path is not None:
+            grams = float(layer.get("weight_g") or 0)
+            by_material.setdefault(same_material().get(path, path), []).append((grams, path, layer))
+    if not by_material:
+        return {"body_material": None, "body_code": None, "body_thickness_um": None}
+    heaviest_material = max(by_material.values(), key=lambda layers: sum(grams for grams, _, _ in layers))
+    _, path, layer = max(heaviest_material, key=lambda weighed: weighed[0])
+    text = layer.get("polymer_or_grade")
+    return {
+        "body_material": path.partition("/")[0],
+        "body_code": resolve_material(text, rules) if text else None,
+        "body_thickness_um": layer.get("thickness_um"),
+    }
+
+
+def _layers(record: Record) -> list[Mapping[str, Any]]:
+    """The layers of the body, without what only rides on them; the SKU's own material where there is no graph."""
+    graph = lines(record)
+    if not graph:
+        family, text = record.get("material"), record.get("material_subtype")
+        implied = {"component_type": "body", "material_family": family, "polymer_or_grade": text}
+        return [{**implied, "weight_g": record.get("weight_grams")}] if family or text else []
+    return [
+        line
+        for line in graph
+        if line["component_type"] in _LAYERS
+        and (line["component_type"] == "body" or line.get("separable") is not True)
+        and not (line["component_type"] == "coating" and line.get("material_family") == "other")
+    ]
+
+
+def _required(clauses: str, facts: Mapping[str, Any]) -> bool:
+    """Whether all clauses hold; a clause is atoms of which one must."""
+    return all(any(_holds(atom, facts) for atom in clause.split(" OR ")) for clause in clauses.split(" AND "))
+
+
+def _holds(atom: str, facts: Mapping[str, Any]) -> bool:
+    field, operator, wanted = _parsed(atom)
+    value = facts[field]
+    if operator == "<":
+        return value is not None and value < float(wanted)
+    if operator == "!=":
+        return _as_text(value) != wanted
+    allowed = wanted.split("|")
+    if value is None or value in ((), [], ""):
+        return "none" in allowed
+    return any(_as_text(one) in allowed for one in (value if isinstance(value, list | tuple) else (value,)))
+
+
+def _open_facts(ban: Ban, facts: Mapping[str, Any]) -> list[str] | None:
+    """The keys that stay open, in order; None where a stored fact says that the ban does not apply."""
+    still_open = []
+    for item in filter(None, ban.open_facts.split("; ")):
+        key, _, atom = item.partition("=")
+        unknown = not atom or facts[_parsed(atom)[0]] in (None, (), [], "")
+        if unknown:
+            still_open.append(key)
+        elif not _holds(atom, facts):
+            return None
+    return still_open
+
+
+def _parsed(atom: str) -> tuple[str, str, str]:
+    found = _ATOM.fullmatch(atom.strip())
+    assert found, atom
+    return found[1], found[2], found[3]
+
+
+def _as_text(value: object) -> str | None:
+    """A truth as the table writes it."""
+    return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)

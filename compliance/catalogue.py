@@ -1,0 +1,239 @@
+"""The catalogue of jurisdictions: which packaging EPR system stands where, how sure that is, and since when.
+
+Rows are `rules/catalogue/jurisdictions.csv` or a file of the same columns; a fee amount or a legal opinion never
+stands in them. How materials map to a jurisdiction's categories is not here.
+"""
+
+import re
+from calendar import monthrange
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import pycountry
+
+from compliance.tables import RULES, TableError, rows
+
+PINNED: Final = RULES / "catalogue" / "jurisdictions.csv"
+"""The catalogue that comes with the release."""
+REVIEW_HOLDS_MONTHS: Final = 18
+"""How long a lawyer's review makes a row depth 3 (interface v1, jurisdiction list)."""
+EU_MEMBER_STATES: Final = 27
+_COLUMNS: Final = (
+    "code", "name", "parent_code", "system", "register_name", "register_url", "law_title", "law_reference", "law_date",
+    "law_date_seen", "scope", "reporting_period", "authorised_representative_required", "local_labelling_rule", "depth",
+    "verified_on", "source_url", "source_note", "region", "system_key", "in_catalogue", "reviewed_on",
+    "composite_rule", "composite_threshold_percent", "composite_basis", "composite_note",
+)  # fmt: skip
+_REGIONS: Final = frozenset({"eu", "uk", "eea_efta", "us", "ca", "other"})
+_SYSTEMS: Final = frozenset(
+    {"register_and_scheme", "scheme_only", "state_run", "product_fee", "state_programme", "partial", "none", "unknown"}
+)
+_MONEY: Final = re.compile(
+    r"[€$£]\s?\d|\d\s?[€$£]|\b(?:EUR|USD|CAD|GBP|CHF|SEK|DKK|PLN|CZK|HUF|RON|NOK|ISK)\s?\d|"
+    r"\d\s?(?:EUR|USD|CAD|GBP|CHF|SEK|DKK|PLN|CZK|HUF|RON|NOK|ISK|euros?|dollars?|pounds sterling)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Jurisdiction:
+    """One row of the catalogue; None is what nobody found, never what does not exist.
+
+    `composite_rule` and `composite_threshold_percent` say how a pack of several materials is counted.
+    """
+
+    code: str
+    name: str
+    parent_code: str | None
+    region: str
+    system: str
+    system_key: str
+    register_name: str | None
+    register_url: str | None
+    law_title: str | None
+    law_reference: str | None
+    law_date: date | None
+    scope: str
+    reporting_period: tuple[str, ...]
+    authorised_representative_required: str
+    local_labelling_rule: str | None
+    base_depth: int
+    verified_on: date | None
+    reviewed_on: date | None
+    source_url: str | None
+    source_note: str | None
+    served: bool
+    composite_rule: str
+    composite_threshold_percent: str
+    composite_basis: str
+
+    def depth(self, today: date) -> int:
+        """1 signalled, 2 sourced, 3 reviewed by a lawyer not longer than 18 months ago (the same day included)."""
+        if self.reviewed_on is None:
+            return min(self.base_depth, 2)
+        return 3 if today <= _months_later(self.reviewed_on, REVIEW_HOLDS_MONTHS) else 2
+
+    def as_dict(self, today: date) -> dict[str, object]:
+        """The entry as the jurisdiction list publishes it."""
+        return {
+            "code": self.code,
+            "name": self.name,
+            "parent_code": self.parent_code,
+            "region": self.region,
+            "system": self.system,
+            "system_key": self.system_key,
+            "depth": self.depth(today),
+            "verified_on": _iso(self.verified_on),
+            "reviewed_on": _iso(self.reviewed_on),
+            "register_name": self.register_name,
+            "register_url": self.register_url,
+            "law_title": self.law_title,
+            "law_reference": self.law_reference,
+            "law_date": _iso(self.law_date),
+            "scope": self.scope,
+            "reporting_period": list(self.reporting_period),
+            "authorised_representative_required": self.authorised_representative_required,
+            "local_labelling_rule": self.local_labelling_rule,
+            "source_url": self.source_url,
+            "source_note": self.source_note,
+        }
+
+
+def load(path: Path = PINNED) -> tuple[Jurisdiction, ...]:
+    """All rows of a catalogue file, sorted by code, whether served or kept as a fact only.
+
+    Raises `TableError` with every fault found: a column missing, a code that is no ISO 3166 code, a row without
+    source, an amount of money, a Member State or GB missing.
+    """
+    table = rows(path)
+    if table and (missing := [column for column in _COLUMNS if column not in table[0]]):
+        raise TableError(f"{path.name}: column {', '.join(missing)} is missing.")
+    faults = [*(fault for row in table for fault in _row_faults(row)), *_table_faults(table)]
+    if faults:
+        raise TableError(f"{path.name}: " + " ".join(faults))
+    return tuple(sorted((_jurisdiction(row) for row in table), key=lambda entry: entry.code))
+
+
+@lru_cache(maxsize=1)
+def pinned() -> tuple[Jurisdiction, ...]:
+    """The rows that come with the release."""
+    return load()
+
+
+def served(entries: Iterable[Jurisdiction]) -> list[Jurisdiction]:
+    """The rows that the jurisdiction list shows, in their order."""
+    return [entry for entry in entries if entry.served]
+
+
+@lru_cache(maxsize=1)
+def eu_codes() -> frozenset[str]:
+    """The codes of the European Union's territory: its Member States, and their regions that have a row."""
+    return frozenset(entry.code for entry in pinned() if entry.region == "eu")
+
+
+def coverage(entries: Sequence[Jurisdiction], today: date) -> dict[str, object]:
+    """How deep the served rows go on a day: counts by depth, the newest verification, the breakdown."""
+    depths = Counter(entry.depth(today) for entry in entries)
+    verified = [entry.verified_on for entry in entries if entry.verified_on]
+    return {
+        "guided": depths[3],
+        "sourced": depths[2],
+        "signalled": depths[1],
+        "newest_verified_on": _iso(max(verified, default=None)),
+        "breakdown": {
+            "by_system": dict(sorted(Counter(entry.system_key for entry in entries).items())),
+            "by_region": dict(sorted(Counter(entry.region for entry in entries).items())),
+        },
+    }
+
+
+def _row_faults(row: dict[str, str]) -> Iterator[str]:
+    code, parent = row["code"], row["parent_code"]
+    if not _is_iso_3166(code):
+        yield f"{code}: no ISO 3166 code."
+    if parent != (code[:2] if "-" in code else ""):
+        yield f"{code}: parent_code must be the country of a subdivision, and empty for a country."
+    if not row["source_url"] and not row["source_note"]:
+        yield f"{code}: no source."
+    if row["region"] not in _REGIONS or row["system_key"] not in _SYSTEMS or row["in_catalogue"] not in ("Y", "N"):
+        yield f"{code}: region, system_key or in_catalogue has an unknown value."
+    if row["depth"] not in ("1", "2", "3") or (row["depth"] == "3" and not row["reviewed_on"]):
+        yield f"{code}: depth is 1, 2 or 3, and 3 only with reviewed_on."
+    if not re.fullmatch(r"\d{1,2}(\.\d+)?", row["composite_threshold_percent"]):
+        yield f"{code}: composite_threshold_percent is no percentage."
+    for column in ("law_date", "verified_on", "reviewed_on"):
+        if row[column] and _day(row[column]) is None:
+            yield f"{code}: {column} must be a full date or empty."
+    for column, text in row.items():
+        if _MONEY.search(text):
+            yield f"{code}: {column} holds an amount of money, which the catalogue never does."
+
+
+def _is_iso_3166(code: str) -> bool:
+    if "-" in code:
+        return pycountry.subdivisions.get(code=code) is not None  # type: ignore[no-untyped-call]
+    return pycountry.countries.get(alpha_2=code) is not None
+
+
+def _table_faults(table: Sequence[dict[str, str]]) -> Iterator[str]:
+    codes = Counter(row["code"] for row in table)
+    yield from (f"{code} stands {count} times." for code, count in codes.items() if count > 1)
+    served_states = [
+        row for row in table if row["region"] == "eu" and row["in_catalogue"] == "Y" and len(row["code"]) == 2
+    ]
+    if len(served_states) != EU_MEMBER_STATES:
+        yield f"{len(served_states)} Member States of the Union are served; there are {EU_MEMBER_STATES}."
+    if "GB" not in codes:
+        yield "GB is missing."
+
+
+def _jurisdiction(row: dict[str, str]) -> Jurisdiction:
+    return Jurisdiction(
+        code=row["code"],
+        name=row["name"],
+        parent_code=row["parent_code"] or None,
+        region=row["region"],
+        system=row["system"],
+        system_key=row["system_key"],
+        register_name=row["register_name"] or None,
+        register_url=row["register_url"] or None,
+        law_title=row["law_title"] or None,
+        law_reference=row["law_reference"] or None,
+        law_date=_day(row["law_date"]),
+        scope=row["scope"],
+        reporting_period=tuple(filter(None, row["reporting_period"].split("|"))),
+        authorised_representative_required=row["authorised_representative_required"],
+        local_labelling_rule=row["local_labelling_rule"] or None,
+        base_depth=int(row["depth"]),
+        verified_on=_day(row["verified_on"]),
+        reviewed_on=_day(row["reviewed_on"]),
+        source_url=row["source_url"] or None,
+        source_note=row["source_note"] or None,
+        served=row["in_catalogue"] == "Y",
+        composite_rule=row["composite_rule"],
+        composite_threshold_percent=row["composite_threshold_percent"],
+        composite_basis=row["composite_basis"],
+    )
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text) else None
+    except ValueError:
+        return None
+
+
+def _iso(day: date | None) -> str | None:
+    return day.isoformat() if day else None
+
+
+def _months_later(day: date, months: int) -> date:
+    """The same day so many months on, or the last day of a shorter month."""
+    years, month = divmod(day.month - 1 + months, 12)
+    year = day.year + years
+    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))

@@ -1,0 +1,96 @@
+"""Substances in packaging: what a measured value says of a limit, and the one refusal by law.
+
+The limits are rows of `limits.csv`: Article 5 of Regulation (EU) 2025/40, and Article 33 of REACH for substances of
+very high concern. Whether a declared status contradicts a value is the caller's question.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+
+from compliance.ruleset import Limit, RuleSet
+
+Entry = Mapping[str, Any]
+"""A substance entry as it is stored: `status`, and optionally `value`, `unit`, `basis`."""
+
+_LIMIT_OF: Final = {
+    ("pfas", "single"): "pfas_single",
+    ("pfas", "sum"): "pfas_sum",
+    ("pfas", "total"): "pfas_total",
+    ("heavy_metals", ""): "heavy_metals_sum",
+    ("svhc", ""): "svhc_article",
+}
+_MG_PER_KG: Final = {"ppb": Decimal("0.001"), "mg_per_kg": Decimal(1), "percent_w_w": Decimal(10_000)}
+_LIMIT_UNITS: Final = {
+    "ug/kg (ppb)": "ppb",
+    "mg/kg (ppm)": "mg_per_kg",
+    "mg/kg": "mg_per_kg",
+    "% w/w": "percent_w_w",
+}
+_PROHIBITION: Final = "pfas_single"
+"""The row whose date the PFAS prohibition applies from; the three limits of Article 5(5) share it."""
+
+
+def implied_status(substance: str, value: float, unit: str | None, basis: str | None, rules: RuleSet) -> str | None:
+    """What a measured value says: `above_limit` (a breach) or `below_limit`; None where it cannot decide.
+
+    It cannot without a unit, and never for BPA, whose use is forbidden at any concentration. A PFAS value is of one
+    substance in ppb, of all PFAS together in other units, unless `basis` says otherwise (Article 5(5)(a) to (c)).
+    """
+    if unit not in _MG_PER_KG:
+        return None
+    pfas_basis = basis or ("single" if unit == "ppb" else "total")
+    code = _LIMIT_OF.get((substance, pfas_basis if substance == "pfas" else ""))
+    if code is None:
+        return None
+    return "above_limit" if _breaches(value, unit, rules.limits[code]) else "below_limit"
+
+
+def _breaches(value: float, unit: str, limit: Limit) -> bool:
+    measured = Decimal(str(value)) * _MG_PER_KG[unit]
+    allowed = Decimal(limit.value) * _MG_PER_KG[_LIMIT_UNITS[limit.unit]]
+    return measured >= allowed if limit.comparator == ">=" else measured > allowed
+
+
+def pfas_food_contact_prohibited(
+    *,
+    food_contact: bool | None,
+    markets: Iterable[str] | None,
+    pfas: Iterable[Entry | None],
+    on: date,
+    eu_codes: Collection[str],
+    rules: RuleSet,
+) -> str | None:
+    """The sentence that refuses a food-contact pack with PFAS for a market in the Union, or None.
+
+    `pfas` are the entries of the SKU and of its components. Article 5(5) of Regulation (EU) 2025/40; refusing on a
+    declaration without a value is this service's reading, and the sentence says which of the two decided.
+    """
+    limit = rules.limits[_PROHIBITION]
+    assert limit.applies_from is not None
+    if not food_contact or on < limit.applies_from:
+        return None
+    market = next((code for code in markets or () if code in eu_codes or code[:2] in eu_codes), None)
+    above = [entry for entry in pfas if entry and entry.get("status") == "above_limit"]
+    if market is None or not above:
+        return None
+    entry = next((entry for entry in above if _measured(entry, rules)), above[0])
+    decided = (
+        f"the measured value of {entry['value']:g} {entry['unit']} reaches the limit"
+        if _measured(entry, rules)
+        else "the declaration says that PFAS are above the limit"
+    )
+    return (
+        f"Food-contact packaging with PFAS above the limit must not be placed on the Union market ({market}) since "
+        f"{limit.applies_from.isoformat()}, by Article 5(5) of Regulation (EU) 2025/40: {decided}. It can be held "
+        "when the pack has no food contact, PFAS are below the limit, or no market is in the European Union."
+    )
+
+
+def _measured(entry: Entry, rules: RuleSet) -> bool:
+    """Whether the entry's own value shows the breach."""
+    value = entry.get("value")
+    if value is None:
+        return False
+    return implied_status("pfas", value, entry.get("unit"), entry.get("basis"), rules) == "above_limit"
