@@ -19,6 +19,7 @@ from schemas.vocabularies import SUBSTANCES
 
 _ORDER: Final = tuple(field.name for field in COMPONENT_FIELDS)
 _NUMBERS: Final = frozenset(field.name for field in COMPONENT_FIELDS if field.kind == "number")
+_REFERENCES: Final = {field.name: field.references for field in COMPONENT_FIELDS if field.references}
 _FILLED: Final = (
     "material_family",
     "polymer_or_grade",
@@ -118,13 +119,14 @@ def total_weight_g(graph: str | None) -> float | None:
     return float(f"{sum(weights):.9f}") if weights else None
 
 
-def references(draft: str) -> list[tuple[str, str, str]]:
+def references(draft: str | None) -> list[tuple[str, str, str]]:
     """What the lines of a draft refer to: (table, id, field path)."""
-    tables = {field.name: field.references for field in COMPONENT_FIELDS if field.references}
+    if draft is None or "_id" not in draft:
+        return []
     return [
-        (str(table), str(line[name]), f"components[{number}].{name}")
+        (table, str(line[name]), f"components[{number}].{name}")
         for number, line in enumerate(orjson.loads(draft))
-        for name, table in tables.items()
+        for name, table in _REFERENCES.items()
         if line.get(name) is not None
     ]
 

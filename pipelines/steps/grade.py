@@ -8,7 +8,6 @@ import polars as pl
 from compliance.grading import grade_frame
 from compliance.ruleset import RuleSet
 from pipelines.steps.components import total_weight_g
-from warehouse.tables.skus import DERIVED_COLUMNS
 
 _GRADED = ("material", "material_subtype", "weight_grams", "packaging_format", "packaging_level", "use_contexts",
            "svhc", "components")  # fmt: skip
@@ -19,18 +18,14 @@ def grade(merged: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
 
     Row order is kept.
     """
-    changed = merged.filter(pl.col("outcome") != "unchanged")
-    if changed.is_empty():
+    unchanged = merged["outcome"] == "unchanged"
+    if unchanged.all():
         return merged
+    changed = merged.filter(~unchanged) if unchanged.any() else merged
     weights = [total_weight_g(graph) for graph in changed["components"]]
-    graded = (
-        changed.drop(DERIVED_COLUMNS)
-        .hstack(grade_frame(changed.select(_GRADED), rules))
-        .with_columns(
-            pl.Series("components_weight_g", weights, pl.Float64), pl.lit(rules.version).alias("ruleset_version")
-        )
+    graded = changed.with_columns(
+        *grade_frame(changed.select(_GRADED), rules).get_columns(),
+        pl.Series("components_weight_g", weights, pl.Float64),
+        pl.lit(rules.version).alias("ruleset_version"),
     )
-    if len(changed) == len(merged):
-        return graded.select(merged.columns)
-    kept = merged.filter(pl.col("outcome") == "unchanged")
-    return pl.concat([kept, graded.select(merged.columns)]).sort("row")
+    return pl.concat([merged.filter(unchanged), graded]).sort("row") if unchanged.any() else graded

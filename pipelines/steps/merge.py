@@ -3,6 +3,7 @@
 An omitted field stays, a null clears (interface v1, write semantics). Everything here is one pass over columns.
 """
 
+from functools import lru_cache
 from typing import Final
 
 import polars as pl
@@ -20,29 +21,38 @@ _CARRIED: Final = ("id", "version", "created_at", "updated_at", *DERIVED_COLUMNS
 
 
 def merge(patch: Patch, stored: pl.DataFrame, library: Library, rules: RuleSet) -> tuple[pl.DataFrame, list[RowIssue]]:
-    """One row per row of the patch, as it would be held, with `row` and `outcome`.
+    """One row per row of the patch, as it would be held, with `row` and `outcome` (created, updated, unchanged).
 
-    The stored `id`, `version`, instants and derived columns come along, null where there is no stored row. `outcome` is created, updated or unchanged. Faults of a component line are found here, because a library
-    component may fill what it lacks; such a row is in the answer too and is the caller's to reject.
+    The stored `id`, `version`, instants and derived columns come along, null where there is no stored row. Faults of
+    a component line are found here, because a library component may fill what it lacks; such a row is in the answer
+    too and is the caller's to reject.
     """
-    joined = pl.concat([patch.values, patch.given.select(pl.all().name.prefix("given:"))], how="horizontal").join(
-        stored.rename(_STORED), left_on="sku_code", right_on="stored:sku_code", how="left", maintain_order="left"
-    )
-    joined = joined.with_columns(pl.col("sku_code").alias("stored:sku_code"))
-    given = patch.given.columns
-    joined, issues = _merge_graphs(joined, library, rules) if "components" in given else (joined, [])
-    joined = _merge_volumes(joined) if "volumes" in given else joined
-    new = pl.col("stored:id").is_null()
+    values = pl.concat([patch.values, patch.given.select(pl.all().name.prefix("given:"))], how="horizontal")
+    joined = values.join(
+        stored.rename(_STORED), left_on="sku_code", right_on="stored:sku_code", how="left", maintain_order="left",
+        coalesce=False,
+    )  # fmt: skip
+    issues: list[RowIssue] = []
+    if "components" in patch.given.columns:
+        joined, issues = _merge_graphs(joined, library, rules)
+    if "volumes" in patch.given.columns:
+        joined = _merge_volumes(joined)
+    return joined.select(_expressions(tuple(patch.given.columns))), issues
+
+
+@lru_cache(maxsize=1024)
+def _expressions(given: tuple[str, ...]) -> list[pl.Expr]:
+    """The merged row for patches that give these columns; callers send the same columns again and again."""
     changed = pl.any_horizontal(
         pl.col(f"given:{name}") & pl.col(name).ne_missing(pl.col(f"stored:{name}")) for name in given
     )
-    return joined.select(
-        "row",
+    outcome = pl.when(pl.col("stored:id").is_null()).then(pl.lit("created"))
+    return [
+        pl.col("row"),
         *(pl.col(f"stored:{name}").alias(name) for name in _CARRIED),
         *(_merged(name, name in given).alias(name) for name in VALUE_COLUMNS),
-        pl.when(new).then(pl.lit("created")).when(changed).then(pl.lit("updated")).otherwise(pl.lit("unchanged"))
-        .alias("outcome"),
-    ), issues  # fmt: skip
+        outcome.when(changed).then(pl.lit("updated")).otherwise(pl.lit("unchanged")).alias("outcome"),
+    ]
 
 
 def _merged(name: str, given: bool) -> pl.Expr:

@@ -4,6 +4,7 @@ The rule itself is `compliance.substances`; here only the rows that could break 
 """
 
 from datetime import date
+from typing import Final
 
 import orjson
 import polars as pl
@@ -14,15 +15,15 @@ from compliance.substances import pfas_food_contact_prohibited
 from pipelines.steps.patch import RowIssue, array_values
 from schemas.issues import Issue
 
+_ASKED: Final = ("row", "food_contact", "markets", "pfas", "components")
+
 
 def refuse(merged: pl.DataFrame, rules: RuleSet, on: date) -> list[RowIssue]:
     """The rows that Article 5(5) of Regulation (EU) 2025/40 forbids on that UTC day, each with its issue."""
-    declared = pl.any_horizontal(
-        pl.col("pfas").is_not_null(), pl.col("components").str.contains('"pfas"', literal=True)
-    )
-    suspects = merged.filter(pl.col("food_contact") & declared)
     issues: list[RowIssue] = []
-    for row, markets, pfas, graph in suspects.select("row", "markets", "pfas", "components").iter_rows():
+    for row, food_contact, markets, pfas, graph in merged.select(_ASKED).iter_rows():
+        if not food_contact or not (pfas or (graph and '"pfas"' in graph)):
+            continue
         lines = orjson.loads(graph) if graph else []
         sentence = pfas_food_contact_prohibited(
             food_contact=True,

@@ -64,10 +64,10 @@ def _known(conn: psycopg.Connection[Any], table: str, ids: Iterable[str]) -> dic
 def _mentions(patch: Patch) -> Iterable[_Mention]:
     for name, table in _REFERENCES.items():
         if name in patch.values.columns:
-            named = patch.values.select("row", name).drop_nulls()
-            yield from (_Mention(row, str(table), identity, name) for row, identity in named.iter_rows())
+            named = zip(patch.values["row"], patch.values[name], strict=True)
+            yield from (_Mention(row, str(table), identity, name) for row, identity in named if identity is not None)
     if "components" in patch.values.columns:
-        for row, draft in patch.values.select("row", "components").drop_nulls().iter_rows():
+        for row, draft in zip(patch.values["row"], patch.values["components"], strict=True):
             yield from (_Mention(row, *mention) for mention in components.references(draft))
 
 
@@ -75,9 +75,8 @@ def _fold_markets(conn: psycopg.Connection[Any], patch: Patch) -> Patch:
     """A subdivision that the catalogue does not serve is kept as its parent; most patches name none."""
     if "markets" not in patch.values.columns:
         return patch
-    literals = patch.values["markets"].drop_nulls().unique()
-    literals = literals.filter(literals.str.contains("-", literal=True))
-    if literals.is_empty():
+    literals = {literal for literal in patch.values["markets"].to_list() if literal and "-" in literal}
+    if not literals:
         return patch
     served = frozenset(
         code

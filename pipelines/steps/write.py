@@ -8,7 +8,7 @@ an import's chunk some thousands: there is no second road. `write_patch` works i
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -28,23 +28,36 @@ from pipelines.steps.resolve import resolve
 from pipelines.steps.store import store
 from pipelines.steps.stored import lock
 
-_OUTCOME: Final = (
-    "row", "sku_code", "id", "outcome", "recyclability_grade", "recyclability_score", "grade_provisional",
-)  # fmt: skip
+_OUTCOME: Final = ("row", "id", "outcome", "recyclability_grade", "recyclability_score", "grade_provisional")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
     """What became of each row of a patch.
 
-    `rows`: row, sku_code, id (null for what a dry run would create), outcome, grade, score, provisional; rejected
-    rows have an outcome and nothing behind it. `merged`: the accepted rows as they are held now. `seconds`: by step.
+    `merged`: the accepted rows as they are held now (or would be), with `row` and `outcome`; `errors`: the faults of
+    the rejected ones; `seconds`: by step.
     """
 
-    rows: pl.DataFrame
+    patch: Patch
     merged: pl.DataFrame
     errors: list[RowIssue]
-    seconds: dict[str, float] = field(default_factory=dict)
+    seconds: dict[str, float]
+
+    @property
+    def rows(self) -> pl.DataFrame:
+        """One row per row of the patch: row, sku_code, id, outcome, grade, score, provisional.
+
+        `id` is null for what a dry run would create; of a rejected row only the first two and the outcome are there.
+        """
+        decided = self.patch.values.select("row", "sku_code").join(
+            self.merged.select(_OUTCOME), on="row", how="left", maintain_order="left"
+        )
+        return decided.with_columns(pl.col("outcome").fill_null("rejected"))
+
+
+_NO_SHEET: Final = pl.lit(None, pl.String).alias("import_sheet")
+_NO_LINE: Final = pl.lit(None, pl.Int64).alias("import_line")
 
 
 class _Stopwatch:
@@ -86,36 +99,26 @@ def write_patch(
     plans.check(conn, company_id, new=int((merged["outcome"] == "created").sum()))
     if not dry_run:
         merged = _with_ids(merged)
-        changed = _staged(merged, source)
         with watch.step("store"):
+            changed = _changed(merged, source)
             if len(changed):
                 store(conn, company_id, changed, origin=origin, now=now, import_id=import_id)
-    return Outcomes(_outcomes(whole, merged), merged, errors + faults, watch.seconds)
+    return Outcomes(whole, merged, errors + faults, watch.seconds)
 
 
 def _with_ids(merged: pl.DataFrame) -> pl.DataFrame:
     """Created rows with a new id, every changed row with its next version."""
-    created = merged["outcome"] == "created"
-    ids = [str(uuid7()) if new else old for new, old in zip(created, merged["id"], strict=True)]
-    bump = (pl.col("outcome") != "unchanged").cast(pl.Int64)
-    return merged.with_columns(
-        pl.Series("id", ids, pl.String), (pl.col("version").fill_null(0) + bump).alias("version")
-    )
+    ids = [identity or str(uuid7()) for identity in merged["id"]]
+    changed = (merged["outcome"] != "unchanged").cast(pl.Int64)
+    return merged.with_columns(pl.Series("id", ids, pl.String), merged["version"].fill_null(0) + changed)
 
 
-def _staged(written: pl.DataFrame, source: pl.DataFrame | None) -> pl.DataFrame:
-    changed = written.filter(pl.col("outcome") != "unchanged")
+def _changed(merged: pl.DataFrame, source: pl.DataFrame | None) -> pl.DataFrame:
+    """The rows to store, each with the sheet and line of the file that it came from, if it came from one."""
+    unchanged = merged["outcome"] == "unchanged"
+    changed = merged.filter(~unchanged) if unchanged.any() else merged
     if source is None:
-        return changed.with_columns(
-            pl.lit(None, pl.String).alias("import_sheet"), pl.lit(None, pl.Int64).alias("import_line")
-        )
+        return changed.with_columns(_NO_SHEET, _NO_LINE)
     return changed.join(
         source.select("row", "import_sheet", "import_line"), on="row", how="left", maintain_order="left"
     )
-
-
-def _outcomes(patch: Patch, written: pl.DataFrame) -> pl.DataFrame:
-    rows = patch.values.select("row", "sku_code").join(
-        written.select(name for name in _OUTCOME if name != "sku_code"), on="row", how="left", maintain_order="left"
-    )
-    return rows.with_columns(pl.col("outcome").fill_null("rejected")).select(_OUTCOME)
