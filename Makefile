@@ -1,0 +1,51 @@
+# Two commands do everything on a machine with Python 3.11+ and make: `make serve` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+# Compiled at install: where PYTHONDONTWRITEBYTECODE is set, every start would compile the libraries again.
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
+
+.PHONY: help setup setup-dev serve test check bench lock clean
+help:  ## What can be done here
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+
+.venv/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name one with make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/service.stamp: .venv/pyvenv.cfg requirements.lock pyproject.toml
+	$(INSTALL) -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	-@$(BIN)/python -m compileall -q -j 0 .venv/lib >/dev/null 2>&1
+	@touch $@
+
+.venv/dev.stamp: .venv/service.stamp requirements-dev.lock
+	$(INSTALL) -r requirements-dev.lock
+	-@$(BIN)/python -m compileall -q -j 0 .venv/lib >/dev/null 2>&1
+	@touch $@
+
+setup: .venv/service.stamp  ## Virtual environment with what the service needs
+setup-dev: .venv/dev.stamp  ## The same with what tests, checks and benchmarks need
+
+serve: setup  ## Start everything: Postgres, API on 8000, Dagster UI on 3000, a demo company
+	@exec $(BIN)/pcds serve
+
+test: setup-dev  ## All tests, in parallel, against a real Postgres with the real migrations
+	$(BIN)/python -m pytest
+
+check: setup-dev  ## Lint, format, types, direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup-dev  ## Ratios to floors measured in the same run (ROWS=50000)
+	$(BIN)/python -m bench --rows $(or $(ROWS),50000)
+
+lock: setup-dev  ## Resolve requirements*.in anew; names no host
+	$(BIN)/python -m pip install --quiet uv
+	for name in requirements requirements-dev; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
+	  --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --no-strip-extras \
+	  $$name.in -o $$name.lock; done
+
+clean:  ## Remove the virtual environment and caches; data/ stays
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
