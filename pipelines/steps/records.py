@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from uuid import UUID
 
 import orjson
+import polars as pl
 import psycopg
 
 from compliance import grading, ruleset
@@ -22,6 +23,7 @@ from pipelines.steps.patch import Patch, from_records
 from pipelines.steps.write import Outcomes, write_patch
 from schemas.issues import Issue
 from warehouse.clock import Clock
+from warehouse.queries.skus import DOC_STATUS
 
 _COLLISIONS: Final = (
     psycopg.errors.UniqueViolation, psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure,
@@ -29,6 +31,8 @@ _COLLISIONS: Final = (
 _ATTEMPTS: Final = 8
 _MISMATCH: Final = 0.05
 """Share by which the total weight and the sum of the components may differ without a warning (decisions §3)."""
+
+_STATUSES: Final = f"SELECT id::text, {DOC_STATUS} FROM skus WHERE id = ANY(%(ids)s::uuid[])"
 
 Connection: TypeAlias = psycopg.Connection[Any]
 
@@ -95,7 +99,13 @@ def _transaction(
 ) -> tuple[Outcomes, dict[str, str]]:
     with pool.company(company_id) as conn:
         outcomes = write_patch(conn, company_id, patch, origin=origin, now=now, rules=rules, dry_run=dry_run)
-        return outcomes, {}
+        return outcomes, _doc_statuses(conn, outcomes, now)
+
+
+def _doc_statuses(conn: Connection, outcomes: Outcomes, now: datetime) -> dict[str, str]:
+    """DoC coverage of the SKUs that were there before; a new one has none."""
+    held = outcomes.merged.filter(pl.col("outcome") != "created")["id"].to_list()
+    return dict(conn.execute(_STATUSES, {"ids": held, "today": now.date()}).fetchall()) if held else {}
 
 
 def _repeated(write: Callable[[], tuple[Outcomes, dict[str, str]]]) -> tuple[Outcomes, dict[str, str]]:
@@ -124,12 +134,12 @@ def _fill(  # noqa: PLR0917  (all of it is one write)
         held = present.record(row)
         result.warnings = [
             *_weight_warning(row),
-            *(Issue(w["code"], w["message"], w["field"]) for w in grading.warnings(held, rules)),
+            *(Issue(str(w["code"]), str(w["message"]), str(w["field"])) for w in grading.warnings(held, rules)),
             *market_warnings(held["markets"], sent.get(row["row"])),
         ]
         row["created_at"] = row["created_at"] or (None if row["id"] is None else now.isoformat())
         row["updated_at"] = row["updated_at"] if row["outcome"] == "unchanged" else now.isoformat()
-        result.detail = lambda row=row: present.sku_detail(row, doc_status=statuses.get(row["id"], "missing"))  # type: ignore[misc]
+        result.detail = lambda row=row: present.sku_detail(row, doc_status=statuses.get(row["id"], "missing"))
 
 
 def _weight_warning(row: Mapping[str, Any]) -> list[Issue]:
