@@ -1,0 +1,63 @@
+"""Sheet -> typed columns: each cell as given, cleared or typed, and every fault with its row and column.
+
+What the faults mean for a row is `rows.py`; how one kind of value is typed is `values.py`.
+"""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from pipelines.steps.reading.columns import Column
+from pipelines.steps.reading.sheet import Sheet
+from pipelines.steps.reading.typed import FAULTS, Typed, faults_where
+from pipelines.steps.reading.values import cell_errors, read_values, unescaped
+
+CLEARED = ("null", "NULL")
+"""The word that clears a field, as people and as databases write it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedSheet:
+    """The typed columns of a sheet by name, whether each cell was given, and the faults (at, name, code, message)."""
+
+    sheet: Sheet
+    values: dict[str, pl.Series]
+    given: dict[str, pl.Series]
+    faults: pl.DataFrame
+
+    def with_faults(self, name: str, found: pl.DataFrame) -> "TypedSheet":
+        """The same with more faults of the column `name`."""
+        more = found.with_columns(name=pl.lit(name)).select(self.faults.columns)
+        return TypedSheet(self.sheet, self.values, self.given, self.faults.vstack(more))
+
+
+def type_sheet(sheet: Sheet) -> TypedSheet:
+    """All columns of a sheet typed, each by itself."""
+    typed = TypedSheet(sheet, {}, {}, pl.DataFrame(schema={**FAULTS, "name": pl.String}))
+    for column in sheet.columns:
+        found, given = _column(sheet, column)
+        typed.values[column.name], typed.given[column.name] = found.values.alias(column.name), given
+        if found.faults.height:
+            typed = typed.with_faults(column.name, found.faults)
+    return typed
+
+
+def _column(sheet: Sheet, column: Column) -> tuple[Typed, pl.Series]:
+    cells = unescaped(sheet.table[column.name])
+    given = cells.is_not_null()
+    cleared = cells.is_in(CLEARED).fill_null(value=False)
+    errors = cell_errors(cells)
+    faults = [errors]
+    if cleared.any():
+        cells = cells.set(cleared, None)
+        if not column.field.nullable:
+            message = f"{column.field.name} cannot be cleared; write its value, or leave the cell empty."
+            faults.append(faults_where(cleared, "not_null", message))
+    if errors.height:
+        cells = cells.scatter(errors["at"], None)
+    if column.field.required and column.field.name != "name":
+        message = f"{column.field.name} is missing; each line needs one."
+        faults.append(faults_where(~given, "required", message))
+    numbers = None if sheet.numbers is None else sheet.numbers[column.name]
+    typed = read_values(cells, column, sheet.marks.get(column.name), numbers)
+    return Typed(typed.values, pl.concat([*faults, typed.faults])), given

@@ -1,0 +1,146 @@
+"""Which field a column is: its header recognised, with the unit or the market, year and half that it names.
+
+The words are data (`schemas/headers.csv`). Choosing the header row and refusing a table without the columns it
+needs is `header.py`; what the cells hold is `values.py`.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cache, lru_cache
+from typing import Literal
+
+from pipelines.steps.reading.units import without_unit
+from schemas.fields import COMPONENT_FIELDS, SKU_CODE, SKU_FIELDS, Field
+from schemas.normalise import Unfit, market
+from schemas.vocabularies import SUBSTANCES
+from schemas.words import fold, headers, words
+
+Table = Literal["sku", "component"]
+
+_VOLUME = Field("annual_volume", "integer", "Units placed on one market in one year or half.", unit="units", minimum=0)
+_IMPORT_FIELDS = (
+    *(
+        Field(f"{substance}_status", "code", "Status of the substance.", vocabulary="substance_status")
+        for substance in SUBSTANCES
+    ),
+    *(Field(f"{substance}_value", "number", "Measured value of the substance.", minimum=0) for substance in SUBSTANCES),
+)
+"""Fields that exist only as import columns: the keys of a substance entry, side by side."""
+
+VOLUME_YEAR = Field("volume_year", "integer", "Year of volume columns that name none.", minimum=2000, maximum=2100)
+
+_PERIOD = re.compile(r"(?:(?P<year>20\d\d|2100)(?: (?:h|s|half |semestre |halbjahr )(?P<half>[12]))?)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column that a field is read from.
+
+    `name` is the column's own name as published (`weight_g`, `annual_volume_fr_2026`); `factor` turns its
+    numbers into the field's unit; `exact` is true where the header is the field's own name, letter for letter.
+    """
+
+    name: str
+    field: Field
+    table: Table
+    position: int
+    header: str
+    factor: Decimal = Decimal(1)
+    exact: bool = False
+    market: str | None = None
+    year: int | None = None
+    half: int = 0
+
+
+@cache
+def fields_of(table: Table) -> dict[str, Field]:
+    """The fields that a column of the table can hold, by name."""
+    own = SKU_FIELDS if table == "sku" else (SKU_CODE, *COMPONENT_FIELDS)
+    extra = (*_IMPORT_FIELDS, VOLUME_YEAR) if table == "sku" else _IMPORT_FIELDS
+    return {field.name: field for field in (*own, *extra) if field.kind not in ("substances", "components")}
+
+
+def volume_field() -> Field:
+    """The field of every volume column: a whole number of units."""
+    return _VOLUME
+
+
+def recognise(header: str, position: int, table: Table) -> Column | None:
+    """The column that a header makes, or None where it fits no field of the table."""
+    column = _recognised(header, table)
+    return None if column is None else replace(column, position=position)
+
+
+@lru_cache(maxsize=8192)
+def _recognised(header: str, table: Table) -> Column | None:
+    known, folded = headers(table), fold(header)
+    fields = fields_of(table)
+    if table == "sku" and (name := _component_headers().get(folded)) is not None:
+        return Column(name, fields_of("component")[name], "component", 0, header, exact=True)
+    if (name := known.get(folded)) in fields:
+        return Column(name, fields[name], table, 0, header, exact=header.strip() == name)
+    if split := without_unit(header, _units(table)):
+        bare, unit = split
+        name = known[bare]
+        return Column(name, fields[name], table, 0, header, factor=unit.factor)
+    return _volume(folded, header) if table == "sku" else None
+
+
+def column_for(name: str, position: int, header: str, table: Table) -> Column | None:
+    """The column for a field that the caller's mapping names, whatever its header says."""
+    own = recognise(header, position, table)
+    named = recognise(name, position, table)
+    if named is None or fold(name) != fold(named.name):
+        return None
+    factor = own.factor if own is not None and own.name == named.name else named.factor
+    return Column(named.name, named.field, named.table, position, header, factor, False,
+                  named.market, named.year, named.half)  # fmt: skip
+
+
+@cache
+def _component_headers() -> dict[str, str]:
+    """Component columns in the main sheet: a component's own field names, after `component_` where a SKU has them."""
+    names = [name for name in fields_of("component") if name != SKU_CODE.name]
+    alone = [name for name in names if name not in fields_of("sku") and name != "weight_g"]
+    return {fold(name): name for name in alone} | {fold(f"component_{name}"): name for name in names}
+
+
+@cache
+def _units(table: Table) -> dict[str, str | None]:
+    fields = fields_of(table)
+    return {folded: fields[name].unit for folded, name in headers(table).items() if name in fields}
+
+
+def _volume(folded: str, header: str) -> Column | None:
+    """`annual_volume_fr`, `annual_volume_us_ca_2026`, `annual_volume_gb_2026_h1` and their synonyms."""
+    for prefix, name in headers("sku").items():
+        if name == _VOLUME.name and folded.startswith(f"{prefix} "):
+            return _volume_of(folded[len(prefix) + 1 :], header)
+    return None
+
+
+def _volume_of(rest: str, header: str) -> Column | None:
+    tokens = rest.split()
+    for size in range(len(tokens), 0, -1):
+        place, period = " ".join(tokens[:size]), _PERIOD.fullmatch(" ".join(tokens[size:]))
+        if period is None or (code := _market(place)) is None:
+            continue
+        year, half = int(period["year"] or 0) or None, int(period["half"] or 0)
+        if half and code != "GB":
+            return None
+        parts = [_VOLUME.name, code.lower().replace("-", "_"), *([str(year)] if year else [])]
+        own = "_".join([*parts, *([f"h{half}"] if half else [])])
+        exact = header.strip() == own
+        return Column(own, _VOLUME, "sku", 0, header, exact=exact, market=code, year=year, half=half)
+    return None
+
+
+def _market(place: str) -> str | None:
+    """The code of a market named by code or by a country's name."""
+    if (code := words("market").get(place)) is not None:
+        return code
+    try:
+        return market(place)
+    except Unfit:
+        return None

@@ -1,0 +1,147 @@
+"""Text -> grid: the delimiter and the records of a delimited text, with the caller's line numbers.
+
+Two roads give the same grid: Polars where quotes and lines are regular, Python's csv module for the rest.
+Encodings are `encoding.py`; which record is the header is `header.py`.
+"""
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+import polars as pl
+
+from pipelines.steps.reading.grid import Grid, LineFault, blank_to_null
+
+DELIMITERS = (",", ";", "\t", "|")
+_SAMPLE_LINES = 40
+_SAMPLE_CHARACTERS = 1_000_000
+_LONGEST_CELL = 65_536
+"""Characters. Spreadsheets hold 32 767 in a cell; a quoted cell beyond twice that has lost its closing quote."""
+_MANY_FAULTS = 50_000
+
+_NO_CHARACTER = re.compile("[\x00\ud800-\udfff]")
+_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)
+
+
+def sniff_delimiter(text: str, recognised: Callable[[list[str]], int]) -> str:
+    """The delimiter of a text: the one that shows most known headers, else the most regular table.
+
+    `recognised` counts the known headers among the cells of a record. A first line `sep=;` decides by itself.
+    """
+    sample = list(islice(_lines(text[:_SAMPLE_CHARACTERS]), _SAMPLE_LINES))
+    if sample and (told := _SEPARATOR_LINE.fullmatch(sample[0])):
+        return told[1]
+
+    def merit(delimiter: str) -> tuple[int, int]:
+        records = list(csv.reader(sample, delimiter=delimiter))
+        (width, times), *_ = Counter(len(record) for record in records).most_common(1) or [(1, 0)]
+        return max(map(recognised, records), default=0), times * (width - 1)
+
+    return max(DELIMITERS, key=merit)
+
+
+def read_delimited(text: str, delimiter: str) -> Grid:
+    """All records of the text as a grid; lines that cannot be read are faults, the rest goes on."""
+    text = text.removesuffix("\x1a")
+    return _regular(text, delimiter) or _careful(text, delimiter)
+
+
+def _regular(text: str, delimiter: str) -> Grid | None:
+    """The grid by Polars' reader, or None where the text needs the careful one.
+
+    It is taken only when no line can have been merged, split, skipped or padded: as many rows as line ends,
+    and as many delimiters as rows and cells account for.
+    """
+    body = text.replace("\r\n", "\n").rstrip("\n")
+    if "\r" in body or "\x00" in body or _SEPARATOR_LINE.match(body):
+        return None
+    edge = re.escape(delimiter)
+    quoted = '"' in body
+    if quoted and re.search(rf'"(?<=[^\n"{edge}]")(?![\n"{edge}]|\Z)|""(?<=[^"]"")(?=[\n{edge}]|\Z)', body):
+        return None
+    first = body.partition("\n")[0]
+    width = len(next(csv.reader([first], delimiter=delimiter), []))
+    names = [f"c{i}" for i in range(width)]
+    try:
+        cells = pl.read_csv(
+            body.encode("utf-8"), has_header=False, separator=delimiter,
+            schema=dict.fromkeys(names, pl.String), empty_string_is_null=True,
+        )  # fmt: skip
+    except (UnicodeEncodeError, pl.exceptions.PolarsError):
+        return None
+    inside = (
+        cells.select(pl.all().str.count_matches(delimiter, literal=True).sum()).sum_horizontal().sum() if quoted else 0
+    )
+    if cells.height != body.count("\n") + 1 or body.count(delimiter) != cells.height * (width - 1) + inside:
+        return None
+    return Grid(blank_to_null(cells), pl.Series("line", range(1, cells.height + 1), dtype=pl.Int64))
+
+
+def _careful(text: str, delimiter: str) -> Grid:
+    """The grid by the csv module, record by record."""
+    records: list[list[str]] = []
+    lines: list[int] = []
+    faults: list[LineFault] = []
+    for line, record in _records(list(_lines(text)), delimiter):
+        if isinstance(record, LineFault):
+            faults.append(record)
+            if len(faults) > _MANY_FAULTS:
+                break
+        else:
+            records.append(record)
+            lines.append(line)
+    width = max(map(len, records), default=0)
+    names = [f"c{i}" for i in range(width)]
+    padded = ([*record, *[None] * (width - len(record))] if len(record) < width else record for record in records)
+    columns = list(zip(*padded, strict=True)) if records else []
+    cells = pl.DataFrame(dict(zip(names, columns, strict=True)), schema=dict.fromkeys(names, pl.String))
+    widths = {line: len(record) for line, record in zip(lines, records, strict=True)}
+    return Grid(blank_to_null(cells), pl.Series("line", lines, dtype=pl.Int64), tuple(faults), widths=widths)
+
+
+def _records(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] | LineFault]]:
+    """Each record with the line that it starts on; a line whose quotes do not close is a fault by itself."""
+    start = 1 if lines and _SEPARATOR_LINE.fullmatch(lines[0]) else 0
+    while start < len(lines):
+        reader = csv.reader(islice(lines, start, None), delimiter=delimiter, strict=True)
+        begun = start
+        try:
+            for record in reader:
+                line, begun = begun + 1, start + reader.line_num
+                if record:
+                    yield line, _unreadable(line, lines[line - 1 : begun], record) or record
+            return
+        except csv.Error:
+            message = (
+                "A quotation mark in this line is not closed, or text follows a closing one; "
+                "put the cell in quotation marks and double those inside it."
+            )
+            yield begun + 1, LineFault(begun + 1, "ragged_row", message, _shown(lines[begun]))
+            start = begun + 1
+
+
+def _unreadable(line: int, raw: list[str], record: list[str]) -> LineFault | None:
+    """The fault of a record that holds bytes which are no text, if it does."""
+    whole = "".join(raw)
+    if found := _NO_CHARACTER.search(whole):
+        what = "NUL characters" if found[0] == "\x00" else "bytes that are no characters in the file's encoding"
+        message = f"The line holds {what}; save the file again as UTF-8, or write this line again."
+        return LineFault(line, "undecodable", message, _shown(whole))
+    if max(map(len, record)) > _LONGEST_CELL:
+        message = f"A cell of this line is longer than {_LONGEST_CELL} characters; is a quotation mark missing?"
+        return LineFault(line, "ragged_row", message, _shown(whole))
+    return None
+
+
+def _shown(line: str) -> str:
+    """A line that can be written in a report: without NUL and without what is no character."""
+    clean = line.encode("utf-8", "replace").decode("utf-8").replace("\x00", "?").rstrip("\r\n")
+    return clean[:200] + "…" if len(clean) > 200 else clean
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Lines as editors count them: ended by LF, CRLF or CR and by nothing else."""
+    yield from io.StringIO(text, newline="")

@@ -1,0 +1,83 @@
+"""Bytes -> text: which encoding a text file has. Nothing here knows delimiters or columns.
+
+Bytes that the encoding does not know stay in the text as lone surrogates, so that their line can be named.
+"""
+
+import codecs
+from dataclasses import dataclass
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig", "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16", "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16", "utf-16-be"),
+)
+_ONE_BYTE = ("cp1252", "mac_roman", "iso8859_15")
+_SAMPLE = 20_000
+"""Bytes above ASCII that are looked at: enough to tell encodings apart in a file of any size."""
+_ASCII = bytes(range(128))
+_EXPECTED = frozenset("éèêëàâäáçùûüúîïíôöóñßœæÉÈÊÀÂÄÇÔÖÜŒ’‘“”«»–—…€°²³·®™µ\xa0")
+"""Characters that people write in lists of packaging; a wrong encoding turns them into others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A decoded file and the name of its encoding as `source.encoding` publishes it."""
+
+    text: str
+    encoding: str
+
+
+def decode(data: bytes) -> Text:
+    """The text of a file: by its byte order mark, else UTF-16 by its zero bytes, else UTF-8, else one byte each."""
+    for mark, name, codec in _MARKS:
+        if data.startswith(mark):
+            return Text(_lenient(data[len(mark) :], codec), name)
+    if wide := utf16_without_mark(data):
+        return Text(_lenient(data, wide), wide)
+    try:
+        return Text(data.decode("utf-8"), "utf-8")
+    except UnicodeDecodeError:
+        pass
+    if _mostly_utf8(data):
+        return Text(_lenient(data, "utf-8"), "utf-8")
+    codec = max(_ONE_BYTE, key=lambda name: (_plausibility(data, name), -_ONE_BYTE.index(name)))
+    return Text(_lenient(data, codec), codec)
+
+
+def _lenient(data: bytes, codec: str) -> str:
+    """Text with undecodable bytes as lone surrogates; the codecs differ in which handler allows that."""
+    try:
+        return data.decode(codec)
+    except UnicodeDecodeError:
+        handler = "surrogatepass" if codec.startswith("utf-16") else "surrogateescape"
+        odd = b"\x00" if codec.startswith("utf-16") and len(data) % 2 else b""
+        try:
+            return (data + odd).decode(codec, handler)
+        except UnicodeDecodeError:
+            return data.decode(codec, "replace").replace("\ufffd", "\udcff")
+
+
+def utf16_without_mark(data: bytes) -> str | None:
+    """Western text in UTF-16 has a zero in nearly every second byte."""
+    sample = data[:4096]
+    half = len(sample) // 2
+    if half < 2:
+        return None
+    if sample[1::2].count(0) > 0.8 * half and sample[::2].count(0) < 0.1 * half:
+        return "utf-16-le"
+    if sample[::2].count(0) > 0.8 * half and sample[1::2].count(0) < 0.1 * half:
+        return "utf-16-be"
+    return None
+
+
+def _mostly_utf8(data: bytes) -> bool:
+    """Whether more of what is not ASCII makes whole UTF-8 characters than not: a damaged UTF-8 file."""
+    high = data.translate(None, _ASCII)[:_SAMPLE].decode("utf-8", "surrogateescape")
+    lost = sum(1 for c in high if "\ud800" <= c <= "\udfff")
+    return len(high) - lost > lost
+
+
+def _plausibility(data: bytes, codec: str) -> int:
+    """How many of the bytes above ASCII are characters that one expects, less those that one does not."""
+    high = data.translate(None, _ASCII)[:_SAMPLE]
+    return sum(1 if c in _EXPECTED else -1 for c in high.decode(codec, "replace"))

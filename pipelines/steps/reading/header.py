@@ -1,0 +1,159 @@
+"""Grid -> columns: the row that holds the headers, and the field of each column.
+
+A table is refused when a column it needs is missing or when two columns fit one field. The caller's mapping
+stands above what is recognised. Recognising one header is `columns.py`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pipelines.steps.reading.columns import Column, Table, column_for, recognise
+from pipelines.steps.reading.grid import Grid, letter, position
+from pipelines.steps.reading.refusal import ReadingRefused, refuse
+from schemas.issues import Issue
+from schemas.normalise import shown
+from schemas.words import fold
+
+_ROWS_SEARCHED = 40
+_LONGEST_HEADER = 200
+_NEEDED: Mapping[Table, tuple[str, ...]] = {"sku": ("sku_code", "name"), "component": ("sku_code", "component_type")}
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The header row of a table: its index in the grid, the columns read and the columns ignored."""
+
+    row: int
+    columns: tuple[Column, ...]
+    ignored: tuple[tuple[int, str], ...]
+
+
+def field_names(cells: Iterable[str], table: Table = "sku") -> set[str]:
+    """The fields that the cells name: what makes a row look like a header."""
+    found = (recognise(cell, 0, table) for cell in cells if len(cell) < _LONGEST_HEADER)
+    return {column.name for column in found if column is not None}
+
+
+def find_header(grid: Grid, table: Table, mapped: Mapping[str, str], header_row: int | None = None) -> Header:
+    """The header of a table.
+
+    `mapped` is the caller's mapping of fields to headers or column letters; `header_row` the line that the
+    caller says is the header. Raises `ReadingRefused` with `no_table`, `missing_column`, `ambiguous_column` or
+    `invalid_mapping`.
+    """
+    row = _header_index(grid, table, mapped, header_row)
+    cells = grid.row(row)
+    chosen = _mapped_columns(cells, mapped, table)
+    taken = {column.position for column in chosen}
+    found = [
+        column
+        for at, cell in enumerate(cells)
+        if cell is not None and at not in taken and (column := recognise(cell, at, table)) is not None
+    ]
+    named = {(column.table, column.name) for column in chosen}
+    if table == "sku":
+        found = _without_stray_parts(found, chosen)
+    columns = [*chosen, *_one_each([column for column in found if (column.table, column.name) not in named])]
+    missing = [name for name in _NEEDED[table] if name not in {column.name for column in columns}]
+    if missing:
+        raise ReadingRefused([_missing(name, cells, grid.lines[row], table) for name in missing])
+    used = {column.position for column in columns}
+    ignored = tuple((at, cell) for at, cell in enumerate(cells) if cell is not None and at not in used)
+    return Header(row, tuple(sorted(columns, key=lambda column: column.position)), ignored)
+
+
+def _header_index(grid: Grid, table: Table, mapped: Mapping[str, str], header_row: int | None) -> int:
+    if grid.cells.height == 0:
+        raise refuse("no_table", "The file holds no table; send one with a header row and a line for each SKU.")
+    if header_row is not None:
+        if header_row not in grid.lines:
+            raise refuse(
+                "invalid_mapping", f"The mapping's header_row is {header_row}, a line without cells.", "mapping"
+            )
+        return int(grid.lines.to_list().index(header_row))
+    told = {fold(header) for header in mapped.values()}
+
+    def merit(index: int) -> tuple[bool, int]:
+        cells = [cell for cell in grid.row(index) if cell is not None]
+        names = field_names(cells, table)
+        return names.issuperset(_NEEDED[table]), len(names) + sum(fold(cell) in told for cell in cells)
+
+    return max(range(min(grid.cells.height, _ROWS_SEARCHED)), key=merit)
+
+
+def _mapped_columns(cells: list[str | None], mapped: Mapping[str, str], table: Table) -> list[Column]:
+    columns: list[Column] = []
+    for name, header in mapped.items():
+        at = _position(cells, header)
+        column = None if at is None else column_for(name, at, cells[at] or "", table)
+        if at is None or column is None:
+            what = f"no column {shown(header)}" if at is None else f"no field {shown(name)}"
+            seen = ", ".join(cell for cell in cells if cell is not None)[:500]
+            raise refuse(
+                "invalid_mapping", f"The mapping is wrong: there is {what}. The headers are: {seen}.", "mapping"
+            )
+        columns.append(column)
+    twice = {column.position for column in columns if sum(c.position == column.position for c in columns) > 1}
+    if twice:
+        both = " and ".join(column.name for column in columns if column.position in twice)
+        raise refuse("invalid_mapping", f"The mapping reads {both} from one column; give each its own.", "mapping")
+    return columns
+
+
+def _position(cells: list[str | None], header: str) -> int | None:
+    """The column that the caller means: a header as written, a header after folding, or a column letter."""
+    for same in (lambda cell: cell.strip() == header.strip(), lambda cell: fold(cell) == fold(header)):
+        found = [at for at, cell in enumerate(cells) if cell is not None and same(cell)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            where = ", ".join(map(letter, found))
+            raise refuse(
+                "invalid_mapping",
+                f"The header {shown(header)} stands over columns {where}; name the letter.",
+                "mapping",
+            )
+    if header.isascii() and header.isalpha() and len(header) <= 3 and position(header) < len(cells):
+        return position(header)
+    return None
+
+
+def _without_stray_parts(found: list[Column], chosen: list[Column]) -> list[Column]:
+    """A main table without a component_type column has no components: `additives` there means something else."""
+    if any(column.name == "component_type" for column in (*found, *chosen)):
+        return found
+    return [column for column in found if column.table == "sku"]
+
+
+def _one_each(columns: list[Column]) -> list[Column]:
+    """One column a field. The field's own name stands above its synonyms; other doubles are refused."""
+    by_name: dict[tuple[str, str], list[Column]] = {}
+    for column in columns:
+        by_name.setdefault((column.table, column.name), []).append(column)
+    kept: list[Column] = []
+    issues: list[Issue] = []
+    for (_, name), candidates in by_name.items():
+        exact = [column for column in candidates if column.exact]
+        best = exact if len(exact) == 1 else candidates
+        if len(best) > 1:
+            where = " and ".join(f"{shown(column.header)} ({letter(column.position)})" for column in best)
+            message = (
+                f"The columns {where} all fit {name}; rename or remove all but one, "
+                f'or say which one it is: mapping={{"columns": {{"{name}": "{letter(best[0].position)}"}}}}.'
+            )
+            issues.append(Issue(code="ambiguous_column", message=message, field=name))
+        kept.append(best[0])
+    if issues:
+        raise ReadingRefused(issues)
+    return kept
+
+
+def _missing(name: str, cells: list[str | None], line: int, table: Table) -> Issue:
+    seen = [f"{letter(at)} {shown(cell[:60])}" for at, cell in enumerate(cells) if cell is not None]
+    some = ", ".join(seen[:20]) + (f" and {len(seen) - 20} more" if len(seen) > 20 else "")
+    sheet = "" if table == "sku" else " of the components sheet"
+    message = (
+        f"No column{sheet} is recognised as {name}. Line {line} looks most like the header and holds: {some}. "
+        f'Rename the right column to {name}, or name it: mapping={{"columns": {{"{name}": "A"}}}}.'
+    )
+    return Issue(code="missing_column", message=message, field=name)

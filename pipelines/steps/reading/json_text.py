@@ -1,0 +1,33 @@
+"""Typed columns -> JSON text, column by column: how volumes and graphs are written for the write path."""
+
+import json
+
+import polars as pl
+
+
+def members(key: str, values: pl.Series, given: pl.Series) -> pl.Series:
+    """`"key": value` for each row where the value is given (a given null is `null`), else null."""
+    text = _encoded(values).fill_null("null")
+    pairs = (
+        pl.DataFrame({"text": text}).select(pl.concat_str(pl.lit(f"{json.dumps(key)}: "), pl.col("text"))).to_series()
+    )
+    return pairs.set(~given, None)
+
+
+def joined(parts: list[pl.Series], opening: str, closing: str) -> pl.Series:
+    """The parts of each row between brackets; null where no part is there."""
+    frame = pl.DataFrame({str(at): part for at, part in enumerate(parts)})
+    some = pl.any_horizontal(pl.all().is_not_null())
+    text = pl.concat_str(pl.lit(opening), pl.concat_str(pl.all(), separator=", ", ignore_nulls=True), pl.lit(closing))
+    return frame.select(pl.when(some).then(text)).to_series()
+
+
+def _encoded(values: pl.Series) -> pl.Series:
+    """Each value as JSON. Text is encoded once for each distinct value; an array literal becomes an array."""
+    if values.dtype == pl.String:
+        distinct = values.drop_nulls().unique(maintain_order=True)
+        encoded = [json.dumps(value, ensure_ascii=False) for value in distinct]
+        return values.replace_strict(distinct, encoded, default=None, return_dtype=pl.String)
+    if values.dtype == pl.Boolean:
+        return values.cast(pl.String)
+    return values.cast(pl.String)

@@ -1,0 +1,146 @@
+"""Cell text -> numbers: decimal marks, grouping, units, percent signs; and what is no number, with the reason.
+
+Plain numbers are read as whole columns; the rest cell by cell. Which mark a column has is `decimal_mark.py`.
+"""
+
+import re
+from decimal import Decimal
+
+import polars as pl
+
+from pipelines.steps.reading.columns import Column
+from pipelines.steps.reading.typed import Typed, each_distinct, faults_where, no_faults
+from pipelines.steps.reading.units import unit_of
+from schemas.fields import Field
+from schemas.normalise import Unfit, shown
+
+_SPACE = r"[\s'’]"
+_RANGE = re.compile(r"[\d.,\s]*\d[^\d.,]*?\s*(?:-|–|—|\bto\b|\bà\b|\bbis\b|\.\.\.?|…)\s*\d.*", re.IGNORECASE)
+_WITH_UNIT = re.compile(rf"(?P<number>[+-]?\d(?:[\d.,]|{_SPACE}(?=\d))*(?:[eE][+-]?\d+)?)\s*(?P<unit>\D.*)?")
+_ONE_MARK = re.compile(r"(?P<before>\d+)(?P<mark>[.,])(?P<after>\d+)")
+_GROUPS = re.compile(rf"\d{{1,3}}(?:(?:,\d{{3}})+|(?:\.\d{{3}})+|(?:{_SPACE}\d{{3}})+)")
+_LARGEST_INTEGER = 2**53
+
+
+def read_numbers(cells: pl.Series, column: Column, mark: str | None, number_cells: pl.Series | None) -> Typed:
+    """A column of numbers in the field's unit, within its limits; Int64 for an integer field."""
+    field = column.field
+    text = cells if number_cells is None else cells.set(number_cells & cells.is_not_null(), None)
+    plain = _plain(text, mark)
+    typed_cells = None if number_cells is None else cells.set(~number_cells, None)
+    if typed_cells is not None:
+        plain = plain.fill_null(typed_cells.str.strip_suffix("%").cast(pl.Float64, strict=False))
+    if column.factor != 1:
+        plain = (plain * float(column.factor)).round(9)
+    odd = cells.set(plain.is_not_null(), None)
+    faults = no_faults()
+    if odd.null_count() < len(odd):
+        rest = each_distinct(odd, lambda cell: read_number(cell, column, mark), pl.Float64)
+        plain, faults = plain.fill_null(rest.values), rest.faults
+    return _fitting(plain, faults, field)
+
+
+def read_number(cell: str, column: Column, mark: str | None) -> float:
+    """One number, in the field's unit. Raises `Unfit` with a sentence that quotes the cell."""
+    text = cell.strip().replace("−", "-")
+    if _RANGE.fullmatch(text):
+        raise Unfit("value_range", f"{shown(cell)} is a range; write one number, such as its mean.")
+    found = _WITH_UNIT.fullmatch(text)
+    if found is None:
+        raise Unfit("invalid_number", f"{shown(cell)} is no number; write digits only, such as 12.5.")
+    factor = column.factor
+    if found["unit"]:
+        unit = unit_of(found["unit"], column.field.unit)
+        if unit is None:
+            wanted = f"; write the number in {column.field.unit}" if column.field.unit else "; write the number alone"
+            raise Unfit("unknown_unit", f"{shown(cell)} has a unit that cannot be converted{wanted}.")
+        factor = unit.factor
+    return float(_decimal(found["number"], cell, mark) * factor)
+
+
+def _decimal(number: str, cell: str, mark: str | None) -> Decimal:
+    """The number with its marks resolved: of two kinds the last is the decimal mark, a repeated one is grouping."""
+    sign, digits = ("-", number[1:]) if number[0] == "-" else ("", number.removeprefix("+"))
+    digits, _, power = digits.replace("E", "e").partition("e")
+    last = max(digits.rfind("."), digits.rfind(","))
+    kinds = {c for c in digits if c in ".,"}
+    if last < 0:
+        whole, fraction = digits, ""
+    elif len(kinds) == 2 or digits.count(digits[last]) == 1:
+        whole, fraction = digits[:last], digits[last + 1 :]
+        if len(kinds) == 1 and could_be_both(digits) and mark != digits[last]:
+            if mark is None:
+                raise _ambiguous(cell)
+            whole, fraction = digits, ""
+    else:
+        whole, fraction = digits, ""
+    if not (whole.isdigit() or _GROUPS.fullmatch(whole)) or (last >= 0 and fraction and not fraction.isdigit()):
+        raise Unfit("invalid_number", f"The groups of digits in {shown(cell)} are not of three; write it without them.")
+    plain = re.sub(r"\D", "", whole)
+    return Decimal(f"{sign}{plain}.{fraction or 0}e{power or 0}")
+
+
+def could_be_both(digits: str) -> bool:
+    """Whether a number with one mark is a thousand or a fraction: one to three digits, not zero, then three."""
+    found = _ONE_MARK.fullmatch(digits)
+    return found is not None and len(found["after"]) == 3 and len(found["before"]) <= 3 and found["before"] != "0"
+
+
+def _ambiguous(cell: str) -> Unfit:
+    fraction = re.sub(r"[.,]", ".", cell.strip())
+    whole = re.sub(r"[.,]", "", cell.strip())
+    return Unfit(
+        "ambiguous_number",
+        f"{shown(cell)} can be {fraction} or {whole}, and no other number in the file decides; "
+        'write more or fewer decimals, or say the decimal mark: mapping={"decimal": ","}.',
+    )
+
+
+def _plain(cells: pl.Series, mark: str | None) -> pl.Series:
+    """Numbers that need no thought as Float64, all else null."""
+    cells = cells.str.strip_chars()
+    integer = cells.str.contains(r"^[+-]?\d{1,15}$")
+    read = cells.set(~integer.fill_null(value=False), None).cast(pl.Float64)
+    for sign, other in ((".", ","), (",", ".")):
+        if not cells.str.contains(sign, literal=True).any():
+            continue
+        certain = cells.str.contains(
+            rf"^[+-]?(?:\d{{1,15}}[{sign}](?:\d{{1,2}}|\d{{4,12}})|(?:0|\d{{4,12}})[{sign}]\d{{3}})$"
+        )
+        if mark == sign:
+            certain |= cells.str.contains(rf"^[+-]?\d{{1,3}}[{sign}]\d{{3}}$")
+        chosen = cells.set(~certain.fill_null(value=False), None).str.replace(",", ".", literal=True)
+        read = read.fill_null(chosen.cast(pl.Float64))
+        if mark == other:
+            grouped = cells.str.contains(rf"^[+-]?[1-9]\d{{0,2}}[{sign}]\d{{3}}$")
+            chosen = cells.set(~grouped.fill_null(value=False), None).str.replace(sign, "", literal=True)
+            read = read.fill_null(chosen.cast(pl.Float64))
+    return read
+
+
+def _fitting(values: pl.Series, faults: pl.DataFrame, field: Field) -> Typed:
+    """The numbers that the field can hold."""
+    bad = []
+    if field.kind == "integer":
+        broken = (values != values.floor()).fill_null(value=False)
+        bad.append((broken, "invalid_number", f"{field.name} is a whole number; write it without decimals."))
+    low, high = field.minimum, field.maximum
+    if field.kind == "integer":
+        high = _LARGEST_INTEGER if high is None else high
+    outside = (values < low) if low is not None else pl.repeat(value=False, n=len(values), eager=True)
+    if high is not None:
+        outside = outside | (values > high)
+    outside = (outside | values.is_infinite()).fill_null(value=False)
+    bounds = f"at least {low:g}" if high is None else f"between {low:g} and {high:g}"
+    bad.append((outside, "out_of_range", f"{field.name} is {bounds}{_in(field)}."))
+    for where, code, message in bad:
+        if where.any():
+            faults = faults.vstack(faults_where(where, code, message))
+            values = values.set(where, None)
+    if field.kind == "integer":
+        values = values.cast(pl.Int64)
+    return Typed(values, faults)
+
+
+def _in(field: Field) -> str:
+    return f" {field.unit}" if field.unit and field.unit != "percent" else ""

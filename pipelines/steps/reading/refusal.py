@@ -1,0 +1,17 @@
+"""How a whole file is refused: one exception that carries the published issues. Faults of a row are in rows.py."""
+
+from schemas.issues import Issue
+
+
+class ReadingRefused(Exception):  # noqa: N818  (a verdict on a file, with its reasons; not a failure of ours)
+    """The file cannot be imported as it is; `issues` says what is wrong and what would be right."""
+
+    def __init__(self, issues: list[Issue]) -> None:
+        """At least one issue."""
+        super().__init__("; ".join(issue.message for issue in issues))
+        self.issues = issues
+
+
+def refuse(code: str, message: str, field: str | None = None) -> ReadingRefused:
+    """A refusal for one reason, to be raised; `code` is one of `schemas.issues.ISSUE_CODES`."""
+    return ReadingRefused([Issue(code=code, message=message, field=field)])

@@ -1,0 +1,149 @@
+"""Grid and header -> sheet: the cells of each recognised column under the field's name, and the lines that fail.
+
+Also where one table holds two: the long layout, a line for each component with the SKU repeated, is split here
+into the table of SKUs and the table of components. Typing is `rows.py`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from pipelines.steps.reading.columns import Column, Table
+from pipelines.steps.reading.decimal_mark import decimal_marks
+from pipelines.steps.reading.grid import Grid, LineFault, letter
+from pipelines.steps.reading.header import Header, find_header
+from pipelines.steps.reading.mapping import Mapped
+from pipelines.steps.reading.refusal import refuse
+
+MOST_ROWS = 50_000
+_MOST_PARTS = 20 * MOST_ROWS
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One table of the file: its columns, its cells by column name beside `line`, and lines that are no row.
+
+    `marks` are the decimal marks by column name. `numbers` marks the cells that a workbook holds as numbers;
+    None where cells have no type.
+    """
+
+    name: str | None
+    header_row: int
+    columns: tuple[Column, ...]
+    ignored: tuple[tuple[int, str], ...]
+    table: pl.DataFrame
+    marks: dict[str, str]
+    faults: tuple[LineFault, ...] = ()
+    numbers: pl.DataFrame | None = None
+
+    @property
+    def lines(self) -> int:
+        """Data lines, those that could not be read included."""
+        return self.table.height + len(self.faults)
+
+
+def read_sheet(
+    grid: Grid, name: str | None, table: Table, mapped: Mapped, *, delimiter: str | None, header: Header | None = None
+) -> Sheet:
+    """The recognised columns of a grid. `header` where it was found already.
+
+    Raises `ReadingRefused`: what `find_header` raises, and `too_many_rows`.
+    """
+    columns = mapped.columns if table == "sku" else {}
+    header = header or find_header(grid, table, columns, mapped.header_row if table == "sku" else None)
+    body, most = grid.below(header.row), MOST_ROWS if table == "sku" else _MOST_PARTS
+    if body.cells.height + len(body.faults) > most:
+        raise refuse("too_many_rows", f"One import takes {most} data lines; this table has more. Send it in parts.")
+    body = _without_ragged(body, grid, header)
+    cells = _named(body.cells, header.columns).with_columns(line=body.lines)
+    numbers = None if body.numbers is None else _named(body.numbers, header.columns)
+    marks = decimal_marks(cells, numbers, header.columns, told=mapped.decimal, delimiter=delimiter)
+    line = int(grid.lines[header.row])
+    return Sheet(name, line, header.columns, header.ignored, cells, marks, body.faults, numbers)
+
+
+def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
+    """The SKUs and the components of one table; the components are None where it has no component column.
+
+    A SKU's own field is the first value that one of its lines gives. A line that gives another one is a fault.
+    """
+    own = tuple(column for column in sheet.columns if column.table == "sku")
+    parts = tuple(column for column in sheet.columns if column.table == "component")
+    if not parts:
+        return sheet, None
+    key = next(column for column in own if column.name == "sku_code")
+    code = pl.col("sku_code").str.strip_chars()
+    own_names = [column.name for column in own]
+    indexed = sheet.table.with_columns(code.alias("sku_code")).with_row_index("at")
+    first = indexed.with_columns(
+        pl.col(name).drop_nulls().first().over("sku_code") for name in own_names if name != "sku_code"
+    )
+    conflicts = _conflicts(indexed, first, [name for name in own_names if name != "sku_code"])
+    skus = first.filter(pl.col("sku_code").is_null() | pl.col("sku_code").is_first_distinct())
+    part_names = [column.name for column in parts]
+    given = indexed.filter(pl.any_horizontal(pl.col(part_names).is_not_null()))
+
+    def flags(at: pl.Series, names: list[str]) -> pl.DataFrame | None:
+        return None if sheet.numbers is None else sheet.numbers.select(names)[at]
+
+    main = replace(sheet, columns=own, table=skus.select(*own_names, "line"),
+                   numbers=flags(skus["at"], own_names))  # fmt: skip
+    graph = replace(sheet, columns=(replace(key, table="component"), *parts), ignored=(),
+                    table=given.select("sku_code", *part_names, "line"), faults=conflicts,
+                    numbers=flags(given["at"], ["sku_code", *part_names]))  # fmt: skip
+    return main, graph
+
+
+def published_columns(columns: Iterable[Column]) -> list[dict[str, str]]:
+    """Columns as `source.columns` shows them."""
+    return [{"field": c.name, "column": letter(c.position), "header": c.header} for c in columns]
+
+
+def published_ignored(ignored: Iterable[tuple[int, str]]) -> list[dict[str, str]]:
+    """Columns that were not read, as `source.ignored` shows them."""
+    return [{"column": letter(at), "header": header} for at, header in ignored]
+
+
+def _named(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
+    return cells.select(pl.col(f"c{column.position}").alias(column.name) for column in columns)
+
+
+def _conflicts(given: pl.DataFrame, first: pl.DataFrame, names: list[str]) -> tuple[LineFault, ...]:
+    """Lines whose own SKU fields differ from what an earlier line of the SKU says."""
+    faults = []
+    for name in names:
+        differs = (given[name].is_not_null() & (given[name] != first[name])).fill_null(value=False)
+        both = given.select("line", "sku_code", name).with_columns(before=first[name]).filter(differs)
+        for line, code, value, before in both.iter_rows():
+            message = f"An earlier line of this SKU gives {name} as “{before[:200]}”; give it once, or the same."
+            faults.append(LineFault(line, "duplicate_sku_code", message, value, code))
+    return tuple(faults)
+
+
+def _without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
+    """The rows that have as many cells as the header; a surplus of empty cells at the end is no fault."""
+    if not grid.widths:
+        return body
+    wanted = max(at for at, cell in enumerate(grid.row(header.row)) if cell is not None) + 1
+    header_width = grid.widths[int(grid.lines[header.row])]
+    surplus = [f"c{at}" for at in range(header_width, body.cells.width)]
+    over = body.cells.select(pl.any_horizontal(pl.first().is_null() & pl.first().is_not_null(),
+                                               *(pl.col(name).is_not_null() for name in surplus))).to_series()  # fmt: skip
+    key = next(column.position for column in header.columns if column.name == "sku_code")
+    faults = []
+    keep = []
+    for index, (line, too_wide) in enumerate(zip(body.lines, over, strict=True)):
+        width = grid.widths[line]
+        keep.append(not too_wide and width >= wanted)
+        if not keep[-1]:
+            message = (
+                f"The line has {width} cells, the header {header_width}; put cells that hold the delimiter "
+                "in quotation marks, and keep a delimiter for each empty cell."
+            )
+            cells = body.row(index)
+            start = " | ".join(cell or "" for cell in cells)[:200]
+            faults.append(LineFault(line, "ragged_row", message, start, (cells[key] or "").strip() or None))
+    kept = pl.Series(keep, dtype=pl.Boolean)
+    return replace(body, cells=body.cells.filter(kept), lines=body.lines.filter(kept),
+                   faults=tuple(sorted((*body.faults, *faults), key=lambda fault: fault.line)))  # fmt: skip

@@ -1,0 +1,73 @@
+"""An upload as bytes and back: a line of JSON about the tables, then the tables as Arrow. No file is read here."""
+
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+
+from pipelines.steps.reading.columns import Column, fields_of, volume_field
+from pipelines.steps.reading.grid import LineFault
+from pipelines.steps.reading.sheet import Sheet
+
+Content = tuple[dict[str, Any], Sheet, Sheet | None, int]
+
+
+def pack(source: dict[str, Any], main: Sheet, parts: Sheet | None, rows: int) -> bytes:
+    """The bytes of an upload."""
+    sheets = [main] if parts is None else [main, parts]
+    frames = [_ipc(frame) for sheet in sheets for frame in (sheet.table, sheet.numbers) if frame is not None]
+    about = {
+        "source": source,
+        "rows": rows,
+        "sheets": [_about(sheet) for sheet in sheets],
+        "sizes": [len(frame) for frame in frames],
+    }
+    return json.dumps(about).encode("utf-8") + b"\n" + b"".join(frames)
+
+
+def unpack(data: bytes) -> Content:
+    """The upload that `pack` has written."""
+    head, _, rest = data.partition(b"\n")
+    about = json.loads(head)
+    frames = _frames(rest, about["sizes"])
+    sheets = [_sheet(of_sheet, frames) for of_sheet in about["sheets"]]
+    return about["source"], sheets[0], sheets[1] if len(sheets) > 1 else None, about["rows"]
+
+
+def _about(sheet: Sheet) -> dict[str, Any]:
+    columns = [{**asdict(column), "factor": str(column.factor), "field": column.field.name} for column in sheet.columns]
+    return {
+        "name": sheet.name, "header_row": sheet.header_row, "columns": columns, "ignored": sheet.ignored,
+        "marks": sheet.marks, "faults": [asdict(fault) for fault in sheet.faults],
+        "numbers": sheet.numbers is not None,
+    }  # fmt: skip
+
+
+def _sheet(about: dict[str, Any], frames: Iterator[pl.DataFrame]) -> Sheet:
+    return Sheet(
+        about["name"], about["header_row"], tuple(_column(column) for column in about["columns"]),
+        tuple((at, header) for at, header in about["ignored"]), next(frames), about["marks"],
+        tuple(LineFault(**fault) for fault in about["faults"]), next(frames) if about["numbers"] else None,
+    )  # fmt: skip
+
+
+def _column(about: dict[str, Any]) -> Column:
+    field = volume_field() if about["market"] else fields_of(about["table"])[about["field"]]
+    return Column(**{**about, "field": field, "factor": Decimal(about["factor"])})
+
+
+def _ipc(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_ipc(buffer, compression="lz4")
+    return buffer.getvalue()
+
+
+def _frames(data: bytes, sizes: list[int]) -> Iterator[pl.DataFrame]:
+    start = 0
+    for size in sizes:
+        yield pl.read_ipc(io.BytesIO(data[start : start + size]))
+        start += size

@@ -1,0 +1,58 @@
+"""Units: which words name one, and the factor to the unit of a field. The factors are data in `units.csv`."""
+
+import csv
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+
+from schemas.words import code_of, fold
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit that can be converted: `factor` times the value is the value in the field's unit."""
+
+    name: str
+    dimension: str
+    factor: Decimal
+
+
+def unit_of(word: str, field_unit: str | None) -> Unit | None:
+    """The unit that a word names (`kg`, `grammes`, `%`), or None where the field cannot be given in it."""
+    word = "percent" if word.strip() == "%" else word
+    for dimension in _by_field_unit().get(field_unit or "", {}):
+        code = code_of(word, dimension)
+        if code is not None:
+            return _by_field_unit()[field_unit or ""][dimension].get(code)
+    return None
+
+
+def without_unit(header: str, field_unit_of: dict[str, str | None]) -> tuple[str, Unit] | None:
+    """A header that ends in a unit, split: (folded header without it, unit); None where it ends in none.
+
+    `field_unit_of` gives the unit of the field that each folded header fits.
+    """
+    tokens = fold(header).split()
+    for size in (1, 2, 3):
+        rest, last = tokens[:-size], " ".join(tokens[-size:])
+        if rest and rest[-1] in _BEFORE_A_UNIT:
+            rest = rest[:-1]
+        bare = " ".join(rest)
+        if bare in field_unit_of and (unit := unit_of(last, field_unit_of[bare])):
+            return bare, unit
+    return None
+
+
+_BEFORE_A_UNIT = frozenset({"in", "en"})
+
+
+@cache
+def _by_field_unit() -> dict[str, dict[str, dict[str, Unit]]]:
+    """Field unit -> dimension -> unit code -> unit."""
+    table: dict[str, dict[str, dict[str, Unit]]] = {}
+    with (Path(__file__).parent / "units.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            unit = Unit(row["unit"], row["dimension"], Decimal(row["factor"]))
+            table.setdefault(row["field_unit"], {}).setdefault(row["dimension"], {})[row["unit"]] = unit
+    return table

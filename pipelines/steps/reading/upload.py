@@ -1,0 +1,105 @@
+"""Bytes -> upload: the whole way from a file to mapped columns of cell text, and what is said about it.
+
+Nothing is typed here: see `rows.py`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import polars as pl
+
+from pipelines.steps.reading import stored
+from pipelines.steps.reading.container import sniff
+from pipelines.steps.reading.delimited import read_delimited, sniff_delimiter
+from pipelines.steps.reading.encoding import decode
+from pipelines.steps.reading.header import field_names
+from pipelines.steps.reading.mapping import Mapped, check_mapping
+from pipelines.steps.reading.refusal import refuse
+from pipelines.steps.reading.sheet import Sheet, published_columns, published_ignored, read_sheet, split_long
+from schemas.words import fold
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that can be imported: `source` is what is published about it, `main` and `parts` are its tables.
+
+    `rows` are the data lines of the main sheet, those that could not be read included.
+    """
+
+    source: dict[str, Any]
+    main: Sheet
+    parts: Sheet | None
+    rows: int
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The main table: cell text in one String column per field, an empty cell null, beside `line`."""
+        return self.main.table
+
+    @property
+    def components(self) -> pl.DataFrame | None:
+        """The components' table, of the same form; None where the file names none."""
+        return None if self.parts is None else self.parts.table
+
+    def to_bytes(self) -> bytes:
+        """The upload for a worker, so that nobody reads the caller's file twice."""
+        return stored.pack(self.source, self.main, self.parts, self.rows)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Upload":
+        """The upload that `to_bytes` has written."""
+        return cls(*stored.unpack(data))
+
+
+def read_upload(data: bytes, filename: str, *, mapping: Mapping[str, object] | None = None, today: date) -> Upload:
+    """The tables of an uploaded file, read by its content; `filename` only names it in a refusal.
+
+    `mapping` is the caller's (decisions §4); `today` is the day of submission, for volumes that name no year.
+    Raises `ReadingRefused` where the file as a whole cannot be imported.
+    """
+    mapped = check_mapping(mapping)
+    sniff(data, filename)
+    return _from_text(data, mapped, today)
+
+
+def _from_text(data: bytes, mapped: Mapped, today: date) -> Upload:
+    text = decode(data)
+    told = {fold(header) for header in mapped.columns.values()}
+
+    def recognised(cells: list[str]) -> int:
+        return len(field_names(cells)) + sum(fold(cell) in told for cell in cells if len(cell) < 200)
+
+    delimiter = sniff_delimiter(text.text, recognised)
+    grid = read_delimited(text.text, delimiter)
+    sheet = read_sheet(grid, None, "sku", mapped, delimiter=delimiter)
+    return _upload(sheet, None, {"format": "csv", "encoding": text.encoding, "delimiter": delimiter}, today)
+
+
+def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], today: date) -> Upload:
+    """The upload of the tables found. Raises `no_rows` where there is no data line."""
+    lines = main.lines
+    if lines == 0 and (parts is None or parts.lines == 0):
+        raise refuse("no_rows", "The table has a header and no data line below it; nothing can be imported.")
+    layout = "rows"
+    if parts is None:
+        main, parts = split_long(main)
+        layout = "rows" if parts is None else "long"
+    dated = any(column.market and column.year is None for column in main.columns)
+    source = {
+        **about,
+        "sheet": main.name, "header_row": main.header_row,
+        "columns": published_columns(main.columns), "ignored": published_ignored(main.ignored),
+        "components": None if parts is None else _components(parts),
+        "layout": layout, "decimal_marks": main.marks, "skipped": [], "mapping_name": None,
+        "volume_year": today.year if dated else None,
+    }  # fmt: skip
+    return Upload(source, main, parts, lines)
+
+
+def _components(parts: Sheet) -> dict[str, Any]:
+    return {
+        "sheet": parts.name, "header_row": parts.header_row, "columns": published_columns(parts.columns),
+        "ignored": published_ignored(parts.ignored), "decimal_marks": parts.marks,
+    }  # fmt: skip

@@ -1,0 +1,178 @@
+"""Cell text -> typed values, kind by kind: text, codes, truths, markets, GTINs, ids. Numbers are `numbers.py`.
+
+The stored form of a value is `schemas.normalise`, the same function as for a JSON field; here a cell becomes what
+that function takes.
+"""
+
+import csv
+import re
+import uuid
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+import pycountry
+
+from pipelines.steps.reading.columns import Column
+from pipelines.steps.reading.numbers import read_number, read_numbers
+from pipelines.steps.reading.typed import Typed, each_distinct, faults_where, no_faults
+from schemas import normalise
+from schemas.fields import Field
+from schemas.normalise import Unfit, shown
+from schemas.words import code_of
+
+_LIST_SEPARATOR = re.compile(r"[,;|]")
+_LOST = r"^\d[.,]?\d*[eE]\+?\d{2,}$"
+_ROUNDED = r"^\d[.,]\d+[eE]\+\d{2,}$"
+_LANGUAGE_PREFIX = re.compile(r"[a-z]{2}:", re.IGNORECASE)
+
+
+def read_values(cells: pl.Series, column: Column, mark: str | None, number_cells: pl.Series | None) -> Typed:
+    """A column of cells as the field's type; a null cell gives null. `mark` is the column's decimal mark."""
+    field = column.field
+    match field.kind:
+        case "number" | "integer":
+            return read_numbers(cells, column, mark, number_cells)
+        case "ppm":
+            return each_distinct(cells, lambda cell: _ppm(cell, column, mark), pl.String)
+        case "truth":
+            return each_distinct(cells, _truth, pl.Boolean)
+        case "code":
+            return each_distinct(cells, lambda cell: _code(cell, field), pl.String)
+        case "codes":
+            return each_distinct(cells, lambda cell: _codes(cell, field), pl.String)
+        case "markets":
+            return each_distinct(cells, _markets, pl.String)
+        case "uuid":
+            return each_distinct(cells, lambda cell: _uuid(cell, field), pl.String)
+        case "gtin":
+            return _gtins(cells)
+        case _:
+            return _texts(cells, field)
+
+
+def cell_errors(cells: pl.Series) -> pl.DataFrame:
+    """The cells that hold a spreadsheet's error (`#N/A`, `#WERT!`), as faults."""
+    marked = cells.str.starts_with("#").fill_null(value=False)
+    if not marked.any():
+        return no_faults()
+    errors = cells.str.strip_chars().str.to_uppercase().is_in(_error_words()) & marked
+    message = "The cell holds a spreadsheet error; put the value itself there, or leave the cell empty."
+    return faults_where(errors, "cell_error", message)
+
+
+def unescaped(cells: pl.Series) -> pl.Series:
+    """Cells without the marks that make a spreadsheet take them for text: `'00123`, `="00123"`."""
+    if cells.str.starts_with("'").any():
+        cells = cells.str.replace(r"^'([=+\-@\d])", "$1")
+    if cells.str.starts_with('="').any():
+        cells = cells.str.replace(r'^="([^"]*)"$', "$1")
+    return cells
+
+
+@cache
+def _error_words() -> list[str]:
+    with (Path(__file__).parent / "cell_errors.csv").open(encoding="utf-8", newline="") as file:
+        return [row["error"] for row in csv.DictReader(file)]
+
+
+def _texts(cells: pl.Series, field: Field) -> Typed:
+    """Text as it stands; only cells that the field cannot hold, or may have to trim, are looked at one by one."""
+    key = field.min_length is not None
+    if key:
+        cells = cells.str.strip_chars()
+    longest = field.max_length if field.max_length is not None else 2**31
+    unusual = (cells.str.len_bytes() > longest) | cells.str.contains("\x00", literal=True)
+    if field.name == "sku_code":
+        unusual |= cells.str.contains(_ROUNDED)
+    if not unusual.any():
+        return Typed(cells, no_faults())
+    odd = each_distinct(cells.set(~unusual.fill_null(value=False), None), lambda cell: _text(cell, field), pl.String)
+    return Typed(cells.set(unusual.fill_null(value=False), None).fill_null(odd.values), odd.faults)
+
+
+def _text(cell: str, field: Field) -> str:
+    if field.name == "sku_code" and re.match(_ROUNDED, cell):
+        raise _digits_lost(cell)
+    return normalise.text(cell, min_length=field.min_length, max_length=field.max_length)
+
+
+def _gtins(cells: pl.Series) -> Typed:
+    """GTINs with a right check digit pass as a column; only the others are looked at one by one for the reason."""
+    cells = cells.str.strip_chars()
+    shaped = cells.str.contains(r"^(?:\d{8}|\d{12,14})$").fill_null(value=False)
+    number = cells.set(~shaped, None).str.zfill(14).cast(pl.Int64)
+    total = sum(((number // 10**place) % 10) * (3 if place % 2 else 1) for place in range(14))
+    right = (shaped & (total % 10 == 0)).fill_null(value=False)
+    if right.sum() + cells.null_count() == len(cells):
+        return Typed(cells, no_faults())
+    odd = each_distinct(cells.set(right, None), _gtin, pl.String)
+    return Typed(cells.set(~right, None).fill_null(odd.values), odd.faults)
+
+
+def _gtin(cell: str) -> str:
+    if re.match(_LOST, cell):
+        raise _digits_lost(cell)
+    return normalise.gtin(re.sub(r"[\s-]|\.0+$", "", cell))
+
+
+def _digits_lost(cell: str) -> Unfit:
+    return Unfit(
+        "digits_lost",
+        f"A spreadsheet has rounded the number to {shown(cell)}; take it again from its source and store it as text.",
+    )
+
+
+def _truth(cell: str) -> bool:
+    code = code_of(cell, "truth")
+    if code is None:
+        raise Unfit("invalid_type", f"{shown(cell)} is neither yes nor no; write yes or no (oui/non, ja/nein, 1/0).")
+    return code == "true"
+
+
+def _code(cell: str, field: Field) -> str:
+    vocabulary = field.vocabulary or field.name
+    return normalise.code(code_of(cell, vocabulary) or cell.strip(), vocabulary)
+
+
+def _codes(cell: str, field: Field) -> str:
+    vocabulary = field.vocabulary or field.name
+    parts = [part for part in _LIST_SEPARATOR.split(cell) if part.strip()]
+    found = [normalise.code(code_of(part, vocabulary) or part.strip(), vocabulary) for part in parts]
+    return _array(found)
+
+
+def _markets(cell: str) -> str:
+    parts = [part.strip() for part in _LIST_SEPARATOR.split(cell) if part.strip()]
+    bare = [_LANGUAGE_PREFIX.sub("", part, count=1) for part in parts]
+    return _array([code_of(part, "market") or _country(part) or normalise.market(part) for part in bare])
+
+
+def _country(name: str) -> str | None:
+    """The code of a country by its ISO 3166 name (English) or its three letters; None for anything else."""
+    if len(name) < 3 or not name.replace(" ", "").isalpha():
+        return None
+    try:
+        return str(pycountry.countries.lookup(name).alpha_2)
+    except LookupError:
+        return None
+
+
+def _array(codes: list[str]) -> str:
+    """Codes as Postgres writes an array of them, each once."""
+    return "{" + ",".join(dict.fromkeys(codes)) + "}"
+
+
+def _uuid(cell: str, field: Field) -> str:
+    try:
+        return str(uuid.UUID(cell.strip()))
+    except ValueError:
+        message = f"{shown(cell)} is no id; {field.name} takes the UUID that the service gave."
+        raise Unfit("invalid_format", message) from None
+
+
+def _ppm(cell: str, column: Column, mark: str | None) -> str:
+    """A measured value, or `<N` as an attestation below the limit."""
+    text = cell.strip()
+    number = read_number(text.removeprefix("<"), column, mark)
+    return f"{'<' if text.startswith('<') else ''}{number:.15g}"

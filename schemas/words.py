@@ -1,0 +1,85 @@
+"""The words people use: headers for fields and terms for codes, in English, French and German.
+
+Both tables are data: `headers.csv` (table, field, lang, header) and `words.csv` (vocabulary, code, lang, word).
+A field's own name and a code itself always count, so the tables hold only other words. Words are compared
+after `fold`; one that would mean two things in one table or vocabulary is refused when the tables are loaded.
+"""
+
+import csv
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
+from schemas.vocabularies import VOCABULARIES
+
+_HERE = Path(__file__).parent
+_LIGATURES = str.maketrans({"œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "µ": "u", "μ": "u"})
+_NOT_A_WORD = re.compile(r"[^0-9a-z]+")
+
+
+class WordCollisionError(ValueError):
+    """One word stands for two fields or two codes; the tables must be corrected before anything is read."""
+
+
+def fold(text: str) -> str:
+    """Text as words are compared: lower case, without accents, each run of other characters one space.
+
+    A text without a letter or digit of the Latin script (`✓`, `%`) is itself, trimmed.
+    """
+    lower = text.casefold().translate(_LIGATURES)
+    bare = "".join(c for c in unicodedata.normalize("NFKD", lower) if not unicodedata.combining(c))
+    return _NOT_A_WORD.sub(" ", bare).strip() or text.strip()
+
+
+def headers(table: str) -> Mapping[str, str]:
+    """Folded header -> field name, for the table `sku` or `component`."""
+    return _headers()[table]
+
+
+def words(vocabulary: str) -> Mapping[str, str]:
+    """Folded word -> code of the vocabulary; empty for a vocabulary without words."""
+    return _words().get(vocabulary, MappingProxyType({}))
+
+
+def code_of(word: str, vocabulary: str) -> str | None:
+    """The code that a word stands for, or None where it is none of the vocabulary's words."""
+    return words(vocabulary).get(fold(word))
+
+
+@cache
+def _headers() -> Mapping[str, Mapping[str, str]]:
+    own = [("sku", field.name, field.name) for field in SKU_FIELDS]
+    own += [("component", field.name, field.name) for field in COMPONENT_FIELDS]
+    listed = [(row["table"], row["field"], row["header"]) for row in _rows("headers.csv")]
+    named = [(table, field, field) for table, field, _ in listed]
+    return index([*own, *named, *listed])
+
+
+@cache
+def _words() -> Mapping[str, Mapping[str, str]]:
+    own = [(name, code, code) for name, codes in VOCABULARIES.items() for code in codes]
+    listed = [(row["vocabulary"], row["code"], row["word"]) for row in _rows("words.csv")]
+    return index([*own, *listed])
+
+
+def index(entries: Iterable[tuple[str, str, str]]) -> Mapping[str, Mapping[str, str]]:
+    """Entries (table, meaning, word) as table -> folded word -> meaning.
+
+    Raises `WordCollisionError` where a word of one table has two meanings.
+    """
+    tables: dict[str, dict[str, str]] = {}
+    for table, meaning, word in entries:
+        known = tables.setdefault(table, {})
+        before = known.setdefault(fold(word), meaning)
+        if before != meaning:
+            raise WordCollisionError(f"In {table}, “{word}” stands for both {before} and {meaning}.")
+    return MappingProxyType({table: MappingProxyType(known) for table, known in tables.items()})
+
+
+def _rows(name: str) -> Iterator[dict[str, str]]:
+    with (_HERE / name).open(encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(file)
