@@ -5,6 +5,7 @@ A model checks one record by itself: types, vocabularies, bounds, forms. What ne
 field tables, and a property test holds the two doors equal.
 """
 
+from types import GenericAlias
 from typing import Annotated, Any, Final, Literal, cast
 from uuid import UUID
 
@@ -81,6 +82,11 @@ def _ppm(value: object) -> object:
     return float(value)
 
 
+def one_of(vocabulary: str) -> Any:
+    """The type of a code: one of the vocabulary's, exactly."""
+    return Literal[VOCABULARIES[vocabulary]]
+
+
 def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
     """The annotation of one field, without null."""
     match field.kind:
@@ -104,12 +110,11 @@ def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
         case "markets":
             return list[Annotated[str, AfterValidator(_checked(normalise.market))]]
         case "codes":
-            return list[Literal[VOCABULARIES[cast(str, field.vocabulary)]]]  # type: ignore[misc]
+            return GenericAlias(list, (one_of(str(field.vocabulary)),))
         case "code" if field.name == "packaging_level":
-            codes = Literal[VOCABULARIES["packaging_level"]]  # type: ignore[valid-type]
-            return Annotated[codes, BeforeValidator(_level), WithJsonSchema({"type": "string"})]
+            return Annotated[one_of("packaging_level"), BeforeValidator(_level), WithJsonSchema({"type": "string"})]
         case "code":
-            return Literal[VOCABULARIES[cast(str, field.vocabulary)]]
+            return one_of(str(field.vocabulary))
         case "ppm":
             return Annotated[
                 Any,
@@ -119,7 +124,7 @@ def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
         case "substances":
             return SubstancesInput
         case "components":
-            return list[SkuComponentInput]
+            return GenericAlias(list, (SkuComponentInput,))
 
 
 def _lengths(field: Field) -> dict[str, Any]:
@@ -144,25 +149,34 @@ def _model(name: str, fields: tuple[Field, ...], doc: str) -> type[Strict]:
     return create_model(name, __base__=Strict, __doc__=doc, **members)
 
 
-class SubstanceEntry(Strict):
-    """One declaration: a status, and where there is one the measured value behind it."""
+_EVIDENCE: Final = Annotated[str, AfterValidator(_checked(normalise.text, min_length=None, max_length=2000))]
 
-    status: Literal[VOCABULARIES["substance_status"]]  # type: ignore[valid-type]
-    value: Annotated[float, PydanticField(ge=0)] | None = None
-    unit: Literal[VOCABULARIES["substance_unit"]] | None = None  # type: ignore[valid-type]
-    basis: Literal[VOCABULARIES["substance_basis"]] | None = None  # type: ignore[valid-type]
-    source: Literal[VOCABULARIES["substances_source"]] | None = None  # type: ignore[valid-type]
-    evidence: Annotated[str, AfterValidator(_checked(normalise.text, min_length=None, max_length=2000))] | None = None
-
-
-SubstancesInput = create_model(
+SubstanceEntry: type[Strict] = create_model(
+    "SubstanceEntry",
+    __base__=Strict,
+    __doc__="One declaration: a status, and where there is one the measured value behind it.",
+    **cast(
+        Any,
+        {
+            "status": (one_of("substance_status"), ...),
+            "value": (Annotated[float, PydanticField(ge=0)] | None, None),
+            "unit": (one_of("substance_unit") | None, None),
+            "basis": (one_of("substance_basis") | None, None),
+            "source": (one_of("substances_source") | None, None),
+            "evidence": (_EVIDENCE | None, None),
+        },
+    ),
+)
+SubstancesInput: type[Strict] = create_model(
     "SubstancesInput",
     __base__=Strict,
     __doc__="Declarations by substance: one omitted is left untouched, null clears it.",
     **cast(Any, dict.fromkeys(SUBSTANCES, (SubstanceEntry | None, None))),
 )
-SkuComponentInput = _model("SkuComponentInput", COMPONENT_FIELDS, "One line of a component graph.")
-SkuInput = _model("SkuInput", SKU_FIELDS, "A SKU as a caller writes it: an omitted field stays, null clears.")
+SkuComponentInput: type[Strict] = _model("SkuComponentInput", COMPONENT_FIELDS, "One line of a component graph.")
+SkuInput: type[Strict] = _model(
+    "SkuInput", SKU_FIELDS, "A SKU as a caller writes it: an omitted field stays, null clears."
+)
 
 
 class SkuBatchInput(Strict):

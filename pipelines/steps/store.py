@@ -25,7 +25,7 @@ _STAGED: Final = ("id", *_WRITTEN)
 _SQL_TYPES: Final = {pl.String: "text", pl.Float64: "double precision", pl.Int64: "integer", pl.Boolean: "boolean"}
 _DECLARED: Final = ", ".join(f"{name} {_SQL_TYPES[DTYPES[name]]}" for name in _STAGED)
 _ALL: Final = ", ".join(column.name for column in skus.columns)
-_DIALECT: Final = postgresql.dialect()
+_DIALECT: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
 
 
 def _cast(name: str) -> str:
