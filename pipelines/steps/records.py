@@ -5,15 +5,13 @@ each other's way, are told apart by repeating the whole write: the second time t
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final
 from uuid import UUID
 
 import orjson
 import polars as pl
-import psycopg
 
 from compliance import grading, ruleset
 from compliance.ruleset import RuleSet
@@ -24,25 +22,12 @@ from pipelines.steps.write import Outcomes, write_patch
 from schemas.issues import Issue
 from warehouse.clock import Clock
 from warehouse.queries.skus import DOC_STATUS
+from warehouse.sessions import Connection, Pool
 
-_COLLISIONS: Final = (
-    psycopg.errors.UniqueViolation, psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure,
-)  # fmt: skip
-_ATTEMPTS: Final = 8
 _MISMATCH: Final = 0.05
 """Share by which the total weight and the sum of the components may differ without a warning (decisions §3)."""
 
 _STATUSES: Final = f"SELECT id::text, {DOC_STATUS} FROM skus WHERE id = ANY(%(ids)s::uuid[])"
-
-Connection: TypeAlias = psycopg.Connection[Any]
-
-
-class Sessions(Protocol):
-    """Where a write gets its transaction: one that has the company set and commits at its end."""
-
-    def company(self, company_id: UUID) -> AbstractContextManager[Connection]:
-        """A transaction of that company."""
-        ...
 
 
 @dataclass(slots=True)
@@ -68,7 +53,7 @@ class WriteResult:
 
 
 def write_records(
-    pool: Sessions, company_id: UUID, records: Sequence[Mapping[str, Any]], *, origin: Origin, clock: Clock,
+    pool: Pool, company_id: UUID, records: Sequence[Mapping[str, Any]], *, origin: Origin, clock: Clock,
     dry_run: bool,
 ) -> WriteResult:  # fmt: skip
     """Write validated records (`schemas.models.parse_sku`) of one company in one transaction.
@@ -85,7 +70,7 @@ def write_records(
             result.errors.append(Issue("duplicate_sku_code", sentence, "sku_code"))
     patch, faults = from_records([(r.index, records[r.index]) for r in results if not r.errors], rules)
     now = clock.now()
-    outcomes, statuses = _repeated(
+    outcomes, statuses = pool.retrying(
         lambda: _transaction(pool, company_id, patch, origin=origin, now=now, rules=rules, dry_run=dry_run)
     )
     for fault in (*faults, *outcomes.errors):
@@ -95,7 +80,7 @@ def write_records(
 
 
 def _transaction(
-    pool: Sessions, company_id: UUID, patch: Patch, *, origin: Origin, now: datetime, rules: RuleSet, dry_run: bool
+    pool: Pool, company_id: UUID, patch: Patch, *, origin: Origin, now: datetime, rules: RuleSet, dry_run: bool
 ) -> tuple[Outcomes, dict[str, str]]:
     with pool.company(company_id) as conn:
         outcomes = write_patch(conn, company_id, patch, origin=origin, now=now, rules=rules, dry_run=dry_run)
@@ -106,15 +91,6 @@ def _doc_statuses(conn: Connection, outcomes: Outcomes, now: datetime) -> dict[s
     """DoC coverage of the SKUs that were there before; a new one has none."""
     held = outcomes.merged.filter(pl.col("outcome") != "created")["id"].to_list()
     return dict(conn.execute(_STATUSES, {"ids": held, "today": now.date()}).fetchall()) if held else {}
-
-
-def _repeated(write: Callable[[], tuple[Outcomes, dict[str, str]]]) -> tuple[Outcomes, dict[str, str]]:
-    for _ in range(_ATTEMPTS - 1):
-        try:
-            return write()
-        except _COLLISIONS:
-            continue
-    return write()
 
 
 def _fill(  # noqa: PLR0917  (all of it is one write)

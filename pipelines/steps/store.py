@@ -11,6 +11,7 @@ from uuid import UUID
 import orjson
 import polars as pl
 import psycopg
+from psycopg import errors
 from sqlalchemy.dialects import postgresql
 from uuid_utils import uuid7
 
@@ -76,8 +77,8 @@ def store(
     """Write the created and updated rows of a merged, graded frame, in the caller's transaction.
 
     `rows` has `id`, `version` as they shall be, the value and derived columns, `import_sheet` and `import_line`.
-    Raises `psycopg.errors.UniqueViolation` where another transaction has created one of the codes meanwhile: the
-    caller repeats the whole write, which then finds the row.
+    Raises `SerializationFailure` where another transaction has created one of the codes meanwhile: whoever opened the
+    transaction repeats the whole write (`Pool.retrying`), which then finds the row.
     """
     parameters: dict[str, Any] = {
         "company": company_id, "transaction": UUID(str(uuid7())), "now": now, "import": import_id,
@@ -86,7 +87,13 @@ def store(
         "reason": origin.reason, "correlation_id": origin.correlation_id, "ip": origin.ip,
         "user_agent": origin.user_agent,
     }  # fmt: skip
-    staged = rows.select(_STAGED)
+    try:
+        _write(conn, rows.select(_STAGED), parameters)
+    except errors.UniqueViolation as collision:
+        raise errors.SerializationFailure("another transaction has created one of the codes") from collision
+
+
+def _write(conn: psycopg.Connection[Any], staged: pl.DataFrame, parameters: dict[str, Any]) -> None:
     if len(staged) <= FEW:
         conn.execute(_ONE, {**parameters, "rows": orjson.dumps(staged.to_dicts()).decode()})
         return
