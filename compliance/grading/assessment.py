@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from compliance.grading.components import Record, lines, parts
-from compliance.grading.firing import Context, View, context_of, facts_of, shares_held, view
+from compliance.grading.firing import Face, face, facts_of, shares_held
 from compliance.grading.listing import Effect, Outcome, outcome
 from compliance.grading.score import NOT_ASSESSED, Score, score, sku_score, unlisted_rule
 from compliance.grading.units import (
@@ -30,8 +30,7 @@ class UnitAssessment:
     stream: str | None = None
     missing: list[str] = field(default_factory=list)
     total: float = 0.0
-    facts: Context | None = None
-    views: Sequence[View] = ()
+    faces: Sequence[Face] = ()
     held: Sequence[tuple[bool, ...]] = ()
     outcomes: Sequence[Outcome] = ()
 
@@ -97,11 +96,10 @@ def assess_unit(unit: Unit, rules: RuleSet) -> UnitAssessment:
         return UnitAssessment(unit, group=group, missing=["components"] if row.reason == "components" else [])
     total = sum(unit.grams)
     facts = facts_of(unit)
-    views = [
-        view(rules, row.stream, matched, part, context_of(rules, row.stream, matched, facts))
-        for part, matched in zip(unit.parts, unit.types, strict=True)
+    faces = [
+        face(rules, row.stream, matched, part, facts) for part, matched in zip(unit.parts, unit.types, strict=True)
     ]
-    held = shares_held(unit, views, total, rules)
-    outcomes = [outcome(rules, seen, answer) for seen, answer in zip(views, held, strict=True)]
+    held = shares_held(unit, faces, total, rules)
+    outcomes = [outcome(rules, seen, answer) for seen, answer in zip(faces, held, strict=True)]
     result = score([found.effect for found in outcomes], unit.grams, total, rules)
-    return UnitAssessment(unit, result, group, row.stream, [], total, facts, views, held, outcomes)
+    return UnitAssessment(unit, result, group, row.stream, [], total, faces, held, outcomes)

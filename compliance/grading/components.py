@@ -1,13 +1,12 @@
 """Step 2 of grading.md: a record's components as parts with a code, attributes and a weight.
 
-A part holds everything about a component but its weight, so that equal parts of many SKUs are one object and what
-follows from it is worked out once. Which unit a part belongs to is the business of `compliance.grading.units`.
+What a part is can be made again with one fact more, which step 8 needs. Which unit a part belongs to is the business
+of `compliance.grading.units`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from compliance.ruleset import Material, RuleSet, Value
@@ -28,90 +27,95 @@ UNSPECIFIED: Final = {component_type: f"{component_type.upper()}_UNSPECIFIED" fo
 GENERIC: Final = {"glass": "GLASS", "paper": "PAPER", "wood": "WOOD", "textile": "TEXTILE_OTHER"}
 """The code of a family whose kinds grade alike enough to be read without a material text."""
 WEIGHTLESS_TYPES: Final = frozenset({"ink", "adhesive", "varnish"})
-_CARRIED: Final = (
+CARRIED: Final = (
     ("adhesive", ("adhesive_type",), frozenset({"adhesive"})),
     ("ink", ("ink_type", "direct_print"), frozenset({"ink"})),
     ("coating", ("coating_type",), frozenset({"coating", "varnish"})),
 )
 """What an attribute on a part of another type stands for: the type, its fields, the types it is proper to."""
+_CARRIED_FIELDS: Final = frozenset(field for _, fields, _ in CARRIED for field in fields)
 _ATTRIBUTES: Final = (
     "colour", "attachment", "adhesive_type", "ink_type", "coating_type", "metallised", "direct_print",
 )  # fmt: skip
 _NUMBERS: Final = ("coverage_percent", "density_g_cm3", "thickness_um")
-_CACHED_PARTS: Final = 65_536
+_CACHED: Final = 65_536
 
 
-class Origin(NamedTuple):
-    """What a part is made of; `text_code` is the usable code of its text, `unresolved` a text nobody knows."""
+class Part(NamedTuple):
+    """A component without its weight: type, material and attributes.
 
-    component_type: str
-    family: str | None
-    text_code: str | None
-    unresolved: bool
-    separable: bool
-    given: frozenset[tuple[str, Value]]
-
-
-class _Said(NamedTuple):
-    """A component line as its caller wrote it, without weight and references."""
-
-    component_type: str
-    family: str | None
-    text: str | None
-    separable: bool
-    svhc: str | None
-    additives: tuple[str, ...] | None
-    attributes: tuple[Value | None, ...]
-    numbers: tuple[float | None, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Part:
-    """A component without its weight: type, material and attributes, given or implied by its material.
-
-    `material` is None where the caller must say it; `generic` where a text that nobody knows was read as the kind
-    of its family. `origin` serves to make the part again with one fact more (step 8).
+    `material` is None where the caller must say it; `coded_by_text` where its text gave the code, `generic` where a
+    text that nobody knows was read as the kind of its family. `fields` are the attributes that were given or that
+    the material implies. `carried` are the weightless parts that attributes stand for; those have `is_carried`, and
+    nothing is open about them.
     """
 
     component_type: str
+    family: str | None
     material: Material | None
+    given: Mapping[str, Value]
     fields: Mapping[str, Value]
     separable: bool
+    coded_by_text: bool
     generic: bool
     weightless: bool
     carried: tuple["Part", ...]
     is_carried: bool
-    origin: Origin
 
     def with_field(self, field: str, value: Value, rules: RuleSet) -> "Part":
         """The part as it were if the caller gave one attribute more."""
-        return make_part(rules, self.origin._replace(given=self.origin.given | {(field, value)}))
+        given = {**self.given, field: value}
+        material = self.material
+        if not self.coded_by_text:
+            code = code_without_text(rules, self.component_type, self.family, given)
+            material = rules.materials[code] if code else None
+        return self._of(material, given, rules)
 
     def with_code(self, code: str, rules: RuleSet) -> "Part":
         """The part as it were if its material text meant this code."""
-        return make_part(rules, self.origin._replace(text_code=code, unresolved=False))
+        return self._replace(coded_by_text=True)._of(rules.materials[code], self.given, rules)
+
+    def _of(self, material: Material | None, given: Mapping[str, Value], rules: RuleSet) -> "Part":
+        return make_part(
+            rules,
+            self.component_type,
+            family=self.family,
+            material=material,
+            given=given,
+            separable=self.separable,
+            coded_by_text=self.coded_by_text,
+            generic=self.generic,
+        )
 
 
-@lru_cache(maxsize=_CACHED_PARTS)
-def make_part(rules: RuleSet, origin: Origin) -> Part:
-    """The part of a type with the code of its text, if any, and the attributes that were given."""
-    component_type, attributes = origin.component_type, dict(origin.given)
-    code = origin.text_code or _code_without_text(rules, component_type, origin.family, attributes)
-    material = rules.materials[code] if code else None
+def make_part(
+    rules: RuleSet,
+    component_type: str,
+    *,
+    family: str | None,
+    material: Material | None,
+    given: Mapping[str, Value],
+    separable: bool,
+    coded_by_text: bool,
+    generic: bool,
+) -> Part:
+    """A part of this material with what the material implies, and what its attributes stand for (steps 2c to 2e)."""
     return Part(
         component_type=component_type,
+        family=family,
         material=material,
-        fields=MappingProxyType({**(material.implied if material else {}), **attributes}),
-        separable=origin.separable,
-        generic=origin.unresolved and component_type not in CONSUMABLE_FIELD and material is not None,
-        weightless=component_type in WEIGHTLESS_TYPES or bool(material and material.weight_optional),
-        carried=tuple(_carried(rules, component_type, attributes)),
+        given=given,
+        fields={**material.implied, **given} if material else given,
+        separable=separable,
+        coded_by_text=coded_by_text,
+        generic=generic,
+        weightless=component_type in WEIGHTLESS_TYPES or (material is not None and material.weight_optional),
+        carried=() if _CARRIED_FIELDS.isdisjoint(given) else _carried(rules, component_type, given),
         is_carried=False,
-        origin=origin,
     )
 
 
-def _code_without_text(
+def code_without_text(
     rules: RuleSet, component_type: str, family: str | None, attributes: Mapping[str, Value]
 ) -> str | None:
     """Step 2b: the code that the attributes or the family give to a part without a usable material text."""
@@ -121,31 +125,17 @@ def _code_without_text(
     return GENERIC.get(family or "")
 
 
-def _carried(rules: RuleSet, component_type: str, attributes: Mapping[str, Value]) -> list[Part]:
+def _carried(rules: RuleSet, component_type: str, given: Mapping[str, Value]) -> tuple[Part, ...]:
     """Step 2d: the weightless adhesive, ink and coating that attributes of this part stand for."""
     found = []
-    for carried_type, fields, proper_to in _CARRIED:
-        own = frozenset((field, attributes[field]) for field in fields if attributes.get(field) not in (None, False))
+    for carried_type, fields, proper_to in CARRIED:
+        own = {field: given[field] for field in fields if given.get(field) not in (None, False)}
         if own and component_type not in proper_to:
-            found.append(_carried_part(rules, carried_type, own))
-    return found
-
-
-@lru_cache(maxsize=_CACHED_PARTS)
-def _carried_part(rules: RuleSet, component_type: str, own: frozenset[tuple[str, Value]]) -> Part:
-    code = _code_without_text(rules, component_type, None, dict(own))
-    assert code is not None
-    return Part(
-        component_type=component_type,
-        material=rules.materials[code],
-        fields=MappingProxyType(dict(own)),
-        separable=False,
-        generic=False,
-        weightless=True,
-        carried=(),
-        is_carried=True,
-        origin=Origin(component_type, None, None, False, False, own),
-    )
+            code = code_without_text(rules, carried_type, None, own)
+            assert code is not None
+            material = rules.materials[code]
+            found.append(Part(carried_type, None, material, own, own, False, False, False, True, (), True))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,41 +175,42 @@ def lines(record: Record) -> Sequence[Record]:
 
 
 def _part(line: Record, sku_svhc: str | None, rules: RuleSet) -> Part:
-    get = line.get
-    additives, substances = get("additives"), get("substances")
-    svhc = _status(substances.get("svhc")) if isinstance(substances, Mapping) else None
-    said = _Said(
-        line["component_type"],
-        get("material_family"),
-        get("polymer_or_grade"),
-        get("separable") is True,
-        "above_limit" if "above_limit" in (svhc, sku_svhc) else svhc or sku_svhc,
-        None if additives is None else tuple(additives),
-        tuple([get(field) for field in _ATTRIBUTES]),
-        tuple([None if (n := get(field)) is None else rules.band(field, n) for field in _NUMBERS]),
+    component_type, family = line["component_type"], line.get("material_family")
+    given: dict[str, Value] = {field: v for field in _ATTRIBUTES if (v := line.get(field)) is not None}
+    for field in _NUMBERS:
+        if (number := line.get(field)) is not None:
+            given[field] = rules.band(field, number)
+    if (additives := line.get("additives")) is not None:
+        given["additives"] = frozenset(additives)
+    substances = line.get("substances")
+    svhc = _status(substances.get("svhc")) if substances else None
+    if declared := sku_svhc if sku_svhc == "above_limit" else svhc or sku_svhc:
+        given["svhc"] = declared
+    text = line.get("polymer_or_grade")
+    code = _text_code(text, rules) if text else None
+    material_code = code or code_without_text(rules, component_type, family, given)
+    return make_part(
+        rules,
+        component_type,
+        family=family,
+        material=rules.materials[material_code] if material_code else None,
+        given=given,
+        separable=line.get("separable") is True,
+        coded_by_text=code is not None,
+        generic=code is None and material_code is not None and _is_generic(component_type, text, rules),
     )
-    return _understood(rules, said)
 
 
-@lru_cache(maxsize=_CACHED_PARTS)
-def _understood(rules: RuleSet, said: _Said) -> Part:
-    """The part that a line means, its material text resolved."""
-    values = (*said.attributes, *said.numbers, said.svhc)
-    named = zip((*_ATTRIBUTES, *_NUMBERS, "svhc"), values, strict=True)
-    given: dict[str, Value] = {field: value for field, value in named if value is not None}
-    if said.additives is not None:
-        given["additives"] = frozenset(said.additives)
-    code = resolve_material(said.text, rules) if said.text else None
-    specified = code is not None and rules.materials[code].specified
-    origin = Origin(
-        component_type=said.component_type,
-        family=None if specified else said.family,
-        text_code=code if specified else None,
-        unresolved=bool(said.text) and code is None,
-        separable=said.separable,
-        given=frozenset(given.items()),
-    )
-    return make_part(rules, origin)
+@lru_cache(maxsize=_CACHED)
+def _text_code(text: str, rules: RuleSet) -> str | None:
+    """The code of a material text, where it says a material at all."""
+    code = resolve_material(text, rules)
+    return code if code is not None and rules.materials[code].specified else None
+
+
+def _is_generic(component_type: str, text: str | None, rules: RuleSet) -> bool:
+    """Whether a text that nobody knows was read as the kind of its family (glass, paper, wood, textile)."""
+    return component_type not in CONSUMABLE_FIELD and bool(text) and resolve_material(str(text), rules) is None
 
 
 def _status(entry: object) -> str | None:

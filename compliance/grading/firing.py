@@ -1,17 +1,17 @@
 """Step 5 of grading.md: which rows of the tables speak of a part, and whether their conditions hold.
 
-What does not depend on weights is found once for each part in a stream (`View`) and kept; the shares that decide
-the rest are weighed for each unit. What follows from the rows that fire is in `compliance.grading.listing`.
+What does not depend on weights is found once for each face that parts show to a stream, and kept; the shares that
+decide the rest are weighed for each unit. What follows from rows that fire is in `compliance.grading.listing`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from compliance.grading.components import Part
 from compliance.grading.units import Unit
-from compliance.ruleset import Material, Rule, RuleSet
+from compliance.ruleset import Material, Rule, RuleSet, Value
 from compliance.ruleset_checks import BODY_WIDE
 
 CLASSES: Final = (
@@ -26,91 +26,112 @@ CLASS_OF: Final = {component_type: members for members in CLASSES for component_
 _CACHED: Final = 65_536
 
 
-class Context(NamedTuple):
-    """What conditions of a part ask of its unit; a fact that no row asks of the part is left None."""
+class Facts(NamedTuple):
+    """What conditions may ask of a unit; None is what nobody gave."""
 
-    form: str | None = None
-    layers_recorded: bool | None = None
-    colour: frozenset[str] | None = None
-    additives: frozenset[str] | None = None
+    form: str | None
+    layers_recorded: bool
+    colour: frozenset[str] | None
+    additives: frozenset[str] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class View:
-    """A part as a stream sees it.
+class Rows:
+    """The recordable rows that speak of one material in one type of part, in one stream.
 
-    `rows` are those of its type and code, each with whether its condition holds (None: nobody gave the attribute);
-    `analogies` the same for rows that would apply by analogy. `bounded` are the rows whose share must be weighed,
-    each with whether it is an analogy; answers about shares come in this order.
+    `analogies` are the rows that would apply by analogy (step 6). `bounded` are the rows whose share must be weighed,
+    each with whether it is an analogy; answers about shares come in this order. `own` are the attributes that the
+    rows ask of the part, `unit` what they ask of its unit.
     """
 
-    part: Part
-    component_type: str
     stream: str
-    context: Context
-    rows: tuple[tuple[Rule, bool | None], ...]
-    analogies: tuple[tuple[Rule, bool | None], ...]
+    component_type: str
+    material: Material
+    is_carried: bool
+    direct: tuple[Rule, ...]
+    analogies: tuple[Rule, ...]
     bounded: tuple[tuple[Rule, bool], ...]
+    own: tuple[str, ...]
+    unit: tuple[str, ...]
 
 
-@lru_cache(maxsize=_CACHED)
-def rows_of(rules: RuleSet, stream: str, component_type: str, material: Material) -> tuple[Rule, ...]:
-    """The rows of the stream, and of any, that speak of parts of this type and code."""
-    targets = rules.targets[stream]
-    return tuple(
-        rule
-        for rule in rules.rules.values()
-        if rule.stream in (stream, "any") and rule.asks_type(component_type) and rule.asks_code(material, targets)
-    )
+class Face(NamedTuple):
+    """All that rows can see of a part: equal faces are graded alike, so what follows is kept by face.
+
+    `own` and `unit` answer what the rows ask, in their order; None is what nobody gave. `coded_by_text` matters when
+    an attribute is tried that could give the part its code (step 8).
+    """
+
+    rows: Rows
+    own: tuple[Value | None, ...]
+    unit: tuple[Value | None, ...]
+    coded_by_text: bool
+
+    def with_answer(self, field: str, value: Value, *, of_unit: bool) -> "Face":
+        """The face if one attribute more were given, by the part or by its unit."""
+        if of_unit:
+            return self._replace(unit=_replaced(self.unit, self.rows.unit.index(field), value))
+        return self._replace(own=_replaced(self.own, self.rows.own.index(field), value))
 
 
-@lru_cache(maxsize=_CACHED)
-def analogies_of(rules: RuleSet, stream: str, component_type: str, material: Material) -> tuple[Rule, ...]:
-    """The rows of the stream that list this code by name for another type of the class (step 6, second case)."""
+def _replaced(answers: tuple[Value | None, ...], place: int, value: Value) -> tuple[Value | None, ...]:
+    return (*answers[:place], value, *answers[place + 1 :])
+
+
+@lru_cache(maxsize=4096)
+def rows_for_type(rules: RuleSet, stream: str, component_type: str) -> tuple[Rule, ...]:
+    """The rows of the stream, and of any, for parts of a type, whatever their code."""
+    return tuple(r for r in rules.rules.values() if r.stream in (stream, "any") and r.asks_type(component_type))
+
+
+@lru_cache(maxsize=4096)
+def _rows_for_kin(rules: RuleSet, stream: str, component_type: str) -> tuple[Rule, ...]:
+    """The rows of the stream that always list codes by name for another type of the class."""
     others = CLASS_OF[component_type] - {component_type}
-    targets = rules.targets[stream]
     return tuple(
         rule
         for rule in rules.rules.values()
-        if rule.stream == stream
-        and rule.lists == "always"
-        and rule.named
-        and not rule.types.isdisjoint(others)
-        and rule.asks_code(material, targets)
+        if rule.stream == stream and rule.lists == "always" and rule.named and not rule.types.isdisjoint(others)
     )
 
 
 @lru_cache(maxsize=_CACHED)
-def view(rules: RuleSet, stream: str, component_type: str, part: Part, context: Context) -> View:
-    """The part in a stream; `context` as `context_of` restricts it."""
-    assert part.material is not None
-    direct = [r for r in rows_of(rules, stream, component_type, part.material) if r.recordable]
-    analogous: Sequence[Rule] = ()
-    if not part.is_carried and not any(rule.lists == "always" for rule in direct):
-        analogous = analogies_of(rules, stream, component_type, part.material)
-    return View(
-        part=part,
-        component_type=component_type,
+def rows_of(rules: RuleSet, stream: str, component_type: str, material: Material, is_carried: bool) -> Rows:
+    """The rows that speak of a material in a type of part."""
+    targets = rules.targets[stream]
+    direct = tuple(
+        rule
+        for rule in rows_for_type(rules, stream, component_type)
+        if rule.recordable and rule.asks_code(material, targets)
+    )
+    analogies: tuple[Rule, ...] = ()
+    if not is_carried and not any(rule.lists == "always" for rule in direct):
+        kin = _rows_for_kin(rules, stream, component_type)
+        analogies = tuple(rule for rule in kin if rule.asks_code(material, targets))
+    asking = [rule for rule in (*direct, *analogies) if rule.field]
+    return Rows(
         stream=stream,
-        context=context,
-        rows=tuple((rule, _condition(rule, component_type, part, context)) for rule in direct),
-        analogies=tuple((rule, _condition(rule, component_type, part, context)) for rule in analogous),
+        component_type=component_type,
+        material=material,
+        is_carried=is_carried,
+        direct=direct,
+        analogies=analogies,
         bounded=(
             *((rule, False) for rule in direct if rule.bounded),
-            *((rule, True) for rule in analogous if rule.bounded),
+            *((rule, True) for rule in analogies if rule.bounded),
         ),
+        own=_fields(rule for rule in asking if not asks_unit(rule, component_type)),
+        unit=_fields(rule for rule in asking if asks_unit(rule, component_type)),
     )
 
 
-def _condition(rule: Rule, component_type: str, part: Part, context: Context) -> bool | None:
-    """Whether the row's condition holds; None where nobody gave the attribute."""
-    if not rule.field:
-        return True
-    if rule.attribute_of == "unit" or is_body_wide(rule, component_type):
-        value = getattr(context, rule.field)
-    else:
-        value = part.fields.get(rule.field)
-    return None if value is None else rule.met_by(value)
+def _fields(asking: Iterable[Rule]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(rule.field for rule in asking))
+
+
+def asks_unit(rule: Rule, component_type: str) -> bool:
+    """Whether the unit answers the row: for its form and layers, and for what holds for the whole body."""
+    return rule.attribute_of == "unit" or is_body_wide(rule, component_type)
 
 
 def is_body_wide(rule: Rule, component_type: str) -> bool:
@@ -118,68 +139,64 @@ def is_body_wide(rule: Rule, component_type: str) -> bool:
     return rule.field in BODY_WIDE and (rule.attribute_of == "body" or component_type == "body")
 
 
-@lru_cache(maxsize=_CACHED)
-def facts_asked(rules: RuleSet, stream: str, component_type: str) -> frozenset[str]:
-    """The facts of the unit that rows ask of parts of this type, analogies included."""
-    kin = CLASS_OF[component_type]
-    return frozenset(
-        rule.field
-        for rule in rules.rules.values()
-        if rule.stream in (stream, "any")
-        and (not rule.types.isdisjoint(kin) or "*" in rule.types)
-        and (rule.attribute_of == "unit" or is_body_wide(rule, component_type))
-    )
+def face(rules: RuleSet, stream: str, component_type: str, part: Part, facts: Facts) -> Face:
+    """The part as the rows of a stream see it in its unit."""
+    assert part.material is not None
+    rows = rows_of(rules, stream, component_type, part.material, part.is_carried)
+    unit = tuple([getattr(facts, field) for field in rows.unit]) if rows.unit else ()
+    return Face(rows, tuple(map(part.fields.get, rows.own)), unit, part.coded_by_text)
 
 
-@lru_cache(maxsize=_CACHED)
-def context_of(rules: RuleSet, stream: str, component_type: str, facts: Context) -> Context:
-    """The facts of a unit that matter to parts of a type; the others are None, so that views are shared."""
-    asked = facts_asked(rules, stream, component_type)
-    return Context(
-        form=facts.form if "form" in asked else None,
-        layers_recorded=facts.layers_recorded if "layers_recorded" in asked else None,
-        colour=facts.colour if "colour" in asked else None,
-        additives=facts.additives if "additives" in asked else None,
-    )
+def conditions(seen: Face) -> tuple[tuple[bool | None, ...], tuple[bool | None, ...]]:
+    """For each direct row and each analogy whether its condition holds; None where nobody gave the attribute."""
+    own, unit = dict(zip(seen.rows.own, seen.own, strict=True)), dict(zip(seen.rows.unit, seen.unit, strict=True))
+
+    def met(rule: Rule) -> bool | None:
+        if not rule.field:
+            return True
+        value = (unit if asks_unit(rule, seen.rows.component_type) else own)[rule.field]
+        return None if value is None else rule.met_by(value)
+
+    return tuple(map(met, seen.rows.direct)), tuple(map(met, seen.rows.analogies))
 
 
-def facts_of(unit: Unit) -> Context:
+def facts_of(unit: Unit) -> Facts:
     """What conditions may ask of the unit; colour and additives of one body component hold for the body."""
     colours: frozenset[str] | None = None
     additives: frozenset[str] | None = None
     for part, matched in zip(unit.parts, unit.types, strict=True):
         if matched == "body":
-            if "colour" in part.fields:
-                colours = (colours or frozenset()) | {str(part.fields["colour"])}
-            if "additives" in part.fields:
-                given = part.fields["additives"]
+            if (colour := part.fields.get("colour")) is not None:
+                colours = (colours or frozenset()) | {str(colour)}
+            if (given := part.fields.get("additives")) is not None:
                 assert isinstance(given, frozenset)
                 additives = given if additives is None else additives | given
-    return Context(unit.form, unit.layers_recorded(), colours, additives)
+    return Facts(unit.form, unit.layers_recorded(), colours, additives)
 
 
-def shares_held(unit: Unit, views: Sequence[View], total: float, rules: RuleSet) -> list[tuple[bool, ...]]:
-    """For each view, whether the share of each of its bounded rows lies within the row's bounds."""
+def shares_held(unit: Unit, faces: Sequence[Face], total: float, rules: RuleSet) -> list[tuple[bool, ...]]:
+    """For each face, whether the share of each of its bounded rows lies within the row's bounds."""
     known: dict[tuple[Rule, object], bool] = {}
-    answers = []
-    for seen in views:
+    answers: list[tuple[bool, ...]] = []
+    for seen in faces:
+        rows = seen.rows
         answer = []
-        for rule, by_analogy in seen.bounded:
-            scope: object = CLASS_OF[seen.component_type] if by_analogy else None
-            key = (rule, (scope, seen.part.material) if rule.share_basis == "code" else scope)
+        for rule, by_analogy in rows.bounded:
+            scope = CLASS_OF[rows.component_type] if by_analogy else None
+            key = (rule, (scope, rows.material) if rule.share_basis == "code" else scope)
             held = known.get(key)
             if held is None:
-                share = 100 * _weight_counted(rule, unit, seen, by_analogy, rules) / total
+                share = 100 * _weight_counted(rule, unit, rows, by_analogy, rules) / total
                 held = known[key] = rule.low <= share < rule.high
             answer.append(held)
         answers.append(tuple(answer))
     return answers
 
 
-def _weight_counted(rule: Rule, unit: Unit, seen: View, by_analogy: bool, rules: RuleSet) -> float:
+def _weight_counted(rule: Rule, unit: Unit, rows: Rows, by_analogy: bool, rules: RuleSet) -> float:
     """The grams that the row counts: its own types and codes, one code of those, or the target groups."""
-    targets = rules.targets[seen.stream]
-    kin = CLASS_OF[seen.component_type] if by_analogy else frozenset[str]()
+    targets = rules.targets[rows.stream]
+    kin = CLASS_OF[rows.component_type] if by_analogy else frozenset[str]()
     weight = 0.0
     for part, matched, grams in zip(unit.parts, unit.types, unit.grams, strict=True):
         material = part.material
@@ -187,7 +204,7 @@ def _weight_counted(rule: Rule, unit: Unit, seen: View, by_analogy: bool, rules:
             continue
         if rule.share_basis == "target":
             counted = material.group in targets
-        elif rule.share_basis == "code" and material is not seen.part.material:
+        elif rule.share_basis == "code" and material is not rows.material:
             counted = False
         else:
             counted = (matched in kin or rule.asks_type(matched)) and rule.asks_code(material, targets)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from compliance.grading.firing import LAYER_CLASS, View, is_body_wide
+from compliance.grading.firing import LAYER_CLASS, Face, conditions, is_body_wide
 from compliance.ruleset import Rule, RuleSet
 
 STRICTNESS: Final = ("disqualify", "not_assessed", "removed_limited", "limited", "removed", "none")
@@ -46,43 +46,49 @@ class Outcome:
 
 
 @lru_cache(maxsize=_CACHED)
-def outcome(rules: RuleSet, seen: View, held: tuple[bool, ...]) -> Outcome:
-    """What the rows say of a part whose bounded rows hold as `held` says, in the order of `seen.bounded`."""
-    answers = dict(zip(seen.bounded, held, strict=True))
-    rows = [(rule, met, answers.get((rule, False), True)) for rule, met in seen.rows]
-    analogies = [(rule, met, answers.get((rule, True), True)) for rule, met in seen.analogies]
-    fired = [rule for rule, met, holds in rows if met and holds]
-    listing = [
-        holds for rule, met, holds in rows if rule.lists == "always" or (rule.lists == "fired" and met and holds)
-    ]
+def outcome(rules: RuleSet, seen: Face, held: tuple[bool, ...]) -> Outcome:
+    """What the rows say of a part whose bounded rows hold as `held` says, in the order of `Rows.bounded`."""
+    of_rows = seen.rows
+    met, met_by_analogy = conditions(seen)
+    answers = dict(zip(of_rows.bounded, held, strict=True))
+    rows = [(rule, m, answers.get((rule, False), True)) for rule, m in zip(of_rows.direct, met, strict=True)]
+    fired = [rule for rule, m, holds in rows if m and holds]
     unlisted = by_analogy = False
-    if listing and not seen.part.is_carried:
-        fired += [] if any(listing) else [rules.rules["ANY-012"]]
-    elif not seen.part.is_carried:
-        assert seen.part.material is not None
-        in_target = seen.part.material.group in rules.targets[seen.stream]
-        if in_target and (seen.component_type in LAYER_CLASS or not analogies):
+    if not of_rows.is_carried:
+        listing = [
+            holds for rule, m, holds in rows if rule.lists == "always" or (rule.lists == "fired" and m and holds)
+        ]
+        in_target = of_rows.material.group in rules.targets[of_rows.stream]
+        if listing:
+            fired += [] if any(listing) else [rules.rules["ANY-012"]]
+        elif in_target and (of_rows.component_type in LAYER_CLASS or not of_rows.analogies):
             fired.append(rules.rules["ANY-011b"])
-        elif analogies:
+        elif of_rows.analogies:
             by_analogy = True
+            analogies = [
+                (rule, m, answers.get((rule, True), True))
+                for rule, m in zip(of_rows.analogies, met_by_analogy, strict=True)
+            ]
             rows += analogies
-            fired += [rule for rule, met, holds in analogies if met and holds]
+            fired += [rule for rule, m, holds in analogies if m and holds]
             fired.append(rules.rules["ANY-011a"])
             fired += [] if any(holds for _, _, holds in analogies) else [rules.rules["ANY-012"]]
         else:
             unlisted = True
     standing, overruled = _strictest(fired)
     return Outcome(
-        effect=_effect(standing, seen.component_type, unlisted=unlisted),
+        effect=_effect(standing, of_rows.component_type, unlisted=unlisted),
         standing=standing,
         overruled=overruled,
-        open=() if seen.part.is_carried else tuple(rule for rule, met, holds in rows if met is None and holds),
+        open=() if of_rows.is_carried else tuple(rule for rule, m, holds in rows if m is None and holds),
         by_analogy=by_analogy,
     )
 
 
 def _strictest(fired: list[Rule]) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
     """For each parameter the strictest row stands, of equals the smaller rule_id; the others are overruled."""
+    if len({rule.parameter for rule in fired}) == len(fired):
+        return tuple(fired), ()
     stands: dict[str, Rule] = {}
     for rule in sorted(fired, key=lambda rule: (RANK[rule.effect], rule.rule_id)):
         stands.setdefault(rule.parameter, rule)

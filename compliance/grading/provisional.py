@@ -6,11 +6,11 @@ alike are tried once; a value that leaves the part's material as it is changes t
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from compliance.grading.assessment import Assessment, UnitAssessment, assess_unit, conclude
-from compliance.grading.components import UNSPECIFIED, Part, Record
-from compliance.grading.firing import Context, View, context_of, view
+from compliance.grading.components import CARRIED, CONSUMABLE_FIELD, UNSPECIFIED, Part, Record, code_without_text
+from compliance.grading.firing import Face
 from compliance.grading.listing import Effect, open_fields, outcome
 from compliance.grading.score import score, sku_score
 from compliance.ruleset import RuleSet, Value
@@ -69,65 +69,77 @@ def _other_effects(assessed: UnitAssessment, rules: RuleSet) -> Iterator[dict[in
     """The effects that open attributes could have, by the place of the part: the body's first, then each part's."""
     body_wide = {
         field
-        for seen, found in zip(assessed.views, assessed.outcomes, strict=True)
-        for field in open_fields(rules, found, seen.component_type)[1]
+        for seen, found in zip(assessed.faces, assessed.outcomes, strict=True)
+        for field in open_fields(rules, found, seen.rows.component_type)[1]
     }
     for name in sorted(body_wide):
         assert assessed.stream
         for value in trial_values(rules, assessed.stream, name):
-            facts = _with_fact(assessed.facts, name, value)
+            answer = value if isinstance(value, frozenset) else frozenset({str(value)})
             yield {
-                place: outcome(rules, other, held).effect
-                for place, (seen, held) in enumerate(zip(assessed.views, assessed.held, strict=True))
-                if (other := _in_context(rules, seen, facts)) is not seen
+                place: outcome(rules, seen.with_answer(name, answer, of_unit=True), held).effect
+                for place, (seen, held) in enumerate(zip(assessed.faces, assessed.held, strict=True))
+                if name in seen.rows.unit
             }
-    for place, (seen, held) in enumerate(zip(assessed.views, assessed.held, strict=True)):
-        for effect in alternatives(rules, seen, held)[0]:
+    for place, (seen, held) in enumerate(zip(assessed.faces, assessed.held, strict=True)):
+        for effect in alternatives(rules, seen, held).effects:
             yield {place: effect}
-
-
-def _with_fact(facts: Context | None, name: str, value: Value) -> Context:
-    """The unit's facts as they were if one body component gave the colour or the additives."""
-    assert facts is not None
-    values = value if isinstance(value, frozenset) else frozenset({str(value)})
-    return facts._replace(colour=values) if name == "colour" else facts._replace(additives=values)
-
-
-def _in_context(rules: RuleSet, seen: View, facts: Context) -> View:
-    context = context_of(rules, seen.stream, seen.component_type, facts)
-    return seen if context == seen.context else view(rules, seen.stream, seen.component_type, seen.part, context)
 
 
 def _other_parts(assessed: UnitAssessment, rules: RuleSet) -> Iterator[tuple[int, Part]]:
     """Parts whose material would be another one if an open fact were given, with their place."""
-    for place, (seen, held) in enumerate(zip(assessed.views, assessed.held, strict=True)):
-        for part in alternatives(rules, seen, held)[1]:
-            yield place, part
+    for place, (seen, held) in enumerate(zip(assessed.faces, assessed.held, strict=True)):
+        found = alternatives(rules, seen, held)
+        part = assessed.unit.parts[place]
+        for name, value in found.fields:
+            yield place, part.with_field(name, value, rules)
+        for code in found.codes:
+            yield place, part.with_code(code, rules)
+
+
+class Alternatives(NamedTuple):
+    """What the open facts of one part could make of it.
+
+    `effects` where the material stays; `fields` are attributes that would change more than this part's effect, to be
+    tried on the whole unit, like the `codes` that an unspecified material could have.
+    """
+
+    effects: tuple[Effect, ...] = ()
+    fields: tuple[tuple[str, Value], ...] = ()
+    codes: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=_CACHED)
-def alternatives(rules: RuleSet, seen: View, held: tuple[bool, ...]) -> tuple[tuple[Effect, ...], tuple[Part, ...]]:
-    """What the open attributes of one part could make of it: other effects, and parts of another material."""
+def alternatives(rules: RuleSet, seen: Face, held: tuple[bool, ...]) -> Alternatives:
+    """What the open attributes and the unspecified material of one part could make of it."""
+    rows = seen.rows
+    if rows.is_carried:
+        return Alternatives()
     found = outcome(rules, seen, held)
     effects: dict[Effect, None] = {}
-    others: dict[Part, None] = {}
-    if seen.part.is_carried:
-        return (), ()
-    for name in sorted(open_fields(rules, found, seen.component_type)[0]):
-        for value in trial_values(rules, seen.stream, name):
-            part = seen.part.with_field(name, value, rules)
-            if part.material is seen.part.material and part.carried == seen.part.carried:
-                changed = view(rules, seen.stream, seen.component_type, part, seen.context)
-                effects[outcome(rules, changed, held).effect] = None
+    fields = []
+    for name in sorted(open_fields(rules, found, rows.component_type)[0]):
+        for value in trial_values(rules, rows.stream, name):
+            if _changes_material(rules, seen, name, value):
+                fields.append((name, value))
             else:
-                others[part] = None
-    assert seen.part.material is not None
-    if seen.part.material.code in _OPEN_MATERIALS:
-        for code in named_codes(rules, seen.stream, seen.component_type):
-            others[seen.part.with_code(code, rules)] = None
+                effects[outcome(rules, seen.with_answer(name, value, of_unit=False), held).effect] = None
     effects.pop(found.effect, None)
-    others.pop(seen.part, None)
-    return tuple(sorted(effects, key=lambda effect: not effect.disqualified)), tuple(others)
+    return Alternatives(
+        effects=tuple(sorted(effects, key=lambda effect: not effect.disqualified)),
+        fields=tuple(fields),
+        codes=named_codes(rules, rows.stream, rows.component_type) if rows.material.code in _OPEN_MATERIALS else (),
+    )
+
+
+def _changes_material(rules: RuleSet, seen: Face, field: str, value: Value) -> bool:
+    """Whether giving the attribute gives the part another code, or puts another part beside it (step 2b, 2d)."""
+    component_type = seen.rows.component_type
+    if any(field in fields and component_type not in proper_to for _, fields, proper_to in CARRIED):
+        return True
+    if seen.coded_by_text or CONSUMABLE_FIELD.get(component_type) != field:
+        return False
+    return code_without_text(rules, component_type, None, {field: value}) != seen.rows.material.code
 
 
 @lru_cache(maxsize=1024)

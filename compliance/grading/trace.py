@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from compliance.grading.assessment import Assessment, UnitAssessment, assess
 from compliance.grading.components import Record, lines
-from compliance.grading.firing import rows_of
+from compliance.grading.firing import rows_for_type
 from compliance.grading.listing import RANK
 from compliance.grading.provisional import is_provisional
 from compliance.grading.score import stored
@@ -145,6 +145,6 @@ def _assumptions(assessed: UnitAssessment, rules: RuleSet) -> Iterator[str]:
                 yield f"The {field} of the {assessed.unit.name} is not known: {waiting} was not applied."
     for part, matched in zip(assessed.unit.parts, assessed.unit.types, strict=True):
         assert part.material is not None
-        for rule in rows_of(rules, assessed.stream, matched, part.material):
-            if not rule.recordable:
+        for rule in rows_for_type(rules, assessed.stream, matched):
+            if not rule.recordable and rule.asks_code(part.material, rules.targets[assessed.stream]):
                 yield f"No record holds what {rule.rule_id} asks ({rule.feature}): taken as not so."

@@ -99,13 +99,17 @@ def lightweight_exemption(record: Record, group: str | None) -> str | None:
 
 def units(weighed: Sequence[Weighed], found: Format | None) -> list[Unit]:
     """The body's unit first, then one for each part that comes off as a separate component (step 4a, d)."""
-    separate = [w for w in weighed if w.part.separable and w.part.component_type not in _NEVER_SEPARATE]
-    together = weighed if not separate else [w for w in weighed if w not in separate]
+    separate = [w for w in weighed if _comes_off(w.part)]
+    together = [w for w in weighed if not _comes_off(w.part)] if separate else weighed
     first = Unit.of(together, found.form if found else None, separate=False)
     return [
         first,
         *(Unit.of([w], "film" if w.part.component_type in _FILM_PARTS else "rigid", separate=True) for w in separate),
     ]
+
+
+def _comes_off(part: Part) -> bool:
+    return part.separable and part.component_type not in _NEVER_SEPARATE
 
 
 def missing_facts(unit: Unit) -> list[str]:
