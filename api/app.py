@@ -1,0 +1,52 @@
+"""The API process: one FastAPI app, its routes, and what it opens once.
+
+`uvicorn api.app:create --factory` starts it with settings from the environment; tests call `create` with their own.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from fastapi import APIRouter, FastAPI
+
+from api import batches, document, health, imports, jurisdictions, published, refusals, skus
+from api.correlation import Correlation
+from api.service import Service, opened
+from warehouse import logs
+from warehouse.clock import Clock
+from warehouse.database import Database
+from warehouse.settings import Settings
+
+INTERFACE_VERSION = "1.8.0"
+
+
+def create(settings: Settings | None = None, database: Database | None = None, clock: Clock | None = None) -> FastAPI:
+    """An app that opens its pools when it starts and closes them when it ends; what is not given is the settings'."""
+    chosen = settings or Settings.load()
+    logs.configure(chosen)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with opened(chosen, database or Database.of(chosen), clock or Clock.of(chosen)) as service:
+            app.state.service = service
+            yield
+
+    return assembled(lifespan)
+
+
+def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None) -> FastAPI:
+    """The app without its surroundings: enough for the published document."""
+    app = FastAPI(
+        title="Packaging Compliance Data Service", version=INTERFACE_VERSION, lifespan=lifespan,
+        redirect_slashes=False, openapi_url=None, docs_url=None, redoc_url=None, servers=[{"url": "/"}],
+        generate_unique_id_function=lambda route: route.name,
+    )  # fmt: skip
+    v1 = APIRouter(prefix="/api/v1")
+    # The batch comes before the single SKU: its path would else be read as a SKU's id.
+    for resource in (batches, skus, imports, jurisdictions, published):
+        v1.include_router(resource.router)
+    app.include_router(v1)
+    app.include_router(health.router)
+    document.install(app)
+    refusals.install(app)
+    app.add_middleware(Correlation)
+    return app

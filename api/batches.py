@@ -1,0 +1,86 @@
+"""POST /skus/batch: many SKUs in one body, each accepted or rejected by itself."""
+
+from collections import Counter
+from typing import Any, Final
+
+from fastapi import APIRouter
+from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.answers import json_of
+from api.auth import Writer
+from api.bodies import JsonBody, too_deep
+from api.document import WRITE_ERRORS, body_of, operation
+from api.errors import InvalidBody
+from api.writing import written
+from pipelines.steps.records import RowResult
+from schemas.issues import Issue
+from schemas.models import Invalid, SkuBatchInput, issues_of, parse_sku
+from schemas.responses import SkuBatchResponse
+
+router = APIRouter(prefix="/skus", tags=["SKUs"])
+
+_OUTCOMES: Final = ("created", "updated", "unchanged", "rejected")
+Records = dict[int, dict[str, Any]]
+Rejected = dict[int, RowResult]
+
+
+@router.post("/batch", **operation(
+    "Create or update many SKUs",
+    "Up to 1 000 SKUs. A row that is refused is reported with its reasons and holds back no other; a fault above the "
+    "rows, such as an unknown field, refuses the whole body.",
+    answers={200: SkuBatchResponse}, errors=WRITE_ERRORS, body=body_of(SkuBatchInput)))  # fmt: skip
+def post_batch(request: Request, key: Writer, body: JsonBody) -> Response:  # noqa: D103  (the route says it)
+    try:
+        records, rows = _validated(body)
+    except RecursionError:
+        raise too_deep() from None
+    dry_run = body.get("dry_run", False)
+    places = list(records)
+    for result in written(request, key, list(records.values()), dry_run=dry_run):
+        rows[places[result.index]] = result
+    outcomes = Counter(row.outcome for row in rows.values())
+    return json_of({
+        "dry_run": dry_run,
+        "summary": {"total": len(rows), **{name: outcomes[name] for name in _OUTCOMES}},
+        "results": [_published(index, rows[index]) for index in sorted(rows)],
+    })  # fmt: skip
+
+
+def _validated(body: Any) -> tuple[Records, Rejected]:
+    """Valid records and rejected rows by their index; raises `InvalidBody` for a fault above the rows."""
+    try:
+        batch = SkuBatchInput.model_validate(body)
+        return dict(enumerate(batch.model_dump(exclude_unset=True)["skus"])), {}
+    except ValidationError as error:
+        above = [issue for issue in issues_of(error) if not _in_a_row(issue)]
+        if above:
+            raise InvalidBody(above) from None
+    records: Records = {}
+    rejected: Rejected = {}
+    for index, row in enumerate(body["skus"]):
+        try:
+            records[index] = parse_sku(row)
+        except Invalid as invalid:
+            code = row.get("sku_code") if isinstance(row, dict) else None
+            rejected[index] = RowResult(index, code if isinstance(code, str) else "", "rejected", errors=invalid.issues)
+    return records, rejected
+
+
+def _in_a_row(issue: Issue) -> bool:
+    return issue.field is not None and issue.field.startswith("skus[")
+
+
+def _published(index: int, row: RowResult) -> dict[str, Any]:
+    """BatchRow of decisions §1."""
+    return {
+        "index": index,
+        "sku_code": row.sku_code or None,
+        "outcome": row.outcome,
+        "id": row.id,
+        "recyclability_grade": row.recyclability_grade,
+        "recyclability_score": row.recyclability_score,
+        "errors": [issue.as_dict() for issue in row.errors],
+        "warnings": [issue.as_dict() for issue in row.warnings],
+    }

@@ -1,0 +1,116 @@
+"""Request bodies: bytes under a limit while they stream in, and JSON out of them.
+
+Nothing here knows what a field means; models are `schemas.models`. What is refused here is what is no JSON at all
+or larger than the operation takes: never a fault of the service, whatever the bytes.
+"""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+import orjson
+from fastapi import Depends, Query
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
+
+from api.errors import InvalidBody, TooLarge
+from schemas.issues import Issue
+
+MAX_JSON_BYTES: Final = 2 * 2**20
+"""Body of a SKU write, a batch or a volumes write (interface v1, Limits)."""
+
+MAX_IMPORT_BYTES: Final = 10 * 2**20
+"""An import file (interface v1, Limits)."""
+
+_MULTIPART_ALLOWANCE: Final = 64 * 2**10
+"""What part headers and the mapping may add around a file of the full size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file as it was sent, and the text fields sent beside it."""
+
+    data: bytes
+    filename: str
+    fields: dict[str, str]
+
+
+async def limited(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
+    """The body's chunks; raises `TooLarge` at once for an announced excess, else at the byte that passes it."""
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced[:20]) > limit:
+        raise TooLarge(limit)
+    received = 0
+    async for chunk in request.stream():
+        received += len(chunk)
+        if received > limit:
+            raise TooLarge(limit)
+        yield chunk
+
+
+async def json_body(request: Request) -> Any:
+    """The parsed JSON of a body, whatever its content type says.
+
+    NaN, invalid UTF-8, lone surrogates and nesting beyond reason are refused by the parser as no JSON.
+    """
+    body = b"".join([chunk async for chunk in limited(request, MAX_JSON_BYTES)])
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise unreadable(f"The body is no valid JSON (RFC 8259) at {where}: {error.msg}.") from None
+
+
+JsonBody = Annotated[Any, Depends(json_body)]
+"""The parsed body as a handler's parameter."""
+
+
+def too_deep() -> InvalidBody:
+    """JSON nested so deeply that not even its refusal can be written."""
+    return unreadable("The body is nested more deeply than any field of the contract.")
+
+
+async def upload(
+    request: Request,
+    filename: Annotated[str | None, Query(description="Name of a raw body; ignored for multipart.")] = None,
+) -> Upload:
+    """The file of an import: the `file` part of a multipart body, or the raw body with `?filename=`."""
+    if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+        return await _multipart(request)
+    if not filename:
+        raise _missing("filename", "A raw body needs ?filename=NAME.csv or NAME.xlsx; or send multipart/form-data.")
+    data = b"".join([chunk async for chunk in limited(request, MAX_IMPORT_BYTES)])
+    return Upload(data, _named(filename), {})
+
+
+async def _multipart(request: Request) -> Upload:
+    stream = limited(request, MAX_IMPORT_BYTES + _MULTIPART_ALLOWANCE)
+    try:
+        form = await MultiPartParser(request.headers, stream, max_files=1, max_fields=16).parse()
+    except MultiPartException as error:
+        raise unreadable(f"The body is no valid multipart/form-data: {error.message}") from None
+    file = form.get("file")
+    if not isinstance(file, UploadFile):
+        raise _missing("file", "A multipart body needs a part named file, with a filename.")
+    if (file.size or 0) > MAX_IMPORT_BYTES:
+        raise TooLarge(MAX_IMPORT_BYTES)
+    fields = {name: value for name, value in form.items() if isinstance(value, str)}
+    data = await file.read()
+    await file.close()
+    return Upload(data, _named(file.filename or ""), fields)
+
+
+def _named(filename: str) -> str:
+    if "\x00" in filename or len(filename) > 255:
+        raise unreadable("The file name is at most 255 characters, without NUL.", "filename")
+    return filename
+
+
+def unreadable(message: str, field: str | None = None) -> InvalidBody:
+    """A body or parameter that does not have its form at all."""
+    return InvalidBody([Issue("invalid_format", message, field)])
+
+
+def _missing(field: str, message: str) -> InvalidBody:
+    return InvalidBody([Issue("required", message, field)])

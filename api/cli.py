@@ -1,0 +1,37 @@
+"""`pcds`: one program for operators and for people who try the service out; each group of commands has a file.
+
+Exit status 0 done, 1 refused with one plain sentence on standard error, 2 wrong usage (decisions §8).
+"""
+
+import sys
+
+import typer
+
+from api.commands import catalogue, company, key, library, service
+from api.commands.shared import Refusal
+from warehouse.settings import SettingsError
+
+app = typer.Typer(
+    name="pcds", help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)  # fmt: skip
+app.command("serve")(service.serve)
+app.command("migrate")(service.migrate)
+app.add_typer(company.app, name="company")
+app.add_typer(key.app, name="key")
+for kind in library.APPS:
+    app.add_typer(library.APPS[kind], name=kind)
+app.add_typer(catalogue.app, name="catalogue")
+
+
+def main() -> None:
+    """The entry point: a refusal is one sentence, never a traceback."""
+    try:
+        app()
+    except (Refusal, SettingsError) as refusal:
+        print(refusal, file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

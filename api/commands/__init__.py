@@ -1,0 +1,1 @@
+"""The commands of `pcds`, one file per group; what they share is `shared`."""

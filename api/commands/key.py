@@ -1,0 +1,72 @@
+"""`pcds key`: issue, revoke and list API keys. A key is shown at its issue and never again."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+
+from api.commands.operator import Operator, company_of, new_id, operator
+from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, one_of, several, show
+from schemas.vocabularies import VOCABULARIES
+from warehouse.queries import companies, keys
+
+app = typer.Typer(help="API keys of a company.", no_args_is_help=True)
+
+
+@app.command("issue")
+def issue(
+    company: CompanyId,
+    scopes: Annotated[list[str], typer.Option("--scopes", help="read, write or both.")] = ["read,write"],  # noqa: B006
+    name: Annotated[str, typer.Option("--name", help="Names the key's actor in the audit log.")] = "api key",
+    allow_any_plan: Annotated[bool, typer.Option("--allow-any-plan", help="Though the plan includes none.")] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Issue a key."""
+    granted = one_of(VOCABULARIES["scope"], several(scopes))
+    if not granted:
+        raise typer.BadParameter("A key needs a scope: read, write or both.")
+    with operator(data_dir) as we:
+        record = issued(we, company, name=name, scopes=granted, allow_any_plan=allow_any_plan)
+    show(record, as_json=as_json)
+
+
+def issued(
+    we: Operator, company: UUID, *, name: str, scopes: list[str], allow_any_plan: bool = False
+) -> dict[str, Any]:
+    """A new key's record with the key itself; raises `Refusal` where the plan includes no keys."""
+    client_id, key = new_id(), keys.new_key()
+    with we.company(company) as connection:
+        _, plan = company_of(connection, company)
+        if not (allow_any_plan or companies.allows_keys(connection, plan)):
+            raise Refusal(f"The plan {plan} includes no API keys; --allow-any-plan issues one all the same.")
+        keys.issue(connection, company, client_id, key=key, name=name, scopes=scopes, at=we.clock.now())
+        we.enter(connection, company, "api_key.issued", client_id, after={"name": name, "scopes": scopes})
+    return {"client_id": str(client_id), "api_key": key, "scopes": scopes}
+
+
+@app.command("revoke")
+def revoke(
+    client: Annotated[UUID, typer.Argument(metavar="CLIENT_ID")], data_dir: DataDir = None, as_json: AsJson = False
+) -> None:
+    """End a key at once; ending it again changes nothing."""
+    with operator(data_dir) as we:
+        with we.owner() as connection:
+            company = keys.company_of(connection, client)
+        if company is None:
+            raise Refusal(f"There is no key with the client id {client}; `pcds key list` shows a company's.")
+        at = we.clock.now()
+        with we.company(company) as connection:
+            if keys.revoke(connection, client, at):
+                after = {"revoked_at": at.isoformat()}
+                we.enter(connection, company, "api_key.revoked", client, before={"revoked_at": None}, after=after)
+            [record] = [key for key in keys.every(connection) if key["client_id"] == client]
+    show(record, as_json=as_json)
+
+
+@app.command("list")
+def list_keys(company: CompanyId, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """List a company's keys, the revoked ones too; never the keys themselves."""
+    with operator(data_dir) as we, we.company(company) as connection:
+        record = {"keys": keys.every(connection)}
+    show(record, as_json=as_json)

@@ -1,0 +1,93 @@
+"""The operator at work: the database of a data directory, sessions of a company, and their entries in its ledger."""
+
+import getpass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+import psycopg
+from uuid_utils import uuid7
+
+from api.commands.shared import Refusal
+from pipelines.steps.imports import ledger
+from pipelines.steps.origin import Origin
+from warehouse.clock import Clock
+from warehouse.database import Database
+from warehouse.embedded import running
+from warehouse.queries import companies
+from warehouse.sessions import Pool
+from warehouse.settings import Settings
+
+Connection = psycopg.Connection[Any]
+
+_BECOME: Final = "SELECT set_config('app.company_id', %s, true)"
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """Sees every company through the owner's connection, and works in the session of one, as callers do."""
+
+    clock: Clock
+    database: Database
+    pool: Pool
+    origin: Origin
+
+    @contextmanager
+    def owner(self) -> Iterator[Connection]:
+        """The owner's connection, for what is of no company or of all."""
+        with psycopg.connect(self.database.owner_url) as connection:
+            yield connection
+
+    @contextmanager
+    def company(self, company_id: UUID) -> Iterator[Connection]:
+        """A transaction of an existing company; raises `Refusal` where there is none of that id."""
+        with self.pool.company(company_id) as connection:
+            company_of(connection, company_id)
+            yield connection
+
+    def enter(
+        self, connection: Connection, company_id: UUID, action: str, record_id: UUID, *,
+        after: Mapping[str, Any], before: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """What was done, into the company's ledger, in the same transaction."""
+        ledger.enter(
+            connection, company_id, record_id, action=action, origin=self.origin, now=self.clock.now(),
+            before=None if before is None else dict(before), after=dict(after),
+        )  # fmt: skip
+
+
+@contextmanager
+def operator(data_dir: Path | None) -> Iterator[Operator]:
+    """An operator on a data directory, whether or not the service is running there."""
+    settings = Settings.load(data_dir=data_dir)
+    with running(settings) as database, Pool(database.app_url) as pool:
+        yield at(settings, database, pool)
+
+
+def at(settings: Settings, database: Database, pool: Pool) -> Operator:
+    """An operator on a database that is open already."""
+    origin = Origin("operator", None, _login(), correlation_id=str(uuid4()))
+    return Operator(Clock.of(settings), database, pool, origin)
+
+
+def company_of(connection: Connection, company_id: UUID) -> tuple[str, str]:
+    """Name and plan of a company; raises `Refusal` where there is none of that id."""
+    found = companies.of(connection, company_id)
+    if found is None:
+        raise Refusal(f"There is no company {company_id}; `pcds company list` shows those there are.")
+    return found
+
+
+def new_id() -> UUID:
+    """An id whose order is the order of making."""
+    return UUID(str(uuid7()))
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user without a name, as in some containers
+        return "operator"

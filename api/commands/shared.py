@@ -1,0 +1,44 @@
+"""What every command shares: its options, how a record is printed, and refusals."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import UUID
+
+import orjson
+import typer
+
+DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where the state lives; default ./data.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+CompanyId = Annotated[UUID, typer.Option("--company", help="The company's id.")]
+
+
+class Refusal(Exception):  # noqa: N818  (an answer to the operator, not a fault)
+    """The command was understood and is refused; its text is one plain sentence saying what would be right."""
+
+
+def show(record: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print a record: as one JSON object, or a line per field for people; a list of records as a line each."""
+    if as_json:
+        typer.echo(orjson.dumps(record, option=orjson.OPT_UTC_Z))
+        return
+    for name, value in record.items():
+        if isinstance(value, list) and value and isinstance(value[0], Mapping):
+            for item in value:
+                typer.echo("  ".join(str(part) for part in item.values()))
+        else:
+            typer.echo(f"{name}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
+
+
+def several(values: Sequence[str]) -> list[str]:
+    """The values of an option that takes repetition and commas, in their order, each once."""
+    parts = (part.strip() for value in values for part in value.split(","))
+    return list(dict.fromkeys(part for part in parts if part))
+
+
+def one_of(vocabulary: Sequence[str], values: Sequence[str]) -> list[str]:
+    """The values when each is in the vocabulary; anything else is wrong usage."""
+    for value in values:
+        if value not in vocabulary:
+            raise typer.BadParameter(f"{value} is not one of: {', '.join(vocabulary)}.")
+    return list(values)

@@ -1,0 +1,112 @@
+"""The demo company: something to try the service on at once, made at the first start and found again at every other.
+
+Its key lies in `demo.json` of the data directory, readable by the service's own account alone; it is the one key that
+is kept anywhere, because losing it would leave a newcomer with nothing to try.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+
+from api.commands.key import issued
+from api.commands.library import added
+from api.commands.operator import Operator, at, new_id
+from warehouse.database import Database
+from warehouse.queries import companies
+from warehouse.sessions import Pool
+from warehouse.settings import Settings
+
+_NAME: Final = "Demo Foods"
+_PLAN: Final = "enterprise"
+_RECORDS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    ("brand", {"name": "Alpine Spring", "owner_name": "Demo Foods SAS"}),
+    ("brand", {"name": "Petit Verger", "owner_name": "Demo Foods SAS"}),
+    ("site", {"name": "Lyon", "roles": ["manufacturing", "packing"], "country": "FR", "city": "Lyon"}),
+    ("site", {"name": "Freiburg", "roles": ["packing"], "country": "DE", "city": "Freiburg"}),
+    ("supplier", {"name": "Préformes du Rhône", "email": "quality@preformes.example", "country": "FR"}),
+    ("supplier", {"name": "Etiketten Baden", "email": "qs@etiketten.example", "country": "DE"}),
+    ("library_component", {
+        "code": "CAP-HDPE-28", "name": "28 mm screw cap", "component_type": "cap", "material_family": "plastic",
+        "polymer_or_grade": "HDPE", "weight_g": 1.9, "colour": "natural", "recycled_content_percent": 0.0,
+    }),
+    ("library_component", {
+        "code": "PREFORM-PET-24", "name": "24 g bottle body", "component_type": "body", "material_family": "plastic",
+        "polymer_or_grade": "PET", "weight_g": 24.0, "colour": "transparent", "recycled_content_percent": 30.0,
+    }),
+    ("library_component", {
+        "code": "LABEL-PP-50", "name": "50 µm wrap-around label", "component_type": "label",
+        "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 0.6, "colour": "light",
+        "recycled_content_percent": None,
+    }),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """The demo company and its key."""
+
+    company_id: str
+    client_id: str
+    api_key: str
+
+
+def prepare(settings: Settings, database: Database) -> Demo:
+    """The demo company of a data directory, made where it is not there yet; `running` and migrated before."""
+    path = settings.data_dir / "demo.json"
+    if path.exists():
+        return Demo(**orjson.loads(path.read_bytes()))
+    with Pool(database.app_url) as pool:
+        demo = _made(at(settings, database, pool))
+    _keep(path, demo)
+    return demo
+
+
+def _made(we: Operator) -> Demo:
+    company_id = new_id()
+    with we.owner(company_id) as connection:
+        companies.add(connection, company_id, name=_NAME, plan=_PLAN, at=we.clock.now())
+        we.enter(connection, company_id, "company.created", company_id, after={"name": _NAME, "plan": _PLAN})
+    suppliers: list[UUID] = []
+    for resource, values in _RECORDS:
+        supplied = {"supplier_id": suppliers[0]} if resource == "library_component" else {}
+        record = added(we, resource, company_id, {**values, **supplied})
+        suppliers += [record["id"]] if resource == "supplier" else []
+    key = issued(we, company_id, name="demo", scopes=["read", "write"])
+    return Demo(str(company_id), key["client_id"], key["api_key"])
+
+
+def _keep(path: Path, demo: Demo) -> None:
+    """Write the file whole or not at all, for the service's account alone."""
+    draft = path.with_suffix(".draft")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(orjson.dumps(demo))
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
+
+def banner(settings: Settings, demo: Demo, *, first_start: bool, with_dagster_ui: bool) -> str:
+    """What a newcomer tries next: import a file, poll it, read a graded SKU. The key is shown once."""
+    base = settings.base_url
+    key = f"KEY={demo.api_key}" if first_start else f"KEY=…   # the api_key in {settings.data_dir / 'demo.json'}"
+    lines = [
+        f"The service answers at {base}. There is a demo company, {_NAME}, with a key:",
+        "",
+        f"  {key}",
+        "  # import a file: 40 SKUs with components, and some bad rows",
+        f'  curl -s -H "X-API-Key: $KEY" -F file=@examples/portfolio.xlsx {base}/api/v1/imports',
+        "  # poll it: put the id of the answer in the place of ID",
+        f'  curl -s -H "X-API-Key: $KEY" {base}/api/v1/imports/ID',
+        "  # the SKUs with their grades; with an id behind the path, one SKU and why it is graded so",
+        f'  curl -s -H "X-API-Key: $KEY" {base}/api/v1/skus',
+        "",
+        f"Reference: {base}/api/v1/openapi.json",
+    ]
+    if with_dagster_ui:
+        lines.append(f"Every import as a run: http://{settings.host}:{settings.dagster_port}")
+    return "\n".join(lines)

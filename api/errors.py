@@ -1,0 +1,129 @@
+"""Refusals: exceptions that carry their status and code, and the one body that all of them answer with.
+
+    Refused
+    ├── Unauthenticated   401  missing_api_key, invalid_api_key
+    ├── Forbidden         403  insufficient_scope
+    ├── OverPlan          403  plan_limit_reached
+    ├── NotFound          404  not_found
+    ├── WrongMethod       405  not_found
+    ├── InvalidBody       400  invalid_body
+    ├── TooLarge          413  payload_too_large
+    ├── NotServed         501  not_implemented
+    └── Fault             500  internal_error
+
+Codes and their meanings are `schemas.errors`; turning the framework's errors into these is `api.refusals`.
+"""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, ClassVar
+
+import orjson
+from starlette.responses import Response
+
+from schemas.errors import ERROR_CODES
+from schemas.issues import Issue
+
+
+class Refused(Exception):  # noqa: N818  (an answer, not a fault of the program)
+    """An answer other than success. `details` are published as they are."""
+
+    status: ClassVar[int | None] = None
+    """Where the status is not the code's own."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str | None = None,
+        *,
+        details: Sequence[Mapping[str, Any]] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """`code` is one of `ERROR_CODES`; without a message its meaning is sent."""
+        super().__init__(message or ERROR_CODES[code].meaning)
+        self.code, self.details, self.headers = code, details, dict(headers or {})
+
+    def response(self, correlation_id: str) -> Response:
+        """The error body of the contract, with `message` added to it."""
+        body: dict[str, Any] = {"error": self.code, "correlationId": correlation_id, "message": str(self)}
+        if self.details is not None:
+            body["details"] = list(self.details)
+        status = self.status or ERROR_CODES[self.code].status
+        return Response(orjson.dumps(body), status, self.headers, media_type="application/json")
+
+
+class Unauthenticated(Refused):
+    """No credential, or none that counts; RFC 9110 asks for the challenge."""
+
+    def __init__(self, code: str) -> None:
+        """`code` is missing_api_key or invalid_api_key."""
+        super().__init__(code, headers={"WWW-Authenticate": 'ApiKey realm="api", header="X-API-Key"'})
+
+
+class Forbidden(Refused):
+    """The credential is good and may not do this."""
+
+    def __init__(self, scope: str) -> None:
+        """`scope` is the one that is missing."""
+        super().__init__("insufficient_scope", f"This operation needs the scope {scope}, which the key does not hold.")
+
+
+class OverPlan(Refused):
+    """The write would pass the plan's number of SKUs; nothing of it was written."""
+
+    def __init__(self, *, limit: int, held: int, new: int) -> None:
+        """`new` counts distinct new codes of the whole body or file."""
+        message = f"The plan holds {limit} SKUs; {held} are held and the request brings {new} new ones."
+        issue = {"code": "plan_limit_reached", "limit": limit, "held": held, "new": new, "message": message}
+        super().__init__("plan_limit_reached", message, details=[issue])
+
+
+class NotFound(Refused):
+    """No such record in the company; a foreign id answers exactly as an unknown one."""
+
+    def __init__(self) -> None:
+        """Says nothing about what might exist elsewhere."""
+        super().__init__("not_found")
+
+
+class WrongMethod(Refused):
+    """The path is known, the method is not."""
+
+    status = HTTPStatus.METHOD_NOT_ALLOWED
+
+    def __init__(self, allowed: Sequence[str]) -> None:
+        """`allowed` are all methods of the path."""
+        methods = ", ".join(allowed)
+        super().__init__("not_found", f"This path takes {methods}.", headers={"Allow": methods})
+
+
+class InvalidBody(Refused):
+    """Something in the request is not valid; one issue per fault."""
+
+    def __init__(self, issues: Sequence[Issue]) -> None:
+        """`issues` is never empty."""
+        super().__init__("invalid_body", details=[issue.as_dict() for issue in issues])
+
+
+class TooLarge(Refused):
+    """More bytes than the operation takes."""
+
+    def __init__(self, limit: int) -> None:
+        """`limit` in bytes."""
+        super().__init__("payload_too_large", f"At most {limit} bytes are taken here.")
+
+
+class NotServed(Refused):
+    """Documented, but this environment lacks what it needs."""
+
+    def __init__(self) -> None:
+        """The meaning of the code says all there is to say."""
+        super().__init__("not_implemented")
+
+
+class Fault(Refused):
+    """A fault of ours: the answer shows nothing of it, the log line of the correlation id shows all."""
+
+    def __init__(self) -> None:
+        """Takes no message on purpose."""
+        super().__init__("internal_error")

@@ -1,0 +1,45 @@
+"""Whether the service is there and whether it is ready: for supervisors and balancers, without a credential."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from psycopg import Error
+from psycopg_pool import PoolTimeout
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.answers import json_of
+from api.document import operation
+from api.service import Service, service_of
+from schemas.responses import Health
+from warehouse.queries.jurisdictions import LOADED
+
+router = APIRouter(tags=["Service"])
+
+
+@router.get("/healthz", **operation(
+    "Requests are served", "200 as soon as the process answers.", answers={200: Health}, errors=()))  # fmt: skip
+async def healthz() -> Response:  # noqa: D103  (the route says it)
+    return json_of({"status": "ok"})
+
+
+@router.get("/readyz", **operation(
+    "Imports and the catalogue are ready",
+    "503 with the same body until the database answers and the jurisdiction catalogue is loaded. "
+    "`clock_offset_seconds` stands here where a test clock is set.",
+    answers={200: Health, 503: Health}, errors=()))  # fmt: skip
+async def readyz(request: Request) -> Response:  # noqa: D103
+    service = service_of(request)
+    ready = await _catalogue_is_loaded(service)
+    offset = service.settings.test_clock_offset
+    body: dict[str, Any] = {"status": "ok" if ready else "starting"}
+    return json_of(body | ({"clock_offset_seconds": offset} if offset else {}), 200 if ready else 503)
+
+
+async def _catalogue_is_loaded(service: Service) -> bool:
+    try:
+        async with service.reads.connection() as connection:
+            row = await (await connection.execute(LOADED)).fetchone()
+    except (Error, PoolTimeout):
+        return False
+    return bool(row and row[0])

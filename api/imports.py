@@ -1,0 +1,68 @@
+"""Imports: a file is accepted or refused as a whole here; its rows are written after the answer, by a run."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.answers import json_of
+from api.auth import Reader, Writer
+from api.bodies import Upload, upload
+from api.document import READ_ERRORS, WRITE_ERRORS, operation
+from api.errors import InvalidBody, NotFound, OverPlan
+from api.origin import origin_of
+from api.parameters import DryRun, Limit, Offset, RecordId
+from api.service import service_of
+from pipelines.steps import imports
+from pipelines.steps.plans import PlanLimitReached
+from pipelines.steps.reading import ReadingRefused
+from schemas.responses import ImportAccepted, ImportStatusResponse
+
+router = APIRouter(prefix="/imports", tags=["Imports"])
+
+_FILE: dict[str, Any] = {"type": "string", "format": "binary"}
+_BODY = {
+    "multipart/form-data": {
+        "schema": {"type": "object", "required": ["file"], "properties": {"file": _FILE}},
+    },
+    "application/octet-stream": {"schema": _FILE},
+}
+
+
+@router.post("", **operation(
+    "Submit CSV or XLSX for import",
+    "The file as the `file` part of a multipart body, or raw with `filename` naming it. Checked before the answer: the "
+    "file parses, a table is found, sku_code and name map to columns, the file fits the plan. Up to 10 MiB and 50 000 "
+    "rows. A dry run is accepted with 202 too: its report is read by polling.",
+    answers={202: ImportAccepted}, errors=(*WRITE_ERRORS, "not_implemented"), body=_BODY))  # fmt: skip
+def post_import(  # noqa: D103  (the route says it)
+    request: Request, key: Writer, file: Annotated[Upload, Depends(upload)], dry_run: DryRun = False
+) -> Response:
+    service = service_of(request)
+    try:
+        accepted = imports.submit(
+            service.writes, service.objects, key.company_id, data=file.data, filename=file.filename, mapping=None,
+            dry_run=dry_run, origin=origin_of(request, key), key_id=key.client_id, clock=service.clock,
+        )  # fmt: skip
+    except ReadingRefused as refused:
+        raise InvalidBody(refused.issues) from None
+    except PlanLimitReached as reached:
+        raise OverPlan(limit=reached.limit, held=reached.held, new=reached.new) from None
+    return json_of(accepted, 202)
+
+
+@router.get("/{id}", **operation(
+    "Import status and error report",
+    "Poll until `status` is completed or failed. `limit` and `offset` page the report.",
+    answers={200: ImportStatusResponse}, errors=(*READ_ERRORS, "not_found", "not_implemented")))  # fmt: skip
+def get_import(  # noqa: D103
+    request: Request, key: Reader, import_id: RecordId, limit: Limit = 50, offset: Offset = 0
+) -> Response:
+    service = service_of(request)
+    found = imports.status(
+        service.writes, key.company_id, import_id, limit=limit, offset=offset, clock=service.clock
+    )  # fmt: skip
+    if found is None:
+        raise NotFound
+    return json_of(found)

@@ -1,0 +1,66 @@
+"""The framework's errors as ours: whatever goes wrong before a handler answers in the same body and codes."""
+
+import re
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.errors import Fault, InvalidBody, NotFound, Refused, WrongMethod
+from api.bodies import unreadable
+from schemas.issues import ISSUE_CODES, Issue
+
+
+def install(app: FastAPI) -> None:
+    """Register the handlers; exceptions that are none of these are `api.correlation`'s."""
+    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(RequestValidationError, _parameters)
+    app.add_exception_handler(HTTPException, _framework)
+
+
+def _answer(request: Request, refused: Refused) -> Response:
+    return refused.response(request.state.correlation_id)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)
+    return _answer(request, error)
+
+
+async def _parameters(request: Request, error: Exception) -> Response:
+    """Parameters only: bodies are validated by the handlers, against the same models that are published."""
+    assert isinstance(error, RequestValidationError)
+    return _answer(request, InvalidBody([_issue(fault) for fault in error.errors()]))
+
+
+def _issue(fault: dict[str, Any]) -> Issue:
+    name = ".".join(str(part) for part in fault["loc"][1:2]) or None
+    if fault["type"] in ISSUE_CODES:
+        return Issue(fault["type"], fault["msg"], name)
+    if fault["type"] == "missing":
+        return Issue("required", "This parameter must be there.", name)
+    return Issue("invalid_type", f"{fault['msg']}.", name)
+
+
+async def _framework(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    match error.status_code:
+        case 404:
+            return _answer(request, NotFound())
+        case 405:
+            return _answer(request, WrongMethod(allowed(request.app, request.url.path)))
+        case 400:
+            return _answer(request, unreadable(str(error.detail)))
+    return _answer(request, Fault())
+
+
+def allowed(app: FastAPI, path: str) -> list[str]:
+    """Every method of a path. The framework names only those of the first route that fits it."""
+    methods: set[str] = set()
+    for template, operations in app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\\{[^}]*\\}", "[^/]+", re.escape(template)), path):
+            methods |= {method.upper() for method in operations}
+    return sorted(methods)

@@ -1,0 +1,60 @@
+"""What the handlers stand on: settings, clock, pools and the object store, opened once for the process.
+
+Opening and closing is the lifespan's (`api.app`); nothing here is a global, so that two apps can live in one test.
+"""
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import psycopg
+from starlette.requests import Request
+
+from warehouse.clock import Clock
+from warehouse.database import Database
+from warehouse.objects import Objects
+from warehouse.sessions import AsyncConnection, AsyncPool, Pool
+from warehouse.settings import Settings
+
+T = TypeVar("T")
+_REUNION_SECONDS: Final = 10.0
+"""How long a read is sent again while its connections prove dead: the database was restarted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The process's own: `writes` for handlers in threads, `reads` for those in the event loop."""
+
+    settings: Settings
+    clock: Clock
+    writes: Pool
+    reads: AsyncPool
+    objects: Objects
+
+    async def reading(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+        """The result of a read on a connection without a company, sent again where the connection had died."""
+        deadline = time.monotonic() + _REUNION_SECONDS
+        while True:
+            async with self.reads.connection() as connection:
+                try:
+                    return await work(connection)
+                except psycopg.OperationalError:
+                    if not connection.closed or time.monotonic() > deadline:
+                        raise
+
+
+@asynccontextmanager
+async def opened(settings: Settings, database: Database, clock: Clock) -> AsyncIterator[Service]:
+    """Open what a process needs, and close it again."""
+    with Pool(database.app_url, size=settings.pool_size) as writes:
+        async with AsyncPool(database.app_url, size=settings.pool_size) as reads:
+            yield Service(settings, clock, writes, reads, Objects.of(settings))
+
+
+def service_of(request: Request) -> Service:
+    """The service that the app of this request was opened with."""
+    service = request.app.state.service
+    assert isinstance(service, Service)
+    return service

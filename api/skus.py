@@ -1,0 +1,110 @@
+"""SKUs one by one: the list, the detail, and the two ways to write a single one. Many at once are `api.batches`."""
+
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.auth import Presented, Writer
+from api.bodies import JsonBody, too_deep
+from api.document import READ_ERRORS, WRITE_ERRORS, body_of, operation
+from api.errors import InvalidBody, NotFound
+from api.parameters import DryRun, Limit, Offset, RecordId, SkuCodes, UpdatedSince
+from api.answers import json_of, json_text
+from api.reading import read
+from api.service import service_of
+from api.writing import written
+from pipelines.steps import present
+from schemas.issues import Issue
+from schemas.models import Invalid, SkuInput, parse_sku
+from schemas.responses import SkuDetailResponse, SkuListResponse, SkuWriteResult
+from warehouse.queries import skus as queries
+from warehouse.queries.keys import Key
+
+router = APIRouter(prefix="/skus", tags=["SKUs"])
+
+_DETAIL = f"SELECT {present.SELECT}, {queries.DOC_STATUS} AS doc_status FROM skus WHERE id = %(id)s"
+_CODE = "SELECT sku_code FROM skus WHERE id = %s"
+
+
+@router.get("", **operation(
+    "List SKUs", "A page of SKUs, newest first. `total` counts what the filters leave.",
+    answers={200: SkuListResponse}, errors=READ_ERRORS))  # fmt: skip
+async def list_skus(  # noqa: D103  (the route says it)
+    request: Request, key_hash: Presented, limit: Limit = 50, offset: Offset = 0, sku_code: SkuCodes = [],  # noqa: B006
+    updated_since: UpdatedSince = None,
+) -> Response:  # fmt: skip
+    query = queries.FILTERED_PAGE if sku_code or updated_since else queries.PAGE
+    row = await read(request, key_hash, query, {
+        "limit": limit, "offset": offset, "today": service_of(request).clock.today(),
+        "sku_codes": sku_code or None, "updated_since": updated_since,
+    })  # fmt: skip
+    assert row is not None, "an aggregate has a row"
+    return json_text(row["page"])
+
+
+@router.get("/{id}", **operation(
+    "One SKU with components and compliance",
+    "All fields, the component graph, the volumes, and why the grade is what it is. Another company's id is unknown.",
+    answers={200: SkuDetailResponse}, errors=(*READ_ERRORS, "not_found")))  # fmt: skip
+async def get_sku(request: Request, key_hash: Presented, sku_id: RecordId) -> Response:  # noqa: D103
+    row = await read(request, key_hash, _DETAIL, {"id": sku_id, "today": service_of(request).clock.today()})
+    if row is None:
+        raise NotFound
+    return json_of({"data": present.sku_detail(row, doc_status=row["doc_status"])})
+
+
+@router.post("", **operation(
+    "Create or update one SKU",
+    "Upserts by sku_code: 201 when it is new, 200 when it is known. An omitted field stays, null clears it, "
+    "`components` replaces the whole graph. A dry run answers 200.",
+    answers={200: SkuWriteResult, 201: SkuWriteResult}, errors=WRITE_ERRORS, body=body_of(SkuInput)))  # fmt: skip
+def post_sku(request: Request, key: Writer, body: JsonBody, dry_run: DryRun = False) -> Response:  # noqa: D103
+    return _written_one(request, key, _valid(body), dry_run=dry_run)
+
+
+@router.put("/{id}", **operation(
+    "Update one SKU by id", "The body of POST; its sku_code must be the code of the addressed SKU.",
+    answers={200: SkuWriteResult}, errors=(*WRITE_ERRORS, "not_found"), body=body_of(SkuInput)))  # fmt: skip
+def put_sku(  # noqa: D103
+    request: Request, key: Writer, sku_id: RecordId, body: JsonBody, dry_run: DryRun = False
+) -> Response:
+    code = _code_of(request, key, sku_id)
+    record = _valid(body)
+    if record["sku_code"] != code:
+        sentence = f"This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus."
+        raise InvalidBody([Issue("sku_code_mismatch", sentence, "sku_code")])
+    return _written_one(request, key, record, dry_run=dry_run)
+
+
+def _valid(body: Any) -> dict[str, Any]:
+    try:
+        return parse_sku(body)
+    except Invalid as invalid:
+        raise InvalidBody(invalid.issues) from None
+    except RecursionError:
+        raise too_deep() from None
+
+
+def _code_of(request: Request, key: Key, sku_id: UUID) -> str:
+    with service_of(request).writes.company(key.company_id) as connection:
+        row = connection.execute(_CODE, [sku_id]).fetchone()
+    if row is None:
+        raise NotFound
+    return str(row[0])
+
+
+def _written_one(request: Request, key: Key, record: dict[str, Any], *, dry_run: bool) -> Response:
+    [row] = written(request, key, [record], dry_run=dry_run)
+    if row.outcome == "rejected":
+        raise InvalidBody(row.errors)
+    assert row.detail is not None, "an accepted row can be shown"
+    shown = {
+        "outcome": row.outcome,
+        "dry_run": dry_run,
+        "data": row.detail(),
+        "warnings": [warning.as_dict() for warning in row.warnings],
+    }
+    return json_of(shown, 201 if row.outcome == "created" and not dry_run else 200)

@@ -1,0 +1,70 @@
+"""The real app over the real database: a client per worker, companies with keys per test."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID, uuid4
+
+import pytest
+from starlette.testclient import TestClient
+
+from api.app import create
+from warehouse.database import Database
+from warehouse.queries import companies, keys
+from warehouse.sessions import Pool
+from warehouse.settings import Settings
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A company and one key of it, with the client to call with."""
+
+    http: TestClient
+    company: UUID
+    client_id: UUID
+    key: str
+
+    def request(self, method: str, path: str, **more: object):
+        headers = {"X-API-Key": self.key, **more.pop("headers", {})}
+        return self.http.request(method, f"/api/v1{path}", headers=headers, **more)
+
+    def get(self, path: str, **more: object):
+        return self.request("GET", path, **more)
+
+    def post(self, path: str, body: object = None, **more: object):
+        return self.request("POST", path, json=body, **more)
+
+    def put(self, path: str, body: object = None, **more: object):
+        return self.request("PUT", path, json=body, **more)
+
+    def made(self, **fields: object) -> dict:
+        """A SKU written by this caller, as the write shows it."""
+        answer = self.post("/skus", {"sku_code": f"S-{uuid4()}", "name": "Bottle", **fields})
+        assert answer.status_code == 201, answer.text
+        return answer.json()["data"]
+
+
+@pytest.fixture(scope="session")
+def http(database: Database, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    settings = Settings.load(data_dir=tmp_path_factory.mktemp("data"))
+    with TestClient(create(settings, database)) as client:
+        yield client
+
+
+@pytest.fixture
+def join(http: TestClient, pool: Pool) -> Callable[..., Caller]:
+    """A new company on a plan, with a key of these scopes."""
+
+    def joined(*, plan: str = "enterprise", scopes: tuple[str, ...] = ("read", "write")) -> Caller:
+        company, client, key, now = uuid4(), uuid4(), keys.new_key(), datetime.now(UTC)
+        with pool.company(company) as connection:
+            companies.add(connection, company, name="Test", plan=plan, at=now)
+            keys.issue(connection, company, client, key=key, name="erp", scopes=scopes, at=now)
+        return Caller(http, company, client, key)
+
+    return joined
+
+
+@pytest.fixture
+def caller(join: Callable[..., Caller]) -> Caller:
+    return join()

@@ -1,0 +1,86 @@
+"""Bodies that no one should send: each is a 4xx with a reason, none a fault of the service, nothing is written."""
+
+import orjson
+import pytest
+
+from schemas.responses import Error
+
+GOOD = b'"sku_code": "A", "name": "A"'
+BODIES = {
+    "empty": b"",
+    "no JSON": b"sku_code=A",
+    "truncated": b'{"sku_code": "A", "na',
+    "NaN": b"{" + GOOD + b', "weight_grams": NaN}',
+    "infinity": b"{" + GOOD + b', "weight_grams": 1e999}',
+    "invalid UTF-8": b'{"sku_code": "\xff", "name": "A"}',
+    "lone surrogate": b'{"sku_code": "\\ud800", "name": "A"}',
+    "NUL": b'{"sku_code": "A\\u0000", "name": "A"}',
+    "NUL in a nested text": b"{" + GOOD + b', "substances": {"pfas": {"status": "absent", "evidence": "\\u0000"}}}',
+    "NUL in a component": b"{" + GOOD + b', "components": [{"component_type": "body", "material_family": "plastic", "polymer_or_grade": "\\u0000"}]}',
+    "deep array": b"[" * 200_000,
+    "deep object in a field": b"{" + GOOD + b', "material": ' + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}",
+    "deep array in a field": b"{" + GOOD + b', "material": ' + b"[" * 1000 + b"]" * 1000 + b"}",
+    "a number too long": b"{" + GOOD + b', "reuse_cycles_target": ' + b"9" * 400 + b"}",
+    "an array": b"[]",
+    "null": b"null",
+    "a number": b"1",
+    "false as a number": b"{" + GOOD + b', "weight_grams": false}',
+    "a text as a number": b"{" + GOOD + b', "weight_grams": "12"}',
+    "a negative weight": b"{" + GOOD + b', "weight_grams": -1}',
+    "an unknown field": b"{" + GOOD + b', "colour": "red"}',
+    "a name of null": b'{"sku_code": "A", "name": null}',
+    "an empty name": b'{"sku_code": "A", "name": "  "}',
+    "a code too long": orjson.dumps({"sku_code": "A" * 256, "name": "A"}),
+    "a market of nowhere": b"{" + GOOD + b', "markets": ["XX"]}',
+    "a wrong check digit": b"{" + GOOD + b', "gtin": "4006381333932"}',
+    "a brand of nobody": b"{" + GOOD + b', "brand_id": "0198b8a0-0000-7000-8000-000000000000"}',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("path", ["/skus", "/skus/batch"])
+def test_a_bad_body_is_refused_with_a_reason(caller, name, path):
+    answer = caller.request("POST", path, content=BODIES[name])
+    assert answer.status_code == 400, answer.text
+    body = answer.json()
+    Error.model_validate(body, extra="forbid")
+    assert body["error"] == "invalid_body"
+    assert body["details"]
+    assert caller.get("/skus").json()["pagination"]["total"] == 0
+
+
+@pytest.mark.parametrize("name", [name for name in BODIES if BODIES[name].startswith(b"{") and name not in
+                                  ("truncated", "NaN", "infinity", "invalid UTF-8", "lone surrogate")])  # fmt: skip
+def test_a_bad_row_rejects_itself_only(caller, name):
+    body = b'{"skus": [' + BODIES[name] + b', {"sku_code": "GOOD", "name": "Good"}]}'
+    answer = caller.request("POST", "/skus/batch", content=body)
+    assert answer.status_code == 200, answer.text
+    assert [row["outcome"] for row in answer.json()["results"]] == ["rejected", "created"]
+    assert answer.json()["results"][0]["errors"]
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_more_than_two_mebibytes_are_too_many(caller, chunked):
+    def stream():
+        yield b" " * 2**21
+        yield b" "
+
+    content = stream() if chunked else b" " * (2**21 + 1)
+    answer = caller.request("POST", "/skus", content=content)
+    assert (answer.status_code, answer.json()["error"]) == (413, "payload_too_large")
+
+
+def test_two_mebibytes_exactly_are_read(caller):
+    body = b'{"sku_code": "A", "name": "A"' + b" " * (2**21 - 30) + b"}"
+    assert len(body) == 2**21
+    assert caller.request("POST", "/skus", content=body).status_code == 201
+
+
+def test_a_body_needs_no_content_type(caller):
+    answer = caller.request("POST", "/skus", content=b'{"sku_code": "A", "name": "A"}', headers={"content-type": "text/plain"})
+    assert answer.status_code == 201
+
+
+def test_a_nul_in_a_parameter_is_refused(caller):
+    assert caller.get("/skus?sku_code=%00").status_code == 400
+    assert caller.get("/skus?sku_code=%ed%a0%80").status_code == 200

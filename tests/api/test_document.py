@@ -1,0 +1,69 @@
+"""The OpenAPI document: every operation is described, its bodies are the validating models, its errors are coded."""
+
+import pytest
+
+from api.app import assembled
+from schemas.errors import ERROR_CODES
+from schemas.fields import COMPONENT, SKU
+
+DOCUMENT = assembled().openapi()
+OPERATIONS = {(m.upper(), p): o for p, ms in DOCUMENT["paths"].items() for m, o in ms.items()}
+V1 = [
+    ("GET", "/skus"), ("POST", "/skus"), ("GET", "/skus/{id}"), ("PUT", "/skus/{id}"), ("POST", "/skus/batch"),
+    ("POST", "/imports"), ("GET", "/imports/{id}"), ("GET", "/jurisdictions"), ("GET", "/openapi.json"),
+]  # fmt: skip
+
+
+def test_it_is_openapi_3_1_and_has_the_operations():
+    assert DOCUMENT["openapi"].startswith("3.1")
+    assert DOCUMENT["info"]["version"] == "1.8.0"
+    assert {(m, p.removeprefix("/api/v1")) for m, p in OPERATIONS if p.startswith("/api/v1")} == set(V1)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=str)
+def test_every_operation_is_described(operation):
+    assert operation["summary"]
+    assert operation["description"]
+    assert operation["x-stability"] == "stable"
+    assert "422" not in operation["responses"]
+    for status, response in operation["responses"].items():
+        assert response["description"], status
+        for code in response["content"]["application/json"].get("examples", {}):
+            assert str(ERROR_CODES[code].status) == status
+
+
+def test_operation_ids_are_unique():
+    ids = [operation["operationId"] for operation in OPERATIONS.values()]
+    assert len(ids) == len(set(ids))
+
+
+def test_only_public_operations_need_no_key():
+    public = {path for (_, path), operation in OPERATIONS.items() if not operation.get("security")}
+    assert public == {"/api/v1/jurisdictions", "/api/v1/openapi.json", "/healthz", "/readyz"}
+
+
+def test_bodies_are_the_models_of_the_field_tables():
+    schemas = DOCUMENT["components"]["schemas"]
+    assert list(schemas["SkuInput"]["properties"]) == list(SKU)
+    assert list(schemas["SkuComponentInput"]["properties"]) == list(COMPONENT)
+    assert schemas["SkuInput"]["additionalProperties"] is False
+    assert schemas["SkuInput"]["required"] == ["sku_code", "name"]
+    assert schemas["SkuInput"]["properties"]["bpa_present"]["deprecated"] is True
+
+
+def test_every_reference_leads_somewhere():
+    def references(node):
+        if isinstance(node, dict):
+            yield from (v for k, v in node.items() if k == "$ref")
+            for value in node.values():
+                yield from references(value)
+        elif isinstance(node, list):
+            for value in node:
+                yield from references(value)
+
+    schemas = DOCUMENT["components"]["schemas"]
+    assert {r.removeprefix("#/components/schemas/") for r in references(DOCUMENT)} <= set(schemas)
+
+
+def test_the_served_document_is_this_one(http):
+    assert http.get("/api/v1/openapi.json").json() == DOCUMENT

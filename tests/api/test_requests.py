@@ -1,0 +1,63 @@
+"""What holds for every request: the correlation id, one log line, unknown paths and methods, and faults of ours."""
+
+import pytest
+
+from api import skus
+
+
+@pytest.mark.parametrize("path", ["/api/v1/skus", "/api/v1/nothing", "/healthz", "/", "/api/v1/skus/"])
+def test_every_answer_names_itself(http, path):
+    answer = http.get(path)
+    identifier = answer.headers["x-correlation-id"]
+    assert identifier
+    if answer.status_code >= 400:
+        assert answer.json()["correlationId"] == identifier
+
+
+@pytest.mark.parametrize(("given", "kept"), [("erp-42/7", True), ("x" * 128, True), ("x" * 129, False), ("a b", False)])
+def test_a_callers_own_correlation_id_is_kept(http, given, kept):
+    answer = http.get("/api/v1/skus", headers={"X-Correlation-Id": given})
+    assert (answer.headers["x-correlation-id"] == given) is kept
+
+
+@pytest.mark.parametrize("path", ["/", "/api/v1", "/api/v1/nothing", "/api/v1/skus/", "/api/v2/skus", "/docs"])
+def test_an_unknown_path_is_not_found(http, path):
+    answer = http.get(path, follow_redirects=False)
+    assert (answer.status_code, answer.json()["error"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("DELETE", "/api/v1/skus", "GET, POST"),
+        ("PATCH", "/api/v1/skus/0198b8a0-0000-7000-8000-000000000000", "GET, PUT"),
+        ("POST", "/api/v1/jurisdictions", "GET"),
+        ("PUT", "/healthz", "GET"),
+        ("POST", "/api/v1/openapi.json", "GET"),
+    ],
+)
+def test_another_method_names_those_there_are(http, method, path, allow):
+    answer = http.request(method, path)
+    assert (answer.status_code, answer.json()["error"], answer.headers["allow"]) == (405, "not_found", allow)
+
+
+def test_a_fault_of_ours_is_logged_with_its_id_and_shows_nothing(caller, monkeypatch, capsys):
+    def broken(*_):
+        raise RuntimeError("a secret inner thing")
+
+    monkeypatch.setattr(skus, "read", broken)
+    answer = caller.get("/skus", headers={"X-Correlation-Id": "find-me"})
+    assert (answer.status_code, answer.json()["error"]) == (500, "internal_error")
+    assert "secret" not in answer.text
+    logged = capsys.readouterr().err
+    assert "find-me" in logged
+    assert "a secret inner thing" in logged
+
+
+def test_one_log_line_a_request_without_the_key(caller, capsys):
+    caller.get("/skus")
+    lines = [line for line in capsys.readouterr().err.splitlines() if '"route": "/api/v1/skus"' in line]
+    assert len(lines) == 1
+    assert str(caller.company) in lines[0]
+    assert '"status": 200' in lines[0]
+    assert caller.key not in lines[0]

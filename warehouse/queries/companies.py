@@ -1,0 +1,46 @@
+"""Companies and their plans, as operators add, change and list them."""
+
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+
+Connection = psycopg.Connection[Any]
+
+_ADD: Final = "INSERT INTO companies (id, name, plan, created_at) VALUES (%s, %s, %s, %s)"
+_COUNTER: Final = "INSERT INTO company_counters (company_id) VALUES (%s)"
+_OF: Final = "SELECT name, plan FROM companies WHERE id = %s"
+
+
+def plans(connection: Connection) -> list[str]:
+    """The plans there are, least first."""
+    rows = connection.execute("SELECT plan FROM plans ORDER BY sku_limit NULLS LAST").fetchall()
+    return [row[0] for row in rows]
+
+
+def allows_keys(connection: Connection, plan: str) -> bool:
+    """Whether a plan includes API keys (decisions §5)."""
+    row = connection.execute("SELECT api_keys FROM plans WHERE plan = %s", [plan]).fetchone()
+    return bool(row and row[0])
+
+
+def add(connection: Connection, company_id: UUID, *, name: str, plan: str, at: datetime) -> None:
+    """A new company with its counter, in a transaction of the owner that has the company set."""
+    connection.execute(_ADD, [company_id, name, plan, at])
+    connection.execute(_COUNTER, [company_id])
+
+
+def of(connection: Connection, company_id: UUID) -> tuple[str, str] | None:
+    """Name and plan of the session's company; None for any other."""
+    return connection.execute(_OF, [company_id]).fetchone()
+
+
+def set_plan(connection: Connection, company_id: UUID, plan: str) -> None:
+    """Move a company to a plan, in a transaction of the owner; what it holds stays, whatever the new limit."""
+    connection.execute("UPDATE companies SET plan = %s WHERE id = %s", [plan, company_id])
+
+
+def every(connection: Connection) -> list[tuple[UUID, str, str]]:
+    """Id, name and plan of all companies, oldest first; only the owner sees more than one."""
+    return connection.execute("SELECT id, name, plan FROM companies ORDER BY created_at, id").fetchall()

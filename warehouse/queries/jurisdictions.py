@@ -1,0 +1,31 @@
+"""The jurisdiction catalogue as it is loaded: every row, in the form that `compliance.catalogue` reasons about."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from compliance.catalogue import Jurisdiction
+
+ALL: Final = "SELECT * FROM jurisdictions ORDER BY code"
+"""Served rows and those that only rules use; which are served is the catalogue's to say."""
+
+LOADED: Final = "SELECT EXISTS (SELECT FROM jurisdictions WHERE in_catalogue)"
+"""Whether the catalogue is there: one half of being ready."""
+
+_AS_THEY_ARE: Final = (
+    "code", "name", "parent_code", "region", "system_key", "register_name", "register_url", "law_title",
+    "law_reference", "law_date", "local_labelling_rule", "verified_on", "reviewed_on", "source_url", "source_note",
+)  # fmt: skip
+_NEVER_NULL: Final = ("system", "scope", "authorised_representative_required", "composite_rule", "composite_basis")
+
+
+def entry(row: Mapping[str, Any]) -> Jurisdiction:
+    """One row of the table as an entry of the catalogue."""
+    threshold = row["composite_threshold_percent"]
+    return Jurisdiction(
+        **{name: row[name] for name in _AS_THEY_ARE},
+        **{name: row[name] or "" for name in _NEVER_NULL},
+        reporting_period=tuple(filter(None, (row["reporting_period"] or "").split("|"))),
+        base_depth=row["depth"],
+        served=row["in_catalogue"],
+        composite_threshold_percent="" if threshold is None else str(threshold),
+    )

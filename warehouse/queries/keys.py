@@ -1,0 +1,78 @@
+"""API keys: their form, their digest, the statement that authenticates, and what operators do with them.
+
+A key is shown once and only its SHA-256 is held: a key of this length is too random to be guessed from its digest,
+so no slow hash is needed (decisions §5).
+"""
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import dict_row
+
+PREFIX: Final = "svc_"
+"""Every key begins so (interface v1, Authentication)."""
+
+AUTHENTICATE: Final = (
+    "SELECT client_id, company_id, name, scopes, plan, key_hash FROM pcds_authenticate(%(key_hash)s)"
+)
+"""The key's record, or no row for one unknown or revoked; either way it sets the company of the transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A live key: who calls, for which company, and what for."""
+
+    client_id: UUID
+    company_id: UUID
+    name: str
+    scopes: tuple[str, ...]
+    plan: str
+
+
+def new_key() -> str:
+    """A key of 43 random URL-safe characters behind the prefix."""
+    return PREFIX + secrets.token_urlsafe(32)
+
+
+def digest(key: str) -> bytes:
+    """The SHA-256 that is stored and looked up."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+
+
+def issue(
+    connection: psycopg.Connection[Any], company_id: UUID, client_id: UUID, *, key: str, name: str,
+    scopes: Sequence[str], at: datetime,
+) -> None:  # fmt: skip
+    """Hold a new key's digest, in a session of its company; the key itself is nowhere."""
+    connection.execute(
+        "INSERT INTO api_keys (id, company_id, name, key_hash, scopes, created_at) VALUES (%s, %s, %s, %s, %s, %s)",
+        [client_id, company_id, name, digest(key), list(scopes), at],
+    )
+
+
+def revoke(connection: psycopg.Connection[Any], client_id: UUID, at: datetime) -> bool:
+    """End a key of the session's company; False where it had ended before."""
+    ended = connection.execute(
+        "UPDATE api_keys SET revoked_at = %s WHERE id = %s AND revoked_at IS NULL", [at, client_id]
+    )
+    return ended.rowcount == 1
+
+
+def company_of(connection: psycopg.Connection[Any], client_id: UUID) -> UUID | None:
+    """Whose key it is; asked on the owner's connection, which sees every company's."""
+    row = connection.execute("SELECT company_id FROM api_keys WHERE id = %s", [client_id]).fetchone()
+    return row[0] if row else None
+
+
+def every(connection: psycopg.Connection[Any]) -> list[dict[str, Any]]:
+    """The session's company's keys, oldest first, with all that may be shown of them."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(
+            "SELECT id AS client_id, name, scopes, created_at, revoked_at FROM api_keys ORDER BY created_at, id"
+        ).fetchall()
