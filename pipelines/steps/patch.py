@@ -25,6 +25,9 @@ _POLARS: Final = {Double: pl.Float64, Integer: pl.Int64, Boolean: pl.Boolean}
 DTYPES: Final[dict[str, Any]] = {name: _POLARS.get(type(skus.c[name].type), pl.String) for name in skus.c.keys()}  # noqa: SIM118
 """Column of `skus` → the type it has in a frame; whatever is not a number or a truth is text."""
 
+_ALWAYS: Final = ("sku_code", "name")
+"""Columns of every patch, one without rows included."""
+
 
 class RowIssue(NamedTuple):
     """A fault or warning of one row of the patch."""
@@ -70,7 +73,7 @@ def from_records(records: Sequence[tuple[int, Mapping[str, Any]]], rules: RuleSe
             issues += [RowIssue(number, fault) for fault in faults]
         else:
             rows.append({"row": number, **row})
-    columns = [name for name in VALUE_COLUMNS if any(name in row for row in rows)]
+    columns = [name for name in VALUE_COLUMNS if name in _ALWAYS or any(name in row for row in rows)]
     values = pl.DataFrame(
         {name: [row.get(name) for row in rows] for name in ("row", *columns)},
         schema={"row": pl.Int64, **{name: DTYPES[name] for name in columns}},

@@ -1,12 +1,14 @@
 """The write path through its JSON entrance, on a real database: semantics of the contract, one by one."""
 
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 
 from pipelines.steps.origin import Origin
 from pipelines.steps.records import RowResult, write_records
-from schemas.models import parse_sku
+from schemas.models import SkuInput, parse_sku
+from warehouse.queries import library
 
 ORIGIN = Origin("api_key", "k", "tests", "c-1")
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 25}
@@ -46,13 +48,33 @@ def test_components_replace_the_graph_and_keep_their_ids(write):
     assert detail(write({"sku_code": "A", "components": []})[0])["components"] == []
 
 
-def test_a_foreign_or_unknown_reference_is_refused(write, pool, clock, other_company):
-    brand = "00000000-0000-7000-8000-000000000001"
-    refused = write({"sku_code": "A", "brand_id": brand}, {"sku_code": "B"})
-    assert [(r.outcome, [i.code for i in r.errors]) for r in refused] == [
-        ("rejected", ["unknown_reference"]),
+def test_a_reference_is_taken_only_when_it_is_the_companys_own(write, pool, company, new_company, clock):
+    def brand_of(owner: UUID) -> str:
+        with pool.company(owner) as conn:
+            values = {"name": "b", "owner_name": None}
+            return str(library.add(conn, "brand", owner, uuid4(), values=values, at=clock.now())["id"])
+
+    own, foreign, nobodys = brand_of(company), brand_of(new_company("enterprise")), str(uuid4())
+    results = write(*({"sku_code": brand, "brand_id": brand} for brand in (own, foreign, nobodys)))
+    assert [(r.outcome, [(i.code, i.field) for i in r.errors]) for r in results] == [
         ("created", []),
+        ("rejected", [("unknown_reference", "brand_id")]),
+        ("rejected", [("unknown_reference", "brand_id")]),
     ]
+    line = {**BODY, "supplier_id": foreign}
+    assert write({"sku_code": "L", "components": [line]})[0].errors[0].field == "components[0].supplier_id"
+
+
+def test_a_library_component_fills_what_a_line_omits_and_is_copied(write, pool, company, clock):
+    shared = {
+        "code": "C1", "name": "cap", "component_type": "cap", "material_family": "plastic", "polymer_or_grade": "PP",
+        "weight_g": 2.5, "supplier_id": None, "colour": None, "recycled_content_percent": None,
+    }  # fmt: skip
+    with pool.company(company) as conn:
+        made = library.add(conn, "library_component", company, uuid4(), values=shared, at=clock.now())
+    line = {"component_type": "cap", "component_id": str(made["id"]), "weight_g": 3}
+    shown = detail(write({"sku_code": "A", "components": [BODY, line]})[0])["components"][1]
+    assert (shown["material_family"], shown["polymer_or_grade"], shown["weight_g"]) == ("plastic", "PP", 3)
 
 
 def test_the_same_code_twice_the_first_stands(write):
@@ -98,7 +120,7 @@ def test_what_a_read_returns_can_be_written_back(write):
         "markets": ["FR"], "use_contexts": ["food"], "packaging_level": "primary", "reuse_deposit_system": False,
     }  # fmt: skip
     shown = detail(write(body)[0])
-    sendable = {k: v for k, v in shown.items() if k in parse_sku.__globals__["SkuInput"].model_fields}
+    sendable = {k: v for k, v in shown.items() if k in SkuInput.model_fields}
     sendable["components"] = [{k: v for k, v in line.items() if k != "id"} for line in shown["components"]]
     sendable["weight_grams"] = None
     assert write(sendable)[0].outcome == "unchanged"
