@@ -1,0 +1,85 @@
+"""Writers at once on the same SKUs, by every road: none lost, none failed, every version accounted for."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from uuid import UUID
+
+import polars as pl
+import pytest
+
+from compliance import ruleset
+from pipelines.steps.origin import Origin
+from pipelines.steps.patch import Patch
+from pipelines.steps.records import write_records
+from pipelines.steps.stored import FEW
+from pipelines.steps.write import write_patch
+from schemas.models import parse_sku
+from warehouse.clock import Clock
+from warehouse.database import Database
+from warehouse.sessions import Pool
+
+CODES = [f"SKU-{number:03d}" for number in range(FEW + 40)]
+ROUNDS = 6
+FIELDS = (
+    "description", "material_subtype", "product_category", "packaging_format", "reuse_pool_owner",
+    "reuse_asset_identifier",
+)  # fmt: skip
+
+
+def chunk(pool: Pool, company: UUID, codes: list[str], field: str, token: str) -> None:
+    """What an import's chunk does: enough rows to go through COPY."""
+    texts = {name: pl.String for name in ("sku_code", "name", field)}
+    values = pl.DataFrame({"row": range(len(codes)), "sku_code": codes, "name": "n", field: token})
+    patch = Patch(values.cast(texts), pl.select(**{name: pl.repeat(True, len(codes)) for name in texts}))
+
+    def write() -> None:
+        with pool.company(company) as conn:
+            write_patch(conn, company, patch, origin=Origin("import", None, None, "c"), now=Clock().now(),
+                        rules=ruleset.load())  # fmt: skip
+
+    pool.retrying(write)
+
+
+@pytest.mark.timeout(120)
+def test_twenty_writers_by_every_road_lose_nothing(database: Database, company: UUID):
+    """One writer owns each field, fourteen more write the name: each field ends as its owner left it."""
+
+    def writer(number: int) -> None:
+        rng = random.Random(number)
+        for turn in range(ROUNDS):
+            codes = rng.sample(CODES, len(CODES))
+            token = f"{number}-{turn}"
+            if number < len(FIELDS) and number % 2:
+                chunk(pool, company, codes, FIELDS[number], token)
+                continue
+            size = 1 if number % 3 else 40
+            field = FIELDS[number] if number < len(FIELDS) else "name"
+            wanted = codes if number < len(FIELDS) else codes[: 3 * size]
+            for start in range(0, len(wanted), 60 if number < len(FIELDS) else size):
+                part = wanted[start : start + (60 if number < len(FIELDS) else size)]
+                bodies = [parse_sku({"name": "n", "sku_code": code, field: token}) for code in part]
+                results = write_records(pool, company, bodies, origin=Origin("api_key", "k", "k", "c"), clock=Clock(),
+                                        dry_run=False).rows  # fmt: skip
+                assert not [r.errors for r in results if r.errors]
+
+    with Pool(database.app_url, size=20) as pool:
+        with ThreadPoolExecutor(20) as writers:
+            for done in [writers.submit(writer, number) for number in range(20)]:
+                done.result()
+        with pool.company(company) as conn:
+            held = conn.execute(f"SELECT {', '.join(FIELDS)} FROM skus ORDER BY sku_code").fetchall()
+            versions = conn.execute(
+                "SELECT sku_code, array_agg(version ORDER BY version) FROM "
+                "(SELECT sku_code, version FROM sku_versions UNION ALL SELECT sku_code, version FROM skus) AS every "
+                "GROUP BY sku_code"
+            ).fetchall()
+            entries = conn.execute(
+                "SELECT resource_id, array_agg(version ORDER BY version) FROM audit_entries GROUP BY resource_id"
+            ).fetchall()
+            counted = conn.execute("SELECT skus FROM company_counters").fetchone()
+    last = tuple(f"{number}-{ROUNDS - 1}" for number in range(len(FIELDS)))
+    assert held == [last] * len(CODES)
+    assert counted == (len(CODES),)
+    for _, numbers in [*versions, *entries]:
+        assert all(after == before + 1 for before, after in pairwise([0, *numbers]))
