@@ -1,0 +1,112 @@
+"""What tests share: one embedded server a run, a migrated database for each worker, a fresh company for each test.
+
+Tests go through the real thing: the real migrations run once into a template that every worker's database is copied
+from. The server gives up fsync, as nothing here outlives the run; it is started by the first test that asks for it.
+With `DATABASE_URL` the same tests run against that server, whose role must be allowed to make databases.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from warehouse.clock import StoppedClock
+from warehouse.database import Database
+from warehouse.embedded import running
+from warehouse.migrate import migrate
+from warehouse.sessions import Pool
+from warehouse.settings import Settings
+
+_ROOT = "PCDS_TESTS_ROOT"  # inherited by the workers, so that they share what the first process made
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The run's own directory, in which the server's account may go about."""
+    if _ROOT not in os.environ:
+        root = Path(tempfile.mkdtemp(prefix="pcds-tests-"))
+        root.chmod(0o711)
+        os.environ[_ROOT] = str(root)
+        config.add_cleanup(lambda: _remove(root))
+
+
+def _remove(root: Path) -> None:
+    shutil.rmtree((root / "data" / "postgres").resolve(), ignore_errors=True)  # may be a link to outside
+    shutil.rmtree(root, ignore_errors=True)
+    os.environ.pop(_ROOT, None)
+
+
+@pytest.fixture(scope="session")
+def settings() -> Settings:
+    """The settings of the test run's data directory."""
+    return Settings.load(data_dir=Path(os.environ[_ROOT]) / "data")
+
+
+@pytest.fixture(scope="session")
+def server(settings: Settings) -> Iterator[Database]:
+    """The server of the run, as its maintenance database is seen; for tests that make databases of their own."""
+    with running(settings, durable=False) as database:
+        yield database
+
+
+@pytest.fixture(scope="session")
+def database(server: Database) -> Iterator[Database]:
+    """This worker's database, as the real migrations make it."""
+    name, template = f"pcds_test_{uuid4().hex[:12]}", f"pcds_template_{Path(os.environ[_ROOT]).name[-8:]}"
+    with (Path(os.environ[_ROOT]) / "template.lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with psycopg.connect(server.owner_url, autocommit=True) as owner:
+            if owner.execute("SELECT FROM pg_database WHERE datname = %s", (template,)).fetchone() is None:
+                draft = f"{template}_draft"
+                owner.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(draft)))
+                migrate(server.named(draft))
+                rename = sql.SQL("ALTER DATABASE {} RENAME TO {}")
+                owner.execute(rename.format(sql.Identifier(draft), sql.Identifier(template)))
+            copy = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+            owner.execute(copy.format(sql.Identifier(name), sql.Identifier(template)))
+    yield server.named(name)
+    with psycopg.connect(server.owner_url, autocommit=True) as owner:
+        owner.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="session")
+def pool(database: Database) -> Iterator[Pool]:
+    """Connections as the application's role."""
+    with Pool(database.app_url) as pool:
+        yield pool
+
+
+@pytest.fixture
+def new_company(database: Database) -> Callable[[str], UUID]:
+    """Makes a company on the plan that it is called with."""
+
+    def make(plan: str) -> UUID:
+        company_id = uuid4()
+        with psycopg.connect(database.owner_url) as owner:
+            owner.execute(
+                "INSERT INTO companies (id, name, plan, created_at) VALUES (%s, %s, %s, %s)",
+                (company_id, f"Test {company_id}", plan, datetime.now(UTC)),
+            )
+            owner.execute("INSERT INTO company_counters (company_id) VALUES (%s)", (company_id,))
+        return company_id
+
+    return make
+
+
+@pytest.fixture
+def company(new_company: Callable[[str], UUID]) -> UUID:
+    """A company of this test alone, on the plan without limits: what others store is not seen from it."""
+    return new_company("enterprise")
+
+
+@pytest.fixture
+def clock() -> StoppedClock:
+    """A clock that stands at an instant after the PFAS rules began to apply, until the test moves it."""
+    return StoppedClock(datetime(2026, 11, 21, 9, 30, tzinfo=UTC))

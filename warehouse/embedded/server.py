@@ -1,0 +1,169 @@
+"""One embedded server: its cluster made, started, found again, stopped.
+
+Every function here expects that the caller holds the data directory's lock (`warehouse.embedded`).
+"""
+
+import json
+import os
+import random
+import secrets
+import socket
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import psutil  # type: ignore[import-untyped]
+
+from warehouse.database import OWNER, Address
+from warehouse.embedded import places
+from warehouse.embedded.account import Account
+
+_CONFIGURATION: Final = Path(__file__).with_name("postgresql.conf")
+_LOOPBACK: Final = "127.0.0.1"
+_PORTS: Final = range(20_000, 32_000)  # below what systems hand out to outgoing connections
+_SOCKET_PATH_LIMIT: Final = 100  # bytes; a socket's whole path must fit into about 104 (macOS) to 108 (Linux)
+_RECOVERY_SECONDS: Final = 300
+_LEFTOVER_SECONDS: Final = 15.0
+_LOG_BYTES: Final = 10_000_000
+
+
+class ServerError(Exception):
+    """The embedded server did not do as told; `str()` says what and where to read more."""
+
+    code = "embedded_postgres_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The server of one data directory. `durable` False gives fsync up: for tests alone."""
+
+    data_dir: Path
+    durable: bool = True
+
+    def start(self) -> None:
+        """See to it that the server answers; a running one is left alone. Raises `ServerError`."""
+        cluster = self.data_dir / "postgres"
+        if not (cluster / "PG_VERSION").exists():
+            self._initialise()
+        cluster = cluster.resolve()
+        if _postmaster(cluster) is not None and self._control(cluster, "status") == 0:
+            self._wait(cluster)
+            return
+        _clear_reused_lock(cluster)
+        self._configure(cluster)
+        deadline = time.monotonic() + _LEFTOVER_SECONDS
+        # Processes of a postmaster that was killed hold its shared memory for a moment; Postgres waits for no one.
+        while self._control(cluster, "start", "-l", cluster / "log", "-t", str(_RECOVERY_SECONDS)) != 0:
+            if time.monotonic() > deadline:
+                raise ServerError(f"The embedded Postgres did not start; its log is {cluster / 'log'}.")
+            time.sleep(0.2)
+
+    def stop(self) -> None:
+        """End the server and its connections in good order; nothing happens when it is not running."""
+        cluster = (self.data_dir / "postgres").resolve()
+        if _postmaster(cluster) is not None and self._control(cluster, "stop", "-m", "fast", "-t", "60") != 0:
+            raise ServerError(f"The embedded Postgres did not stop; its log is {cluster / 'log'}.")
+
+    def alive(self) -> bool:
+        """Whether its first process is there."""
+        return _postmaster((self.data_dir / "postgres").resolve()) is not None
+
+    def _initialise(self) -> None:
+        account = Account.of(self.data_dir / "postgres")
+        cluster = places.new_cluster(account, self.data_dir)
+        secret = secrets.token_urlsafe(32)
+        with tempfile.NamedTemporaryFile("w", encoding="ascii", dir=cluster.parent) as password:
+            password.write(secret)
+            password.flush()
+            account.own(Path(password.name))
+            status = account.run([
+                places.binaries(account) / "initdb", "-D", cluster, "-U", OWNER, f"--pwfile={password.name}",
+                "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--locale-provider=builtin",
+                "--builtin-locale=C.UTF-8", *([] if self.durable else ["--no-sync"]),
+            ])  # fmt: skip
+        if status != 0:
+            raise ServerError(f"initdb failed with status {status} in {cluster}; is the disk full or read-only?")
+        _write_address(self.data_dir, Address(_LOOPBACK, _free_port(), secret))
+        places.settle(cluster, self.data_dir)
+
+    def _configure(self, cluster: Path) -> None:
+        """Settings for this start; the port stays the same unless something else took it in the meantime."""
+        known = Address.read(self.data_dir)
+        port = known.port if _is_free(known.port) else _free_port()
+        by_socket = len(os.fsencode(cluster / f".s.PGSQL.{port}")) <= _SOCKET_PATH_LIMIT
+        directory = str(cluster).replace("'", "''") if by_socket else ""
+        lines = [
+            _CONFIGURATION.read_text(encoding="utf-8"),
+            f"port = {port}",
+            f"unix_socket_directories = '{directory}'",
+            f"fsync = {'on' if self.durable else 'off'}",
+        ]
+        (cluster / "postgresql.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        log = cluster / "log"
+        if log.exists() and log.stat().st_size > _LOG_BYTES:
+            log.rename(cluster / "log.1")
+        _write_address(self.data_dir, Address(str(cluster) if by_socket else _LOOPBACK, port, known.secret))
+
+    def _wait(self, cluster: Path) -> None:
+        """Until a server that someone else started is ready: it may be recovering."""
+        deadline = time.monotonic() + _RECOVERY_SECONDS
+        while (cluster / "postmaster.pid").read_text(encoding="utf-8").splitlines()[-1].strip() != "ready":
+            if time.monotonic() > deadline:
+                raise ServerError(f"The embedded Postgres is not ready; its log is {cluster / 'log'}.")
+            time.sleep(0.05)
+
+    def _control(self, cluster: Path, action: str, *arguments: str | Path) -> int:
+        account = Account.of(cluster)
+        return account.run([places.binaries(account) / "pg_ctl", action, "-s", "-w", "-D", cluster, *arguments])
+
+
+def _postmaster(cluster: Path) -> psutil.Process | None:
+    """The running first process of this cluster. Its command line can be read by everyone, its directory cannot."""
+    try:
+        process = psutil.Process(int((cluster / "postmaster.pid").read_text(encoding="utf-8").split()[0]))
+        return process if str(cluster) in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE else None
+    except (OSError, ValueError, IndexError, psutil.Error):
+        return None
+
+
+def _clear_reused_lock(cluster: Path) -> None:
+    """Remove a lock whose process number now belongs to some other program: Postgres would wait for that one.
+
+    A number that no process has is left to Postgres, which also looks for survivors of the old server.
+    """
+    lock = cluster / "postmaster.pid"
+    try:
+        number = int(lock.read_text(encoding="utf-8").split()[0])
+    except (OSError, ValueError, IndexError):
+        lock.unlink(missing_ok=True)
+        return
+    if psutil.pid_exists(number):
+        lock.unlink()
+
+
+def _write_address(data_dir: Path, address: Address) -> None:
+    path = Address.file(data_dir)
+    draft = path.with_suffix(".new")
+    draft.unlink(missing_ok=True)
+    draft.touch(mode=0o600)
+    with draft.open("w", encoding="utf-8") as file:
+        json.dump({"host": address.host, "port": address.port, "secret": address.secret}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(path)
+
+
+def _free_port() -> int:
+    return next(port for port in random.sample(_PORTS, len(_PORTS)) if _is_free(port))
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_LOOPBACK, port))
+        except OSError:
+            return False
+    return True

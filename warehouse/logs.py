@@ -1,0 +1,70 @@
+"""Log lines: one JSON object a line on standard error, with the correlation id, without secrets.
+
+What belongs here: the shape of a line and what must never stand in one. What does not: what is worth a line.
+"""
+
+import logging
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
+
+import structlog
+from structlog.typing import EventDict, Processor
+
+from warehouse.settings import Settings
+
+_SECRET_NAME: Final = re.compile(
+    r"api_?key$|password|passwd|secret|token|authorization|cookie|key_hash|credential", re.I
+)
+_SECRET_VALUE: Final = re.compile(r"(\bsvc_)[A-Za-z0-9_-]+|(://[^\s:/@]*:)[^\s@]+(?=@)|(\bBearer\s+)\S+", re.IGNORECASE)
+_HIDDEN: Final = "[hidden]"
+
+
+def configure(settings: Settings) -> None:
+    """Send every line of this process, also of libraries, to standard error. Calling it again changes the level."""
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.PositionalArgumentsFormatter(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        hide_secrets,
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.JSONRenderer(sort_keys=False, ensure_ascii=False),
+            ],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(settings.log_level.upper())
+
+
+def hide_secrets(_logger: object, _method: str, event: EventDict) -> EventDict:
+    """Hide what has a secret's name, at any depth, and in texts what has the form of a key or of a URL's password."""
+    return {name: _clean(name, value) for name, value in event.items()}
+
+
+def _clean(name: str, value: Any) -> Any:
+    if _SECRET_NAME.search(name) and value is not None:
+        return _HIDDEN
+    if isinstance(value, str):
+        return _SECRET_VALUE.sub(lambda found: f"{found[1] or found[2] or found[3]}{_HIDDEN}", value)
+    if isinstance(value, Mapping):
+        return {key: _clean(str(key), held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean("", held) for held in value]
+    return value

@@ -1,0 +1,54 @@
+"""Bringing a database to this release's schema, from empty or from any earlier release.
+
+Safe to call at every start and from several processes at once: one migrates, the others wait and find nothing to do.
+"""
+
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine
+from sqlalchemy.engine import make_url
+from sqlalchemy.pool import NullPool
+
+from warehouse import roles
+from warehouse.database import Database
+
+_SCRIPTS: Final = Path(__file__).with_name("migrations")
+_LOCK: Final = 0x70636473  # "pcds": the advisory lock of whoever migrates
+_REVISION: Final = "SELECT version_num FROM alembic_version"
+
+
+def migrate(database: Database) -> str:
+    """Make roles and tables as this release needs them; the revision that the database then has.
+
+    Raises `SettingsError` where roles are missing that the owner may not make.
+    """
+    config = Config()
+    config.set_main_option("script_location", str(_SCRIPTS))
+    head = ScriptDirectory.from_config(config).get_current_head()
+    assert head is not None
+    with psycopg.connect(database.owner_url) as connection:
+        connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+        connection.commit()  # the lock is the session's and stands until the connection ends
+        roles.prepare(connection, database)
+        if _revision(connection) != head:
+            _upgrade(config, database)
+    return head
+
+
+def _revision(connection: psycopg.Connection[Any]) -> str | None:
+    if connection.execute("SELECT to_regclass('alembic_version')").fetchone() == (None,):
+        return None
+    row = connection.execute(_REVISION).fetchone()
+    return None if row is None else str(row[0])
+
+
+def _upgrade(config: Config, database: Database) -> None:
+    engine = create_engine(make_url(database.owner_url).set(drivername="postgresql+psycopg"), poolclass=NullPool)
+    with engine.connect() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")

@@ -1,0 +1,28 @@
+"""How a migration runs: on the connection of `warehouse.migrate`, each in its own transaction, never waiting long.
+
+A statement that waits for a lock makes every later reader of that table wait behind it, so it gives up after five
+seconds and the migration can be started again. One migration at a time is held by the caller's advisory lock.
+"""
+
+from alembic import context
+
+from warehouse.tables import metadata
+
+LIMITS = ("SET lock_timeout = '5s'", "SET statement_timeout = '60s'")
+
+
+def run() -> None:
+    """Run what `alembic` was asked for."""
+    connection = context.config.attributes["connection"]
+    for limit in LIMITS:
+        connection.exec_driver_sql(limit)
+    connection.commit()
+    context.configure(
+        connection=connection, target_metadata=metadata, transaction_per_migration=True, compare_type=True,
+        compare_server_default=True,
+    )  # fmt: skip
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+run()

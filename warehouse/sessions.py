@@ -1,0 +1,172 @@
+"""Connections of the application's role: one transaction each, with its company set where it has one.
+
+A session without a company sees no row of a company: row-level security compares every row with the setting that
+`company` makes for its transaction. What belongs here: pools, transactions, and what to do when a connection was lost
+before anything was sent over it, because Postgres restarted. What does not: queries.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Final, Self, TypeAlias, TypeVar
+from uuid import UUID
+
+import psycopg
+from psycopg import errors, sql
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
+
+Connection: TypeAlias = psycopg.Connection[Any]
+AsyncConnection: TypeAlias = psycopg.AsyncConnection[Any]
+T = TypeVar("T")
+
+_BECOME: Final = "SELECT set_config('app.company_id', %s, true)"
+_NOBODY: Final = ""
+_ATTEMPTS: Final = 8
+_PAUSE_SECONDS: Final = 0.05
+_REUNION_SECONDS: Final = 10.0
+"""How long a caller waits for a database that restarts: the embedded one takes well under a second."""
+_COLLIDED: Final = (errors.SerializationFailure, errors.DeadlockDetected)
+
+
+class Pool:
+    """Connections for threads: writes, workers, commands. Thread-safe; enter it or `open` it before use."""
+
+    def __init__(self, url: str, *, size: int = 8) -> None:
+        self._url = url
+        self._pool: ConnectionPool[Connection] = ConnectionPool(
+            url, min_size=1, max_size=size, open=False, timeout=_REUNION_SECONDS, num_workers=1
+        )
+
+    def __enter__(self) -> Self:
+        return self.open()
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def open(self) -> Self:
+        """Begin to serve; the database need not answer yet."""
+        self._pool.open()
+        return self
+
+    def close(self) -> None:
+        """End every connection."""
+        self._pool.close()
+
+    @contextmanager
+    def company(self, company_id: UUID) -> Iterator[Connection]:
+        """A transaction of one company: committed at the end of the block, rolled back when it raises."""
+        with self._transaction(str(company_id)) as connection:
+            yield connection
+
+    @contextmanager
+    def system(self) -> Iterator[Connection]:
+        """A transaction of no company, for tables that belong to none and functions across companies."""
+        with self._transaction(_NOBODY) as connection:
+            yield connection
+
+    @contextmanager
+    def listening(self, channel: str) -> Iterator[Connection]:
+        """A connection beside the pool and outside transactions that hears what is notified on the channel."""
+        with psycopg.connect(self._url, autocommit=True) as connection:
+            connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+            yield connection
+
+    def retrying(self, work: Callable[[], T]) -> T:
+        """The result of `work`, repeated while the database undoes it because others were in its way.
+
+        `work` opens its own transaction. Only serialisation failures and deadlocks are repeated.
+        """
+        for attempt in range(1, _ATTEMPTS):
+            try:
+                return work()
+            except _COLLIDED:
+                time.sleep(_PAUSE_SECONDS * attempt)
+        return work()
+
+    @contextmanager
+    def _transaction(self, company: str) -> Iterator[Connection]:
+        connection = self._begun(company)
+        try:
+            with connection:  # commits or rolls back; what belongs to a pool is not closed by it
+                yield connection
+                connection.commit()  # raises where the connection was lost, which leaving the block would not
+        finally:
+            self._pool.putconn(connection)
+
+    def _begun(self, company: str) -> Connection:
+        """A connection with its transaction begun, in one round trip; one that proves dead is replaced."""
+        deadline = time.monotonic() + _REUNION_SECONDS
+        while True:
+            connection = self._pool.getconn()
+            try:
+                with connection.pipeline():
+                    connection.execute(_BECOME, (company,))
+            except BaseException as error:
+                self._pool.putconn(connection)
+                if not (_was_lost(error, connection) and time.monotonic() < deadline):
+                    raise
+                time.sleep(_PAUSE_SECONDS)
+            else:
+                return connection
+
+
+class AsyncPool:
+    """Connections for the event loop: reads. They commit each statement, or each pipeline up to its sync, by itself."""
+
+    def __init__(self, url: str, *, size: int = 8) -> None:
+        self._pool: AsyncConnectionPool[AsyncConnection] = AsyncConnectionPool(
+            url, min_size=1, max_size=size, open=False, timeout=_REUNION_SECONDS, num_workers=1,
+            kwargs={"autocommit": True},
+        )  # fmt: skip
+
+    async def __aenter__(self) -> Self:
+        await self._pool.open()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[AsyncConnection]:
+        """A connection without company and transaction, for statements that bring both in one pipeline.
+
+        It may prove dead at its first use, as nothing is sent to find that out.
+        """
+        async with self._pool.connection() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def company(self, company_id: UUID) -> AsyncIterator[AsyncConnection]:
+        """A transaction of one company, as `Pool.company`."""
+        connection = await self._begun(str(company_id))
+        try:
+            yield connection
+            await connection.execute("COMMIT")
+        except BaseException:
+            if not connection.closed:
+                await connection.execute("ROLLBACK")
+            raise
+        finally:
+            await self._pool.putconn(connection)
+
+    async def _begun(self, company: str) -> AsyncConnection:
+        deadline = time.monotonic() + _REUNION_SECONDS
+        while True:
+            connection = await self._pool.getconn()
+            try:
+                async with connection.pipeline():
+                    await connection.execute("BEGIN")
+                    await connection.execute(_BECOME, (company,))
+            except BaseException as error:
+                await self._pool.putconn(connection)
+                if not (_was_lost(error, connection) and time.monotonic() < deadline):
+                    raise
+                await asyncio.sleep(_PAUSE_SECONDS)
+            else:
+                return connection
+
+
+def _was_lost(error: BaseException, connection: Connection | AsyncConnection) -> bool:
+    """Whether the connection is gone; then the transaction is, and nothing of the caller's was sent."""
+    return isinstance(error, psycopg.OperationalError) and connection.closed

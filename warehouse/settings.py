@@ -1,0 +1,105 @@
+"""Every setting of the service, typed, from the environment: `PCDS_<NAME>`, and `DATABASE_URL`.
+
+What belongs here: names, units, defaults and what a value must be. What does not: what is done with it, and facts of
+the law or of plans, which are rows of tables.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, IPvAnyNetwork, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+_PREFIX: Final = "PCDS_"
+_CENTURY: Final = 3_155_760_000  # seconds; beyond it instants leave what a datetime can hold
+
+
+class SettingsError(Exception):
+    """The environment says something that the service cannot run with; `str()` is one plain sentence."""
+
+    code = "invalid_settings"
+
+
+def _whole_seconds(value: object) -> object:
+    """Only digits with a sign: `int` itself would also take `1_000`, `1.0` and surrounding spaces."""
+    if isinstance(value, str) and not value.removeprefix("-").isdecimal():
+        raise ValueError("must be a whole number of seconds, such as 86400 or -3600")
+    return value
+
+
+def _separated(value: object) -> object:
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _postgres_url(value: SecretStr) -> SecretStr:
+    if not value.get_secret_value().startswith(("postgresql://", "postgres://")):
+        raise ValueError("must begin with postgresql://")
+    return value
+
+
+PostgresUrl = Annotated[SecretStr, AfterValidator(_postgres_url)]
+Port = Annotated[int, Field(ge=1, le=65535)]
+
+
+class Settings(BaseSettings):
+    """Read once per process; the same for API, workers, Dagster runs and commands of one data directory."""
+
+    model_config = SettingsConfigDict(env_prefix=_PREFIX, frozen=True, populate_by_name=True, env_ignore_empty=True)
+
+    data_dir: Annotated[Path, AfterValidator(Path.absolute)] = Path("data")
+    """Where everything that must survive a restart lies: the embedded database, objects, Dagster's home."""
+    database_url: PostgresUrl | None = Field(None, validation_alias=AliasChoices("database_url", "DATABASE_URL"))
+    """The owner's URL of a Postgres 15 or newer; without it the service runs its own."""
+    app_database_url: PostgresUrl | None = None
+    """The application role's URL, where the operator makes the roles; else it follows from the owner's."""
+    dagster_database_url: PostgresUrl | None = None
+    """The URL of Dagster's own storage, where the operator makes the roles."""
+    objects_url: str | None = None
+    """`s3://bucket/prefix`, with credentials in the AWS variables; without it a folder of the data directory."""
+
+    host: str = "127.0.0.1"
+    port: Port = 8000
+    dagster_port: Port = 3000
+    public_url: Annotated[str | None, Field(validation_alias=AliasChoices("base_url", "PCDS_BASE_URL"))] = None
+    trusted_proxies: Annotated[tuple[IPvAnyNetwork, ...], NoDecode, BeforeValidator(_separated)] = ()
+    """Addresses or networks, separated by commas, whose forwarding headers name the client."""
+
+    pool_size: Annotated[int, Field(ge=1, le=100)] = 8
+    """Most connections of one pool; an API process has two pools, one for writes and one for reads."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    test_clock_offset: Annotated[int, BeforeValidator(_whole_seconds), Field(ge=-_CENTURY, le=_CENTURY)] = 0
+    """Seconds added to every clock that decides or is stored (decisions §11, Time)."""
+
+    @classmethod
+    def load(cls, **overrides: Any) -> Self:
+        """From the environment; an override that is None counts as not given. Raises `SettingsError`."""
+        try:
+            return cls(**{name: value for name, value in overrides.items() if value is not None})
+        except ValidationError as error:
+            raise SettingsError(_sentence(error)) from None
+
+    @property
+    def base_url(self) -> str:
+        """The address that links are made from, without a slash at its end (decisions §11, Lists and limits)."""
+        return (self.public_url or f"http://{self.host}:{self.port}").rstrip("/")
+
+    def environment(self) -> dict[str, str]:
+        """The variables that give a child process these very settings."""
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        values["base_url"] = values.pop("public_url")
+        values["trusted_proxies"] = ",".join(str(network) for network in self.trusted_proxies) or None
+        variables = {f"{_PREFIX}{name.upper()}": value for name, value in values.items()}
+        variables["DATABASE_URL"] = variables.pop(f"{_PREFIX}DATABASE_URL")
+        return {
+            name: value.get_secret_value() if isinstance(value, SecretStr) else str(value)
+            for name, value in variables.items()
+            if value is not None
+        }
+
+
+def _sentence(error: ValidationError) -> str:
+    """The first fault in words. The value is not repeated: it may be a password."""
+    fault = error.errors(include_input=False, include_url=False)[0]
+    name = str(fault["loc"][0]).upper().removeprefix(_PREFIX)
+    variable = name if name == "DATABASE_URL" else f"{_PREFIX}{name}"
+    return f"{variable} is not usable: {fault['msg'].removeprefix('Value error, ')}."
