@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from pipelines.steps.reading.columns import Column
+from pipelines.steps.reading.grid import NO_VALUE, NUMBER
 from pipelines.steps.reading.sheet import Sheet
 from pipelines.steps.reading.typed import FAULTS, Typed, faults_where
 from pipelines.steps.reading.values import cell_errors, read_values, unescaped
@@ -48,6 +49,11 @@ def _column(sheet: Sheet, column: Column) -> tuple[Typed, pl.Series]:
     cleared = cells.is_in(CLEARED).fill_null(value=False)
     errors = cell_errors(cells)
     faults = [errors]
+    kinds = None if sheet.kinds is None else sheet.kinds[column.name]
+    if kinds is not None and (kinds == NO_VALUE).any():
+        message = "The cell holds a formula without a stored value; open the file in Excel, save it, and send it again."
+        faults.append(faults_where(kinds == NO_VALUE, "no_value", message))
+        cells = cells.set(kinds == NO_VALUE, None)
     if cleared.any():
         cells = cells.set(cleared, None)
         if not column.field.nullable:
@@ -58,6 +64,6 @@ def _column(sheet: Sheet, column: Column) -> tuple[Typed, pl.Series]:
     if column.field.required and column.field.name != "name":
         message = f"{column.field.name} is missing; each line needs one."
         faults.append(faults_where(~given, "required", message))
-    numbers = None if sheet.numbers is None else sheet.numbers[column.name]
+    numbers = None if kinds is None else kinds == NUMBER
     typed = read_values(cells, column, sheet.marks.get(column.name), numbers)
     return Typed(typed.values, pl.concat([*faults, typed.faults])), given

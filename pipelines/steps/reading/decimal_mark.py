@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from pipelines.steps.reading.columns import Column
+from pipelines.steps.reading.grid import TEXT
 
 _NUMBERS = ("number", "integer", "ppm")
 
@@ -36,7 +37,7 @@ _EVIDENCE = {mark: _one_way(mark) for mark in (".", ",")}
 
 def decimal_marks(
     table: pl.DataFrame,
-    numbers: pl.DataFrame | None,
+    kinds: pl.DataFrame | None,
     columns: Iterable[Column],
     *,
     told: str | None,
@@ -46,7 +47,7 @@ def decimal_marks(
 
     A column or file that holds numbers of both kinds decides nothing. `told` is the mapping's mark.
     """
-    shown = {column: _marked(table, numbers, column.name) for column in columns if column.field.kind in _NUMBERS}
+    shown = {column: _marked(table, kinds, column.name) for column in columns if column.field.kind in _NUMBERS}
     shown = {column: cells for column, cells in shown.items() if len(cells)}
     if told is not None:
         return {column.name: told for column in shown}
@@ -64,9 +65,9 @@ def decimal_marks(
     return marks
 
 
-def _marked(table: pl.DataFrame, numbers: pl.DataFrame | None, name: str) -> pl.Series:
+def _marked(table: pl.DataFrame, kinds: pl.DataFrame | None, name: str) -> pl.Series:
     """The text cells of a column that hold a mark; a workbook's number cells say nothing about text cells."""
-    cells = table[name] if numbers is None else table[name].filter(~numbers[name])
+    cells = table[name] if kinds is None else table[name].filter(kinds[name] == TEXT)
     return cells.filter(cells.str.contains("[.,]").fill_null(value=False))
 
 

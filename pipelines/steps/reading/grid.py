@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+TEXT, NUMBER, NO_VALUE = 0, 1, 2
+"""Kinds of cells in `Grid.kinds`."""
+
 
 @dataclass(frozen=True, slots=True)
 class LineFault:
@@ -24,30 +27,29 @@ class LineFault:
 class Grid:
     """Cells as text, one String column per position (`c0`, `c1`, …), an empty cell as null.
 
-    `lines` are the line numbers of the rows. `numbers` marks the cells that a workbook holds as numbers; it is
-    None where cells have no type. Lines among `faults` have no row.
+    `lines` are the line numbers of the rows. `kinds` says of each cell whether a workbook holds it as `TEXT`, as a
+    `NUMBER` or as a formula with `NO_VALUE`; it is None where cells have no type. Lines among `faults` have no
+    row. `widths` is the number of cells of each line, where lines can differ.
     """
 
     cells: pl.DataFrame
     lines: pl.Series
     faults: tuple[LineFault, ...] = ()
-    numbers: pl.DataFrame | None = None
+    kinds: pl.DataFrame | None = None
     widths: dict[int, int] = field(default_factory=dict)
 
     def row(self, index: int) -> list[str | None]:
         """The cells of one row, from the left."""
         return list(self.cells.row(index))
 
-    def below(self, index: int) -> "Grid":
-        """The grid without the rows up to and including `index`, and without rows that have no cell."""
-        keep = pl.Series(range(self.cells.height)) > index
-        keep &= self.cells.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
-        first = self.lines[index]
+    def below(self, line: int) -> "Grid":
+        """The rows after a line that hold anything."""
+        keep = (self.lines > line) & self.cells.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
         return Grid(
             self.cells.filter(keep),
             self.lines.filter(keep),
-            tuple(fault for fault in self.faults if fault.line > first),
-            None if self.numbers is None else self.numbers.filter(keep),
+            tuple(fault for fault in self.faults if fault.line > line),
+            None if self.kinds is None else self.kinds.filter(keep),
         )
 
 

@@ -14,16 +14,16 @@ from schemas.issues import Issue
 from schemas.normalise import shown
 from schemas.words import fold
 
-_ROWS_SEARCHED = 40
+ROWS_SEARCHED = 40
 _LONGEST_HEADER = 200
 _NEEDED: Mapping[Table, tuple[str, ...]] = {"sku": ("sku_code", "name"), "component": ("sku_code", "component_type")}
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The header row of a table: its index in the grid, the columns read and the columns ignored."""
+    """The header row of a table: its line, the columns read and the columns ignored."""
 
-    row: int
+    line: int
     columns: tuple[Column, ...]
     ignored: tuple[tuple[int, str], ...]
 
@@ -59,7 +59,7 @@ def find_header(grid: Grid, table: Table, mapped: Mapping[str, str], header_row:
         raise ReadingRefused([_missing(name, cells, grid.lines[row], table) for name in missing])
     used = {column.position for column in columns}
     ignored = tuple((at, cell) for at, cell in enumerate(cells) if cell is not None and at not in used)
-    return Header(row, tuple(sorted(columns, key=lambda column: column.position)), ignored)
+    return Header(int(grid.lines[row]), tuple(sorted(columns, key=lambda column: column.position)), ignored)
 
 
 def _header_index(grid: Grid, table: Table, mapped: Mapping[str, str], header_row: int | None) -> int:
@@ -78,7 +78,7 @@ def _header_index(grid: Grid, table: Table, mapped: Mapping[str, str], header_ro
         names = field_names(cells, table)
         return names.issuperset(_NEEDED[table]), len(names) + sum(fold(cell) in told for cell in cells)
 
-    return max(range(min(grid.cells.height, _ROWS_SEARCHED)), key=merit)
+    return max(range(min(grid.cells.height, ROWS_SEARCHED)), key=merit)
 
 
 def _mapped_columns(cells: list[str | None], mapped: Mapping[str, str], table: Table) -> list[Column]:

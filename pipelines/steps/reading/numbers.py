@@ -25,11 +25,10 @@ _LARGEST_INTEGER = 2**53
 def read_numbers(cells: pl.Series, column: Column, mark: str | None, number_cells: pl.Series | None) -> Typed:
     """A column of numbers in the field's unit, within its limits; Int64 for an integer field."""
     field = column.field
-    text = cells if number_cells is None else cells.set(number_cells & cells.is_not_null(), None)
-    plain = _plain(text, mark)
-    typed_cells = None if number_cells is None else cells.set(~number_cells, None)
-    if typed_cells is not None:
-        plain = plain.fill_null(typed_cells.str.strip_suffix("%").cast(pl.Float64, strict=False))
+    if number_cells is None:
+        plain = _plain(cells, mark)
+    else:
+        plain = _plain(cells.set(number_cells, None), mark).fill_null(_stored(cells.set(~number_cells, None), field))
     if column.factor != 1:
         plain = (plain * float(column.factor)).round(9)
     odd = cells.set(plain.is_not_null(), None)
@@ -116,6 +115,12 @@ def _plain(cells: pl.Series, mark: str | None) -> pl.Series:
             chosen = cells.set(~grouped.fill_null(value=False), None).str.replace(sign, "", literal=True)
             read = read.fill_null(chosen.cast(pl.Float64))
     return read
+
+
+def _stored(cells: pl.Series, field: Field) -> pl.Series:
+    """The numbers of cells that a workbook holds as numbers; a percentage only where the field is one."""
+    cells = cells.str.strip_suffix("%") if field.unit == "percent" else cells
+    return cells.cast(pl.Float64, strict=False)
 
 
 def _fitting(values: pl.Series, faults: pl.DataFrame, field: Field) -> Typed:

@@ -18,14 +18,15 @@ from pipelines.steps.reading.refusal import refuse
 
 MOST_ROWS = 50_000
 _MOST_PARTS = 20 * MOST_ROWS
+_MOST_SKIPPED = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """One table of the file: its columns, its cells by column name beside `line`, and lines that are no row.
 
-    `marks` are the decimal marks by column name. `numbers` marks the cells that a workbook holds as numbers;
-    None where cells have no type.
+    `marks` are the decimal marks by column name, `kinds` the kinds of cells as in a grid. `skipped` are lines that
+    are no data line, with the reason.
     """
 
     name: str | None
@@ -35,7 +36,8 @@ class Sheet:
     table: pl.DataFrame
     marks: dict[str, str]
     faults: tuple[LineFault, ...] = ()
-    numbers: pl.DataFrame | None = None
+    kinds: pl.DataFrame | None = None
+    skipped: tuple[tuple[int, str], ...] = ()
 
     @property
     def lines(self) -> int:
@@ -52,15 +54,16 @@ def read_sheet(
     """
     columns = mapped.columns if table == "sku" else {}
     header = header or find_header(grid, table, columns, mapped.header_row if table == "sku" else None)
-    body, most = grid.below(header.row), MOST_ROWS if table == "sku" else _MOST_PARTS
-    if body.cells.height + len(body.faults) > most:
+    body = _without_ragged(grid.below(header.line), grid, header)
+    held = _named(body.cells, header.columns).select(pl.any_horizontal(pl.all().is_not_null())).to_series()
+    most = MOST_ROWS if table == "sku" else _MOST_PARTS
+    if held.sum() + len(body.faults) > most:
         raise refuse("too_many_rows", f"One import takes {most} data lines; this table has more. Send it in parts.")
-    body = _without_ragged(body, grid, header)
-    cells = _named(body.cells, header.columns).with_columns(line=body.lines)
-    numbers = None if body.numbers is None else _named(body.numbers, header.columns)
-    marks = decimal_marks(cells, numbers, header.columns, told=mapped.decimal, delimiter=delimiter)
-    line = int(grid.lines[header.row])
-    return Sheet(name, line, header.columns, header.ignored, cells, marks, body.faults, numbers)
+    cells = _named(body.cells, header.columns).with_columns(line=body.lines).filter(held)
+    kinds = None if body.kinds is None else _named(body.kinds, header.columns).filter(held)
+    marks = decimal_marks(cells, kinds, header.columns, told=mapped.decimal, delimiter=delimiter)
+    skipped = _skipped(body.lines.filter(~held))
+    return Sheet(name, header.line, header.columns, header.ignored, cells, marks, body.faults, kinds, skipped)
 
 
 def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
@@ -85,13 +88,13 @@ def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
     given = indexed.filter(pl.any_horizontal(pl.col(part_names).is_not_null()))
 
     def flags(at: pl.Series, names: list[str]) -> pl.DataFrame | None:
-        return None if sheet.numbers is None else sheet.numbers.select(names)[at]
+        return None if sheet.kinds is None else sheet.kinds.select(names)[at]
 
     main = replace(sheet, columns=own, table=skus.select(*own_names, "line"),
-                   numbers=flags(skus["at"], own_names))  # fmt: skip
+                   kinds=flags(skus["at"], own_names))  # fmt: skip
     graph = replace(sheet, columns=(replace(key, table="component"), *parts), ignored=(),
                     table=given.select("sku_code", *part_names, "line"), faults=conflicts,
-                    numbers=flags(given["at"], ["sku_code", *part_names]))  # fmt: skip
+                    kinds=flags(given["at"], ["sku_code", *part_names]))  # fmt: skip
     return main, graph
 
 
@@ -103,6 +106,14 @@ def published_columns(columns: Iterable[Column]) -> list[dict[str, str]]:
 def published_ignored(ignored: Iterable[tuple[int, str]]) -> list[dict[str, str]]:
     """Columns that were not read, as `source.ignored` shows them."""
     return [{"column": letter(at), "header": header} for at, header in ignored]
+
+
+def _skipped(lines: pl.Series) -> tuple[tuple[int, str], ...]:
+    """Lines that hold something, but in no column that is read: notes, signatures, totals beside the table."""
+    listed = [(int(line), "no recognised column has a value") for line in lines.head(_MOST_SKIPPED)]
+    if len(lines) > _MOST_SKIPPED:
+        listed.append((int(lines[_MOST_SKIPPED]), f"and {len(lines) - _MOST_SKIPPED - 1} more such lines below"))
+    return tuple(listed)
 
 
 def _named(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
@@ -125,8 +136,8 @@ def _without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
     """The rows that have as many cells as the header; a surplus of empty cells at the end is no fault."""
     if not grid.widths:
         return body
-    wanted = max(at for at, cell in enumerate(grid.row(header.row)) if cell is not None) + 1
-    header_width = grid.widths[int(grid.lines[header.row])]
+    header_width = grid.widths[header.line]
+    wanted = max(column.position for column in header.columns) + 1
     surplus = [f"c{at}" for at in range(header_width, body.cells.width)]
     over = body.cells.select(pl.any_horizontal(pl.first().is_null() & pl.first().is_not_null(),
                                                *(pl.col(name).is_not_null() for name in surplus))).to_series()  # fmt: skip

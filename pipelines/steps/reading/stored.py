@@ -19,7 +19,7 @@ Content = tuple[dict[str, Any], Sheet, Sheet | None, int]
 def pack(source: dict[str, Any], main: Sheet, parts: Sheet | None, rows: int) -> bytes:
     """The bytes of an upload."""
     sheets = [main] if parts is None else [main, parts]
-    frames = [_ipc(frame) for sheet in sheets for frame in (sheet.table, sheet.numbers) if frame is not None]
+    frames = [_ipc(frame) for sheet in sheets for frame in (sheet.table, sheet.kinds) if frame is not None]
     about = {
         "source": source,
         "rows": rows,
@@ -43,7 +43,7 @@ def _about(sheet: Sheet) -> dict[str, Any]:
     return {
         "name": sheet.name, "header_row": sheet.header_row, "columns": columns, "ignored": sheet.ignored,
         "marks": sheet.marks, "faults": [asdict(fault) for fault in sheet.faults],
-        "numbers": sheet.numbers is not None,
+        "kinds": sheet.kinds is not None, "skipped": sheet.skipped,
     }  # fmt: skip
 
 
@@ -51,7 +51,8 @@ def _sheet(about: dict[str, Any], frames: Iterator[pl.DataFrame]) -> Sheet:
     return Sheet(
         about["name"], about["header_row"], tuple(_column(column) for column in about["columns"]),
         tuple((at, header) for at, header in about["ignored"]), next(frames), about["marks"],
-        tuple(LineFault(**fault) for fault in about["faults"]), next(frames) if about["numbers"] else None,
+        tuple(LineFault(**fault) for fault in about["faults"]), next(frames) if about["kinds"] else None,
+        tuple((line, reason) for line, reason in about["skipped"]),
     )  # fmt: skip
 
 

@@ -14,11 +14,13 @@ from pipelines.steps.reading import stored
 from pipelines.steps.reading.container import sniff
 from pipelines.steps.reading.delimited import read_delimited, sniff_delimiter
 from pipelines.steps.reading.encoding import decode
-from pipelines.steps.reading.header import field_names
+from pipelines.steps.reading.header import ROWS_SEARCHED, Header, field_names, find_header
 from pipelines.steps.reading.mapping import Mapped, check_mapping
-from pipelines.steps.reading.refusal import refuse
+from pipelines.steps.reading.refusal import ReadingRefused, refuse
 from pipelines.steps.reading.sheet import Sheet, published_columns, published_ignored, read_sheet, split_long
-from schemas.words import fold
+from pipelines.steps.reading.workbook import SheetPart, Workbook
+from schemas.normalise import shown
+from schemas.words import code_of, fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,9 @@ def read_upload(data: bytes, filename: str, *, mapping: Mapping[str, object] | N
     Raises `ReadingRefused` where the file as a whole cannot be imported.
     """
     mapped = check_mapping(mapping)
-    sniff(data, filename)
-    return _from_text(data, mapped, today)
+    if sniff(data, filename) == "csv":
+        return _from_text(data, mapped, today)
+    return _from_workbook(data, mapped, today)
 
 
 def _from_text(data: bytes, mapped: Mapped, today: date) -> Upload:
@@ -75,6 +78,47 @@ def _from_text(data: bytes, mapped: Mapped, today: date) -> Upload:
     grid = read_delimited(text.text, delimiter)
     sheet = read_sheet(grid, None, "sku", mapped, delimiter=delimiter)
     return _upload(sheet, None, {"format": "csv", "encoding": text.encoding, "delimiter": delimiter}, today)
+
+
+def _from_workbook(data: bytes, mapped: Mapped, today: date) -> Upload:
+    book = Workbook(data)
+    tables, graph = _candidates(book, mapped)
+    part, header = _first_with_header(book, tables, mapped)
+    main = read_sheet(book.body(part, header.columns), part.name, "sku", mapped, delimiter=None, header=header)
+    parts = None
+    if graph is not None and (top := book.top(graph, ROWS_SEARCHED)).cells.height:
+        found = find_header(top, "component", {})
+        body = book.body(graph, found.columns)
+        parts = read_sheet(body, graph.name, "component", mapped, delimiter=None, header=found)
+    return _upload(main, parts, {"format": "xlsx", "encoding": None, "delimiter": None}, today)
+
+
+def _candidates(book: Workbook, mapped: Mapped) -> tuple[list[SheetPart], SheetPart | None]:
+    """The sheets that may hold the SKUs, and the one that holds the components."""
+    visible = [sheet for sheet in book.sheets if not sheet.hidden]
+    graph = next((sheet for sheet in visible if code_of(sheet.name, "sheet") == "components"), None)
+    if mapped.sheet is None:
+        return [sheet for sheet in visible if sheet != graph], graph
+    chosen = [sheet for sheet in book.sheets if fold(sheet.name) == fold(mapped.sheet)]
+    if not chosen:
+        names = ", ".join(sheet.name for sheet in book.sheets)
+        raise refuse("invalid_mapping", f"The mapping's sheet {shown(mapped.sheet)} is none of: {names}.", "mapping")
+    return chosen, None if graph in chosen else graph
+
+
+def _first_with_header(book: Workbook, sheets: list[SheetPart], mapped: Mapped) -> tuple[SheetPart, Header]:
+    """The first sheet whose header has the columns that are needed. Raises what the most promising one lacks."""
+    refusals: list[tuple[int, ReadingRefused]] = []
+    for sheet in sheets:
+        top = book.top(sheet, ROWS_SEARCHED)
+        try:
+            return sheet, find_header(top, "sku", mapped.columns, mapped.header_row)
+        except ReadingRefused as refusal:
+            rows = [[cell for cell in row if cell is not None] for row in top.cells.iter_rows()]
+            refusals.append((max((len(field_names(row)) for row in rows), default=-1), refusal))
+    if not refusals:
+        raise refuse("no_table", "The workbook has no visible sheet with SKUs; send one with a header row.")
+    raise max(refusals, key=lambda entry: entry[0])[1]
 
 
 def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], today: date) -> Upload:
@@ -92,7 +136,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], today: date
         "sheet": main.name, "header_row": main.header_row,
         "columns": published_columns(main.columns), "ignored": published_ignored(main.ignored),
         "components": None if parts is None else _components(parts),
-        "layout": layout, "decimal_marks": main.marks, "skipped": [], "mapping_name": None,
+        "layout": layout, "decimal_marks": main.marks, "skipped": [{"line": line, "reason": reason} for line, reason in main.skipped], "mapping_name": None,
         "volume_year": today.year if dated else None,
     }  # fmt: skip
     return Upload(source, main, parts, lines)

@@ -1,0 +1,99 @@
+"""A worksheet's XML -> its cells: row, column, type, style and text of each cell that holds something.
+
+Two roads give the same cells: patterns over whole pieces where the XML has the form that spreadsheet programs
+write, an XML parser for the rest (`parsed.py`). Cells are sparse, so that a sheet costs what it holds and not
+what it declares.
+"""
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from pipelines.steps.reading.grid import position
+from pipelines.steps.reading.refusal import refuse
+from pipelines.steps.reading.workbook.markup import unescape
+from pipelines.steps.reading.workbook.package import Package
+from pipelines.steps.reading.workbook.parsed import parsed_cells
+
+CELLS = pl.Schema(
+    {"row": pl.Int32, "column": pl.Int32, "type": pl.String, "style": pl.Int32, "formula": pl.String, "text": pl.String}
+)
+"""`type` is the XML's (`s`, `str`, `inlineStr`, `b`, `e`, `d`, `n`; null is `n`); `row` counts from 1, `column` from 0.
+
+A cell with a formula and no stored value has a null `text`.
+"""
+_CELL = (
+    r'^r="([A-Z]{1,3})([0-9]{1,7})"(?: s="([0-9]{1,6})")?(?: t="([a-zA-Z]+)")?'
+    r"(?:/>|>(?:<f[^>]*/>|<f[^>]*>([^<]*)</f>)?"
+    r'(?:<v>([^<]*)</v>|<v/>|<is><t(?: xml:space="preserve")?>([^<]*)</t></is>|<is><t/></is>)?</c>)'
+    r"\s*(?:</row>\s*(?:<row[^>]*>\s*(?:</row>\s*)?)*)?$"
+)
+"""A cell from behind `<c ` to the next one. It must match to the end, so that no other form hides in between."""
+_NAMES = ("letters", "row", "style", "type", "formula", "value", "inline")
+MOST_CELLS = 4_000_000
+_LONGEST_ROW = 32 * 1024 * 1024
+
+
+def read_cells(package: Package, path: str, *, rows: int | None = None) -> pl.DataFrame:
+    """The cells of a sheet in the order of the file; only those of about the first `rows` rows where that is given.
+
+    Raises `ReadingRefused` where the sheet is no XML or holds more than `MOST_CELLS` cells.
+    """
+    frames: list[pl.DataFrame] = []
+    for frame in _regular(package, path):
+        if frame is None:
+            frames = [parsed_cells(package, path, rows, CELLS, MOST_CELLS)]
+            _check_size(frames)
+            return frames[0]
+        frames.append(frame)
+        _check_size(frames)
+        if rows is not None and sum(f["row"].n_unique() for f in frames) >= rows:
+            break
+    return pl.concat(frames) if frames else pl.DataFrame(schema=CELLS)
+
+
+def _regular(package: Package, path: str) -> Iterator[pl.DataFrame | None]:
+    """Cells piece by piece, cut where a row ends; None as soon as a piece has another form."""
+    rest = b""
+    for piece in package.pieces(path):
+        whole, end, tail = (rest + piece).rpartition(b"</row>")
+        rest = tail
+        if len(rest) > _LONGEST_ROW:
+            yield None
+        if end:
+            yield _by_pattern(whole + end)
+    if any(sign in rest for sign in (b"<row", b":row", b"<c ")):
+        yield None
+
+
+def _by_pattern(piece: bytes) -> pl.DataFrame | None:
+    """The cells of whole rows, or None where one of them does not have the usual form."""
+    try:
+        text = piece.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    parts = pl.Series([text]).str.split("<c ").explode()[1:]
+    found = parts.str.extract_groups(_CELL).struct.rename_fields(list(_NAMES)).struct.unnest()
+    if found["row"].null_count():
+        return None
+    held = found.filter(pl.any_horizontal(pl.col("formula", "value", "inline").is_not_null()))
+    texts = unescape(held.select(pl.coalesce("value", "inline")).to_series())
+    return held.select(
+        pl.col("row").cast(pl.Int32),
+        _positions(held["letters"]).alias("column"),
+        "type",
+        pl.col("style").cast(pl.Int32),
+        "formula",
+        texts.alias("text"),
+    ).filter(pl.col("text").is_null() | (pl.col("text").str.strip_chars() != ""))
+
+
+def _positions(letters: pl.Series) -> pl.Series:
+    """Column letters as positions counted from 0."""
+    distinct = letters.unique()
+    return letters.replace_strict(distinct, [position(name) for name in distinct], return_dtype=pl.Int32)
+
+
+def _check_size(frames: list[pl.DataFrame]) -> None:
+    if sum(frame.height for frame in frames) > MOST_CELLS:
+        raise refuse("too_many_rows", f"A sheet holds more than {MOST_CELLS} cells; send the table alone, or in parts.")

@@ -1,0 +1,38 @@
+"""Text inside XML: entities, line ends and the `_x000D_` escapes of workbooks, undone."""
+
+import re
+
+import polars as pl
+
+_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_ENTITY = re.compile(r"&(?:#(\d{1,7})|#x([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));")
+_ESCAPE = re.compile(r"_x([0-9a-fA-F]{4})_")
+
+
+def unescape(texts: pl.Series) -> pl.Series:
+    """XML text as characters; only the texts that hold something to undo are touched."""
+    odd = texts.str.contains("[&\r]|_x[0-9a-fA-F]{4}_").fill_null(value=False)
+    if not odd.any():
+        return texts
+    undone = [undo_escapes(_undo_entities(text)) for text in texts.filter(odd)]
+    return texts.scatter(odd.arg_true(), pl.Series(undone, dtype=pl.String))
+
+
+def undo_escapes(text: str) -> str:
+    """A workbook's own escapes for characters that XML cannot hold."""
+    return _ESCAPE.sub(lambda found: _character(int(found[1], 16)), text)
+
+
+def _undo_entities(text: str) -> str:
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _ENTITY.sub(_of_entity, text)
+
+
+def _of_entity(found: re.Match[str]) -> str:
+    decimal, hexadecimal, name = found.groups()
+    return _NAMED[name] if name else _character(int(decimal) if decimal else int(hexadecimal, 16))
+
+
+def _character(code: int) -> str:
+    """The character of a code; what is none (a surrogate, beyond Unicode) is the replacement character."""
+    return "\ufffd" if 0xD800 <= code <= 0xDFFF or code > 0x10FFFF else chr(code)

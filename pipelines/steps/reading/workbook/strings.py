@@ -1,0 +1,57 @@
+"""The shared strings of a workbook: the texts that cells refer to by number.
+
+Plain strings are taken out as a column; a table with rich text or phonetic hints is read by the XML parser.
+"""
+
+from pyexpat import ExpatError, ParserCreate
+
+import polars as pl
+
+from pipelines.steps.reading.workbook.markup import undo_escapes, unescape
+from pipelines.steps.reading.workbook.package import Package, unreadable
+
+_PLAIN = r"^(?:<t(?: xml:space=\"preserve\")?>([^<]*)</t>|<t/>)</si>"
+
+
+def read_strings(package: Package, path: str | None) -> pl.Series:
+    """The texts by number; empty where the workbook has none."""
+    if path is None:
+        return pl.Series(dtype=pl.String)
+    data = b"".join(package.pieces(path))
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return _parsed(data)
+    items = pl.Series([text]).str.split("<si>").explode()[1:]
+    if len(items) != text.count("<si") or not items.str.contains(_PLAIN).all():
+        return _parsed(data)
+    return unescape(items.str.extract(_PLAIN).fill_null(""))
+
+
+def _parsed(data: bytes) -> pl.Series:
+    """The texts by the XML parser: all runs of an item, without its phonetic hints."""
+    texts: list[str] = []
+    runs: list[str] = []
+    path: list[str] = []
+
+    def start(name: str, _: dict[str, str]) -> None:
+        path.append(name.rpartition(":")[2])
+        if path[-1] == "si":
+            runs.clear()
+
+    def characters(text: str) -> None:
+        if path[-1] == "t" and "rPh" not in path:
+            runs.append(text)
+
+    def end(_: str) -> None:
+        if path.pop() == "si":
+            texts.append(undo_escapes("".join(runs)))
+
+    parser = ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, characters
+    try:
+        parser.Parse(data, True)
+    except ExpatError:
+        raise unreadable("its table of texts is no XML") from None
+    return pl.Series(texts, dtype=pl.String)
