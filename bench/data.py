@@ -28,7 +28,7 @@ COLUMNS = (
 
 def rows(count: int, *, changed: bool, seed: int = 1) -> Iterator[tuple[object, ...]]:
     """Rows in the order of `COLUMNS`; with `changed`, the same codes with other weights, names and volumes."""
-    rng = random.Random(seed)  # noqa: S311  (seeded on purpose: the same file every time)
+    rng = random.Random(seed)
     for number in range(count):
         material, subtype = rng.choice(_MATERIALS)
         gtin = f"{3_250_390_000_000 + number:013d}"[:12]
@@ -50,7 +50,9 @@ def rows(count: int, *, changed: bool, seed: int = 1) -> Iterator[tuple[object, 
 
 def frame(count: int, *, changed: bool) -> pl.DataFrame:
     """The rows as a frame of the types that the floor loads."""
-    return pl.DataFrame(list(rows(count, changed=changed)), schema=list(COLUMNS), orient="row", infer_schema_length=None)
+    return pl.DataFrame(
+        list(rows(count, changed=changed)), schema=list(COLUMNS), orient="row", infer_schema_length=None
+    )
 
 
 def csv_file(count: int, *, changed: bool) -> Path:

@@ -72,7 +72,12 @@ async def _page(scope: Any) -> bytes:
 
 async def _write(body: bytes) -> bytes:
     sent = json.loads(body)
-    values = {"company": _COMPANY, "code": sent["sku_code"], "body": body.decode(), "parts": json.dumps(sent["components"])}
+    values = {
+        "company": _COMPANY,
+        "code": sent["sku_code"],
+        "body": body.decode(),
+        "parts": json.dumps(sent["components"]),
+    }
     async with _pool.connection() as conn, conn.pipeline():
         await conn.execute(_SET, [_COMPANY])
         cursor = await conn.execute(_WRITE, values)

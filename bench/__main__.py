@@ -1,0 +1,48 @@
+"""`python -m bench`: the whole table, on standard output as Markdown."""
+
+import argparse
+import platform
+import time
+
+import psutil
+
+from bench import grading, imports, requests
+from bench.report import HEAD, Line
+from bench.service import started
+
+
+def main() -> None:
+    """Measure and print line by line, so that an interrupted run has shown what it had."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--rows", type=int, default=50_000, help="rows of the imported files")
+    arguments.add_argument("--grade", type=int, default=50_000, help="most SKUs to grade alone (1000000 on demand)")
+    arguments.add_argument("--rounds", type=int, default=3, help="rounds of each import")
+    arguments.add_argument("--only", choices=("imports", "requests", "grading"), help="one part of the table")
+    asked = arguments.parse_args()
+    print(f"{psutil.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}\n")
+    print(HEAD)
+    if asked.only in (None, "grading"):
+        _print(*grading.measure(asked.grade))
+    if asked.only == "grading":
+        return
+    begun = time.perf_counter()
+    with started() as service:
+        _print(Line("first start, from an empty data directory", f"{time.perf_counter() - begun:.1f} s"))
+        time.sleep(2)
+        held = ", ".join(f"{name} {mib:.0f}" for name, mib in sorted(service.private_mib().items()))
+        _print(Line("private memory idle, MiB", held))
+        if asked.only in (None, "requests"):
+            for line in requests.measure(service):
+                _print(line)
+        if asked.only in (None, "imports"):
+            for line in imports.measure(service, asked.rows, asked.rounds):
+                _print(line)
+
+
+def _print(*lines: Line) -> None:
+    for line in lines:
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

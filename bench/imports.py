@@ -1,0 +1,93 @@
+"""Imports, POST to completed, beside the floor's load of the same file: first load, all rows changed, identical again."""
+
+import json
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+
+from bench import data, floors
+from bench.report import Line, against
+from bench.service import Service
+
+KINDS = (("first load", False), ("all rows changed", True), ("identical again", True))
+
+
+def run_import(service: Service, key: str, path: Path) -> tuple[float, dict[str, Any]]:
+    """Seconds from POST to completed, and the import as it is polled at the end."""
+    headers = {"X-API-Key": key, "Content-Type": "application/octet-stream"}
+    body, begun = path.read_bytes(), time.perf_counter()
+    address = f"{service.url}/api/v1/imports?filename={path.name}"
+    request = urllib.request.Request(address, data=body, headers=headers)
+    with urllib.request.urlopen(request) as answer:
+        poll = f"{service.url}/api/v1/imports/{json.load(answer)['id']}?limit=1"
+    while True:
+        with urllib.request.urlopen(urllib.request.Request(poll, headers=headers)) as answer:
+            status = json.load(answer)
+        if status["status"] in ("completed", "failed"):
+            assert status["status"] == "completed", status["failure"]
+            return time.perf_counter() - begun, status
+        time.sleep(0.02)
+
+
+def measure(service: Service, rows: int, rounds: int) -> Iterator[Line]:
+    """Every line about imports; floor and service take turns, the medians of the rounds are compared."""
+    with psycopg.connect(service.database.owner_url) as owner:
+        floors.create_table(owner, "pcds_app")
+    for suffix, bound, made in ((".csv", 2.5, data.csv_file), (".xlsx", 2.0, data.xlsx_file)):
+        ours, floor = _rounds(service, rows, rounds, made)
+        for number, (name, _) in enumerate(KINDS):
+            work = f"import of {rows} x {len(data.COLUMNS)}, {suffix[1:].upper()}, {name}"
+            yield against(work, median(ours[number]), median(floor[number]), bound=bound)
+    _, key = service.company()
+    small = data.csv_file(100, changed=False)
+    seconds = [run_import(service, key, small)[0] for _ in range(5)]
+    yield Line("import of 100 rows, warm", f"{median(seconds):.2f} s")
+    yield _memory(service, rows)
+
+
+def _rounds(
+    service: Service, rows: int, rounds: int, made: Callable[..., Path]
+) -> tuple[list[list[float]], list[list[float]]]:
+    ours: list[list[float]] = [[] for _ in KINDS]
+    floor: list[list[float]] = [[] for _ in KINDS]
+    for _ in range(rounds):
+        company, (_, key) = uuid4(), service.company()
+        for number, (_, changed) in enumerate(KINDS):
+            path = made(rows, changed=changed)
+            floor[number].append(_floor(service, company, path))
+            seconds, status = run_import(service, key, path)
+            assert status["counts"]["rejected"] == 0, status["errors"]
+            ours[number].append(seconds)
+    return ours, floor
+
+
+def _floor(service: Service, company: UUID, path: Path) -> float:
+    with psycopg.connect(service.database.app_url) as app:
+        return floors.load(app, company, path)
+
+
+def _memory(service: Service, rows: int) -> Line:
+    """Highest private memory during an import over what all processes hold idle, sampled every 50 ms."""
+    _, key = service.company()
+    idle, peak, done = sum(service.private_mib().values()), 0.0, threading.Event()
+
+    def watch() -> None:
+        nonlocal peak
+        while not done.wait(0.05):
+            peak = max(peak, sum(service.private_mib().values()))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        run_import(service, key, data.xlsx_file(rows, changed=False))
+    finally:
+        done.set()
+        watcher.join()
+    return Line(f"peak memory of an XLSX import of {rows} rows", f"{peak - idle:.0f} MiB over idle ({idle:.0f} MiB)")

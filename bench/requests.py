@@ -1,0 +1,110 @@
+"""Requests beside the bare floor: one graded write with six components, and pages of 50 and 200."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from statistics import median
+from uuid import UUID
+
+import psycopg
+
+from bench import data
+from bench.imports import run_import
+from bench.report import Line
+from bench.service import Load, Service, free_port, load, raw_request
+
+WRITES, READS, ROUNDS = 400, 400, 3
+
+
+def sku_body(number: int, rng: random.Random) -> bytes:
+    """A bottle of six components whose weights differ each time, so that no grade is the one before."""
+    parts = [
+        {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 26,
+         "colour": "transparent", "additives": []},
+        {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "HDPE", "weight_g": 2},
+        {"component_type": "label", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 0.5,
+         "coverage_percent": 40},
+        {"component_type": "adhesive", "material_family": "other", "adhesive_type": "washable"},
+        {"component_type": "ink", "material_family": "other", "ink_type": "eupia_compliant"},
+        {"component_type": "seal", "material_family": "metal", "polymer_or_grade": "aluminium", "weight_g": 0.2},
+    ]  # fmt: skip
+    for part in parts:
+        if "weight_g" in part:
+            part["weight_g"] = round(float(str(part["weight_g"])) * rng.uniform(0.9, 1.1), 3)
+    sku = {"sku_code": f"W-{number % 200:04d}", "name": f"Bottle {number}", "packaging_format": "bottle",
+           "packaging_level": "sales", "markets": ["FR", "DE"], "components": parts}  # fmt: skip
+    return json.dumps(sku).encode()
+
+
+def measure(service: Service) -> Iterator[Line]:
+    """Every line about requests; floor and service take turns over the same number of connections."""
+    company, key = service.company()
+    run_import(service, key, data.csv_file(2000, changed=False))
+    rng = random.Random(7)
+    with _floor(service, company) as port:
+        for connections in (8, 1):
+            bodies = [sku_body(number, rng) for number in range(WRITES)]
+            pairs = [
+                (load(port, [raw_request("POST", "/", key, body) for body in bodies], connections=connections),
+                 load(service.port, [raw_request("POST", "/api/v1/skus", key, body) for body in bodies],
+                      connections=connections))
+                for _ in range(ROUNDS)
+            ]  # fmt: skip
+            yield from _lines(f"one SKU write of 6 components, {connections} connections", pairs, 3.0)
+        for limit in (50, 200):
+            path = f"?limit={limit}"
+            pairs = [
+                (load(port, [raw_request("GET", f"/{path}", key)] * READS, connections=8),
+                 load(service.port, [raw_request("GET", f"/api/v1/skus{path}", key)] * READS, connections=8))
+                for _ in range(ROUNDS)
+            ]  # fmt: skip
+            yield from _lines(f"GET a page of {limit}", pairs, 1.5)
+
+
+def _lines(work: str, pairs: list[tuple[Load, Load]], bound: float) -> Iterator[Line]:
+    floor_rate, our_rate = (median(pair[side].per_second for pair in pairs) for side in (0, 1))
+    floor_p50, our_p50 = (median(pair[side].p50_ms for pair in pairs) for side in (0, 1))
+    yield Line(f"{work}: requests a second", f"{our_rate:.0f}/s", f"{floor_rate:.0f}/s", floor_rate / our_rate, bound)
+    yield Line(f"{work}: p50", f"{our_p50:.1f} ms", f"{floor_p50:.1f} ms", our_p50 / floor_p50, bound)
+
+
+@contextmanager
+def _floor(service: Service, company: UUID) -> Iterator[int]:
+    """The bare application under one uvicorn worker, with its own two tables."""
+    with psycopg.connect(service.database.owner_url) as owner:
+        owner.execute(
+            "CREATE TABLE IF NOT EXISTS bench_written (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), company_id uuid, "
+            "sku_code text, body json, components json, UNIQUE (company_id, sku_code))"
+        )
+        owner.execute(
+            "CREATE TABLE IF NOT EXISTS bench_audit (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
+            "company_id uuid, sku_id uuid, after json)"
+        )
+        owner.execute("GRANT SELECT, INSERT, UPDATE ON bench_written, bench_audit TO pcds_app")
+    port = free_port()
+    environment = {**os.environ, "BENCH_DSN": service.database.app_url, "BENCH_COMPANY": str(company)}
+    program = [sys.executable, "-m", "uvicorn", "bench.floor_app:app", "--port", str(port), "--log-level", "error",
+               "--no-access-log"]  # fmt: skip
+    child = subprocess.Popen(program, env=environment)
+    try:
+        _listening(port)
+        yield port
+    finally:
+        child.terminate()
+        child.wait(10)
+
+
+def _listening(port: int) -> None:
+    for _ in range(100):
+        try:
+            load(port, [raw_request("GET", "/?limit=1", "-")], connections=1)
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise RuntimeError("the floor did not start")

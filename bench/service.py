@@ -1,0 +1,154 @@
+"""The service under measurement: the real `pcds serve` in a data directory of its own, and a keep-alive client for it."""
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+from uuid import UUID
+
+import psutil
+
+from warehouse.database import Database
+from warehouse.embedded import running
+from warehouse.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A running service: where it answers, its database, its process."""
+
+    url: str
+    port: int
+    database: Database
+    process: psutil.Process
+    data_dir: Path
+
+    def command(self, *arguments: str) -> dict[str, Any]:
+        """A `pcds` command's JSON."""
+        program = [str(Path(sys.executable).parent / "pcds"), *arguments, "--data-dir", str(self.data_dir), "--json"]
+        return dict(json.loads(subprocess.run(program, check=True, capture_output=True).stdout))
+
+    def company(self) -> tuple[UUID, str]:
+        """A fresh company on the enterprise plan, with a key."""
+        made = self.command("company", "add", "--name", f"bench {time.time_ns()}", "--plan", "enterprise")
+        return UUID(made["id"]), str(self.command("key", "issue", "--company", made["id"])["api_key"])
+
+    def private_mib(self) -> dict[str, float]:
+        """Private memory of every process of the service, in MiB, by what it is; Postgres counted as one."""
+        found: dict[str, float] = {}
+        for process in (self.process, *self.process.children(recursive=True), *_postgres()):
+            try:
+                memory = process.memory_info()
+                found[_name(process)] = found.get(_name(process), 0) + (memory.rss - memory.shared) / 2**20
+            except psutil.Error:
+                continue
+        return found
+
+
+def _postgres() -> Iterator[psutil.Process]:
+    for process in psutil.process_iter(["name"]):
+        if process.info["name"] == "postgres":
+            yield process
+
+
+def _name(process: psutil.Process) -> str:
+    line = " ".join(process.cmdline())
+    known = {"pipelines.worker": "worker", "uvicorn": "api", "dagster": "dagster ui", "postgres": "postgres"}
+    return next((name for part, name in known.items() if part in line), "supervisor")
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def started() -> Iterator[Service]:
+    """The service, ready; ended and removed at the end of the block."""
+    with tempfile.TemporaryDirectory(prefix="pcds-bench-") as folder:
+        Path(folder).chmod(0o711)
+        data_dir, port = Path(folder) / "data", free_port()
+        program = [
+            str(Path(sys.executable).parent / "pcds"),
+            "serve",
+            "--port",
+            str(port),
+            "--no-dagster-ui",
+            "--no-demo",
+        ]
+        with running(Settings.load(data_dir=data_dir)) as database, (Path(folder) / "log").open("wb") as log:
+            child = subprocess.Popen([*program, "--data-dir", str(data_dir)], stdout=log, stderr=log)
+            try:
+                url = f"http://127.0.0.1:{port}"
+                _wait(url, child)
+                yield Service(url, port, database, psutil.Process(child.pid), data_dir)
+            finally:
+                child.terminate()
+                child.wait(30)
+
+
+def _wait(url: str, child: subprocess.Popen[bytes]) -> None:
+    for _ in range(600):
+        try:
+            with urllib.request.urlopen(f"{url}/readyz", timeout=1) as answer:
+                if answer.status == 200:
+                    return
+        except OSError:
+            if child.poll() is not None:
+                raise RuntimeError(f"the service ended with {child.returncode}") from None
+        time.sleep(0.1)
+    raise RuntimeError("the service was not ready within a minute")
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a load met: requests a second and the median of one request in milliseconds."""
+
+    per_second: float
+    p50_ms: float
+
+
+def load(port: int, requests: list[bytes], *, connections: int) -> Load:
+    """Send the raw requests over keep-alive connections, each waiting for its answer; every answer must be 2xx."""
+    return asyncio.run(_load(port, requests, connections))
+
+
+async def _load(port: int, requests: list[bytes], connections: int) -> Load:
+    queue, taken = iter(requests), list[float]()
+
+    async def client() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for request in queue:
+            begun = time.perf_counter()
+            writer.write(request)
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head[9:10] == b"2", head
+            length = next(line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
+            await reader.readexactly(int(length[15:]))
+            taken.append(time.perf_counter() - begun)
+        writer.close()
+
+    begun = time.perf_counter()
+    await asyncio.gather(*(client() for _ in range(connections)))
+    return Load(len(taken) / (time.perf_counter() - begun), median(taken) * 1000)
+
+
+def raw_request(method: str, path: str, key: str, body: bytes = b"", content_type: str = "application/json") -> bytes:
+    """One HTTP/1.1 request as it goes over the wire."""
+    head = (
+        f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: {key}\r\nContent-Type: {content_type}\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
