@@ -23,7 +23,8 @@ SELECT json_build_object('data', coalesce(json_agg(page), '[]'::json))::text FRO
 """
 _WRITE = """
 WITH held AS (
-    INSERT INTO bench_written (company_id, sku_code, body, components) VALUES (%(company)s, %(code)s, %(body)s, %(parts)s)
+    INSERT INTO bench_written (company_id, sku_code, body, components)
+    VALUES (%(company)s, %(code)s, %(body)s, %(parts)s)
     ON CONFLICT (company_id, sku_code) DO UPDATE SET body = excluded.body, components = excluded.components
     RETURNING id)
 INSERT INTO bench_audit (company_id, sku_id, after) SELECT %(company)s, id, %(body)s FROM held RETURNING sku_id::text

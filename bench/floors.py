@@ -1,6 +1,7 @@
 """The floors: the least that a careful team would write for the same work, without rules, reports or history.
 
-Importing: read, COPY into a temporary table, UPDATE … FROM, anti-join INSERT, one transaction, under row-level security.
+Importing: read, COPY into a temporary table, UPDATE … FROM, anti-join INSERT, one transaction, under row-level
+security.
 Requests: a bare ASGI application over one psycopg pipeline, answering what the database made.
 """
 

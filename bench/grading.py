@@ -46,4 +46,4 @@ def _frame(count: int, *, seed: int) -> pl.DataFrame:
 
 
 def _rss() -> float:
-    return psutil.Process().memory_info().rss / 2**20
+    return float(psutil.Process().memory_info().rss) / 2**20

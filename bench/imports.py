@@ -1,4 +1,4 @@
-"""Imports, POST to completed, beside the floor's load of the same file: first load, all rows changed, identical again."""
+"""Imports, POST to completed, beside the floor's load of the same file: first load, all changed, identical again."""
 
 import json
 import threading

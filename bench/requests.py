@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import median
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -23,7 +24,7 @@ WRITES, READS, ROUNDS = 400, 400, 3
 
 def sku_body(number: int, rng: random.Random) -> bytes:
     """A bottle of six components whose weights differ each time, so that no grade is the one before."""
-    parts = [
+    parts: list[dict[str, Any]] = [
         {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 26,
          "colour": "transparent", "additives": []},
         {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "HDPE", "weight_g": 2},
@@ -35,7 +36,7 @@ def sku_body(number: int, rng: random.Random) -> bytes:
     ]  # fmt: skip
     for part in parts:
         if "weight_g" in part:
-            part["weight_g"] = round(float(str(part["weight_g"])) * rng.uniform(0.9, 1.1), 3)
+            part["weight_g"] = round(part["weight_g"] * rng.uniform(0.9, 1.1), 3)
     sku = {"sku_code": f"W-{number % 200:04d}", "name": f"Bottle {number}", "packaging_format": "bottle",
            "packaging_level": "sales", "markets": ["FR", "DE"], "components": parts}  # fmt: skip
     return json.dumps(sku).encode()

@@ -1,4 +1,4 @@
-"""The service under measurement: the real `pcds serve` in a data directory of its own, and a keep-alive client for it."""
+"""The service under measurement: the real `pcds serve` in a data directory of its own, and a client for it."""
 
 import asyncio
 import json
