@@ -121,8 +121,9 @@ def missing_facts(unit: Unit) -> list[str]:
         if member.grams is None and not member.part.weightless:
             fields.append(member.field("weight_g"))
     bodies = [member for member, matched in zip(unit.members, unit.types, strict=False) if matched == "body"]
-    if not any(member.grams for member in bodies):
-        fields.extend(field for member in bodies if (field := member.field("weight_g")) not in fields)
+    weights = [member.field("weight_g") for member in bodies]
+    if not any(member.grams for member in bodies) and not set(weights) & set(fields):
+        fields += weights
     return fields
 
 

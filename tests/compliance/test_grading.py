@@ -1,0 +1,133 @@
+"""The worked examples in full, and what a caller is told about a grade."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from compliance.grading import Grade, explain, grade, warnings
+from compliance.grading.assessment import assess
+from compliance.grading.score import stored
+from compliance.ruleset import load
+
+RULES = load()
+EXAMPLES = json.loads((Path(__file__).parent / "data" / "grading_examples.json").read_text(encoding="utf-8"))[
+    "examples"
+]
+BOTTLE = {
+    "packaging_format": "bottle",
+    "packaging_level": "sales",
+    "components": [
+        {
+            "id": "b",
+            "component_type": "body",
+            "material_family": "plastic",
+            "polymer_or_grade": "HDPE",
+            "weight_g": 50.0,
+        },
+        {"id": "c", "component_type": "cap", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 5.0},
+    ],
+}
+
+
+def _stored(example):
+    """The example as a stored record: the level in its canonical form."""
+    level = example["input"].get("packaging_level")
+    return {**example["input"], "packaging_level": {"tertiary": "transport"}.get(level, level)}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["name"])
+def test_a_worked_example_comes_out_as_worked(example):
+    record, expected = _stored(example), example["expected"]
+    trace = explain(record, RULES)
+    fired = {rule["rule_id"] for unit in trace["units"] for part in unit["components"] for rule in part["rules"]}
+    units = [
+        [unit.unit.name, unit.stream, unit.result.grade, stored(unit.result.score)]
+        for unit in assess(record, RULES).units
+    ]
+
+    assert grade(record, RULES) == Grade(expected["grade"], expected["score"], expected["provisional"], RULES.version)
+    assert trace["provisional"] == expected["provisional"]
+    assert trace["stream"] == expected["stream"]
+    assert sorted(fired) == expected["rules"]
+    assert [issue["field"] for issue in trace["missing"]] == expected["missing"]
+    assert trace["weight_share_percent"] == expected["weight_share_percent"]
+    assert trace["limited_features"] == expected["limited_features"]
+    assert units == expected["units"]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["name"])
+def test_a_trace_is_json_and_gives_one_sentence_as_its_reason(example):
+    trace = json.loads(json.dumps(explain(_stored(example), RULES)))
+    assert trace["indicative"] is True
+    assert trace["ruleset_version"] == RULES.version
+    assert trace["reason"].endswith(".")
+    for unit in trace["units"]:
+        assert unit["component_ids"] == [part["component_id"] for part in unit["components"]]
+
+
+def test_the_trace_names_the_records_components_and_an_implied_body_has_no_id():
+    assert [unit["component_ids"] for unit in explain(BOTTLE, RULES)["units"]] == [["b", "c"]]
+    implied = {"material": "glass", "weight_grams": 300.0, "packaging_format": "jar"}
+    assert explain(implied, RULES)["units"][0]["component_ids"] == [None]
+
+
+def test_the_trace_says_which_open_attribute_left_which_rules_unasked():
+    assumptions = explain(BOTTLE, RULES)["assumptions"]
+    assert any(text.startswith("components[0].colour is not given:") and "PE_RIGID-012" in text for text in assumptions)
+    assert sum("very high concern" in text for text in assumptions) == 1
+
+
+def test_a_rule_that_a_stricter_one_replaces_is_traced_as_overruled():
+    pack = {**BOTTLE, "components": [{**BOTTLE["components"][0], "adhesive_type": "permanent"}]}
+    rules = explain(pack, RULES)["units"][0]["components"][0]["rules"]
+    assert {"rule_id": "PE_RIGID-027", "verdict": "incompatible"}.items() <= {
+        key: value for rule in rules if rule["rule_id"] == "PE_RIGID-027" for key, value in rule.items()
+    }.items()
+    sleeve = {
+        "component_type": "sleeve", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 1.0,
+        "coverage_percent": 80, "density_g_cm3": 1.38,
+    }  # fmt: skip
+    body = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PVC", "weight_g": 20.0}
+    tub = {
+        "packaging_format": "tub",
+        "packaging_level": "sales",
+        "components": [{**body, "polymer_or_grade": "PP"}, sleeve],
+    }
+    verdicts = {rule["rule_id"]: rule["verdict"] for rule in explain(tub, RULES)["units"][0]["components"][1]["rules"]}
+    assert verdicts["PP_RIGID-014"] == "limited"
+    assert verdicts["PP_RIGID-016"] == "overruled"
+
+
+def test_svhc_above_the_limit_disqualifies_wherever_it_is_declared():
+    above = {"status": "above_limit"}
+    on_component = {**BOTTLE, "components": [{**BOTTLE["components"][0], "substances": {"svhc": above}}]}
+    assert grade({**BOTTLE, "svhc": above}, RULES).score == 0
+    assert grade(on_component, RULES).score == 0
+    assert grade({**BOTTLE, "svhc": {"status": "unknown"}}, RULES).grade == "A"
+
+
+def test_a_record_of_which_nothing_is_known_is_not_assessed():
+    assert grade({}, RULES) == Grade("not_assessed", None, False, RULES.version)
+    assert [issue["field"] for issue in explain({}, RULES)["missing"]] == ["material"]
+
+
+def test_an_unknown_material_text_is_warned_of_with_the_three_nearest():
+    record = {**BOTTLE, "components": [{**BOTTLE["components"][0], "polymer_or_grade": "polyethylenne"}]}
+    [warning] = warnings(record, RULES)
+    assert (warning["code"], warning["field"]) == ("polymer_unresolved", "components[0].polymer_or_grade")
+    assert "polyethylene" in warning["message"]
+    assert warning["message"].count("“") == 3
+
+
+def test_a_family_that_the_text_contradicts_is_warned_of_and_the_text_decides():
+    record = {"material": "plastic", "material_subtype": "tinplate", "weight_grams": 90.0, "packaging_format": "can"}
+    [warning] = warnings(record, RULES)
+    assert (warning["code"], warning["field"]) == ("material_conflict", "material_subtype")
+    assert explain(record, RULES)["stream"] == "steel"
+
+
+def test_a_family_word_as_material_text_is_no_material_and_no_warning():
+    record = {"material": "plastic", "material_subtype": "plastic", "weight_grams": 9.0, "packaging_format": "tub"}
+    assert warnings(record, RULES) == []
+    assert [issue["field"] for issue in explain(record, RULES)["missing"]] == ["material_subtype"]
