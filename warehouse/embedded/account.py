@@ -48,7 +48,7 @@ class Account:
         identity: dict[str, Any] = {"user": self.uid, "group": self.gid, "extra_groups": []} if self.other else {}
         done = subprocess.run(  # noqa: S603  (our own programs, no shell)
             command, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            cwd="/", umask=0o077, env=_ENVIRONMENT, **identity,
+            cwd="/", umask=0o077, env=_ENVIRONMENT, start_new_session=True, **identity,
         )  # fmt: skip
         return done.returncode
 

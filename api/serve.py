@@ -1,0 +1,243 @@
+"""The supervisor behind `pcds serve`: one command starts everything, restarts what dies, ends everything.
+
+What belongs here: which processes there are, their order, their ends. What does not: what they do, and the embedded
+server itself (`warehouse.embedded`).
+"""
+
+import ctypes
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import psycopg
+import structlog
+
+from api import demo as demo_company
+from warehouse import dagster_home, logs
+from warehouse.database import Database
+from warehouse.embedded import revive, running
+from warehouse.migrate import migrate
+from warehouse.queries.jurisdictions import LOADED
+from warehouse.settings import Settings, SettingsError
+
+_TICK_SECONDS: Final = 0.25
+_GRACE_SECONDS: Final = 30.0
+"""How long a child may take to end: the worker finishes the chunk that it is in."""
+_HEALTHY_SECONDS: Final = 30.0
+"""A child that lived this long is started again at once; one that did not waits longer each time."""
+_LONGEST_PAUSE_SECONDS: Final = 30.0
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_PR_SET_PDEATHSIG: Final = 1  # prctl(2)
+
+log = structlog.get_logger(__name__)
+
+
+def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True, demo: bool = True) -> None:
+    """Run the service until SIGTERM, SIGINT or SIGHUP; no process of it is left when this returns.
+
+    `workers` is the number of API processes. Raises `SettingsError` where a port is taken, and what `running` and
+    `migrate` raise.
+    """
+    logs.configure(settings)
+    _refuse_taken_ports(settings, with_dagster_ui=with_dagster_ui)
+    stopping = threading.Event()
+    previous = {number: signal.signal(number, lambda *_: stopping.set()) for number in _SIGNALS}
+    if settings.test_clock_offset:
+        log.warning("clock.offset", seconds=settings.test_clock_offset)
+    try:
+        with running(settings) as database:
+            migrate(database)
+            greeting = _greeting(settings, database, demo=demo, with_dagster_ui=with_dagster_ui)
+            loaded = _catalogue_is_loaded(database)
+            _Supervisor(settings, _children(settings, workers, with_dagster_ui), loaded).run(stopping, greeting)
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+@dataclass(slots=True)
+class _Child:
+    """One program that is kept running; `once` is done when it has succeeded."""
+
+    name: str
+    command: tuple[str, ...]
+    once: bool = False
+    first: bool = False
+    process: subprocess.Popen[bytes] | None = None
+    done: bool = False
+    _started: float = 0.0
+    _due: float = 0.0
+    _pause: float = field(default=_TICK_SECONDS)
+
+    def keep(self, environment: Mapping[str, str]) -> None:
+        """Start the program when it is due, and take note when it has ended."""
+        now = time.monotonic()
+        if self.process is None:
+            if not self.done and now >= self._due:
+                self._start(environment)
+        elif self.process.poll() is not None:
+            status, self.process = self.process.returncode, None
+            self.done = self.once and status == 0
+            if not self.done:
+                healthy = now - self._started > _HEALTHY_SECONDS
+                self._pause = _TICK_SECONDS if healthy else min(self._pause * 2, _LONGEST_PAUSE_SECONDS)
+                self._due = now + self._pause
+                log.warning("child.ended", child=self.name, status=status, again_in_seconds=self._pause)
+
+    def _start(self, environment: Mapping[str, str]) -> None:
+        self._started = time.monotonic()
+        self.process = subprocess.Popen(  # noqa: S603  (our own programs, no shell)
+            self.command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(),
+            start_new_session=True,  # an interrupt from the terminal reaches the supervisor alone
+            preexec_fn=_end_with_parent(),  # noqa: PLW1509  (nothing else runs in this process while it forks)
+        )  # fmt: skip
+        log.info("child.started", child=self.name, pid=self.process.pid)
+
+    def ask_to_end(self) -> None:
+        """SIGTERM to the program itself, which ends what it has started."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+
+    def end(self, deadline: float) -> None:
+        """Wait for it until a `time.monotonic` deadline, then kill it; whatever it left in its group ends with it."""
+        if self.process is None:
+            return
+        try:
+            self.process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            log.warning("child.killed", child=self.name)
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        self.process = None
+
+
+class _Supervisor:
+    """Children in the order in which they end: whoever brings work ends before whoever does it."""
+
+    def __init__(self, settings: Settings, children: list[_Child], ready: bool) -> None:
+        self._settings, self._children, self._ready = settings, children, ready
+        self._environment = self._fresh_environment()
+
+    def run(self, stopping: threading.Event, greeting: Callable[[], str]) -> None:
+        """Keep everything running until told to stop; greet once when it is ready."""
+        greeted = False
+        with _keeper(self._environment) as keeper:
+            try:
+                while not stopping.wait(_TICK_SECONDS):
+                    self._tick()
+                    if not greeted and _answers(self._settings):
+                        print(greeting(), flush=True)
+                        greeted = True
+            finally:
+                self._end()
+                keeper.terminate()
+
+    def _tick(self) -> None:
+        if revive(self._settings):
+            log.warning("postgres.restarted")
+            environment = self._fresh_environment()
+            if environment != self._environment:  # another program took its port in the meantime
+                self._end()
+                self._environment = environment
+        for child in self._children:
+            # Before the first catalogue is there, imports would refuse every market.
+            if self._ready or child.first:
+                child.keep(self._environment)
+            self._ready = self._ready or (child.once and child.done)
+
+    def _end(self) -> None:
+        deadline = time.monotonic() + _GRACE_SECONDS
+        for child in self._children:
+            child.ask_to_end()
+        for child in self._children:
+            child.end(deadline)
+
+    def _fresh_environment(self) -> dict[str, str]:
+        database = Database.of(self._settings)
+        return os.environ | self._settings.environment() | dagster_home.environment(self._settings, database)
+
+
+def _children(settings: Settings, workers: int, with_dagster_ui: bool) -> list[_Child]:
+    """The programs of one machine (docs/operations.md says what each is for)."""
+    python = (sys.executable, "-m")
+    api = (*python, "uvicorn", "api.app:create", "--factory", "--host", settings.host, "--port", str(settings.port),
+           "--workers", str(workers), "--no-access-log", "--no-proxy-headers", "--no-server-header",
+           "--log-level", "warning", "--timeout-graceful-shutdown", "10")  # fmt: skip
+    dagster_ui = (*python, "dagster_webserver", "-h", settings.host, "-p", str(settings.dagster_port),
+                  "-m", "pipelines.definitions", "--log-format", "json")  # fmt: skip
+    return [
+        _Child("api", api, first=True),
+        _Child("catalogue", (*python, "pipelines.run", "catalogue-refresh", "--if-needed", "--json"), True, True),
+        *([_Child("dagster-ui", dagster_ui)] if with_dagster_ui else []),
+        _Child("worker", (*python, "pipelines.worker")),
+    ]
+
+
+def _refuse_taken_ports(settings: Settings, *, with_dagster_ui: bool) -> None:
+    wanted = {"--port": settings.port} | ({"--dagster-port": settings.dagster_port} if with_dagster_ui else {})
+    for option, port in wanted.items():
+        try:
+            family, kind, _, _, address = socket.getaddrinfo(settings.host, port, type=socket.SOCK_STREAM)[0]
+            with socket.socket(family, kind) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(address)
+        except OSError as error:
+            sentence = f"{settings.host}:{port} cannot be listened on ({error.strerror}); choose another with {option}."
+            raise SettingsError(sentence) from None
+
+
+def _greeting(settings: Settings, database: Database, *, demo: bool, with_dagster_ui: bool) -> Callable[[], str]:
+    """What is printed when the service is ready; the demo company is made now."""
+    if not demo:
+        return lambda: f"The service answers at {settings.base_url}."
+    first_start = not (settings.data_dir / "demo.json").exists()
+    made = demo_company.prepare(settings, database)
+    return lambda: demo_company.banner(settings, made, first_start=first_start, with_dagster_ui=with_dagster_ui)
+
+
+def _catalogue_is_loaded(database: Database) -> bool:
+    with psycopg.connect(database.app_url) as connection:
+        return connection.execute(LOADED).fetchone() == (True,)
+
+
+def _answers(settings: Settings) -> bool:
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104  (compared, not bound)
+    connection = http.client.HTTPConnection(host, settings.port, timeout=2)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _keeper(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Stops the embedded server should this process be killed; ends with it, as it reads from it (`warehouse.keeper`)."""
+    command = (sys.executable, "-m", "warehouse.keeper")
+    return subprocess.Popen(command, env=dict(environment), stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603
+
+
+def _end_with_parent() -> Callable[[], None] | None:
+    """What a child does before its program: have the kernel end it when the supervisor is killed. Linux alone can."""
+    if sys.platform != "linux":
+        return None
+    prctl, parent = ctypes.CDLL(None, use_errno=True).prctl, os.getpid()
+
+    def arrange() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:  # killed before this was arranged
+            os._exit(1)
+
+    return arrange
