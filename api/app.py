@@ -6,11 +6,11 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 
 from api import batches, document, health, imports, jurisdictions, published, refusals, skus
 from api.correlation import Correlation
-from api.service import Service, opened
+from api.service import opened
 from warehouse import logs
 from warehouse.clock import Clock
 from warehouse.database import Database
@@ -40,12 +40,9 @@ def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         redirect_slashes=False, openapi_url=None, docs_url=None, redoc_url=None, servers=[{"url": "/"}],
         generate_unique_id_function=lambda route: route.name,
     )  # fmt: skip
-    v1 = APIRouter(prefix="/api/v1")
     # The batch comes before the single SKU: its path would else be read as a SKU's id.
-    for resource in (batches, skus, imports, jurisdictions, published):
-        v1.include_router(resource.router)
-    app.include_router(v1)
-    app.include_router(health.router)
+    for resource in (batches, skus, imports, jurisdictions, published, health):
+        app.include_router(resource.router)
     document.install(app)
     refusals.install(app)
     app.add_middleware(Correlation)

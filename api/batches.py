@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from api.answers import json_of
 from api.auth import Writer
-from api.bodies import JsonBody, too_deep
-from api.document import WRITE_ERRORS, body_of, operation
+from api.bodies import JsonBody
+from api.document import V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody
 from api.writing import written
 from pipelines.steps.records import RowResult
@@ -19,7 +19,7 @@ from schemas.issues import Issue
 from schemas.models import Invalid, SkuBatchInput, issues_of, parse_sku
 from schemas.responses import SkuBatchResponse
 
-router = APIRouter(prefix="/skus", tags=["SKUs"])
+router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 
 _OUTCOMES: Final = ("created", "updated", "unchanged", "rejected")
 Records = dict[int, dict[str, Any]]
@@ -28,14 +28,13 @@ Rejected = dict[int, RowResult]
 
 @router.post("/batch", **operation(
     "Create or update many SKUs",
-    "Up to 1 000 SKUs. A row that is refused is reported with its reasons and holds back no other; a fault above the "
-    "rows, such as an unknown field, refuses the whole body.",
     answers={200: SkuBatchResponse}, errors=WRITE_ERRORS, body=body_of(SkuBatchInput)))  # fmt: skip
-def post_batch(request: Request, key: Writer, body: JsonBody) -> Response:  # noqa: D103  (the route says it)
-    try:
-        records, rows = _validated(body)
-    except RecursionError:
-        raise too_deep() from None
+def post_batch(request: Request, key: Writer, body: JsonBody) -> Response:
+    """Up to 1 000 SKUs. A row that is refused is reported with its reasons and holds back no other.
+
+    A fault above the rows, such as an unknown field, refuses the whole body.
+    """
+    records, rows = _validated(body)
     dry_run = body.get("dry_run", False)
     places = list(records)
     for result in written(request, key, list(records.values()), dry_run=dry_run):

@@ -56,19 +56,19 @@ async def json_body(request: Request) -> Any:
     """
     body = b"".join([chunk async for chunk in limited(request, MAX_JSON_BYTES)])
     try:
-        return orjson.loads(body)
+        value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise unreadable(f"The body is no valid JSON (RFC 8259) at {where}: {error.msg}.") from None
+    try:
+        orjson.dumps(value)  # its bound is 254 levels: what passes can be quoted in a refusal without recursing too far
+    except orjson.JSONEncodeError:
+        raise unreadable("The body is nested more deeply than any field of the contract.") from None
+    return value
 
 
 JsonBody = Annotated[Any, Depends(json_body)]
 """The parsed body as a handler's parameter."""
-
-
-def too_deep() -> InvalidBody:
-    """JSON nested so deeply that not even its refusal can be written."""
-    return unreadable("The body is nested more deeply than any field of the contract.")
 
 
 async def upload(

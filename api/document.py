@@ -16,6 +16,9 @@ from schemas.errors import ERROR_CODES
 from schemas.models import SkuBatchInput, SkuInput
 from schemas.responses import Error
 
+V1: Final = "/api/v1"
+"""Where the paths of the interface begin; v1 stays v1 (interface v1, Versioning)."""
+
 _REFERENCE: Final = "#/components/schemas/{model}"
 _BODIES: Final = (SkuInput, SkuBatchInput)
 _ABOUT: Final = (
@@ -31,13 +34,12 @@ WRITE_ERRORS: Final = (*READ_ERRORS, "plan_limit_reached", "payload_too_large")
 
 def operation(
     summary: str,
-    description: str,
     *,
     answers: Mapping[int, type[BaseModel]],
-    errors: Sequence[str],
+    errors: Sequence[str] = (),
     body: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The arguments that a route takes beside its path: what is published of it."""
+    """The arguments that a route takes beside its path: what is published of it, with the handler's docstring."""
     extra: dict[str, Any] = {"x-stability": "stable"}
     if body is not None:
         extra["requestBody"] = {"required": True, "content": body}
@@ -49,7 +51,6 @@ def operation(
         documented[status] = _refusal(codes)
     return {
         "summary": summary,
-        "description": description,
         "status_code": min(answers),
         "responses": documented,
         "response_model": None,

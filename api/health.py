@@ -13,22 +13,23 @@ from api.document import operation
 from api.service import Service, service_of
 from schemas.responses import Health
 from warehouse.queries.jurisdictions import LOADED
+from warehouse.sessions import AsyncConnection
 
 router = APIRouter(tags=["Service"])
 
 
-@router.get("/healthz", **operation(
-    "Requests are served", "200 as soon as the process answers.", answers={200: Health}, errors=()))  # fmt: skip
-async def healthz() -> Response:  # noqa: D103  (the route says it)
+@router.get("/healthz", **operation("Requests are served", answers={200: Health}))
+async def healthz() -> Response:
+    """200 as soon as the process answers."""
     return json_of({"status": "ok"})
 
 
-@router.get("/readyz", **operation(
-    "Imports and the catalogue are ready",
-    "503 with the same body until the database answers and the jurisdiction catalogue is loaded. "
-    "`clock_offset_seconds` stands here where a test clock is set.",
-    answers={200: Health, 503: Health}, errors=()))  # fmt: skip
-async def readyz(request: Request) -> Response:  # noqa: D103
+@router.get("/readyz", **operation("Imports and the catalogue are ready", answers={200: Health, 503: Health}))
+async def readyz(request: Request) -> Response:
+    """503 with the same body until the database answers and the jurisdiction catalogue is loaded.
+
+    `clock_offset_seconds` stands here where a test clock is set.
+    """
     service = service_of(request)
     ready = await _catalogue_is_loaded(service)
     offset = service.settings.test_clock_offset
@@ -38,8 +39,11 @@ async def readyz(request: Request) -> Response:  # noqa: D103
 
 async def _catalogue_is_loaded(service: Service) -> bool:
     try:
-        async with service.reads.connection() as connection:
-            row = await (await connection.execute(LOADED)).fetchone()
+        row = await service.reading(_loaded)
     except (Error, PoolTimeout):
         return False
     return bool(row and row[0])
+
+
+async def _loaded(connection: AsyncConnection) -> tuple[Any, ...] | None:
+    return await (await connection.execute(LOADED)).fetchone()

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from api.answers import json_of
 from api.auth import Reader, Writer
 from api.bodies import Upload, upload
-from api.document import READ_ERRORS, WRITE_ERRORS, operation
+from api.document import READ_ERRORS, V1, WRITE_ERRORS, operation
 from api.errors import InvalidBody, NotFound, OverPlan
 from api.origin import origin_of
 from api.parameters import DryRun, Limit, Offset, RecordId
@@ -19,7 +19,7 @@ from pipelines.steps.plans import PlanLimitReached
 from pipelines.steps.reading import ReadingRefused
 from schemas.responses import ImportAccepted, ImportStatusResponse
 
-router = APIRouter(prefix="/imports", tags=["Imports"])
+router = APIRouter(prefix=f"{V1}/imports", tags=["Imports"])
 
 _FILE: dict[str, Any] = {"type": "string", "format": "binary"}
 _BODY = {
@@ -32,13 +32,15 @@ _BODY = {
 
 @router.post("", **operation(
     "Submit CSV or XLSX for import",
-    "The file as the `file` part of a multipart body, or raw with `filename` naming it. Checked before the answer: the "
-    "file parses, a table is found, sku_code and name map to columns, the file fits the plan. Up to 10 MiB and 50 000 "
-    "rows. A dry run is accepted with 202 too: its report is read by polling.",
     answers={202: ImportAccepted}, errors=(*WRITE_ERRORS, "not_implemented"), body=_BODY))  # fmt: skip
-def post_import(  # noqa: D103  (the route says it)
+def post_import(
     request: Request, key: Writer, file: Annotated[Upload, Depends(upload)], dry_run: DryRun = False
-) -> Response:
+) -> Response:  # fmt: skip
+    """The file as the `file` part of a multipart body, or raw with `filename` naming it.
+
+    Checked before the answer: the file parses, a table is found, `sku_code` and `name` map to columns, the file fits
+    the plan. Up to 10 MiB and 50 000 rows. A dry run is answered with 202 too: its report is read by polling.
+    """
     service = service_of(request)
     try:
         accepted = imports.submit(
@@ -54,11 +56,11 @@ def post_import(  # noqa: D103  (the route says it)
 
 @router.get("/{id}", **operation(
     "Import status and error report",
-    "Poll until `status` is completed or failed. `limit` and `offset` page the report.",
     answers={200: ImportStatusResponse}, errors=(*READ_ERRORS, "not_found", "not_implemented")))  # fmt: skip
-def get_import(  # noqa: D103
+def get_import(
     request: Request, key: Reader, import_id: RecordId, limit: Limit = 50, offset: Offset = 0
-) -> Response:
+) -> Response:  # fmt: skip
+    """Poll until `status` is completed or failed. `limit` and `offset` page the report of rejected rows."""
     service = service_of(request)
     found = imports.status(
         service.writes, key.company_id, import_id, limit=limit, offset=offset, clock=service.clock

@@ -1,34 +1,42 @@
 """GET /jurisdictions: the catalogue, for anyone. The depth of an entry is derived on the day that it is read."""
 
+from typing import Any
+
 from fastapi import APIRouter
 from psycopg.rows import dict_row
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of
-from api.document import operation
+from api.document import V1, operation
 from api.parameters import Limit, Offset
 from api.service import service_of
 from compliance import catalogue
 from schemas.responses import JurisdictionListResponse
 from warehouse.queries.jurisdictions import ALL, entry
+from warehouse.sessions import AsyncConnection
 
-router = APIRouter(prefix="/jurisdictions", tags=["Jurisdictions"])
+router = APIRouter(prefix=f"{V1}/jurisdictions", tags=["Jurisdictions"])
 
 
 @router.get("", **operation(
     "List jurisdictions",
-    "The EPR catalogue by code, for anyone. `depth`: 1 signalled, 2 sourced, 3 guided (reviewed by a lawyer within 18 "
-    "months). `coverage` counts the whole catalogue, not the page. Never a fee or a legal opinion.",
     answers={200: JurisdictionListResponse}, errors=("invalid_body", "internal_error")))  # fmt: skip
-async def list_jurisdictions(request: Request, limit: Limit = 50, offset: Offset = 0) -> Response:  # noqa: D103
+async def list_jurisdictions(request: Request, limit: Limit = 50, offset: Offset = 0) -> Response:
+    """The EPR catalogue by code. `depth`: 1 signalled, 2 sourced, 3 guided (reviewed by a lawyer within 18 months).
+
+    `coverage` counts the whole catalogue, not the page. Never an amount of a fee or a legal opinion.
+    """
     service = service_of(request)
-    async with service.reads.connection() as connection, connection.cursor(row_factory=dict_row) as cursor:
-        rows = await (await cursor.execute(ALL)).fetchall()
-    entries = catalogue.served([entry(row) for row in rows])
+    entries = catalogue.served([entry(row) for row in await service.reading(_rows)])
     today = service.clock.today()
     return json_of({
         "data": [shown.as_dict(today) for shown in entries[offset : offset + limit]],
         "coverage": catalogue.coverage(entries, today),
         "pagination": {"limit": limit, "offset": offset, "total": len(entries)},
     })  # fmt: skip
+
+
+async def _rows(connection: AsyncConnection) -> list[dict[str, Any]]:
+    async with connection.cursor(row_factory=dict_row) as cursor:
+        return await (await cursor.execute(ALL)).fetchall()

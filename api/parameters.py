@@ -24,7 +24,7 @@ _TRUTHS: Final = {"true": True, "1": True, "false": False, "0": False}
 
 
 def _fit(code: str, message: str) -> PydanticCustomError:
-    return PydanticCustomError(code, "{sentence}", {"sentence": message})  # type: ignore[arg-type]
+    return PydanticCustomError(code, "{sentence}", {"sentence": message})
 
 
 def _integer(value: Any) -> Any:
@@ -73,7 +73,7 @@ DryRun = Annotated[
     Query(description="Validate and grade, report what would happen, write nothing."),
 ]
 SkuCodes = Annotated[
-    list[Annotated[str, AfterValidator(_without_nul)]],
+    list[Annotated[str, AfterValidator(_without_nul)]] | None,
     Query(description="Only these sku_codes, compared exactly; may repeat."),
 ]
 UpdatedSince = Annotated[
@@ -83,7 +83,8 @@ UpdatedSince = Annotated[
 
 
 def _record_id(
-    request: Request, id: Annotated[str, Path(description="The record's id.", json_schema_extra={"format": "uuid"})]  # noqa: A002, ARG001
+    request: Request,
+    id: Annotated[str, Path(description="The record's id.", json_schema_extra={"format": "uuid"})],  # noqa: A002, ARG001
 ) -> UUID:
     # The parameter is declared for the document only: a malformed id is an unknown one, not a bad request.
     try:

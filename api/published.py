@@ -5,14 +5,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of
-from api.document import operation
+from api.document import V1, operation
 from schemas.responses import OpenApiDocument
 
-router = APIRouter(tags=["Service"])
+router = APIRouter(prefix=V1, tags=["Service"])
 
 
-@router.get("/openapi.json", **operation(
-    "This document", "OpenAPI 3.1, generated from the models that the handlers validate with.",
-    answers={200: OpenApiDocument}, errors=()))  # fmt: skip
-async def openapi_json(request: Request) -> Response:  # noqa: D103  (the route says it)
+@router.get("/openapi.json", **operation("This document", answers={200: OpenApiDocument}))
+async def openapi_json(request: Request) -> Response:
+    """OpenAPI 3.1, generated from the models that the handlers validate with."""
     return json_of(request.app.openapi())

@@ -9,8 +9,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.errors import Fault, InvalidBody, NotFound, Refused, WrongMethod
 from api.bodies import unreadable
+from api.errors import Fault, InvalidBody, NotFound, Refused, WrongMethod
 from schemas.issues import ISSUE_CODES, Issue
 
 

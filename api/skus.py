@@ -7,12 +7,12 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.answers import json_of, json_text
 from api.auth import Presented, Writer
-from api.bodies import JsonBody, too_deep
-from api.document import READ_ERRORS, WRITE_ERRORS, body_of, operation
+from api.bodies import JsonBody
+from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
 from api.parameters import DryRun, Limit, Offset, RecordId, SkuCodes, UpdatedSince
-from api.answers import json_of, json_text
 from api.reading import read
 from api.service import service_of
 from api.writing import written
@@ -23,33 +23,38 @@ from schemas.responses import SkuDetailResponse, SkuListResponse, SkuWriteResult
 from warehouse.queries import skus as queries
 from warehouse.queries.keys import Key
 
-router = APIRouter(prefix="/skus", tags=["SKUs"])
+router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 
 _DETAIL = f"SELECT {present.SELECT}, {queries.DOC_STATUS} AS doc_status FROM skus WHERE id = %(id)s"
 _CODE = "SELECT sku_code FROM skus WHERE id = %s"
 
 
-@router.get("", **operation(
-    "List SKUs", "A page of SKUs, newest first. `total` counts what the filters leave.",
-    answers={200: SkuListResponse}, errors=READ_ERRORS))  # fmt: skip
-async def list_skus(  # noqa: D103  (the route says it)
-    request: Request, key_hash: Presented, limit: Limit = 50, offset: Offset = 0, sku_code: SkuCodes = [],  # noqa: B006
+@router.get("", **operation("List SKUs", answers={200: SkuListResponse}, errors=READ_ERRORS))
+async def list_skus(
+    *,
+    request: Request,
+    key_hash: Presented,
+    limit: Limit = 50,
+    offset: Offset = 0,
+    sku_code: SkuCodes = None,
     updated_since: UpdatedSince = None,
-) -> Response:  # fmt: skip
-    query = queries.FILTERED_PAGE if sku_code or updated_since else queries.PAGE
-    row = await read(request, key_hash, query, {
+) -> Response:
+    """A page of SKUs, newest first. `total` counts what the filters leave."""
+    query = queries.FILTERED_PAGE if sku_code is not None or updated_since else queries.PAGE
+    parameters = {
         "limit": limit, "offset": offset, "today": service_of(request).clock.today(),
-        "sku_codes": sku_code or None, "updated_since": updated_since,
-    })  # fmt: skip
+        "sku_codes": sku_code, "updated_since": updated_since,
+    }  # fmt: skip
+    row = await read(request, key_hash, query, parameters)
     assert row is not None, "an aggregate has a row"
     return json_text(row["page"])
 
 
 @router.get("/{id}", **operation(
     "One SKU with components and compliance",
-    "All fields, the component graph, the volumes, and why the grade is what it is. Another company's id is unknown.",
     answers={200: SkuDetailResponse}, errors=(*READ_ERRORS, "not_found")))  # fmt: skip
-async def get_sku(request: Request, key_hash: Presented, sku_id: RecordId) -> Response:  # noqa: D103
+async def get_sku(request: Request, key_hash: Presented, sku_id: RecordId) -> Response:
+    """All fields, the component graph, the volumes, and why the grade is what it is."""
     row = await read(request, key_hash, _DETAIL, {"id": sku_id, "today": service_of(request).clock.today()})
     if row is None:
         raise NotFound
@@ -58,19 +63,22 @@ async def get_sku(request: Request, key_hash: Presented, sku_id: RecordId) -> Re
 
 @router.post("", **operation(
     "Create or update one SKU",
-    "Upserts by sku_code: 201 when it is new, 200 when it is known. An omitted field stays, null clears it, "
-    "`components` replaces the whole graph. A dry run answers 200.",
     answers={200: SkuWriteResult, 201: SkuWriteResult}, errors=WRITE_ERRORS, body=body_of(SkuInput)))  # fmt: skip
-def post_sku(request: Request, key: Writer, body: JsonBody, dry_run: DryRun = False) -> Response:  # noqa: D103
+def post_sku(request: Request, key: Writer, body: JsonBody, dry_run: DryRun = False) -> Response:
+    """Upserts by `sku_code`: 201 when it is new, 200 when it is known or with `dry_run`.
+
+    An omitted field stays as it is, null clears it, `components` replaces the whole graph.
+    """
     return _written_one(request, key, _valid(body), dry_run=dry_run)
 
 
 @router.put("/{id}", **operation(
-    "Update one SKU by id", "The body of POST; its sku_code must be the code of the addressed SKU.",
+    "Update one SKU by id",
     answers={200: SkuWriteResult}, errors=(*WRITE_ERRORS, "not_found"), body=body_of(SkuInput)))  # fmt: skip
-def put_sku(  # noqa: D103
+def put_sku(
     request: Request, key: Writer, sku_id: RecordId, body: JsonBody, dry_run: DryRun = False
-) -> Response:
+) -> Response:  # fmt: skip
+    """The body of POST; its `sku_code` must be the code of the addressed SKU."""
     code = _code_of(request, key, sku_id)
     record = _valid(body)
     if record["sku_code"] != code:
@@ -84,8 +92,6 @@ def _valid(body: Any) -> dict[str, Any]:
         return parse_sku(body)
     except Invalid as invalid:
         raise InvalidBody(invalid.issues) from None
-    except RecursionError:
-        raise too_deep() from None
 
 
 def _code_of(request: Request, key: Key, sku_id: UUID) -> str:

@@ -6,7 +6,8 @@ field is always present unless it has a default; v1 is additive, so that clients
 
 from typing import Annotated, Any, Final, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field as PydanticField, create_model
+from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import Field as PydanticField
 from pydantic.json_schema import SkipJsonSchema
 
 from schemas.errors import ERROR_CODES
@@ -29,9 +30,9 @@ Identifier = Annotated[str, PydanticField(json_schema_extra={"format": "uuid"})]
 Instant = Annotated[str, PydanticField(json_schema_extra={"format": "date-time"}, pattern=r"Z$")]
 Day = Annotated[str, PydanticField(json_schema_extra={"format": "date"})]
 Number = int | float
-Grade = _code("recyclability_grade")
-DocStatus = _code("doc_status")
-Outcome = _code("outcome")
+Grade: Any = _code("recyclability_grade")
+DocStatus: Any = _code("doc_status")
+Outcome: Any = _code("outcome")
 
 
 class Issue(Answer):
@@ -91,7 +92,7 @@ def _type_of(field: Field) -> Any:
         case "substances":
             return Substances
         case "components":
-            return list[SkuComponent]
+            return list[SkuComponent]  # type: ignore[valid-type]
         case _:
             return str
 
@@ -118,7 +119,7 @@ class SubstanceDeclaration(Answer):
 
 Substances = create_model(
     "Substances", __base__=Answer, __doc__="Declarations by substance; null where none is held.",
-    **cast(Any, {substance: (SubstanceDeclaration | None, ...) for substance in SUBSTANCES}),
+    **cast(Any, dict.fromkeys(SUBSTANCES, (SubstanceDeclaration | None, ...))),
 )  # fmt: skip
 SkuComponent = create_model(
     "SkuComponent", __base__=Answer, __doc__="One line of a component graph.",

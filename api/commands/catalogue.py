@@ -3,6 +3,7 @@
 The run is a child process, because it is Dagster's and this program starts without Dagster.
 """
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,10 @@ app.callback()(lambda: None)
 
 @app.command("refresh")
 def refresh(
-    file: Annotated[Path | None, typer.Option("--file", exists=True, dir_okay=False, help="A CSV of its columns.")] = None,
+    *,
+    file: Annotated[
+        Path | None, typer.Option("--file", exists=True, dir_okay=False, help="A CSV of its columns.")
+    ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -30,7 +34,9 @@ def refresh(
     command = [sys.executable, "-m", "pipelines.run", "catalogue-refresh", "--json"]
     command += ["--file", str(file.absolute())] if file else []
     with running(settings):
-        done = subprocess.run(command, env=settings.environment(), capture_output=True, text=True, check=False)  # noqa: S603  (our own program)
+        done = subprocess.run(
+            command, env=os.environ | settings.environment(), capture_output=True, text=True, check=False
+        )
     if done.returncode != 0:
         last = done.stderr.strip().splitlines()[-1:] or ["The run said nothing."]
         raise Refusal(f"The catalogue was not refreshed. {last[0]}")

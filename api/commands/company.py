@@ -16,6 +16,7 @@ Plan = Annotated[str, typer.Option("--plan", help="starter, growth, professional
 
 @app.command("add")
 def add(
+    *,
     name: Annotated[str, typer.Option("--name", help="What it is called.")],
     plan: Plan,
     data_dir: DataDir = None,
@@ -35,6 +36,7 @@ def add(
 
 @app.command("set-plan")
 def set_plan(
+    *,
     company: Annotated[UUID, typer.Argument(metavar="ID")],
     plan: Annotated[str, typer.Argument(metavar="PLAN")],
     data_dir: DataDir = None,

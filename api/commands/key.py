@@ -15,6 +15,7 @@ app = typer.Typer(help="API keys of a company.", no_args_is_help=True)
 
 @app.command("issue")
 def issue(
+    *,
     company: CompanyId,
     scopes: Annotated[list[str], typer.Option("--scopes", help="read, write or both.")] = ["read,write"],  # noqa: B006
     name: Annotated[str, typer.Option("--name", help="Names the key's actor in the audit log.")] = "api key",
@@ -47,7 +48,7 @@ def issued(
 
 @app.command("revoke")
 def revoke(
-    client: Annotated[UUID, typer.Argument(metavar="CLIENT_ID")], data_dir: DataDir = None, as_json: AsJson = False
+    *, client: Annotated[UUID, typer.Argument(metavar="CLIENT_ID")], data_dir: DataDir = None, as_json: AsJson = False
 ) -> None:
     """End a key at once; ending it again changes nothing."""
     with operator(data_dir) as we:

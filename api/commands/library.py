@@ -24,6 +24,7 @@ Country = Annotated[str | None, typer.Option("--country", help="ISO 3166-1 alpha
 
 @APPS["brand"].command("add")
 def add_brand(
+    *,
     company: CompanyId,
     name: Name,
     owner_name: Annotated[str | None, typer.Option("--owner-name", help="Legal owner of the brand.")] = None,
@@ -36,6 +37,7 @@ def add_brand(
 
 @APPS["site"].command("add")
 def add_site(
+    *,
     company: CompanyId,
     name: Name,
     roles: Annotated[list[str], typer.Option("--roles", help="manufacturing, packing or both.")],
@@ -51,6 +53,7 @@ def add_site(
 
 @APPS["supplier"].command("add")
 def add_supplier(
+    *,
     company: CompanyId,
     name: Name,
     email: Annotated[str | None, typer.Option("--email", help="Where requests are sent.")] = None,
@@ -64,6 +67,7 @@ def add_supplier(
 
 @APPS["component"].command("add")
 def add_component(
+    *,
     company: CompanyId,
     code: Annotated[str, typer.Option("--code", help="The company's code for it; unique.")],
     name: Annotated[str, typer.Option("--name", help="What it is called.")],

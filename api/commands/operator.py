@@ -36,9 +36,10 @@ class Operator:
     origin: Origin
 
     @contextmanager
-    def owner(self) -> Iterator[Connection]:
-        """The owner's connection, for what is of no company or of all."""
+    def owner(self, company_id: UUID | None = None) -> Iterator[Connection]:
+        """A transaction of the owner, for what the application's role may not do: see all companies, change one."""
         with psycopg.connect(self.database.owner_url) as connection:
+            connection.execute(_BECOME, [str(company_id or "")])
             yield connection
 
     @contextmanager

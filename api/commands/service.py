@@ -12,6 +12,7 @@ from warehouse.settings import Settings
 
 
 def serve(
+    *,
     host: Annotated[str | None, typer.Option("--host", help="Address to listen on; default 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="Port of the API; default 8000.")] = None,
     dagster_port: Annotated[int | None, typer.Option("--dagster-port", min=1, max=65535, help="Default 3000.")] = None,

@@ -9,8 +9,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from api.app import create
+from compliance.catalogue import Jurisdiction, served
+from pipelines.steps.catalogue import load, read
 from warehouse.database import Database
-from warehouse.queries import companies, keys
+from warehouse.queries import keys
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
@@ -45,20 +47,28 @@ class Caller:
 
 
 @pytest.fixture(scope="session")
-def http(database: Database, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+def http(database: Database, catalogue: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     settings = Settings.load(data_dir=tmp_path_factory.mktemp("data"))
     with TestClient(create(settings, database)) as client:
         yield client
 
 
+@pytest.fixture(scope="session")
+def catalogue(pool: Pool) -> list[Jurisdiction]:
+    """The release's catalogue, loaded; its served entries."""
+    release = read(None)
+    with pool.system() as connection:
+        load(connection, release, datetime.now(UTC))
+    return served(release.entries)
+
+
 @pytest.fixture
-def join(http: TestClient, pool: Pool) -> Callable[..., Caller]:
+def join(http: TestClient, pool: Pool, new_company: Callable[[str], UUID]) -> Callable[..., Caller]:
     """A new company on a plan, with a key of these scopes."""
 
     def joined(*, plan: str = "enterprise", scopes: tuple[str, ...] = ("read", "write")) -> Caller:
-        company, client, key, now = uuid4(), uuid4(), keys.new_key(), datetime.now(UTC)
+        company, client, key, now = new_company(plan), uuid4(), keys.new_key(), datetime.now(UTC)
         with pool.company(company) as connection:
-            companies.add(connection, company, name="Test", plan=plan, at=now)
             keys.issue(connection, company, client, key=key, name="erp", scopes=scopes, at=now)
         return Caller(http, company, client, key)
 

@@ -10,7 +10,11 @@ PATHS = [("GET", "/skus"), ("POST", "/skus"), ("GET", "/imports/0198b8a0-0000-70
 
 
 def _same(answer):
-    return answer.status_code, {k: v for k, v in answer.json().items() if k != "correlationId"}, answer.headers["www-authenticate"]
+    return (
+        answer.status_code,
+        {k: v for k, v in answer.json().items() if k != "correlationId"},
+        answer.headers["www-authenticate"],
+    )
 
 
 @pytest.mark.parametrize(("method", "path"), PATHS)

@@ -16,7 +16,7 @@ BODIES = {
     "lone surrogate": b'{"sku_code": "\\ud800", "name": "A"}',
     "NUL": b'{"sku_code": "A\\u0000", "name": "A"}',
     "NUL in a nested text": b"{" + GOOD + b', "substances": {"pfas": {"status": "absent", "evidence": "\\u0000"}}}',
-    "NUL in a component": b"{" + GOOD + b', "components": [{"component_type": "body", "material_family": "plastic", "polymer_or_grade": "\\u0000"}]}',
+    "NUL in a component": b"{" + GOOD + b', "components": [{"component_type": "body", "polymer_or_grade": "\\u0000"}]}',
     "deep array": b"[" * 200_000,
     "deep object in a field": b"{" + GOOD + b', "material": ' + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}",
     "deep array in a field": b"{" + GOOD + b', "material": ' + b"[" * 1000 + b"]" * 1000 + b"}",
@@ -49,8 +49,11 @@ def test_a_bad_body_is_refused_with_a_reason(caller, name, path):
     assert caller.get("/skus").json()["pagination"]["total"] == 0
 
 
-@pytest.mark.parametrize("name", [name for name in BODIES if BODIES[name].startswith(b"{") and name not in
-                                  ("truncated", "NaN", "infinity", "invalid UTF-8", "lone surrogate")])  # fmt: skip
+NO_JSON = {"truncated", "NaN", "infinity", "invalid UTF-8", "lone surrogate", "a number too long"}
+ROWS = [name for name, body in BODIES.items() if body.startswith(b"{") and "deep" not in name and name not in NO_JSON]
+
+
+@pytest.mark.parametrize("name", ROWS)
 def test_a_bad_row_rejects_itself_only(caller, name):
     body = b'{"skus": [' + BODIES[name] + b', {"sku_code": "GOOD", "name": "Good"}]}'
     answer = caller.request("POST", "/skus/batch", content=body)
@@ -77,7 +80,9 @@ def test_two_mebibytes_exactly_are_read(caller):
 
 
 def test_a_body_needs_no_content_type(caller):
-    answer = caller.request("POST", "/skus", content=b'{"sku_code": "A", "name": "A"}', headers={"content-type": "text/plain"})
+    answer = caller.request(
+        "POST", "/skus", content=b'{"sku_code": "A", "name": "A"}', headers={"content-type": "text/plain"}
+    )
     assert answer.status_code == 201
 
 

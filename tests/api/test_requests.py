@@ -41,7 +41,11 @@ def test_another_method_names_those_there_are(http, method, path, allow):
     assert (answer.status_code, answer.json()["error"], answer.headers["allow"]) == (405, "not_found", allow)
 
 
-def test_a_fault_of_ours_is_logged_with_its_id_and_shows_nothing(caller, monkeypatch, capsys):
+def _lines(caplog):
+    return [record.msg for record in caplog.records if record.name == "pcds.requests"]
+
+
+def test_a_fault_of_ours_is_logged_with_its_id_and_shows_nothing(caller, monkeypatch, caplog):
     def broken(*_):
         raise RuntimeError("a secret inner thing")
 
@@ -49,15 +53,17 @@ def test_a_fault_of_ours_is_logged_with_its_id_and_shows_nothing(caller, monkeyp
     answer = caller.get("/skus", headers={"X-Correlation-Id": "find-me"})
     assert (answer.status_code, answer.json()["error"]) == (500, "internal_error")
     assert "secret" not in answer.text
-    logged = capsys.readouterr().err
-    assert "find-me" in logged
-    assert "a secret inner thing" in logged
+    fault, request = _lines(caplog)
+    assert fault["correlation_id"] == request["correlation_id"] == answer.json()["correlationId"] == "find-me"
+    assert "a secret inner thing" in fault["exception"]
+    assert request["status"] == 500
 
 
-def test_one_log_line_a_request_without_the_key(caller, capsys):
-    caller.get("/skus")
-    lines = [line for line in capsys.readouterr().err.splitlines() if '"route": "/api/v1/skus"' in line]
-    assert len(lines) == 1
-    assert str(caller.company) in lines[0]
-    assert '"status": 200' in lines[0]
-    assert caller.key not in lines[0]
+def test_one_log_line_a_request_without_the_key(caller, caplog):
+    sku = caller.made()
+    caplog.clear()
+    caller.get(f"/skus/{sku['id']}")
+    [line] = _lines(caplog)
+    assert (line["route"], line["status"], line["company"]) == ("/api/v1/skus/{id}", 200, str(caller.company))
+    assert line["ms"] > 0
+    assert caller.key not in str(line)

@@ -21,9 +21,10 @@ _NEVER_NULL: Final = ("system", "scope", "authorised_representative_required", "
 def entry(row: Mapping[str, Any]) -> Jurisdiction:
     """One row of the table as an entry of the catalogue."""
     threshold = row["composite_threshold_percent"]
+    columns: dict[str, Any] = {name: row[name] for name in _AS_THEY_ARE}
+    columns |= {name: row[name] or "" for name in _NEVER_NULL}
     return Jurisdiction(
-        **{name: row[name] for name in _AS_THEY_ARE},
-        **{name: row[name] or "" for name in _NEVER_NULL},
+        **columns,
         reporting_period=tuple(filter(None, (row["reporting_period"] or "").split("|"))),
         base_depth=row["depth"],
         served=row["in_catalogue"],

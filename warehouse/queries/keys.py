@@ -18,9 +18,7 @@ from psycopg.rows import dict_row
 PREFIX: Final = "svc_"
 """Every key begins so (interface v1, Authentication)."""
 
-AUTHENTICATE: Final = (
-    "SELECT client_id, company_id, name, scopes, plan, key_hash FROM pcds_authenticate(%(key_hash)s)"
-)
+AUTHENTICATE: Final = "SELECT client_id, company_id, name, scopes, plan, key_hash FROM pcds_authenticate(%(key_hash)s)"
 """The key's record, or no row for one unknown or revoked; either way it sets the company of the transaction."""
 
 

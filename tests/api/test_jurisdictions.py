@@ -1,0 +1,45 @@
+"""The catalogue for anyone: shape, order, paging, coverage, and the depth on the day of reading."""
+
+from datetime import date
+
+from schemas.responses import JurisdictionListResponse
+
+
+def _all(http, **params):
+    answer = http.get("/api/v1/jurisdictions", params={"limit": 200, **params})
+    assert answer.status_code == 200
+    JurisdictionListResponse.model_validate(answer.json(), extra="forbid")
+    return answer.json()
+
+
+def test_it_needs_no_credential_and_shows_the_served_entries_by_code(http, catalogue):
+    answer = _all(http)
+    codes = [entry["code"] for entry in answer["data"]]
+    assert codes == sorted(entry.code for entry in catalogue)
+    assert {"FR", "DE", "GB"} <= set(codes)
+    assert answer["pagination"]["total"] == len(catalogue)
+
+
+def test_coverage_counts_the_whole_catalogue_on_every_page(http):
+    whole, page = _all(http), _all(http, limit=2, offset=3)
+    assert page["coverage"] == whole["coverage"]
+    assert page["data"] == whole["data"][3:5]
+    coverage, total = whole["coverage"], whole["pagination"]["total"]
+    assert coverage["guided"] + coverage["sourced"] + coverage["signalled"] == total
+    for breakdown in coverage["breakdown"].values():
+        assert sum(breakdown.values()) == total
+
+
+def test_an_entry_shows_what_the_file_says(http, catalogue):
+    today = date.today()  # noqa: DTZ011  (no entry's review ends on these days)
+    shown = {entry["code"]: entry for entry in _all(http)["data"]}
+    assert shown == {entry.code: entry.as_dict(today) for entry in catalogue}
+
+
+def test_a_key_that_counts_for_nothing_is_not_looked_at(http):
+    assert http.get("/api/v1/jurisdictions", headers={"X-API-Key": "svc_unknown"}).status_code == 200
+
+
+def test_the_service_is_ready_when_the_catalogue_is_there(http):
+    assert http.get("/healthz").json() == {"status": "ok"}
+    assert (http.get("/readyz").status_code, http.get("/readyz").json()) == (200, {"status": "ok"})
