@@ -59,7 +59,7 @@ class Changes:
 
 
 def read(path: Path | None) -> CatalogueFile:
-    """An operator's file, or the release's where there is none. Raises `compliance.tables.TableError` with its faults."""
+    """An operator's file, or the release's where there is none. Raises `TableError` with every fault of it."""
     file = path or PINNED
     entries = catalogue.load(file)
     stored = {row["code"]: {name: _stored(name, row[name]) for name in _COLUMNS} for row in rows(file)}

@@ -1,0 +1,123 @@
+"""Group intake: from the uploaded file to typed rows. Reading itself is `pipelines.steps.reading`."""
+
+from typing import Final
+from uuid import UUID
+
+import dagster as dg
+
+from pipelines import checks
+from pipelines.assets import preview
+from pipelines.assets.holding import Intake, holding
+from pipelines.resources import Workshop
+from pipelines.steps.imports import claim as claims
+from pipelines.steps.imports import settle, work
+from pipelines.steps.imports.claim import Claim
+from pipelines.steps.reading import TypedRows, Upload, type_rows
+from schemas import contracts
+
+OWNERS: Final = ["team:packaging-data"]
+GROUP: Final = "intake"
+
+
+class ImportRun(dg.Config):
+    """Which import a run works on. `claim` is the token of a worker that has claimed it before starting the run."""
+
+    import_id: str
+    company_id: str | None = None
+    claim: str | None = None
+
+
+def run_tags(import_id: UUID, company_id: UUID, filename: str) -> dict[str, str]:
+    """The tags by which an import's runs are found in the UI (decisions §10)."""
+    return {"pcds/import_id": str(import_id), "pcds/company_id": str(company_id), "pcds/filename": filename}
+
+
+
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"file"}, tags={"pcds/stage": "received"})
+def uploaded_file(
+    context: dg.AssetExecutionContext, config: ImportRun, workshop: dg.ResourceParam[Workshop]
+) -> dg.MaterializeResult[Intake]:
+    """The file as a company sent it, kept byte for byte; this run's hold on it begins here."""
+    claim = _claim(config, workshop)
+    with holding(workshop, claim):
+        _close(context, claims.assign(workshop.pool, claim, context.run.run_id))
+        sent = work.load(workshop.pool, claim)
+        if sent.attempts > claims.MAX_ATTEMPTS:
+            settle.fail(workshop.pool, claim, sent, workshop.clock, failure := settle.gave_up())
+            raise dg.Failure(failure.message, allow_retries=False)
+    if "pcds/import_id" not in context.run.tags:
+        context.instance.add_run_tags(context.run.run_id, run_tags(sent.id, sent.company_id, sent.filename))
+    return dg.MaterializeResult(
+        value=Intake(claim, sent),
+        metadata={
+            "import_id": str(sent.id), "company_id": str(sent.company_id), "filename": sent.filename,
+            "size_bytes": sent.size_bytes, "sha256": sent.sha256, "dry_run": sent.dry_run,
+            "attempt": sent.attempts, "rows_committed_before": sent.position,
+        },
+    )  # fmt: skip
+
+
+def _claim(config: ImportRun, workshop: Workshop) -> Claim:
+    """The worker's claim, or one of this run's own where Dagster started it."""
+    if config.claim and config.company_id:
+        return Claim(UUID(config.import_id), UUID(config.company_id), UUID(config.claim))
+    taken = claims.take(workshop.pool, workshop.clock, UUID(config.import_id))
+    if taken is None:
+        raise dg.Failure("Nothing to do: the import has ended, or another run works on it.", allow_retries=False)
+    return taken
+
+
+def _close(context: dg.AssetExecutionContext, previous_run: str | None) -> None:
+    """End the run that worked on the import before: where its process died, nobody else would."""
+    previous = previous_run and context.instance.get_run_by_id(previous_run)
+    if previous and not previous.is_finished:
+        context.instance.report_run_failed(previous, f"Lost its process; {context.run.run_id} continues the import.")
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"polars"}, tags={"pcds/stage": "received"},
+    dagster_type=dg.PythonObjectDagsterType(Upload), check_specs=[checks.contract_spec("parsed_table")],
+)  # fmt: skip
+def parsed_table(
+    uploaded_file: Intake, workshop: dg.ResourceParam[Workshop]
+) -> checks.CheckedResult:
+    """The sheet's lines as text under the names of our fields, each with its line number in the caller's file."""
+    with holding(workshop, uploaded_file.claim):
+        upload = Upload.from_bytes(workshop.objects.get(uploaded_file.work.table_key))
+    sheets = {"table": upload.table} | ({} if upload.components is None else {"components": upload.components})
+    return dg.MaterializeResult(
+        value=upload,
+        metadata={
+            "rows_read": upload.rows,
+            "component_lines": 0 if upload.components is None else upload.components.height,
+            "source": dg.MetadataValue.json(upload.source),
+            "dagster/column_schema": preview.column_schema(upload.table),
+            "first_rows": preview.frame_table(upload.table),
+        },
+        check_results=[
+            checks.contract({name: (contracts.parsed_table(frame.columns), frame) for name, frame in sheets.items()})
+        ],
+    )
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"polars"}, tags={"pcds/stage": "typed"},
+    dagster_type=dg.PythonObjectDagsterType(TypedRows), check_specs=[checks.contract_spec("typed_rows")],
+)  # fmt: skip
+def typed_rows(
+    uploaded_file: Intake, parsed_table: Upload, workshop: dg.ResourceParam[Workshop]
+) -> checks.CheckedResult:
+    """One row per SKU with typed values (weights in g, shares in percent); lines that cannot be read stand apart."""
+    with holding(workshop, uploaded_file.claim):
+        typed = type_rows(parsed_table, default_year=uploaded_file.work.default_year)
+    return dg.MaterializeResult(
+        value=typed,
+        metadata={
+            "rows_typed": typed.values.height,
+            "rows_rejected": typed.rejected,
+            "faults": typed.errors.height,
+            "first_rejected": preview.frame_table(typed.errors.select("line", "sku_code", "column", "message")),
+            "dagster/column_schema": preview.column_schema(typed.values),
+        },
+        check_results=[checks.contract({"values": (contracts.typed_rows(typed.values.columns), typed.values)})],
+    )

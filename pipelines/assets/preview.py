@@ -1,0 +1,93 @@
+"""What an analyst reads in the Dagster UI: tables, column lists and bars, made from what a step returned.
+
+Only figures and report rows are shown, never credentials; previews are cut, because the event log keeps them.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import dagster as dg
+import polars as pl
+
+from schemas.fields import SKU
+from schemas.vocabularies import VOCABULARIES
+
+PREVIEW_ROWS: Final = 20
+_LONGEST_CELL: Final = 120
+_BAR = {"height": 22, "width": 320, "label": 130}
+_COLOURS: Final = {
+    "A": "#2e7d32", "B": "#9e9d24", "C": "#ef6c00", "not_recyclable": "#b71c1c", "not_assessed": "#757575",
+}  # fmt: skip
+
+
+def column_schema(frame: pl.DataFrame) -> dg.TableSchema:
+    """The frame's columns with type, meaning and unit."""
+    return dg.TableSchema(
+        columns=[dg.TableColumn(name, str(dtype), _meaning(name)) for name, dtype in frame.schema.items()]
+    )
+
+
+def _meaning(name: str) -> str | None:
+    field = SKU.get(name)
+    return None if field is None else field.meaning + (f" Unit: {field.unit}." if field.unit else "")
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> dg.MarkdownMetadataValue:
+    """The first rows as a Markdown table; cells are cut and cannot break it."""
+    lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    shown = [row for row, _ in zip(rows, range(PREVIEW_ROWS), strict=False)]
+    lines += [f"| {' | '.join(_cell(value) for value in row)} |" for row in shown]
+    return dg.MetadataValue.md("\n".join(lines) if shown else "none")
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else str(value).replace("|", "\\|").replace("`", "'").replace("<", "&lt;")
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST_CELL else text[:_LONGEST_CELL] + "…"
+
+
+def frame_table(frame: pl.DataFrame) -> dg.MarkdownMetadataValue:
+    """A frame's first rows as a Markdown table."""
+    return table(frame.columns, frame.head(PREVIEW_ROWS).iter_rows())
+
+
+def seconds(by_step: Mapping[str, float]) -> dg.MarkdownMetadataValue:
+    """Seconds per step, in the order in which the steps ran."""
+    return table(("step", "seconds"), [(step, f"{spent:.3f}") for step, spent in by_step.items()])
+
+
+def grade_table(grades: Mapping[str, int]) -> dg.MarkdownMetadataValue:
+    """SKUs by grade, every grade of the vocabulary named."""
+    total = sum(grades.values()) or 1
+    counted = [(grade, grades.get(grade, 0)) for grade in VOCABULARIES["recyclability_grade"]]
+    return table(("grade", "SKUs", "share"), [(grade, n, f"{100 * n / total:.1f} %") for grade, n in counted])
+
+
+def grade_bars(grades: Mapping[str, int]) -> dg.MarkdownMetadataValue:
+    """The same as a picture: one bar per grade, inside the metadata itself."""
+    most = max(grades.values(), default=0) or 1
+    bars = [
+        _bar(place, grade, grades.get(grade, 0), most)
+        for place, grade in enumerate(VOCABULARIES["recyclability_grade"])
+    ]
+    width, height = _BAR["label"] + _BAR["width"] + 80, len(bars) * _BAR["height"]
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" '
+        f'font-size="12" fill="#888">{"".join(bars)}</svg>'
+    )
+    return dg.MetadataValue.md(f"![SKUs by grade](data:image/svg+xml;base64,{b64encode(svg.encode()).decode()})")
+
+
+def _bar(place: int, grade: str, number: int, most: int) -> str:
+    top, length = place * _BAR["height"], round(_BAR["width"] * number / most)
+    return (
+        f'<text x="0" y="{top + 15}">{grade}</text>'
+        f'<rect x="{_BAR["label"]}" y="{top + 4}" width="{length}" height="14" fill="{_COLOURS[grade]}"/>'
+        f'<text x="{_BAR["label"] + length + 6}" y="{top + 15}">{number}</text>'
+    )
+
+
+def counts(outcomes: Mapping[str, int]) -> dict[str, Any]:
+    """SKUs by outcome as single figures, which the UI plots over runs."""
+    return {f"skus_{name}": outcomes.get(name, 0) for name in VOCABULARIES["outcome"]}

@@ -1,0 +1,96 @@
+"""Asset checks: the specifications that definitions carry, and the verdicts that assets return with their result.
+
+A check says whether our own work is whole. Faults of a caller's file are the import's report, not a failed check.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import dagster as dg
+import pandera.polars as pa
+import polars as pl
+import pycountry
+from pandera.errors import SchemaErrors
+
+from compliance.catalogue import _MONEY, EU_MEMBER_STATES
+from pipelines.assets import preview
+
+if TYPE_CHECKING:
+    CheckedResult: TypeAlias = dg.MaterializeResult[Any]
+else:  # what an asset with checks returns: Dagster takes no other annotation there, not even the class with its type
+    CheckedResult = dg.MaterializeResult
+
+CONTRACT: Final = "contract"
+COUNTS: Final = "counts_add_up"
+GRADED: Final = "every_sku_has_a_grade_state"
+
+
+def contract_spec(asset: str) -> dg.AssetCheckSpec:
+    """The blocking contract check of an asset that holds a frame."""
+    return dg.AssetCheckSpec(
+        CONTRACT, asset=asset, blocking=True,
+        description="The frame has the columns, types, bounds and vocabularies of the field table.",
+    )  # fmt: skip
+
+
+def contract(frames: dict[str, tuple[pa.DataFrameSchema, pl.DataFrame]]) -> dg.AssetCheckResult:
+    """Whether each named frame keeps its contract; the first failing cells are in the metadata."""
+    broken: dict[str, dg.MarkdownMetadataValue] = {}
+    for name, (schema, frame) in frames.items():
+        try:
+            schema.validate(frame, lazy=True)
+        except SchemaErrors as errors:
+            broken[f"{name}_failures"] = preview.frame_table(errors.failure_cases)
+    return dg.AssetCheckResult(
+        check_name=CONTRACT,
+        passed=not broken,
+        metadata={**broken, "frames": ", ".join(frames), "columns": sum(f.width for _, f in frames.values())},
+    )
+
+
+def counts_add_up(*, decided: int, by_outcome: dict[str, int], rows_done: int, rows_total: int) -> dg.AssetCheckResult:
+    """Whether a completed import has an outcome for every SKU and has read every line."""
+    total = sum(by_outcome.values())
+    return dg.AssetCheckResult(
+        check_name=COUNTS,
+        passed=decided == total and rows_done == rows_total,
+        metadata={"expected_skus": decided, "counted_skus": total, "lines_done": rows_done, "lines": rows_total},
+    )
+
+
+def all_graded(ungraded: int, graded: int) -> dg.AssetCheckResult:
+    """Whether every accepted SKU left with a grade; not_assessed is a grade state, null is none."""
+    return dg.AssetCheckResult(
+        check_name=GRADED, passed=ungraded == 0, metadata={"ungraded": ungraded, "graded": graded}
+    )
+
+
+CATALOGUE_SPECS: Final = [
+    dg.AssetCheckSpec(name, asset="jurisdiction_catalogue", description=description)
+    for name, description in {
+        "codes_valid": "Every code is an ISO 3166 country or subdivision.",
+        "eu_and_gb_present": "All 27 Member States of the Union and the United Kingdom are served.",
+        "sources_present": "Every row names where it comes from.",
+        "no_amount_of_money": "No cell holds a fee or any other amount of money.",
+    }.items()
+]
+
+
+def catalogue(held: Mapping[str, Mapping[str, Any]]) -> list[dg.AssetCheckResult]:
+    """The verdicts on the catalogue as it is held, whatever file it came from."""
+    states = [code for code, row in held.items() if row["region"] == "eu" and row["in_catalogue"] and len(code) == 2]
+    wrong = {
+        "codes_valid": [code for code in held if not _is_iso(code)],
+        "eu_and_gb_present": [] if len(states) == EU_MEMBER_STATES and "GB" in held else sorted(states),
+        "sources_present": [code for code, row in held.items() if not (row["source_url"] or row["source_note"])],
+        "no_amount_of_money": [code for code, row in held.items() if _MONEY.search(" | ".join(map(str, row.values())))],
+    }
+    return [
+        dg.AssetCheckResult(check_name=name, passed=not codes, metadata={"rows": len(held), "codes": ", ".join(codes)})
+        for name, codes in wrong.items()
+    ]
+
+
+def _is_iso(code: str) -> bool:
+    found = pycountry.subdivisions.get(code=code) if "-" in code else pycountry.countries.get(alpha_2=code)
+    return found is not None

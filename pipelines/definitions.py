@@ -1,0 +1,19 @@
+"""The code location: every asset, job, sensor and resource, put together and nothing else."""
+
+import dagster as dg
+
+from pipelines.assets.grading import graded_skus, import_report
+from pipelines.assets.intake import parsed_table, typed_rows, uploaded_file
+from pipelines.assets.reference import catalogue_file, jurisdiction_catalogue
+from pipelines.jobs import import_file, refresh_catalogue
+from pipelines.resources import workshop_resource
+from pipelines.sensors import queued_imports
+
+defs = dg.Definitions(
+    assets=[
+        uploaded_file, parsed_table, typed_rows, graded_skus, import_report, catalogue_file, jurisdiction_catalogue,
+    ],
+    jobs=[import_file, refresh_catalogue],
+    sensors=[queued_imports],
+    resources={"workshop": workshop_resource, "io_manager": dg.mem_io_manager},
+)

@@ -1,0 +1,47 @@
+"""What the assets work with: database pool, object store, clock and rules, opened once per process.
+
+One value for a whole process, because a warm worker runs thousands of imports over the same connections. Asset logic
+does not belong here, nor does Dagster's own storage (`pipelines.instance`).
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import dagster as dg
+
+from compliance import ruleset
+from compliance.ruleset import RuleSet
+from pipelines.steps.imports.process import CHUNK_ROWS
+from warehouse.clock import Clock
+from warehouse.database import Database
+from warehouse.objects import Objects
+from warehouse.sessions import Pool
+from warehouse.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """`stopping` is set when the process shall end: runs hand their import back at the next chunk."""
+
+    pool: Pool
+    objects: Objects
+    clock: Clock
+    rules: RuleSet
+    chunk_rows: int = CHUNK_ROWS
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+
+@contextmanager
+def opened(settings: Settings, *, chunk_rows: int = CHUNK_ROWS) -> Iterator[Workshop]:
+    """The workshop of these settings; its connections end with the block."""
+    with Pool(Database.of(settings).app_url, size=settings.pool_size) as pool:
+        yield Workshop(pool, Objects.of(settings), Clock.of(settings), ruleset.load(), chunk_rows)
+
+
+@dg.resource(description="Database pool, object store, clock and active rule-set, for the time of one run.")
+def workshop_resource() -> Iterator[Workshop]:
+    """The workshop of a process that Dagster started; opened when its run begins, not when definitions load."""
+    with opened(Settings.load()) as workshop:
+        yield workshop

@@ -1,0 +1,174 @@
+"""The work of a run: typed rows written in chunks, each one transaction with its counts, position and report rows.
+
+Between two chunks a run may end in any way; the next one reads the position and goes on. A chunk's last statement
+moves the position under the claim's token, so that a chunk is in the database once or not at all.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+import polars as pl
+import psycopg
+
+from compliance.ruleset import RuleSet
+from pipelines.steps.imports import report, settle
+from pipelines.steps.imports.claim import Claim, prove
+from pipelines.steps.imports.work import Work
+from pipelines.steps.patch import RowIssue, from_typed
+from pipelines.steps.reading import TypedRows, Upload
+from pipelines.steps.write import Outcomes, write_patch
+from schemas.issues import Issue
+from warehouse.clock import Clock
+from warehouse.sessions import Pool
+
+CHUNK_ROWS: Final = 10_000
+"""Rows of one transaction: about a second of work, and what a crash can cost at most."""
+
+_LINES_PER_SHEET: Final = 1 << 32
+
+_ADVANCE: Final = """
+UPDATE imports
+SET position = %(stop)s, rows_done = %(rows_done)s, heartbeat_at = %(now)s, attempts = 0,
+    created = created + %(created)s, updated = updated + %(updated)s, unchanged = unchanged + %(unchanged)s,
+    rejected = rejected + %(rejected)s
+WHERE id = %(id)s AND claim = %(token)s AND position = %(start)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Everything that a chunk needs besides its rows."""
+
+    pool: Pool
+    clock: Clock
+    rules: RuleSet
+    claim: Claim
+    work: Work
+    upload: Upload
+    typed: TypedRows
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Typed rows `start` to `stop`, with the reader's faults on the lines up to there."""
+
+    start: int
+    stop: int
+    rows_done: int
+    faults: pl.DataFrame
+    rejected: int
+    last: bool
+
+
+@dataclass(slots=True)
+class Written:
+    """What one run did: SKUs by outcome, accepted SKUs by grade, seconds by step, chunks committed."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    grades: Counter[str] = field(default_factory=Counter)
+    seconds: Counter[str] = field(default_factory=Counter)
+    ungraded: int = 0
+    chunks: int = 0
+
+
+def write_rows(job: Job, *, chunk_rows: int = CHUNK_ROWS, proceed: Callable[[], None]) -> Written:
+    """Write what is left of the import and complete it.
+
+    `proceed` is asked before each chunk and raises where the run shall end (`ClaimLost`, `HandedBack`). Raises
+    `ClaimLost` and `pipelines.steps.plans.PlanLimitReached`; what was committed before stays.
+    """
+    written = Written()
+    for chunk in chunks(job.upload, job.typed, job.work, chunk_rows):
+        proceed()
+        outcomes, counts = job.pool.retrying(partial(_write_chunk, job, chunk))
+        written.outcomes.update(counts)
+        accepted = outcomes.rows.filter(pl.col("outcome") != "rejected")["recyclability_grade"]
+        written.grades += Counter(accepted.drop_nulls().to_list())
+        written.ungraded += accepted.null_count()
+        written.seconds.update(outcomes.seconds)
+        written.chunks += 1
+    return written
+
+
+def chunks(upload: Upload, typed: TypedRows, work: Work, size: int) -> Iterator[Chunk]:
+    """What is left of the file in chunks; there is a last one even where every row is committed or rejected.
+
+    What the reader rejected belongs to the chunk whose lines surround it. The last chunk takes the rest, and with it
+    the count up to the reader's own number.
+    """
+    faults = report.of_reader(typed, work)
+    row_keys, fault_keys = _keys(report.placed(typed.values, work)), _keys(faults)
+    line_keys = upload.table["line"]
+    # A SKU of several lines is rejected once; elsewhere each line is a row of its own.
+    rejected = faults["sku_code"] if work.source["layout"] == "long" else faults["line"]
+
+    def until(position: int) -> tuple[int, int, int]:
+        """Faults, rejected rows and lines of the file up to the typed row before `position`."""
+        if position == 0:
+            return 0, 0, 0
+        seen = int((fault_keys <= row_keys[position - 1]).sum())
+        rows = min(rejected.head(seen).n_unique(), typed.rejected)
+        return seen, rows, int((line_keys <= row_keys[position - 1]).sum())
+
+    start = work.position
+    while True:
+        stop = min(start + size, typed.values.height)
+        last = stop == typed.values.height
+        (faults_from, rejected_from, _), (faults_to, rejected_to, lines) = until(start), until(stop)
+        if last:
+            faults_to, rejected_to, lines = faults.height, typed.rejected, work.rows_total
+        yield Chunk(start, stop, lines, faults[faults_from:faults_to], rejected_to - rejected_from, last)
+        if last:
+            return
+        start = stop
+
+
+def _keys(placed: pl.DataFrame) -> pl.Series:
+    """Places in the file as ascending numbers: the main sheet's lines, then those of the components sheet."""
+    return placed["sheet_position"] * _LINES_PER_SHEET + placed["line"]
+
+
+def _write_chunk(job: Job, chunk: Chunk) -> tuple[Outcomes, Counter[str]]:
+    """One chunk in one transaction; the last one completes the import with it."""
+    now, work = job.clock.now(), job.work
+    values = job.typed.values[chunk.start : chunk.stop]
+    given = job.typed.given[chunk.start : chunk.stop]
+    patch, unfit = from_typed(values, given, job.rules)
+    source = values.select("row", import_sheet="sheet", import_line="line")
+    with job.pool.company(work.company_id) as conn:
+        unfit = [*unfit, *_unknown(conn, values.filter(~given["name"]))]
+        outcomes = write_patch(
+            conn, work.company_id, patch.without([row for row, _ in unfit]), origin=work.origin, now=now,
+            rules=job.rules, dry_run=work.dry_run, source=source, import_id=work.id,
+        )  # fmt: skip
+        found = report.of_writer([*unfit, *outcomes.errors], values, job.upload, work)
+        report.store(conn, work, pl.concat([chunk.faults.select(found.columns), found]))
+        counts = Counter(outcomes.rows["outcome"].to_list())
+        counts["rejected"] += chunk.rejected + len({row for row, _ in unfit})
+        _advance(conn, job, chunk, counts)
+        if chunk.last:
+            settle.complete(conn, job.claim, work, now)
+    return outcomes, counts
+
+
+def _unknown(conn: psycopg.Connection[Any], nameless: pl.DataFrame) -> list[RowIssue]:
+    """Rows of the components sheet whose SKU is neither in the file nor held (decisions §4)."""
+    if nameless.is_empty():
+        return []
+    found = conn.execute("SELECT sku_code FROM skus WHERE sku_code = ANY(%s)", (nameless["sku_code"].to_list(),))
+    held = {code for (code,) in found}
+    sentence = "The SKU is neither in this file's main sheet nor held; name it there, or correct the code."
+    unknown = nameless.filter(~pl.col("sku_code").is_in(list(held)))
+    return [RowIssue(row, Issue("unknown_reference", sentence, "sku_code")) for row in unknown["row"]]
+
+
+def _advance(conn: psycopg.Connection[Any], job: Job, chunk: Chunk, counts: Counter[str]) -> None:
+    names = ("created", "updated", "unchanged", "rejected")
+    parameters = {
+        "id": job.work.id, "token": job.claim.token, "start": chunk.start, "stop": chunk.stop,
+        "rows_done": chunk.rows_done, "now": job.clock.now(), **{name: counts[name] for name in names},
+    }  # fmt: skip
+    prove(conn.execute(_ADVANCE, parameters))

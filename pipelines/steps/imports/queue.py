@@ -1,0 +1,36 @@
+"""The queue's two facts that several processes share: the channel that wakes workers, and when a run counts as lost."""
+
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+import psycopg
+
+CHANNEL: Final = "pcds_imports"
+"""Postgres channel on which a new or stalled import is announced; the payload is its id."""
+
+STALLED_AFTER: Final = timedelta(seconds=30)
+"""Without a heartbeat for this long a run has lost its claim to whoever asks next (decisions §4)."""
+
+BEAT_EVERY: Final = timedelta(seconds=5)
+"""How often a run says that it is alive."""
+
+
+class OpenImport(NamedTuple):
+    """An import that waits for a run."""
+
+    id: UUID
+    company_id: UUID
+    filename: str
+    attempts: int
+
+
+def announce(conn: psycopg.Connection[Any], import_id: UUID) -> None:
+    """Wake the workers when the caller's transaction commits."""
+    conn.execute("SELECT pg_notify(%s, %s)", (CHANNEL, str(import_id)))
+
+
+def open_imports(conn: psycopg.Connection[Any], now: datetime) -> list[OpenImport]:
+    """Every company's imports that are queued, handed back or stalled, the oldest first."""
+    rows = conn.execute("SELECT id, company_id, filename, attempts FROM pcds_open_imports(%s)", (now - STALLED_AFTER,))
+    return [OpenImport(*row) for row in rows]

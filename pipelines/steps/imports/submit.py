@@ -1,0 +1,81 @@
+"""Accepting a file: read, held against the plan, kept, queued. Rows are written after the answer, by a run.
+
+The bytes and the parsed table are in the object store before the row that names them exists, so that a queued import
+never misses its file. What a crash between the two leaves behind belongs to no import and is swept with housekeeping.
+"""
+
+import hashlib
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+from psycopg.types.json import Json
+from uuid_utils import uuid7
+
+from pipelines.steps import plans
+from pipelines.steps.imports import ledger, queue
+from pipelines.steps.origin import Origin
+from pipelines.steps.reading import Upload, read_upload
+from warehouse.clock import Clock
+from warehouse.objects import Objects
+from warehouse.sessions import Pool
+
+_COLUMNS: Final = (
+    "id", "company_id", "status", "dry_run", "filename", "size_bytes", "sha256", "upload_key", "table_key",
+    "default_year", "source", "rows_total", "key_id", "key_name", "correlation_id", "ip", "user_agent", "created_at",
+)  # fmt: skip
+_INSERT: Final = (
+    f"INSERT INTO imports ({', '.join(_COLUMNS)}) VALUES ({', '.join(f'%({name})s' for name in _COLUMNS)})"
+)
+
+
+def submit(
+    pool: Pool, objects: Objects, company_id: UUID, *, data: bytes, filename: str, mapping: dict[str, Any] | None,
+    dry_run: bool, origin: Origin, key_id: UUID, clock: Clock,
+) -> dict[str, Any]:  # fmt: skip
+    """Queue a file for a company; the answer is the contract's ImportAccepted.
+
+    Raises `ReadingRefused` where the file as a whole cannot be taken, and `plans.PlanLimitReached` where its new codes
+    would pass the plan's limit (never for a dry run). Nothing is kept then.
+    """
+    now = clock.now()
+    upload = read_upload(data, filename, mapping=mapping, today=now.date())
+    if not dry_run:
+        with pool.company(company_id) as conn:
+            plans.check_codes(conn, company_id, upload.table["sku_code"].drop_nulls().unique().to_list())
+    import_id = UUID(str(uuid7()))
+    upload_key, table_key = f"{company_id}/imports/{import_id}/upload", f"{company_id}/imports/{import_id}/table"
+    objects.put(upload_key, data)
+    objects.put(table_key, upload.to_bytes())
+    row = {
+        "id": import_id, "company_id": company_id, "status": "queued", "dry_run": dry_run, "filename": filename,
+        "size_bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(), "upload_key": upload_key,
+        "table_key": table_key, "default_year": now.year, "source": Json(upload.source), "rows_total": upload.rows,
+        "key_id": key_id, "key_name": origin.actor_name or "", "correlation_id": origin.correlation_id,
+        "ip": origin.ip, "user_agent": origin.user_agent, "created_at": now,
+    }  # fmt: skip
+    with pool.company(company_id) as conn:
+        _enqueue(conn, row, origin, now)
+    return _accepted(import_id, upload, filename=filename, dry_run=dry_run)
+
+
+def _enqueue(conn: psycopg.Connection[Any], row: dict[str, Any], origin: Origin, now: datetime) -> None:
+    conn.execute(_INSERT, row)
+    after = {name: row[name] for name in ("filename", "size_bytes", "sha256", "dry_run")} | {"rows": row["rows_total"]}
+    ledger.enter(
+        conn, row["company_id"], row["id"], action="import.submitted", origin=origin, now=now, before=None, after=after
+    )
+    queue.announce(conn, row["id"])
+
+
+def _accepted(import_id: UUID, upload: Upload, *, filename: str, dry_run: bool) -> dict[str, Any]:
+    return {
+        "id": str(import_id),
+        "status": "queued",
+        "poll_url": f"/api/v1/imports/{import_id}",
+        "dry_run": dry_run,
+        "filename": filename,
+        "rows": upload.rows,
+        "source": upload.source,
+    }

@@ -1,0 +1,54 @@
+"""The import's row as a run reads it: what to process, where it stands, and who sent it."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from psycopg.rows import class_row
+
+from pipelines.steps.imports.claim import Claim
+from pipelines.steps.origin import Origin
+from warehouse.sessions import Pool
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A claimed import. `position` counts typed rows that are committed; `attempts` runs since the last commit."""
+
+    id: UUID
+    company_id: UUID
+    filename: str
+    size_bytes: int
+    sha256: str
+    dry_run: bool
+    table_key: str
+    default_year: int
+    source: dict[str, Any]
+    rows_total: int
+    position: int
+    attempts: int
+    correlation_id: str
+    ip: str | None
+    user_agent: str | None
+
+    @property
+    def origin(self) -> Origin:
+        """The import as the actor of what it writes, under the correlation id of the request that sent it."""
+        return Origin(
+            actor_type="import",
+            actor_id=str(self.id),
+            actor_name=self.filename,
+            correlation_id=self.correlation_id,
+            ip=self.ip,
+            user_agent=self.user_agent,
+        )
+
+
+def load(pool: Pool, claim: Claim) -> Work:
+    """The row of a claimed import."""
+    columns = ", ".join(Work.__slots__)
+    with pool.company(claim.company_id) as conn, conn.cursor(row_factory=class_row(Work)) as cursor:
+        row = cursor.execute(f"SELECT {columns} FROM imports WHERE id = %s", (claim.import_id,)).fetchone()
+    if row is None:
+        raise LookupError(f"import {claim.import_id} is not there")
+    return row

@@ -1,0 +1,144 @@
+"""The warm worker: waits for imports and runs each as a Dagster run in its own process (`python -m pipelines.worker`).
+
+It holds what a fresh process would spend seconds on: Dagster imported, definitions resolved, pools open. What a run
+does is the assets'. The worker only decides when one begins, and outlives the database's restarts; it may die at any
+instant, since the queue and the claims are rows of Postgres. Several workers may run, on one machine or on many.
+"""
+
+import argparse
+import signal
+import time
+from collections.abc import Callable
+from functools import cache
+from typing import Final
+
+import dagster as dg
+import psycopg
+import structlog
+from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
+
+from pipelines.assets.intake import run_tags
+from pipelines.definitions import defs
+from pipelines.instance import shared_instance
+from pipelines.resources import Workshop, opened
+from pipelines.steps.imports import claim as claims
+from pipelines.steps.imports import work
+from pipelines.steps.imports.claim import Claim
+from pipelines.steps.imports.process import CHUNK_ROWS
+from pipelines.steps.imports.queue import CHANNEL
+from warehouse import logs
+from warehouse.database import Database
+from warehouse.settings import Settings
+
+SWEEP_SECONDS: Final = 2.0
+"""How often the queue is looked at without a notification: what a lost one costs, and how late a stop is seen."""
+
+_CODE_LOCATION: Final = {REPOSITORY_LABEL_TAG: "__repository__@pipelines.definitions"}
+"""By this tag the UI lists a run under its job, although no launcher has started it."""
+
+log = structlog.get_logger(__name__)
+
+
+class Worker:
+    """One process's loop over the queue.
+
+    `listen` opens a connection for notifications, `open_instance` Dagster's storage; both are called again after the
+    database was lost, because each of the storage's old connections would fail once more.
+    """
+
+    def __init__(
+        self,
+        workshop: Workshop,
+        listen: Callable[[], psycopg.Connection],
+        open_instance: Callable[[], dg.DagsterInstance],
+    ) -> None:
+        self._workshop, self._listen, self._open_instance = workshop, listen, open_instance
+
+    def serve(self) -> None:
+        """Work until `Workshop.stopping` is set."""
+        stopping = self._workshop.stopping
+        while not stopping.is_set():
+            try:
+                with self._listen() as conn, self._open_instance() as instance:
+                    conn.execute(f"LISTEN {CHANNEL}")
+                    log.info("worker.ready")
+                    while not stopping.is_set():
+                        self.drain(instance)
+                        list(conn.notifies(timeout=SWEEP_SECONDS, stop_after=1))
+            except psycopg.OperationalError as error:
+                log.warning("worker.database_lost", error=type(error).__name__)
+                stopping.wait(SWEEP_SECONDS / 4)
+
+    def drain(self, instance: dg.DagsterInstance) -> None:
+        """Run every import that is to be had; after a run that failed, the rest waits for the next sweep."""
+        while not self._workshop.stopping.is_set():
+            claim = claims.take(self._workshop.pool, self._workshop.clock)
+            if claim is None or not self.process(claim, instance):
+                return
+
+    def process(self, claim: Claim, instance: dg.DagsterInstance) -> bool:
+        """One import as one Dagster run: whether it succeeded. The claim never outlives the run."""
+        started, succeeded = time.perf_counter(), False
+        try:
+            succeeded = execute(claim, self._workshop, instance)
+        except Exception:  # whatever it was, the queue goes on; the next attempt decides, or the limit of attempts
+            log.exception("import.run_broke_off", import_id=str(claim.import_id))
+        finally:
+            self._release(claim)
+        log.info(
+            "import.run_ended", import_id=str(claim.import_id), company_id=str(claim.company_id), succeeded=succeeded,
+            seconds=round(time.perf_counter() - started, 3),
+        )  # fmt: skip
+        return succeeded
+
+    def _release(self, claim: Claim) -> None:
+        """Hand the claim back, if need be after the database's restart: while we hold it nobody else goes on."""
+        while True:
+            try:
+                claims.hand_back(self._workshop.pool, claim)
+            except psycopg.OperationalError:
+                if self._workshop.stopping.wait(SWEEP_SECONDS / 4):
+                    return
+            else:
+                return
+
+
+def execute(claim: Claim, workshop: Workshop, instance: dg.DagsterInstance) -> bool:
+    """Process a claimed import as a run that `instance` records; whether the run succeeded."""
+    sent = work.load(workshop.pool, claim)
+    config = {"import_id": str(claim.import_id), "company_id": str(claim.company_id), "claim": str(claim.token)}
+    return _job().execute_in_process(
+        run_config={"ops": {"uploaded_file": {"config": config}}},
+        instance=instance,
+        tags={**run_tags(sent.id, sent.company_id, sent.filename), **_CODE_LOCATION},
+        raise_on_error=False,
+        resources={"workshop": workshop},
+    ).success
+
+
+@cache
+def _job() -> dg.JobDefinition:
+    return defs.resolve_job_def("import_file")
+
+
+def main() -> None:
+    """Serve the queue of the configured database until SIGTERM or SIGINT."""
+    parser = argparse.ArgumentParser(prog="python -m pipelines.worker", description=main.__doc__)
+    parser.add_argument("--chunk-rows", type=int, default=CHUNK_ROWS, help="rows that one transaction writes")
+    arguments = parser.parse_args()
+    settings = Settings.load()
+    logs.configure(settings)
+    database = Database.of(settings)
+    with opened(settings, chunk_rows=arguments.chunk_rows) as workshop:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: workshop.stopping.set())
+        _job()  # before the first import waits for it
+        Worker(
+            workshop,
+            lambda: psycopg.connect(database.app_url, autocommit=True),
+            lambda: shared_instance(settings, database),
+        ).serve()
+
+
+if __name__ == "__main__":
+    main()

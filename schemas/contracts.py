@@ -1,0 +1,69 @@
+"""Pandera contracts of the frames of an import, made from the field tables: what a run checks before it writes.
+
+A contract restates, column by column, what the reader promises; a failure is a fault of ours and stops the run, never a
+verdict on a caller's row. It holds for a collected DataFrame only: on a LazyFrame Pandera checks names and types.
+Nothing here is imported by the API, whose start would pay for Pandera.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pandera.polars as pa
+import polars as pl
+
+from schemas.fields import SKU, Field
+from schemas.vocabularies import SUBSTANCES, VOCABULARIES
+
+_ARRAY: Final = r"^\{[\w,-]*\}$"
+_UUID: Final = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
+_DTYPES: Final[dict[str, Any]] = {"number": pl.Float64, "integer": pl.Int64, "truth": pl.Boolean}
+
+_PLACE: Final = {
+    "row": pa.Column(pl.Int64, pa.Check.ge(0), unique=True),
+    "line": pa.Column(pl.Int64, pa.Check.ge(1)),
+    "sheet": pa.Column(pl.String, nullable=True),
+}
+"""Where a typed row stands: its position among the typed rows, and its line and sheet in the caller's file."""
+
+_DERIVED: Final = {
+    **{f"{name}_status": pa.Column(pl.String, pa.Check.isin(VOCABULARIES["substance_status"]), nullable=True)
+       for name in SUBSTANCES},
+    **{f"{name}_value": pa.Column(pl.Float64, pa.Check.ge(0), nullable=True) for name in SUBSTANCES},
+    "volumes": pa.Column(pl.String, pa.Check.str_startswith("{"), nullable=True),
+    "components": pa.Column(pl.String, pa.Check.str_startswith("["), nullable=True),
+}  # fmt: skip
+"""Typed columns that are no field of SkuInput by themselves, or hold one as JSON text."""
+
+
+def parsed_table(columns: Sequence[str]) -> pa.DataFrameSchema:
+    """The contract of a sheet as it was read: every column text, every line with its number in the file."""
+    texts = {name: pa.Column(pl.String, nullable=True) for name in columns if name != "line"}
+    return pa.DataFrameSchema({"line": pa.Column(pl.Int64, pa.Check.ge(1)), **texts}, strict=True)
+
+
+def typed_rows(columns: Sequence[str]) -> pa.DataFrameSchema:
+    """The contract of typed rows with these columns. Raises KeyError for a column that no field table knows."""
+    return pa.DataFrameSchema({name: _typed(name) for name in columns}, strict=True)
+
+
+def _typed(name: str) -> pa.Column:
+    if name in _PLACE:
+        return _PLACE[name]
+    return _DERIVED[name] if name in _DERIVED else _of_field(SKU[name])
+
+
+def _of_field(field: Field) -> pa.Column:
+    """The column of one field: its type, bounds, vocabulary or form."""
+    checks: list[pa.Check] = []
+    if field.minimum is not None and field.kind in _DTYPES:
+        checks.append(pa.Check.ge(field.minimum))
+    if field.maximum is not None and field.kind in _DTYPES:
+        checks.append(pa.Check.le(field.maximum))
+    if field.max_length is not None:
+        checks.append(pa.Check.str_length(field.min_length or 0, field.max_length))
+    if field.kind == "code" and field.vocabulary:
+        checks.append(pa.Check.isin(VOCABULARIES[field.vocabulary]))
+    pattern = {"gtin": r"^(\d{8}|\d{12,14})$", "uuid": _UUID, "codes": _ARRAY, "markets": _ARRAY}.get(field.kind)
+    if pattern:
+        checks.append(pa.Check.str_matches(pattern))
+    return pa.Column(_DTYPES.get(field.kind, pl.String), checks, nullable=field.nullable)

@@ -1,0 +1,60 @@
+"""Chunks of an import: every row, fault and rejected line of the file in exactly one, wherever a run resumes."""
+
+from datetime import date
+from itertools import pairwise
+from uuid import uuid4
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipelines.steps.imports.process import Chunk, chunks
+from pipelines.steps.imports.work import Work
+from pipelines.steps.reading import Upload, read_upload, type_rows
+
+
+def upload(good: list[bool]) -> Upload:
+    """A file whose lines 2, 3, … are rows that can be read (true) or rows with two faulty cells (false)."""
+    rows = [f"S{number},Bottle,{'12,yes' if fine else 'x,maybe'}" for number, fine in enumerate(good)]
+    text = "\n".join(["sku_code,name,weight_grams,reusable", *rows])
+    return read_upload(text.encode(), "portfolio.csv", today=date(2026, 11, 21))
+
+
+def work(sent: Upload, position: int) -> Work:
+    return Work(
+        id=uuid4(), company_id=uuid4(), filename="portfolio.csv", size_bytes=1, sha256="", dry_run=False,
+        table_key="", default_year=2026, source=sent.source, rows_total=sent.rows, position=position, attempts=1,
+        correlation_id="c", ip=None, user_agent=None,
+    )  # fmt: skip
+
+
+def run_through(sent: Upload, sizes: list[int]) -> list[Chunk]:
+    """The committed chunks when a run of each size but the last dies after its first chunk."""
+    typed, done = type_rows(sent, default_year=2026), list[Chunk]()
+    for size in sizes:
+        if done and done[-1].last:
+            break
+        rest = chunks(sent, typed, work(sent, done[-1].stop if done else 0), size)
+        done += list(rest) if size == sizes[-1] else [next(rest)]
+    return done
+
+
+@settings(deadline=None, max_examples=60)
+@given(good=st.lists(st.booleans(), min_size=1, max_size=40), sizes=st.lists(st.integers(1, 15), max_size=6))
+def test_each_row_and_fault_is_in_one_chunk_whatever_size_each_run_takes(good: list[bool], sizes: list[int]) -> None:
+    done = run_through(upload(good), [*sizes, 16])
+    assert done[-1].last
+    assert not any(chunk.last for chunk in done[:-1])
+    assert [(a.stop, b.start) for a, b in pairwise(done) if a.stop != b.start] == []
+    assert (done[0].start, done[-1].stop) == (0, good.count(True))
+    bad_lines = [number + 2 for number, fine in enumerate(good) if not fine]
+    assert [line for chunk in done for line in chunk.faults["line"]] == [line for line in bad_lines for _ in range(2)]
+    decided = 0
+    for chunk in done:
+        decided += chunk.stop - chunk.start + chunk.rejected
+        assert chunk.rows_done == decided
+    assert decided == len(good)
+
+
+def test_a_file_whose_every_line_is_rejected_still_has_its_last_chunk() -> None:
+    (only,) = run_through(upload([False, False]), [10])
+    assert (only.last, only.rejected, only.rows_done, only.faults.height) == (True, 2, 2, 4)
