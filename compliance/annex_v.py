@@ -11,7 +11,8 @@ from typing import Any, Final
 from compliance import catalogue
 from compliance.grading.components import Record, lines
 from compliance.material_path import material_path, same_material
-from compliance.ruleset import Ban, RuleSet
+from compliance.rule_rows import Ban
+from compliance.ruleset import RuleSet
 from compliance.words import resolve_format, resolve_material
 
 _LAYERS: Final = frozenset({"body", "coating", "liner", "tie_layer"})

@@ -1,166 +1,21 @@
-"""One rule-set: the tables of a version, read once into immutable objects and indexed for grading.
+"""One rule-set: the tables of a version, read once into an immutable object and indexed for grading.
 
-What a row means is said here beside its field; what is done with it is said in `compliance.grading`. Whether the
-tables agree with each other is checked in `compliance.ruleset_checks`.
+What a row means is said in `compliance.rule_rows`; what is done with it, in `compliance.grading`. Whether the tables
+agree with each other is checked in `compliance.ruleset_checks`.
 """
 
 import re
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
 from functools import lru_cache
-from math import inf
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, TypeAlias
 
-from compliance.tables import RULES, TableError, rows, words
-
-TOLERANCE: Final = 5e-10
-"""Half a unit of the ninth decimal: comparing a share with a bound shifted by it is comparing the share rounded
-to nine decimals, half away from zero (grading.md, step 5), without rounding anything."""
-
-Value: TypeAlias = str | float | bool | frozenset[str]
-"""What a design attribute of a part can be; `additives` is a set."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Material:
-    """One canonical material code (`materials.csv`); `implied` are the attributes that its name already says."""
-
-    code: str
-    family: str
-    contract_families: frozenset[str]
-    group: str
-    implied: Mapping[str, Value]
-    weight_optional: bool
-    layers_unrecorded: bool
-    specified: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rule:
-    """One row of `dfr_rules.csv`.
-
-    `low` and `high` bound the share in percent, `low` inside and `high` outside, with `TOLERANCE` already applied;
-    both are infinite where the row has no bounds. `removed` is the part of the weight that leaves, 0 to 1.
-    """
-
-    rule_id: str
-    stream: str
-    parameter: str
-    feature: str
-    types: frozenset[str]
-    named: frozenset[str]
-    excluded: frozenset[str]
-    share_basis: str
-    low: float
-    high: float
-    attribute_of: str
-    field: str
-    operator: str
-    values: frozenset[str]
-    bound: float
-    recordable: bool
-    effect: str
-    removed: float
-    lists: str
-    verdict: str
-    source_url: str
-
-    @property
-    def bounded(self) -> bool:
-        """Whether the row speaks of a band of shares."""
-        return bool(self.share_basis)
-
-    def asks_type(self, component_type: str) -> bool:
-        """Whether the row speaks of parts of this type."""
-        return component_type in self.types or "*" in self.types
-
-    def names(self, material: Material, targets: frozenset[str]) -> bool:
-        """Whether the row names the code or its group; `@target` stands for the stream's target groups."""
-        return _meets(self.named, material, targets)
-
-    def asks_code(self, material: Material, targets: frozenset[str]) -> bool:
-        """Whether the row speaks of the code: named, or every other where only exclusions are given."""
-        if self.named and not _meets(self.named, material, targets):
-            return False
-        return not _meets(self.excluded, material, targets)
-
-    def met_by(self, value: Value) -> bool:
-        """Whether the attribute's value fulfils the row's condition; an array does with one of its elements."""
-        match self.operator:
-            case "eq" | "in":
-                if isinstance(value, frozenset):
-                    return not self.values.isdisjoint(value)
-                return value in self.values
-            case "is_true":
-                return value is True
-            case "is_false":
-                return value is False
-        assert isinstance(value, int | float)
-        match self.operator:
-            case "gt":
-                return value > self.bound
-            case "ge":
-                return value >= self.bound
-            case "lt":
-                return value < self.bound
-            case _:
-                return value <= self.bound
-
-
-def _meets(tokens: frozenset[str], material: Material, targets: frozenset[str]) -> bool:
-    return material.code in tokens or material.group in tokens or ("@target" in tokens and material.group in targets)
-
-
-@dataclass(frozen=True, slots=True)
-class StreamRow:
-    """One row of `streams.csv`: a predominant group in a form goes to a sorting stream, or to none.
-
-    `when` is empty or (what is weighed, percent of the unit above which the row fits).
-    """
-
-    group: str
-    form: str
-    when: tuple[str, float] | None
-    stream: str | None
-    targets: frozenset[str]
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """What a word for a packaging format stands for; `form` is None where the word does not decide it."""
-
-    key: str
-    form: str | None
-    flags: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """A number of the law (`limits.csv`); `value` keeps the written digits for exact comparison."""
-
-    comparator: str
-    value: str
-    unit: str
-    applies_from: date | None
-    article: str
-
-
-@dataclass(frozen=True, slots=True)
-class Ban:
-    """One banned format (`annex_v.csv`) with the facts that point to it."""
-
-    code: str
-    format: str
-    applies_from: date
-    reference: str
-    required_facts: str
-    open_facts: str
-    flag_text: str
+from compliance import rule_rows
+from compliance.rule_rows import Ban, Format, Limit, Material, Rule, StreamRow, Value
+from compliance.ruleset_checks import check
+from compliance.tables import RULES, TableError, rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -223,19 +78,31 @@ def load(version: str | None = None) -> RuleSet:
 def read(folder: Path) -> RuleSet:
     """The rule-set whose tables lie in a folder; the folder's name is its version.
 
-    Raises `TableError` where a table is missing or the tables contradict each other.
+    Raises `TableError` where a table or column is missing, a cell has another form than its column, or the tables
+    contradict each other.
     """
-    from compliance.ruleset_checks import check  # noqa: PLC0415  (the checks import these classes)
+    try:
+        found = _assembled(folder)
+    except KeyError as missing:
+        raise TableError(f"Rule-set {folder.name}: the column or row {missing} is missing.") from missing
+    except TableError:
+        raise
+    except ValueError as fault:
+        raise TableError(f"Rule-set {folder.name}: a cell has another form than its column ({fault}).") from fault
+    check(found, folder)
+    return found
 
-    rules = {row["rule_id"]: _rule(row) for row in rows(folder / "dfr_rules.csv")}
-    stream_rows = tuple(_stream(row) for row in rows(folder / "streams.csv"))
+
+def _assembled(folder: Path) -> RuleSet:
+    rules = {row["rule_id"]: rule_rows.rule(row) for row in rows(folder / "dfr_rules.csv")}
+    stream_rows = tuple(rule_rows.stream_row(row) for row in rows(folder / "streams.csv"))
     attributes = rows(folder / "attributes.csv")
     words_to_drop = rows(folder / "alias_words.csv")
     scoring = {row["key"]: row["value"] for row in rows(folder / "scoring.csv")}
-    found = RuleSet(
+    return RuleSet(
         version=folder.name,
         rules=MappingProxyType(rules),
-        materials=MappingProxyType({row["code"]: _material(row) for row in rows(folder / "materials.csv")}),
+        materials=MappingProxyType({row["code"]: rule_rows.material(row) for row in rows(folder / "materials.csv")}),
         streams=MappingProxyType(
             {group: tuple(r for r in stream_rows if r.group == group) for group in {r.group for r in stream_rows}}
         ),
@@ -249,7 +116,9 @@ def read(folder: Path) -> RuleSet:
                 for kind in {row["kind"] for row in words_to_drop}
             }
         ),
-        formats=MappingProxyType({row["word_norm"]: _format(row) for row in rows(folder / "formats.csv")}),
+        formats=MappingProxyType(
+            {row["word_norm"]: rule_rows.packaging_format(row) for row in rows(folder / "formats.csv")}
+        ),
         vocabularies=MappingProxyType(_vocabularies(attributes)),
         makes_provisional=frozenset(row["field"] for row in attributes if row["open_makes_provisional"] == "Y"),
         implied_codes=MappingProxyType(
@@ -259,76 +128,9 @@ def read(folder: Path) -> RuleSet:
         caps=tuple(float(scoring[key]) for key in sorted(key for key in scoring if key.startswith("cap_"))),
         grade_lines=tuple((grade, float(scoring[f"grade_{grade}"])) for grade in "ABC"),
         disqualified_score=float(scoring["disqualified_score"]),
-        limits=MappingProxyType({row["code"]: _limit(row) for row in rows(folder / "limits.csv")}),
-        bans=tuple(_ban(row) for row in rows(folder / "annex_v.csv")),
+        limits=MappingProxyType({row["code"]: rule_rows.limit(row) for row in rows(folder / "limits.csv")}),
+        bans=tuple(rule_rows.ban(row) for row in rows(folder / "annex_v.csv")),
     )
-    check(found, folder)
-    return found
-
-
-def _material(row: dict[str, str]) -> Material:
-    implied: dict[str, Value] = {}
-    if row["typical_density_g_cm3"]:
-        implied["density_g_cm3"] = float(row["typical_density_g_cm3"])
-    if row["implies"]:
-        field, _, value = row["implies"].partition("=")
-        implied[field] = float(value) if re.fullmatch(r"[\d.]+", value) else value
-    return Material(
-        code=row["code"],
-        family=row["family"],
-        contract_families=frozenset(words(row["contract_families"])),
-        group=row["group"],
-        implied=MappingProxyType(implied),
-        weight_optional=row["weight_optional"] == "Y",
-        layers_unrecorded=row["layers_unrecorded"] == "Y",
-        specified=row["specified"] == "Y",
-    )
-
-
-def _rule(row: dict[str, str]) -> Rule:
-    tokens = words(row["polymer_codes"])
-    comparing = row["attribute_op"] in {"gt", "ge", "lt", "le"}
-    low_shift = -TOLERANCE if row["min_inclusive"] == "true" else TOLERANCE
-    high_shift = TOLERANCE if row["max_inclusive"] == "true" else -TOLERANCE
-    return Rule(
-        rule_id=row["rule_id"],
-        stream=row["stream"],
-        parameter=row["parameter"],
-        feature=row["feature"],
-        types=frozenset(words(row["component_types"])),
-        named=frozenset(token for token in tokens if not token.startswith("-")),
-        excluded=frozenset(token[1:] for token in tokens if token.startswith("-")),
-        share_basis=row["share_basis"],
-        low=float(row["min_share_pct"]) + low_shift if row["min_share_pct"] else -inf,
-        high=float(row["max_share_pct"]) + high_shift if row["max_share_pct"] else inf,
-        attribute_of=row["attribute_of"],
-        field=row["attribute_field"],
-        operator=row["attribute_op"],
-        values=frozenset(words(row["attribute_value"])),
-        bound=float(row["attribute_value"]) if comparing else 0.0,
-        recordable=row["recordable"] == "Y",
-        effect=row["effect"],
-        removed=float(row["removed_pct"] or 0) / 100,
-        lists=row["lists"],
-        verdict=row["verdict"],
-        source_url=row["source_url"],
-    )
-
-
-def _stream(row: dict[str, str]) -> StreamRow:
-    weighed, _, percent = row["when"].partition(">")
-    return StreamRow(
-        group=row["group"],
-        form=row["form"],
-        when=(weighed, float(percent)) if row["when"] else None,
-        stream=None if row["stream"] == "none" else row["stream"],
-        targets=frozenset(words(row["target_groups"])),
-        reason=row["reason"],
-    )
-
-
-def _format(row: dict[str, str]) -> Format:
-    return Format(row["key"], None if row["form"] == "other" else row["form"], frozenset(words(row["flags"])))
 
 
 def _vocabularies(attributes: list[dict[str, str]]) -> dict[str, tuple[Value, ...]]:
@@ -346,20 +148,3 @@ def _bands(rules: dict[str, Rule]) -> dict[str, tuple[float, ...]]:
     numeric = [rule for rule in rules.values() if rule.operator in {"gt", "ge", "lt", "le"}]
     fields = {rule.field for rule in numeric}
     return {field: tuple(sorted({rule.bound for rule in numeric if rule.field == field})) for field in fields}
-
-
-def _limit(row: dict[str, str]) -> Limit:
-    day = date.fromisoformat(row["applies_from"]) if row["applies_from"] else None
-    return Limit(row["comparator"], row["value"], row["unit"], day, row["article_ref"])
-
-
-def _ban(row: dict[str, str]) -> Ban:
-    return Ban(
-        code=row["code"],
-        format=row["format"],
-        applies_from=date.fromisoformat(row["applies_from"]),
-        reference=row["article_ref"],
-        required_facts=row["required_facts"],
-        open_facts=row["open_facts"],
-        flag_text=row["flag_text"],
-    )

@@ -1,18 +1,21 @@
 """Whether the tables of a rule-set agree with each other: a set that does not is refused whole.
 
-Each check returns the sentences of what is wrong; what the tables mean is in `compliance.ruleset`.
+Each check returns the sentences of what is wrong; what the tables mean is in `compliance.rule_rows`.
 """
 
 from collections import Counter
 from collections.abc import Iterator
 from math import isinf
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from compliance.ruleset import Rule, RuleSet
+from compliance.rule_rows import Rule
 from compliance.tables import TableError, rows
 from compliance.words import normalise
 from schemas.vocabularies import VOCABULARIES
+
+if TYPE_CHECKING:
+    from compliance.ruleset import RuleSet
 
 EFFECTS: Final = frozenset({"none", "removed", "limited", "removed_limited", "not_assessed", "disqualify"})
 OPERATORS: Final = frozenset({"", "eq", "in", "gt", "ge", "lt", "le", "is_true", "is_false"})
@@ -38,7 +41,7 @@ _KEYS: Final = {
 """All tables of a rule-set, with the columns that name a row."""
 
 
-def check(rules: RuleSet, folder: Path) -> None:
+def check(rules: "RuleSet", folder: Path) -> None:
     """Raise `TableError` with every contradiction found, each naming its row."""
     faults = [
         *_repeated_rows(folder),
@@ -60,7 +63,7 @@ def _repeated_rows(folder: Path) -> Iterator[str]:
                 yield f"{name}: {' '.join(key)} stands {count} times."
 
 
-def _materials(rules: RuleSet) -> Iterator[str]:
+def _materials(rules: "RuleSet") -> Iterator[str]:
     families = set(VOCABULARIES["material_family"])
     known_fields = {*rules.vocabularies, *rules.bands, "density_g_cm3", "thickness_um"}
     for material in rules.materials.values():
@@ -75,7 +78,7 @@ def _materials(rules: RuleSet) -> Iterator[str]:
             yield f"attributes.csv: implies_code {code} is not in materials.csv."
 
 
-def _words(rules: RuleSet) -> Iterator[str]:
+def _words(rules: "RuleSet") -> Iterator[str]:
     for alias, code in rules.aliases.items():
         if code not in rules.materials:
             yield f"polymer_aliases.csv, {alias}: {code} is not in materials.csv."
@@ -92,7 +95,7 @@ def _words(rules: RuleSet) -> Iterator[str]:
             yield f"formats.csv, {word}: key {found.key} has two forms or flags."
 
 
-def _streams(rules: RuleSet) -> Iterator[str]:
+def _streams(rules: "RuleSet") -> Iterator[str]:
     groups = {material.group for material in rules.materials.values()}
     for row in (row for group_rows in rules.streams.values() for row in group_rows):
         if row.group not in groups:
@@ -105,7 +108,7 @@ def _streams(rules: RuleSet) -> Iterator[str]:
             yield f"streams.csv: stream {row.stream} has two sets of target groups."
 
 
-def _rule(rule: Rule, rules: RuleSet) -> Iterator[str]:
+def _rule(rule: Rule, rules: "RuleSet") -> Iterator[str]:
     where = f"dfr_rules.csv, {rule.rule_id}:"
     codes = {*rules.materials, *(m.group for m in rules.materials.values()), "@target"}
     allowed = rules.vocabularies.get(rule.field)
@@ -133,7 +136,7 @@ def _rule(rule: Rule, rules: RuleSet) -> Iterator[str]:
         yield f"{where} only {' and '.join(BODY_WIDE)} hold for the whole body."
 
 
-def _scoring(rules: RuleSet) -> Iterator[str]:
+def _scoring(rules: "RuleSet") -> Iterator[str]:
     if missing := [rule_id for rule_id in STEP_6_RULES if rule_id not in rules.rules]:
         yield f"dfr_rules.csv: {', '.join(missing)} is missing."
     if list(rules.caps) != sorted(rules.caps, reverse=True):

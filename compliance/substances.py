@@ -9,7 +9,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
-from compliance.ruleset import Limit, RuleSet
+from compliance.rule_rows import Limit
+from compliance.ruleset import RuleSet
 
 Entry = Mapping[str, Any]
 """A substance entry as it is stored: `status`, and optionally `value`, `unit`, `basis`."""

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 from rapidfuzz import fuzz, process
 
 if TYPE_CHECKING:
-    from compliance.ruleset import Format, RuleSet
+    from compliance.rule_rows import Format
+    from compliance.ruleset import RuleSet
 
 _PERCENTAGE: Final = re.compile(r"\d+(?:[.,]\d+)?\s*%")
 _RESIN_SIGNS: Final = {0x2673 + place: str(place + 1) for place in range(7)}

@@ -17,7 +17,8 @@ from compliance.grading.units import (
     stream_row,
     units,
 )
-from compliance.ruleset import Rule, RuleSet
+from compliance.rule_rows import Rule
+from compliance.ruleset import RuleSet
 
 
 @dataclass(slots=True)

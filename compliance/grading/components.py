@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from compliance.ruleset import Material, RuleSet, Value
+from compliance.rule_rows import Material, Value
+from compliance.ruleset import RuleSet
 from compliance.words import resolve_material
 
 Record = Mapping[str, Any]

@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 
 from compliance.grading.components import Part
 from compliance.grading.units import Unit
-from compliance.ruleset import Material, Rule, RuleSet, Value
+from compliance.rule_rows import Material, Rule, Value
+from compliance.ruleset import RuleSet
 from compliance.ruleset_checks import BODY_WIDE
 
 CLASSES: Final = (

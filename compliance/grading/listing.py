@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from compliance.grading.firing import LAYER_CLASS, Face, conditions, is_body_wide
-from compliance.ruleset import Rule, RuleSet
+from compliance.rule_rows import Rule
+from compliance.ruleset import RuleSet
 
 STRICTNESS: Final = ("disqualify", "not_assessed", "removed_limited", "limited", "removed", "none")
 """The effects, strictest first."""

@@ -13,7 +13,8 @@ from compliance.grading.components import CARRIED, CONSUMABLE_FIELD, UNSPECIFIED
 from compliance.grading.firing import Face
 from compliance.grading.listing import Effect, open_fields, outcome
 from compliance.grading.score import score, sku_score
-from compliance.ruleset import RuleSet, Value
+from compliance.rule_rows import Value
+from compliance.ruleset import RuleSet
 
 _STEP: Final = 0.000001
 _CACHED: Final = 65_536

@@ -5,7 +5,8 @@ from math import floor
 from typing import Final, NamedTuple
 
 from compliance.grading.listing import Effect
-from compliance.ruleset import TOLERANCE, Rule, RuleSet
+from compliance.rule_rows import TOLERANCE, Rule
+from compliance.ruleset import RuleSet
 
 ORDER: Final = {"not_recyclable": 0, "C": 1, "B": 2, "A": 3}
 """Assessed grades, the worst first."""

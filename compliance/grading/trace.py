@@ -11,7 +11,8 @@ from compliance.grading.firing import rows_for_type
 from compliance.grading.listing import RANK
 from compliance.grading.provisional import is_provisional
 from compliance.grading.score import stored
-from compliance.ruleset import Rule, RuleSet
+from compliance.rule_rows import Rule
+from compliance.ruleset import RuleSet
 from schemas.issues import Issue
 
 _ASKED: dict[str, str] = {

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from compliance.grading.components import Part, Record, Weighed
-from compliance.ruleset import TOLERANCE, Format, RuleSet, StreamRow
+from compliance.rule_rows import TOLERANCE, Format, StreamRow
+from compliance.ruleset import RuleSet
 from compliance.words import resolve_format
 
 LAYERS: Final = frozenset({"body", "coating", "liner", "tie_layer"})
