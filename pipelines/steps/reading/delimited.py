@@ -13,7 +13,7 @@ from itertools import islice
 
 import polars as pl
 
-from pipelines.steps.reading.grid import Grid, LineFault, blank_to_null
+from pipelines.steps.reading.grid import Grid, LineFault, without_blank_rows
 
 DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE_LINES = 40
@@ -77,7 +77,8 @@ def _regular(text: str, delimiter: str) -> Grid | None:
     )
     if cells.height != body.count("\n") + 1 or body.count(delimiter) != cells.height * (width - 1) + inside:
         return None
-    return Grid(blank_to_null(cells), pl.Series("line", range(1, cells.height + 1), dtype=pl.Int64))
+    lines = pl.int_range(1, cells.height + 1, dtype=pl.Int64, eager=True).alias("line")
+    return Grid(*without_blank_rows(cells, lines))
 
 
 def _careful(text: str, delimiter: str) -> Grid:
@@ -99,7 +100,8 @@ def _careful(text: str, delimiter: str) -> Grid:
     columns = list(zip(*padded, strict=True)) if records else []
     cells = pl.DataFrame(dict(zip(names, columns, strict=True)), schema=dict.fromkeys(names, pl.String))
     widths = {line: len(record) for line, record in zip(lines, records, strict=True)}
-    return Grid(blank_to_null(cells), pl.Series("line", lines, dtype=pl.Int64), tuple(faults), widths=widths)
+    held, of_held = without_blank_rows(cells, pl.Series("line", lines, dtype=pl.Int64))
+    return Grid(held, of_held, tuple(faults), widths=widths)
 
 
 def _records(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] | LineFault]]:

@@ -4,6 +4,7 @@ Bytes that the encoding does not know stay in the text as lone surrogates, so th
 """
 
 import codecs
+import re
 from dataclasses import dataclass
 
 _MARKS = (
@@ -12,8 +13,10 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16", "utf-16-be"),
 )
 _ONE_BYTE = ("cp1252", "mac_roman", "iso8859_15")
-_SAMPLE = 20_000
-"""Bytes above ASCII that are looked at: enough to tell encodings apart in a file of any size."""
+_SAMPLE = 1_000_000
+"""Bytes that are looked at: enough to tell encodings apart in a file of any size."""
+_LOST = re.compile("[\ud800-\udfff]")
+_BEYOND_ASCII = re.compile("[^\x00-\x7f]")
 _ASCII = bytes(range(128))
 _EXPECTED = frozenset("éèêëàâäáçùûüúîïíôöóñßœæÉÈÊÀÂÄÇÔÖÜŒ’‘“”«»–—…€°²³·®™µ\xa0")
 """Characters that people write in lists of packaging; a wrong encoding turns them into others."""
@@ -71,13 +74,16 @@ def utf16_without_mark(data: bytes) -> str | None:
 
 
 def _mostly_utf8(data: bytes) -> bool:
-    """Whether more of what is not ASCII makes whole UTF-8 characters than not: a damaged UTF-8 file."""
-    high = data.translate(None, _ASCII)[:_SAMPLE].decode("utf-8", "surrogateescape")
-    lost = sum(1 for c in high if "\ud800" <= c <= "\udfff")
-    return len(high) - lost > lost
+    """Whether there are characters of several bytes, and not many times more bytes that belong to none.
+
+    Hardly any text in an encoding of one byte has such a sequence, so that a few weigh more than many lost bytes.
+    """
+    text = data[:_SAMPLE].decode("utf-8", "surrogateescape")
+    lost = len(_LOST.findall(text))
+    return 4 * (len(_BEYOND_ASCII.findall(text)) - lost) > lost
 
 
 def _plausibility(data: bytes, codec: str) -> int:
     """How many of the bytes above ASCII are characters that one expects, less those that one does not."""
-    high = data.translate(None, _ASCII)[:_SAMPLE]
+    high = data[:_SAMPLE].translate(None, _ASCII)
     return sum(1 if c in _EXPECTED else -1 for c in high.decode(codec, "replace"))

@@ -25,7 +25,7 @@ class LineFault:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Cells as text, one String column per position (`c0`, `c1`, …), an empty cell as null.
+    """Cells as text, one String column per position (`c0`, `c1`, …), an empty cell as null, no row without a cell.
 
     `lines` are the line numbers of the rows. `kinds` says of each cell whether a workbook holds it as `TEXT`, as a
     `NUMBER` or as a formula with `NO_VALUE`; it is None where cells have no type. Lines among `faults` have no
@@ -39,12 +39,15 @@ class Grid:
     widths: dict[int, int] = field(default_factory=dict)
 
     def row(self, index: int) -> list[str | None]:
-        """The cells of one row, from the left."""
-        return list(self.cells.row(index))
+        """The cells of one row by position; a grid need not have all columns."""
+        by_position = {
+            int(name[1:]): cell for name, cell in zip(self.cells.columns, self.cells.row(index), strict=True)
+        }
+        return [by_position.get(at) for at in range(max(by_position, default=-1) + 1)]
 
     def below(self, line: int) -> "Grid":
-        """The rows after a line that hold anything."""
-        keep = (self.lines > line) & self.cells.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
+        """The rows after a line."""
+        keep = self.lines > line
         return Grid(
             self.cells.filter(keep),
             self.lines.filter(keep),
@@ -74,3 +77,10 @@ def position(name: str) -> int:
 def blank_to_null(frame: pl.DataFrame) -> pl.DataFrame:
     """Cells that hold nothing but white space, no-break spaces included, as null: an empty cell."""
     return frame.with_columns(pl.when(pl.all().str.strip_chars() != "").then(pl.all()))
+
+
+def without_blank_rows(cells: pl.DataFrame, lines: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
+    """The rows that have a cell, and their lines."""
+    cells = blank_to_null(cells)
+    held = cells.select(pl.any_horizontal(pl.all().is_not_null())).to_series() if cells.width else lines > 0
+    return (cells, lines) if held.all() else (cells.filter(held), lines.filter(held))

@@ -73,10 +73,11 @@ def _header_index(grid: Grid, table: Table, mapped: Mapping[str, str], header_ro
         return int(grid.lines.to_list().index(header_row))
     told = {fold(header) for header in mapped.values()}
 
-    def merit(index: int) -> tuple[bool, int]:
+    def merit(index: int) -> tuple[bool, int, int]:
         cells = [cell for cell in grid.row(index) if cell is not None]
         names = field_names(cells, table)
-        return names.issuperset(_NEEDED[table]), len(names) + sum(fold(cell) in told for cell in cells)
+        words = len({cell for cell in cells if any(map(str.isalpha, cell))})
+        return names.issuperset(_NEEDED[table]), len(names) + sum(fold(cell) in told for cell in cells), words
 
     return max(range(min(grid.cells.height, ROWS_SEARCHED)), key=merit)
 

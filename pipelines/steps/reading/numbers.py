@@ -16,6 +16,7 @@ from schemas.normalise import Unfit, shown
 
 _SPACE = r"[\s'’]"
 _RANGE = re.compile(r"[\d.,\s]*\d[^\d.,]*?\s*(?:-|–|—|\bto\b|\bà\b|\bbis\b|\.\.\.?|…)\s*\d.*", re.IGNORECASE)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _WITH_UNIT = re.compile(rf"(?P<number>[+-]?\d(?:[\d.,]|{_SPACE}(?=\d))*(?:[eE][+-]?\d+)?)\s*(?P<unit>\D.*)?")
 _ONE_MARK = re.compile(r"(?P<before>\d+)(?P<mark>[.,])(?P<after>\d+)")
 _GROUPS = re.compile(rf"\d{{1,3}}(?:(?:,\d{{3}})+|(?:\.\d{{3}})+|(?:{_SPACE}\d{{3}})+)")
@@ -42,6 +43,8 @@ def read_numbers(cells: pl.Series, column: Column, mark: str | None, number_cell
 def read_number(cell: str, column: Column, mark: str | None) -> float:
     """One number, in the field's unit. Raises `Unfit` with a sentence that quotes the cell."""
     text = cell.strip().replace("−", "-")
+    if _DAY.fullmatch(text):
+        raise Unfit("invalid_number", f"{shown(cell)} is a date; give the cell a number format and write the number.")
     if _RANGE.fullmatch(text):
         raise Unfit("value_range", f"{shown(cell)} is a range; write one number, such as its mean.")
     found = _WITH_UNIT.fullmatch(text)

@@ -137,10 +137,9 @@ def _without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
     if not grid.widths:
         return body
     header_width = grid.widths[header.line]
-    wanted = max(column.position for column in header.columns) + 1
-    surplus = [f"c{at}" for at in range(header_width, body.cells.width)]
-    over = body.cells.select(pl.any_horizontal(pl.first().is_null() & pl.first().is_not_null(),
-                                               *(pl.col(name).is_not_null() for name in surplus))).to_series()  # fmt: skip
+    wanted = max(position for position, _ in (*((c.position, c) for c in header.columns), *header.ignored)) + 1
+    surplus = body.cells.select(pl.col(f"c{at}").is_not_null() for at in range(header_width, body.cells.width))
+    over = surplus.select(pl.any_horizontal(pl.all())).to_series() if surplus.width else [False] * body.cells.height
     key = next(column.position for column in header.columns if column.name == "sku_code")
     faults = []
     keep = []

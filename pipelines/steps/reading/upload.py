@@ -136,7 +136,8 @@ def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], today: date
         "sheet": main.name, "header_row": main.header_row,
         "columns": published_columns(main.columns), "ignored": published_ignored(main.ignored),
         "components": None if parts is None else _components(parts),
-        "layout": layout, "decimal_marks": main.marks, "skipped": [{"line": line, "reason": reason} for line, reason in main.skipped], "mapping_name": None,
+        "layout": layout, "decimal_marks": main.marks, "mapping_name": None,
+        "skipped": [{"line": line, "reason": reason} for line, reason in main.skipped],
         "volume_year": today.year if dated else None,
     }  # fmt: skip
     return Upload(source, main, parts, lines)

@@ -1,5 +1,7 @@
-"""Excel workbooks (.xlsx) -> grids: `package` (the zip, with bounds), `book` (its sheets), `cells`, `strings`,
-`styles` (what cells show), `sheets` (grids of text). Nothing here knows what a SKU is.
+"""Excel workbooks (.xlsx) -> grids of the text that their cells show. Nothing here knows what a SKU is.
+
+The way: `package` (the zip, with bounds), `book` (its sheets), `cells` and `strings`, `styles` (what a number cell
+shows), `sheets` (grids).
 """
 
 from pipelines.steps.reading.workbook.book import SheetPart

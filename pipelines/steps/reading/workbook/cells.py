@@ -12,7 +12,7 @@ import polars as pl
 from pipelines.steps.reading.grid import position
 from pipelines.steps.reading.refusal import refuse
 from pipelines.steps.reading.workbook.markup import unescape
-from pipelines.steps.reading.workbook.package import Package
+from pipelines.steps.reading.workbook.package import Package, unreadable
 from pipelines.steps.reading.workbook.parsed import parsed_cells
 
 CELLS = pl.Schema(
@@ -31,6 +31,8 @@ _CELL = (
 """A cell from behind `<c ` to the next one. It must match to the end, so that no other form hides in between."""
 _NAMES = ("letters", "row", "style", "type", "formula", "value", "inline")
 MOST_CELLS = 4_000_000
+_MOST_PARSED = 2_000_000
+"""Cells by the parser, which takes some three times as long for each."""
 _LONGEST_ROW = 32 * 1024 * 1024
 
 
@@ -42,9 +44,9 @@ def read_cells(package: Package, path: str, *, rows: int | None = None) -> pl.Da
     frames: list[pl.DataFrame] = []
     for frame in _regular(package, path):
         if frame is None:
-            frames = [parsed_cells(package, path, rows, CELLS, MOST_CELLS)]
-            _check_size(frames)
-            return frames[0]
+            parsed = parsed_cells(package, path, rows, CELLS, _MOST_PARSED)
+            _check_size([parsed], _MOST_PARSED)
+            return parsed
         frames.append(frame)
         _check_size(frames)
         if rows is not None and sum(f["row"].n_unique() for f in frames) >= rows:
@@ -59,7 +61,7 @@ def _regular(package: Package, path: str) -> Iterator[pl.DataFrame | None]:
         whole, end, tail = (rest + piece).rpartition(b"</row>")
         rest = tail
         if len(rest) > _LONGEST_ROW:
-            yield None
+            raise unreadable("one of its rows is larger than a row can be")
         if end:
             yield _by_pattern(whole + end)
     if any(sign in rest for sign in (b"<row", b":row", b"<c ")):
@@ -91,9 +93,9 @@ def _by_pattern(piece: bytes) -> pl.DataFrame | None:
 def _positions(letters: pl.Series) -> pl.Series:
     """Column letters as positions counted from 0."""
     distinct = letters.unique()
-    return letters.replace_strict(distinct, [position(name) for name in distinct], return_dtype=pl.Int32)
+    return letters.replace_strict(distinct, [position(name) for name in distinct], return_dtype=pl.Int32).cast(pl.Int32)
 
 
-def _check_size(frames: list[pl.DataFrame]) -> None:
-    if sum(frame.height for frame in frames) > MOST_CELLS:
-        raise refuse("too_many_rows", f"A sheet holds more than {MOST_CELLS} cells; send the table alone, or in parts.")
+def _check_size(frames: list[pl.DataFrame], most: int = MOST_CELLS) -> None:
+    if sum(frame.height for frame in frames) > most:
+        raise refuse("too_many_rows", f"A sheet holds more than {most} cells; send the table alone, or in parts.")

@@ -33,11 +33,10 @@ class Workbook:
         return self._book.sheets
 
     def top(self, sheet: SheetPart, rows: int) -> Grid:
-        """The first rows that hold something, as text, with all their columns."""
+        """The first rows that hold something, as text, with all columns that have a cell there."""
         cells = read_cells(self._package, sheet.path, rows=rows)
-        width = int(cells["column"].max() or 0) + 1 if cells.height else 0  # type: ignore[arg-type]
         kept = cells.filter(pl.col("row").is_in(cells["row"].unique().sort().head(rows).implode()))
-        return self._grid(kept, dict.fromkeys(range(width), False))
+        return self._grid(kept, dict.fromkeys(kept["column"].unique().sort(), False))
 
     def body(self, sheet: SheetPart, columns: Iterable[Column]) -> Grid:
         """All rows that hold something, with the cells of these columns only."""

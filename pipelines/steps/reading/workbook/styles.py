@@ -76,10 +76,7 @@ def _plain(number: Decimal) -> str:
 def _day(serial: Decimal, *, since_1904: bool) -> str | None:
     """The ISO day of a serial number. Day 60 of the 1900 system never was: it counts 1900 as a leap year."""
     days = int(serial)
-    if since_1904:
-        start = date(1904, 1, 1)
-    else:
-        start = date(1899, 12, 31) if days < 60 else date(1899, 12, 30)
+    start = date(1904, 1, 1) if since_1904 else date(1899, 12, 31 if days < 60 else 30)
     try:
         return (start + timedelta(days=days)).isoformat()
     except OverflowError:
