@@ -40,7 +40,8 @@ FORMATS = [
     "pallet",
     None,
 ]
-WEIGHTS = st.integers(0, 4000).map(lambda hundredths: hundredths / 100)
+ODD = ["unknown", "no such stuff", "glue", None]
+WEIGHTS = st.integers(1, 4000).map(lambda hundredths: hundredths / 100)
 
 
 def optional(strategy):
@@ -56,9 +57,8 @@ def components(component_type):
         {
             "component_type": component_type,
             "material_family": st.sampled_from(VOCABULARIES["material_family"]),
-            "polymer_or_grade": st.sampled_from(COMMON)
-            | st.sampled_from([*CODES, "unknown", "no such stuff", "glue", None]),
-            "weight_g": st.sampled_from([10, 90, 5, 1, None]) | WEIGHTS,
+            "polymer_or_grade": st.sampled_from(COMMON) | st.sampled_from(CODES) | st.sampled_from(CODES + ODD),
+            "weight_g": st.sampled_from([90, 10, 5, 1]) | WEIGHTS | st.sampled_from([10, 20, 30, 40, 0, None]),
         },
         optional={
             "colour": vocabulary("colour"),
@@ -72,7 +72,7 @@ def components(component_type):
             "density_g_cm3": optional(st.sampled_from([0.9, 0.95, 1, 1.2])),
             "thickness_um": optional(st.sampled_from([1, 5, 5.5, 12])),
             "additives": optional(st.lists(st.sampled_from(VOCABULARIES["additive"]), max_size=2)),
-            "separable": optional(st.booleans()),
+            "separable": st.sampled_from([None, False, False, True]),
             "substances": st.sampled_from(
                 [{}, {"svhc": None}, {"svhc": {"status": "above_limit"}}, {"svhc": {"status": "unknown"}}]
             ),
