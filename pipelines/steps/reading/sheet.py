@@ -1,7 +1,6 @@
 """Grid and header -> sheet: the cells of each recognised column under the field's name, and the lines that fail.
 
-Also where one table holds two: the long layout, a line for each component with the SKU repeated, is split here
-into the table of SKUs and the table of components. Typing is `rows.py`.
+A table that holds SKUs and components at once is split in `long_layout.py`. Typing is `rows.py`.
 """
 
 from collections.abc import Iterable
@@ -66,38 +65,6 @@ def read_sheet(
     return Sheet(name, header.line, header.columns, header.ignored, cells, marks, body.faults, kinds, skipped)
 
 
-def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
-    """The SKUs and the components of one table; the components are None where it has no component column.
-
-    A SKU's own field is the first value that one of its lines gives. A line that gives another one is a fault.
-    """
-    own = tuple(column for column in sheet.columns if column.table == "sku")
-    parts = tuple(column for column in sheet.columns if column.table == "component")
-    if not parts:
-        return sheet, None
-    key = next(column for column in own if column.name == "sku_code")
-    code = pl.col("sku_code").str.strip_chars()
-    own_names = [column.name for column in own]
-    indexed = sheet.table.with_columns(code.alias("sku_code")).with_row_index("at")
-    first = indexed.with_columns(
-        pl.col(name).drop_nulls().first().over("sku_code") for name in own_names if name != "sku_code"
-    )
-    conflicts = _conflicts(indexed, first, [name for name in own_names if name != "sku_code"])
-    skus = first.filter(pl.col("sku_code").is_null() | pl.col("sku_code").is_first_distinct())
-    part_names = [column.name for column in parts]
-    given = indexed.filter(pl.any_horizontal(pl.col(part_names).is_not_null()))
-
-    def flags(at: pl.Series, names: list[str]) -> pl.DataFrame | None:
-        return None if sheet.kinds is None else sheet.kinds.select(names)[at]
-
-    main = replace(sheet, columns=own, table=skus.select(*own_names, "line"),
-                   kinds=flags(skus["at"], own_names))  # fmt: skip
-    graph = replace(sheet, columns=(replace(key, table="component"), *parts), ignored=(),
-                    table=given.select("sku_code", *part_names, "line"), faults=conflicts,
-                    kinds=flags(given["at"], ["sku_code", *part_names]))  # fmt: skip
-    return main, graph
-
-
 def published_columns(columns: Iterable[Column]) -> list[dict[str, str]]:
     """Columns as `source.columns` shows them."""
     return [{"field": c.name, "column": letter(c.position), "header": c.header} for c in columns]
@@ -118,18 +85,6 @@ def _skipped(lines: pl.Series) -> tuple[tuple[int, str], ...]:
 
 def _named(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
     return cells.select(pl.col(f"c{column.position}").alias(column.name) for column in columns)
-
-
-def _conflicts(given: pl.DataFrame, first: pl.DataFrame, names: list[str]) -> tuple[LineFault, ...]:
-    """Lines whose own SKU fields differ from what an earlier line of the SKU says."""
-    faults = []
-    for name in names:
-        differs = (given[name].is_not_null() & (given[name] != first[name])).fill_null(value=False)
-        both = given.select("line", "sku_code", name).with_columns(before=first[name]).filter(differs)
-        for line, code, value, before in both.iter_rows():
-            message = f"An earlier line of this SKU gives {name} as “{before[:200]}”; give it once, or the same."
-            faults.append(LineFault(line, "duplicate_sku_code", message, value, code))
-    return tuple(faults)
 
 
 def _without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:

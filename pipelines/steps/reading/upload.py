@@ -15,9 +15,10 @@ from pipelines.steps.reading.container import sniff
 from pipelines.steps.reading.delimited import read_delimited, sniff_delimiter
 from pipelines.steps.reading.encoding import decode
 from pipelines.steps.reading.header import ROWS_SEARCHED, Header, field_names, find_header
+from pipelines.steps.reading.long_layout import split_long
 from pipelines.steps.reading.mapping import Mapped, check_mapping
 from pipelines.steps.reading.refusal import ReadingRefused, refuse
-from pipelines.steps.reading.sheet import Sheet, published_columns, published_ignored, read_sheet, split_long
+from pipelines.steps.reading.sheet import Sheet, published_columns, published_ignored, read_sheet
 from pipelines.steps.reading.workbook import SheetPart, Workbook
 from schemas.normalise import shown
 from schemas.words import code_of, fold

@@ -198,3 +198,22 @@ def test_the_long_layout_gives_each_sku_its_components() -> None:
     assert rows.values["components"][0].count("component_type") == 2
     assert rows.errors.select("line", "code").rows() == [(6, "duplicate_sku_code")]
     assert rows.rejected == 1
+
+
+def test_lines_of_one_sku_that_differ_in_material_are_its_components() -> None:
+    table = [
+        ["Référence", "Désignation", "Type d'emballage", "Matériau", "Poids (g)"],
+        ["A", "jar", "Bocal", "Verre", 200], ["A", "jar", "Couvercle", "Métal", "5,5"], ["B", "box", "Étui", "Carton", 12],
+        ["C", "bag", "sac", "papier", 3], ["C", "other bag", "sac", "plastique", 4],
+    ]  # fmt: skip
+    upload, rows = read(workbook({"SKUs": table}))
+    assert upload.source["layout"] == "long"
+    found = rows.values.select("sku_code", "packaging_format", "material", "weight_grams").rows()
+    assert found == [("A", None, None, None), ("B", "Étui", "paper", 12.0), ("C", "sac", "paper", 3.0)]
+    assert rows.values["components"].to_list() == [
+        '[{"component_type": "body", "material_family": "glass", "weight_g": 200.0}, '
+        '{"component_type": "cap", "material_family": "metal", "weight_g": 5.5}]',
+        None,
+        None,
+    ]
+    assert rows.errors.select("line", "code").rows() == [(6, "duplicate_sku_code")]
