@@ -4,6 +4,7 @@ What belongs here: which processes there are, their order, their ends. What does
 server itself (`warehouse.embedded`).
 """
 
+import contextlib
 import ctypes
 import http.client
 import os
@@ -114,10 +115,8 @@ class _Child:
             self.process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             log.warning("child.killed", child=self.name)
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self.process.wait()
         self.process = None
 
@@ -136,7 +135,7 @@ class _Supervisor:
             try:
                 while not stopping.wait(_TICK_SECONDS):
                     self._tick()
-                    if not greeted and _answers(self._settings):
+                    if self._ready and not greeted and _answers(self._settings):
                         print(greeting(), flush=True)
                         greeted = True
             finally:
@@ -175,7 +174,8 @@ def _children(settings: Settings, workers: int, with_dagster_ui: bool) -> list[_
            "--workers", str(workers), "--no-access-log", "--no-proxy-headers", "--no-server-header",
            "--log-level", "warning", "--timeout-graceful-shutdown", "10")  # fmt: skip
     dagster_ui = (*python, "dagster_webserver", "-h", settings.host, "-p", str(settings.dagster_port),
-                  "-m", "pipelines.definitions", "--log-format", "json")  # fmt: skip
+                  "-m", "pipelines.definitions", "--log-format", "json",
+                  "--code-server-log-level", "warning")  # fmt: skip
     return [
         _Child("api", api, first=True),
         _Child("catalogue", (*python, "pipelines.run", "catalogue-refresh", "--if-needed", "--json"), True, True),
@@ -224,7 +224,7 @@ def _answers(settings: Settings) -> bool:
 
 
 def _keeper(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Stops the embedded server should this process be killed; ends with it, as it reads from it (`warehouse.keeper`)."""
+    """The process that stops the embedded server should this one be killed (`warehouse.keeper`)."""
     command = (sys.executable, "-m", "warehouse.keeper")
     return subprocess.Popen(command, env=dict(environment), stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603
 

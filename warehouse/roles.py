@@ -41,10 +41,16 @@ def _dagster_schema(connection: psycopg.Connection[Any]) -> None:
     if connection.execute("SELECT to_regnamespace('dagster')").fetchone() != (None,):
         return
     dagster = sql.Identifier(DAGSTER)
-    if connection.execute("SELECT pg_has_role(%s, 'MEMBER')", (DAGSTER,)).fetchone() == (False,):
-        # Only a member of a role may make something that is the role's.
-        connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(dagster))
-    connection.execute(sql.SQL("CREATE SCHEMA dagster AUTHORIZATION {}").format(dagster))
+    try:
+        if connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone() == (False,):
+            # Only a member of a role may make something that is the role's.
+            connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(dagster))
+        connection.execute(sql.SQL("CREATE SCHEMA dagster AUTHORIZATION {}").format(dagster))
+    except errors.InsufficientPrivilege:
+        raise SettingsError(
+            f"The schema dagster is missing and DATABASE_URL may not make it: run CREATE SCHEMA dagster "
+            f"AUTHORIZATION {DAGSTER} as a superuser."
+        ) from None
 
 
 def _role(connection: psycopg.Connection[Any], role: str, password: str) -> None:

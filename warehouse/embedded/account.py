@@ -43,14 +43,13 @@ class Account:
         entry = pwd.getpwuid(cluster.stat().st_uid) if cluster.exists() else pwd.getpwnam(_UNPRIVILEGED)
         return cls(entry.pw_uid, entry.pw_gid, other=True)
 
-    def run(self, command: Sequence[str | Path]) -> int:
-        """Run a program to its end as this account; its exit status. Raises `PermissionError` out of its reach."""
+    def run(self, command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+        """Run a program to its end as this account. Raises `PermissionError` where it cannot be reached."""
         identity: dict[str, Any] = {"user": self.uid, "group": self.gid, "extra_groups": []} if self.other else {}
-        done = subprocess.run(  # noqa: S603  (our own programs, no shell)
-            command, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            cwd="/", umask=0o077, env=_ENVIRONMENT, start_new_session=True, **identity,
+        return subprocess.run(  # noqa: S603  (our own programs, no shell)
+            command, check=False, text=True, cwd="/", umask=0o077, env=_ENVIRONMENT, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **identity,
         )  # fmt: skip
-        return done.returncode
 
     def own(self, path: Path) -> None:
         """Hand a file or directory over to this account."""

@@ -63,7 +63,7 @@ def _bin(root: Path) -> Path:
 
 def _runs(account: Account, directory: Path) -> bool:
     try:
-        return account.run([directory / "initdb", "--version"]) == 0
+        return account.run([directory / "initdb", "--version"]).returncode == 0
     except OSError:
         return False
 

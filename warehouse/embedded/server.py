@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 from warehouse.database import OWNER, Address
 from warehouse.embedded import places
@@ -78,13 +78,13 @@ class Server:
             password.write(secret)
             password.flush()
             account.own(Path(password.name))
-            status = account.run([
+            made = account.run([
                 places.binaries(account) / "initdb", "-D", cluster, "-U", OWNER, f"--pwfile={password.name}",
                 "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--locale-provider=builtin",
                 "--builtin-locale=C.UTF-8", *([] if self.durable else ["--no-sync"]),
             ])  # fmt: skip
-        if status != 0:
-            raise ServerError(f"initdb failed with status {status} in {cluster}; is the disk full or read-only?")
+        if made.returncode != 0:
+            raise ServerError(f"The embedded Postgres could not be made in {cluster}: {made.stderr.strip()}")
         _write_address(self.data_dir, Address(_LOOPBACK, _free_port(), secret))
         places.settle(cluster, self.data_dir)
 
@@ -116,7 +116,9 @@ class Server:
 
     def _control(self, cluster: Path, action: str, *arguments: str | Path) -> int:
         account = Account.of(cluster)
-        return account.run([places.binaries(account) / "pg_ctl", action, "-s", "-w", "-D", cluster, *arguments])
+        return account.run(
+            [places.binaries(account) / "pg_ctl", action, "-s", "-w", "-D", cluster, *arguments]
+        ).returncode
 
 
 def _postmaster(cluster: Path) -> psutil.Process | None:

@@ -1,0 +1,199 @@
+"""The embedded server's life: shared by processes, and found again whatever became of those before."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from warehouse.database import Address
+from warehouse.embedded import Server, places, revive, running
+from warehouse.settings import Settings, SettingsError
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another account")
+
+_USER = """
+import sys
+from warehouse.embedded import running
+from warehouse.settings import Settings
+with running(Settings.load(data_dir=sys.argv[1]), durable=False):
+    print("in", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """Settings of a new data directory that every account can get to, unlike pytest's own directories."""
+    root = Path(os.environ["PCDS_TESTS_ROOT"]) / tmp_path_factory.mktemp("embedded").name
+    root = root.with_name(f"{root.name}-{os.getpid()}-{time.monotonic_ns()}")
+    root.mkdir(mode=0o711)
+    yield Settings.load(data_dir=root / "data")
+    Server(root / "data").stop()
+
+
+@contextmanager
+def _another_process(
+    settings: Settings, python: str = sys.executable, **options: Any
+) -> Iterator[subprocess.Popen[str]]:
+    """A process that is in until its standard input ends."""
+    with subprocess.Popen(
+        [python, "-c", _USER, str(settings.data_dir)], stdin=-1, stdout=-1, text=True, **options
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "in\n"
+        yield process
+
+
+def _python_for(account: dict[str, Any]) -> str:
+    """An interpreter that the account can run our code with: the one of this run may lie in root's home."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        with contextlib.suppress(OSError, subprocess.CalledProcessError):
+            subprocess.run([python, "-c", "import warehouse.embedded, psycopg"], check=True, stderr=-3, **account)
+            return python
+    pytest.skip("no interpreter of the system's runs this environment's packages")
+
+
+def _kill_postmaster(settings: Settings) -> None:
+    lock = settings.data_dir / "postgres" / "postmaster.pid"
+    os.kill(int(lock.read_text(encoding="utf-8").split()[0]), signal.SIGKILL)
+
+
+def _table(url: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS kept (at int)")
+        return connection.execute("INSERT INTO kept SELECT count(*) FROM kept RETURNING at").fetchall()
+
+
+def test_the_last_one_out_stops_it_and_the_next_one_in_finds_its_data(here: Settings) -> None:
+    with running(here, durable=False) as database:
+        assert _table(database.owner_url) == [(0,)]
+        with _another_process(here):
+            pass
+        assert Server(here.data_dir).alive()
+    assert not Server(here.data_dir).alive()
+    with running(here, durable=False) as database:
+        assert _table(database.owner_url) == [(1,)]
+
+
+def test_whoever_was_killed_does_not_count(here: Settings) -> None:
+    with _another_process(here) as process:
+        process.kill()
+        process.wait()
+        assert Server(here.data_dir).alive()
+    with running(here, durable=False) as database:
+        assert _table(database.owner_url) == [(0,)]
+    assert not Server(here.data_dir).alive()
+
+
+def test_a_killed_server_is_started_again_with_what_was_committed(here: Settings) -> None:
+    with running(here, durable=False) as database:
+        assert not revive(here)
+        _table(database.owner_url)
+        _kill_postmaster(here)
+        assert _until(lambda: not Server(here.data_dir).alive())
+        assert revive(here)
+        assert _table(database.owner_url) == [(1,)]
+        _kill_postmaster(here)
+    with running(here, durable=False) as database:
+        assert _table(database.owner_url) == [(2,)]
+
+
+def test_a_lock_with_the_number_of_some_other_program_is_no_obstacle(here: Settings) -> None:
+    with running(here, durable=False):
+        pass
+    lock = here.data_dir / "postgres" / "postmaster.pid"
+    lock.write_text(f"{os.getpid()}\n", encoding="utf-8")
+    with running(here, durable=False) as database:
+        assert _table(database.owner_url) == [(0,)]
+
+
+def test_another_port_is_taken_when_something_else_has_the_old_one(here: Settings) -> None:
+    with running(here, durable=False):
+        before = Address.read(here.data_dir)
+    with socket.create_server(("127.0.0.1", before.port)), running(here, durable=False) as database:
+        assert Address.read(here.data_dir).port != before.port
+        assert _table(database.owner_url) == [(0,)]
+
+
+def test_a_first_start_that_was_killed_half_way_is_begun_anew(here: Settings) -> None:
+    here.data_dir.mkdir(mode=0o711)
+    (here.data_dir / "postgres-0123abcd").mkdir()
+    with running(here, durable=False) as database:
+        assert _table(database.owner_url) == [(0,)]
+    assert not (here.data_dir / "postgres-0123abcd").exists()
+
+
+def test_passwords_are_asked_for_on_every_road(here: Settings) -> None:
+    with running(here, durable=False):
+        port = Address.read(here.data_dir).port
+        for host in ("127.0.0.1", str(here.data_dir / "postgres")):
+            with pytest.raises(psycopg.OperationalError, match="password"):
+                psycopg.connect(host=host, port=port, user="pcds_owner", dbname="postgres", password="guess")
+        assert Address.file(here.data_dir).stat().st_mode & 0o077 == 0
+
+
+def test_the_keeper_stops_the_server_of_a_killed_supervisor(here: Settings) -> None:
+    command = [sys.executable, "-m", "warehouse.keeper"]
+    with _another_process(here) as process:
+        environment = os.environ | here.environment()
+        with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE) as keeper:
+            assert keeper.stdin is not None
+            process.kill()
+            process.wait()
+            keeper.stdin.close()
+            assert keeper.wait(20) == 0
+    assert not Server(here.data_dir).alive()
+
+
+@as_root
+def test_as_root_below_a_directory_of_roots_alone(
+    here: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = here.data_dir.parent / "shared"
+    monkeypatch.setattr(places, "SHARED", shared)
+    tmp_path.chmod(0o700)
+    settings = Settings.load(data_dir=tmp_path / "data")
+    for expected in (0, 1):
+        with running(settings, durable=False) as database:
+            assert _table(database.owner_url) == [(expected,)]
+    assert (settings.data_dir / "postgres").resolve().parent == shared
+
+
+@as_root
+def test_as_an_ordinary_user_and_as_root_on_that_users_data(here: Settings) -> None:
+    os.chown(here.data_dir.parent, 65534, 65534)
+    ordinary = {"user": 65534, "group": 65534, "extra_groups": [], "env": {"PYTHONPATH": os.pathsep.join(sys.path)}}
+    with _another_process(here, _python_for(ordinary), cwd="/", **ordinary):
+        assert here.data_dir.stat().st_uid == 65534
+        with running(here, durable=False) as database:
+            assert _table(database.owner_url) == [(0,)]
+    with running(here, durable=False) as database:
+        assert _table(database.owner_url) == [(1,)]
+
+
+@as_root
+def test_another_accounts_data_is_refused_in_one_sentence(here: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(here, durable=False):
+        pass
+    monkeypatch.setattr(os, "geteuid", lambda: 1234)
+    with pytest.raises(SettingsError, match="belongs to the account with uid 65534"):
+        Server(here.data_dir).start()
+
+
+def _until(condition: Callable[[], bool], seconds: float = 10) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False

@@ -1,0 +1,57 @@
+import os
+
+import pytest
+
+from warehouse.settings import Settings, SettingsError
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ:
+        if name.startswith("PCDS_") or name == "DATABASE_URL":
+            monkeypatch.delenv(name)
+
+
+@pytest.mark.parametrize(("value", "seconds"), [("86400", 86400), ("-3600", -3600), ("0", 0), ("", 0)])
+def test_the_clock_offset_is_whole_seconds(monkeypatch: pytest.MonkeyPatch, value: str, seconds: int) -> None:
+    monkeypatch.setenv("PCDS_TEST_CLOCK_OFFSET", value)
+    assert Settings.load().test_clock_offset == seconds
+
+
+@pytest.mark.parametrize("value", ["1.0", "1e3", "1_000", " 5", "+5", "--5", "one", "-", "99999999999999"])
+def test_any_other_clock_offset_refuses_to_start(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("PCDS_TEST_CLOCK_OFFSET", value)
+    with pytest.raises(SettingsError, match=r"^PCDS_TEST_CLOCK_OFFSET is not usable: .*\.$"):
+        Settings.load()
+
+
+def test_a_refused_secret_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "mysql://me:hunter2@host/db")
+    with pytest.raises(
+        SettingsError, match=r"^DATABASE_URL is not usable: must begin with postgresql://\.$"
+    ) as refused:
+        Settings.load()
+    assert "hunter2" not in repr(refused.value)
+    assert "hunter2" not in repr(Settings.load(database_url="postgresql://me:hunter2@host/db"))
+
+
+@pytest.mark.parametrize(
+    ("given", "base_url"),
+    [
+        ({}, "http://127.0.0.1:8000"),
+        ({"host": "0.0.0.0", "port": 80}, "http://0.0.0.0:80"),
+        ({"public_url": "https://data.example/"}, "https://data.example"),
+    ],
+)
+def test_the_base_address_is_host_and_port_as_given(given: dict[str, object], base_url: str) -> None:
+    assert Settings.load(**given).base_url == base_url
+
+
+def test_a_child_process_reads_the_very_same_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings.load(
+        data_dir="somewhere", port=8123, public_url="https://data.example", database_url="postgresql://a:b@c/d",
+        trusted_proxies="10.0.0.1, 10.2.0.0/16", test_clock_offset=-5, objects_url="s3://bucket/prefix",
+    )  # fmt: skip
+    for name, value in settings.environment().items():
+        monkeypatch.setenv(name, value)
+    assert Settings.load() == settings
