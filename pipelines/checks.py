@@ -92,5 +92,6 @@ def catalogue(held: Mapping[str, Mapping[str, Any]]) -> list[dg.AssetCheckResult
 
 
 def _is_iso(code: str) -> bool:
-    found = pycountry.subdivisions.get(code=code) if "-" in code else pycountry.countries.get(alpha_2=code)
-    return found is not None
+    if "-" in code:
+        return pycountry.subdivisions.get(code=code) is not None  # type: ignore[no-untyped-call]
+    return pycountry.countries.get(alpha_2=code) is not None

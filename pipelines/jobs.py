@@ -23,3 +23,8 @@ refresh_catalogue: Final = dg.define_asset_job(
     description="The jurisdiction catalogue, from the release's pinned file or an operator's own.",
 )
 
+
+
+def run_config(asset: str, config: dict[str, str]) -> dict[str, object]:
+    """The configuration of a run whose first asset takes `config`, with the service's log in place of Dagster's."""
+    return {"ops": {asset: {"config": config}}, "loggers": {"console": {}}}

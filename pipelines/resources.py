@@ -4,6 +4,7 @@ One value for a whole process, because a warm worker runs thousands of imports o
 does not belong here, nor does Dagster's own storage (`pipelines.instance`).
 """
 
+import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,3 +46,11 @@ def workshop_resource() -> Iterator[Workshop]:
     """The workshop of a process that Dagster started; opened when its run begins, not when definitions load."""
     with opened(Settings.load()) as workshop:
         yield workshop
+
+
+@dg.logger(description="What goes wrong in a run, as a line of the process's log; every event is in Dagster's storage.")
+def service_log(_context: dg.InitLoggerContext) -> logging.Logger:
+    """The way from a run to the service's log (`warehouse.logs`)."""
+    logger = logging.getLogger("dagster.run")
+    logger.setLevel(logging.WARNING)
+    return logger

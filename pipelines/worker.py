@@ -20,6 +20,7 @@ from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
 from pipelines.assets.intake import run_tags
 from pipelines.definitions import defs
 from pipelines.instance import shared_instance
+from pipelines.jobs import run_config
 from pipelines.resources import Workshop, opened
 from pipelines.steps.imports import claim as claims
 from pipelines.steps.imports import work
@@ -108,7 +109,7 @@ def execute(claim: Claim, workshop: Workshop, instance: dg.DagsterInstance) -> b
     sent = work.load(workshop.pool, claim)
     config = {"import_id": str(claim.import_id), "company_id": str(claim.company_id), "claim": str(claim.token)}
     return _job().execute_in_process(
-        run_config={"ops": {"uploaded_file": {"config": config}}},
+        run_config=run_config("uploaded_file", config),
         instance=instance,
         tags={**run_tags(sent.id, sent.company_id, sent.filename), **_CODE_LOCATION},
         raise_on_error=False,

@@ -26,13 +26,15 @@ _PLACE: Final = {
 """Where a typed row stands: its position among the typed rows, and its line and sheet in the caller's file."""
 
 _DERIVED: Final = {
+    "name": pa.Column(pl.String, pa.Check.str_length(1, 500), nullable=True),
     **{f"{name}_status": pa.Column(pl.String, pa.Check.isin(VOCABULARIES["substance_status"]), nullable=True)
        for name in SUBSTANCES},
     **{f"{name}_value": pa.Column(pl.Float64, pa.Check.ge(0), nullable=True) for name in SUBSTANCES},
     "volumes": pa.Column(pl.String, pa.Check.str_startswith("{"), nullable=True),
     "components": pa.Column(pl.String, pa.Check.str_startswith("["), nullable=True),
 }  # fmt: skip
-"""Typed columns that are no field of SkuInput by themselves, or hold one as JSON text."""
+"""Typed columns that are not the field of their name: parts of one, one as JSON text, or the name, which a SKU that only
+the components sheet mentions does not give."""
 
 
 def parsed_table(columns: Sequence[str]) -> pa.DataFrameSchema:

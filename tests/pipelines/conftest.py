@@ -1,56 +1,81 @@
-"""What tests of imports share: a workshop over the test database, a way to send a file and a run of the job."""
+"""What tests of imports share: a workshop over the test database, ways to send a file, run it and look at the rows."""
 
-from collections.abc import Callable, Iterator
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import dagster as dg
+import psycopg
 import pytest
+import xlsxwriter
 
 from compliance import ruleset
 from pipelines.resources import Workshop
 from pipelines.steps import imports
+from pipelines.steps.imports import claim as claims
 from pipelines.steps.origin import Origin
+from pipelines.worker import execute
 from warehouse.clock import StoppedClock
+from warehouse.database import Database
 from warehouse.objects import Objects
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
-Send = Callable[..., UUID]
+ORIGIN = Origin("api_key", str(uuid4()), "ERP", "correlation-1", "192.0.2.7", "test")
 
 
-@pytest.fixture
-def workshop(pool: Pool, clock: StoppedClock, tmp_path: Path) -> Workshop:
-    """The worker's own, over the test database; small chunks, so that a short file has several."""
-    return Workshop(pool, Objects.of(Settings.load(data_dir=tmp_path)), clock, ruleset.load(), chunk_rows=3)
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """One company's way to send files to a workshop and to see what came of them."""
 
+    workshop: Workshop
+    database: Database
+    instance: dg.DagsterInstance
+    company: UUID
 
-@pytest.fixture
-def send(workshop: Workshop, company: UUID) -> Send:
-    """Submit a CSV text for the test's company: the import's id."""
-
-    def submit(text: str, *, dry_run: bool = False, company_id: UUID = company) -> UUID:
-        origin = Origin("api_key", str(uuid4()), "ERP", "correlation-1", "192.0.2.7", "test")
+    def send(self, content: str | bytes, *, dry_run: bool = False, filename: str = "portfolio.csv") -> UUID:
+        data = content.encode() if isinstance(content, str) else content
         accepted = imports.submit(
-            workshop.pool, workshop.objects, company_id, data=text.encode(), filename="portfolio.csv", mapping=None,
-            dry_run=dry_run, origin=origin, key_id=uuid4(), clock=workshop.clock,
+            self.workshop.pool, self.workshop.objects, self.company, data=data, filename=filename, mapping=None,
+            dry_run=dry_run, origin=ORIGIN, key_id=uuid4(), clock=self.workshop.clock,
         )  # fmt: skip
         return UUID(accepted["id"])
 
-    return submit
+    def run(self, import_id: UUID) -> bool:
+        """Claim and process an import; whether the run succeeded."""
+        claim = claims.take(self.workshop.pool, self.workshop.clock, import_id)
+        assert claim is not None
+        return execute(claim, self.workshop, self.instance)
 
-
-@pytest.fixture
-def poll(workshop: Workshop, company: UUID) -> Callable[[UUID], dict[str, Any]]:
-    """The status of an import as the API answers it."""
-
-    def status(import_id: UUID) -> dict[str, Any]:
-        found = imports.status(workshop.pool, company, import_id, limit=50, offset=0, clock=workshop.clock)
+    def poll(self, import_id: UUID) -> dict[str, Any]:
+        found = imports.status(
+            self.workshop.pool, self.company, import_id, limit=50, offset=0, clock=self.workshop.clock
+        )
         assert found is not None
         return found
 
-    return status
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """What the tables' owner sees of the company, which the query names by `%s`."""
+        with psycopg.connect(self.database.owner_url) as owner:
+            return owner.execute(query, (self.company,)).fetchall()
+
+    def entries(self) -> dict[str, int]:
+        """Audit entries by action."""
+        return dict(self.rows("SELECT action, count(*) FROM audit_entries WHERE company_id = %s GROUP BY 1"))
+
+
+@pytest.fixture
+def desk(  # noqa: PLR0917  (fixtures are asked for by name)
+    pool: Pool, database: Database, company: UUID, clock: StoppedClock, tmp_path: Path, instance: dg.DagsterInstance
+) -> Iterator[Desk]:
+    """A desk with chunks of three rows, so that a short file has several."""
+    objects = Objects.of(Settings.load(data_dir=tmp_path))
+    yield Desk(Workshop(pool, objects, clock, ruleset.load(), chunk_rows=3), database, instance, company)
+    with psycopg.connect(database.owner_url) as owner:  # the queue is of all companies, and so of other tests
+        owner.execute("UPDATE imports SET status = 'failed' WHERE company_id = %s AND finished_at IS NULL", (company,))
 
 
 @pytest.fixture
@@ -58,3 +83,22 @@ def instance() -> Iterator[dg.DagsterInstance]:
     """A Dagster instance that lives as long as the test."""
     with dg.DagsterInstance.ephemeral() as instance:
         yield instance
+
+
+Workbook = Callable[..., bytes]
+
+
+@pytest.fixture
+def workbook() -> Workbook:
+    """Makes an XLSX file of named sheets, each a list of rows."""
+
+    def make(**sheets: Sequence[Sequence[object]]) -> bytes:
+        data = io.BytesIO()
+        with xlsxwriter.Workbook(data, {"in_memory": True}) as book:
+            for name, rows in sheets.items():
+                sheet = book.add_worksheet(name)
+                for number, row in enumerate(rows):
+                    sheet.write_row(number, 0, row)
+        return data.getvalue()
+
+    return make

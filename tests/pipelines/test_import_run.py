@@ -1,19 +1,11 @@
-"""One import as one Dagster run: graded SKUs, a report at the caller's lines, counts that add up, and the ways to end."""
+"""One import as one Dagster run: graded SKUs, a report at the caller's lines, counts that add up, a record to read."""
 
-from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
 import dagster as dg
-import psycopg
-import pytest
 
-from pipelines.resources import Workshop
-from pipelines.steps.imports import claim as claims
-from pipelines.steps.imports import process
-from pipelines.worker import execute
-from tests.pipelines.conftest import Send
-from warehouse.database import Database
+from tests.pipelines.conftest import Desk, Workbook
 
 HEADER = "sku_code;name;material;weight_grams;food_contact;markets;gtin"
 FILE = "\n".join([
@@ -28,28 +20,11 @@ FILE = "\n".join([
     "A7;Film;plastic;1,5;yes;DE;",
 ])  # fmt: skip
 
-Poll = Callable[[UUID], dict[str, Any]]
-
-
-def run(workshop: Workshop, instance: dg.DagsterInstance, import_id: UUID) -> bool:
-    claim = claims.take(workshop.pool, workshop.clock, import_id)
-    assert claim is not None
-    return execute(claim, workshop, instance)
-
-
-def rows(database: Database, company: UUID, query: str) -> list[tuple[Any, ...]]:
-    """What the owner sees of one company; `%s` is the company."""
-    with psycopg.connect(database.owner_url) as owner:
-        return owner.execute(query, (company,)).fetchall()
-
-
-def test_a_file_ends_as_graded_skus_and_a_report_of_the_rest(
-    workshop: Workshop, instance: dg.DagsterInstance, send: Send, poll: Poll, database: Database, company: UUID
-) -> None:
-    import_id = send(FILE)
-    assert poll(import_id)["status"] == "queued"
-    assert run(workshop, instance, import_id)
-    ended = poll(import_id)
+def test_a_file_ends_as_graded_skus_and_a_report_of_the_rest(desk: Desk) -> None:
+    import_id = desk.send(FILE)
+    assert desk.poll(import_id)["status"] == "queued"
+    assert desk.run(import_id)
+    ended = desk.poll(import_id)
     assert ended["status"] == "completed"
     assert ended["counts"] == {"total": 8, "created": 5, "updated": 0, "unchanged": 0, "rejected": 3}
     assert ended["progress"] == {"done": 8, "total": 8}
@@ -59,45 +34,38 @@ def test_a_file_ends_as_graded_skus_and_a_report_of_the_rest(
         (5, "A4", "gtin", "G", "4006381333930", "invalid_gtin"),
         (7, "A1", "sku_code", "A", "A1", "duplicate_sku_code"),
     ]
-    stored = rows(database, company, "SELECT sku_code, import_line, recyclability_grade IS NOT NULL FROM skus "
+    stored = desk.rows("SELECT sku_code, import_line, recyclability_grade IS NOT NULL FROM skus "
                                      "WHERE company_id = %s ORDER BY sku_code")  # fmt: skip
     assert stored == [("A1", 2, True), ("A3", 4, True), ("A5", 6, True), ("A6", 8, True), ("A7", 9, True)]
-    entries = rows(database, company, "SELECT action, count(*) FROM audit_entries WHERE company_id = %s GROUP BY 1")
-    assert dict(entries) == {"import.submitted": 1, "sku.created": 5, "import.completed": 1}
+    assert desk.entries() == {"import.submitted": 1, "sku.created": 5, "import.completed": 1}
 
 
-def test_sending_the_same_file_again_changes_nothing(
-    workshop: Workshop, instance: dg.DagsterInstance, send: Send, poll: Poll
-) -> None:
-    assert run(workshop, instance, send(FILE))
-    again = send(FILE)
-    assert run(workshop, instance, again)
-    assert poll(again)["counts"] == {"total": 8, "created": 0, "updated": 0, "unchanged": 5, "rejected": 3}
+def test_sending_the_same_file_again_changes_nothing(desk: Desk) -> None:
+    assert desk.run(desk.send(FILE))
+    again = desk.send(FILE)
+    assert desk.run(again)
+    assert desk.poll(again)["counts"] == {"total": 8, "created": 0, "updated": 0, "unchanged": 5, "rejected": 3}
 
 
-def test_a_dry_run_reports_the_same_and_stores_no_sku(
-    workshop: Workshop, instance: dg.DagsterInstance, send: Send, poll: Poll, database: Database, company: UUID
-) -> None:
-    dry = send(FILE, dry_run=True)
-    assert run(workshop, instance, dry)
-    assert rows(database, company, "SELECT count(*) FROM skus WHERE company_id = %s") == [(0,)]
-    wet = send(FILE)
-    assert run(workshop, instance, wet)
+def test_a_dry_run_reports_the_same_and_stores_no_sku(desk: Desk) -> None:
+    dry = desk.send(FILE, dry_run=True)
+    assert desk.run(dry)
+    assert desk.rows("SELECT count(*) FROM skus WHERE company_id = %s") == [(0,)]
+    wet = desk.send(FILE)
+    assert desk.run(wet)
     for name in ("counts", "errors", "progress"):
-        assert poll(dry)[name] == poll(wet)[name]
+        assert desk.poll(dry)[name] == desk.poll(wet)[name]
 
 
-def test_the_run_is_found_by_its_tags_and_tells_what_happened(
-    workshop: Workshop, instance: dg.DagsterInstance, send: Send, company: UUID
-) -> None:
-    import_id = send(FILE)
-    assert run(workshop, instance, import_id)
-    (found,) = instance.get_runs(dg.RunsFilter(tags={"pcds/import_id": str(import_id)}))
-    assert found.tags["pcds/company_id"] == str(company)
+def test_the_run_is_found_by_its_tags_and_tells_what_happened(desk: Desk) -> None:
+    import_id = desk.send(FILE)
+    assert desk.run(import_id)
+    (found,) = desk.instance.get_runs(dg.RunsFilter(tags={"pcds/import_id": str(import_id)}))
+    assert found.tags["pcds/company_id"] == str(desk.company)
     assert found.tags["pcds/filename"] == "portfolio.csv"
-    metadata = {}
+    metadata: dict[str, Any] = {}
     for asset in ("uploaded_file", "parsed_table", "typed_rows", "graded_skus", "import_report"):
-        event = instance.get_latest_materialization_event(dg.AssetKey(asset))
+        event = desk.instance.get_latest_materialization_event(dg.AssetKey(asset))
         assert event is not None
         assert event.asset_materialization is not None
         metadata[asset] = event.asset_materialization.metadata
@@ -105,43 +73,36 @@ def test_the_run_is_found_by_its_tags_and_tells_what_happened(
     assert metadata["graded_skus"]["skus_created"].value == 5
     assert "| A |" in metadata["graded_skus"]["grades"].value
     assert "| A2 | weight_grams | D | heavy |" in metadata["import_report"]["first_rejected"].value
-    checks = instance.event_log_storage.get_asset_check_summary_records  # noqa: F841
     evaluations = [
-        record.asset_check_evaluation for record in instance.all_logs(found.run_id) if record.dagster_event
+        event.dagster_event.asset_check_evaluation_data
+        for event in desk.instance.all_logs(found.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION)
+        if event.dagster_event
+    ]
+    assert [(verdict.check_name, verdict.passed) for verdict in evaluations] == [
+        ("contract", True), ("contract", True), ("every_sku_has_a_grade_state", True), ("counts_add_up", True),
+    ]  # fmt: skip
+
+
+def test_components_reach_their_sku_and_faults_their_sheet_and_line(desk: Desk, workbook: Workbook) -> None:
+    """A library component of nobody is found by the write path; its fault stands at its line of the components."""
+    book = workbook(
+        main=[["sku_code", "name"], ["A1", "Bottle"], ["A2", "Jar"]],
+        components=[
+            ["sku_code", "component_type", "material_family", "weight_g", "supplier_id"],
+            ["A1", "body", "plastic", 20, None],
+            ["A1", "cap", "plastic", 2, str(UUID(int=7))],
+            ["A2", "body", "glass", 200, None],
+            ["A9", "body", "glass", 200, None],
+        ],
+    )
+    import_id = desk.send(book, filename="portfolio.xlsx")
+    assert desk.run(import_id)
+    ended = desk.poll(import_id)
+    assert ended["counts"] == {"total": 3, "created": 1, "updated": 0, "unchanged": 0, "rejected": 2}
+    shown = ("sheet", "line", "sku_code", "field", "column", "value", "code")
+    assert [tuple(error[name] for name in shown) for error in ended["errors"]] == [
+        ("components", 3, "A1", "supplier_id", "E", str(UUID(int=7)), "unknown_reference"),
+        ("components", 5, "A9", "sku_code", "A", "A9", "unknown_reference"),
     ]
 
 
-class Interrupted(Exception):
-    """Stands for whatever ends a process between two chunks."""
-
-
-@pytest.mark.parametrize("chunks", [0, 1, 2])
-def test_what_breaks_between_two_chunks_is_continued_without_a_row_twice(
-    workshop: Workshop, instance: dg.DagsterInstance, send: Send, poll: Poll, database: Database, company: UUID,
-    chunks: int, monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    """The first run dies after some chunks were committed; the second one is another process as far as rows know."""
-    lines = [f"S{number:02};Bottle {number};plastic;{number},5;no;FR;" for number in range(1, 9)]
-    import_id = send("\n".join([HEADER, *lines]))
-    written = process._write_chunk
-    with monkeypatch.context() as patched:
-        calls = iter(range(99))
-
-        def dies(job: process.Job, chunk: process.Chunk) -> Any:
-            if next(calls) == chunks:
-                raise Interrupted
-            return written(job, chunk)
-
-        patched.setattr(process, "_write_chunk", dies)
-        first = claims.take(workshop.pool, workshop.clock, import_id)
-        assert first is not None
-        assert not execute(first, workshop, instance)
-    halfway = poll(import_id)
-    assert halfway["status"] == "processing"
-    assert halfway["counts"]["total"] == halfway["progress"]["done"] == chunks * 3
-    claims.hand_back(workshop.pool, first)
-    assert run(workshop, instance, import_id)
-    assert poll(import_id)["counts"] == {"total": 8, "created": 8, "updated": 0, "unchanged": 0, "rejected": 0}
-    assert rows(database, company, "SELECT version, count(*) FROM skus WHERE company_id = %s GROUP BY 1") == [(1, 8)]
-    entries = rows(database, company, "SELECT action, count(*) FROM audit_entries WHERE company_id = %s GROUP BY 1")
-    assert dict(entries) == {"import.submitted": 1, "sku.created": 8, "import.completed": 1}

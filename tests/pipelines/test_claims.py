@@ -1,0 +1,155 @@
+"""Claims: one run at a time, whoever is late cannot write, and what breaks off is continued without a row twice."""
+
+import threading
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from pipelines.steps import imports
+from pipelines.steps.imports import claim as claims
+from pipelines.steps.imports import process, queue, work
+from pipelines.steps.imports.claim import Claim, ClaimLost
+from pipelines.steps.reading import Upload, type_rows
+from pipelines.worker import execute
+from tests.pipelines.conftest import Desk
+from warehouse.clock import StoppedClock
+from warehouse.database import Database
+from warehouse.sessions import Pool
+
+FILE = "\n".join(
+    ["sku_code,name,material,weight_grams", *(f"S{number:02},Bottle,plastic,{number}" for number in range(8))]
+)
+
+
+class BrokenOff(Exception):  # noqa: N818
+    """Stands for whatever ends a run between two chunks."""
+
+
+def take(desk: Desk, import_id: Any) -> Claim:
+    claim = claims.take(desk.workshop.pool, desk.workshop.clock, import_id)
+    assert claim is not None
+    return claim
+
+
+def job_of(desk: Desk, claim: Claim) -> process.Job:
+    """What a run holds in memory once it has read and typed its file."""
+    shop = desk.workshop
+    sent = work.load(shop.pool, claim)
+    upload = Upload.from_bytes(shop.objects.get(sent.table_key))
+    typed = type_rows(upload, default_year=sent.default_year)
+    return process.Job(shop.pool, shop.clock, shop.rules, claim, sent, upload, typed)
+
+
+def break_after(chunks: int) -> Any:
+    """A `proceed` that lets some chunks pass."""
+    left = iter(range(chunks))
+
+    def proceed() -> None:
+        if next(left, None) is None:
+            raise BrokenOff
+
+    return proceed
+
+
+@pytest.mark.parametrize("chunks", [0, 1, 2])
+def test_what_breaks_off_between_chunks_is_continued_without_a_row_twice(desk: Desk, chunks: int) -> None:
+    import_id = desk.send(FILE)
+    first = take(desk, import_id)
+    with pytest.raises(BrokenOff):
+        process.write_rows(job_of(desk, first), chunk_rows=3, proceed=break_after(chunks))
+    halfway = desk.poll(import_id)
+    assert halfway["status"] == "processing"
+    assert halfway["counts"]["total"] == halfway["progress"]["done"] == chunks * 3
+    claims.hand_back(desk.workshop.pool, first)
+    assert desk.run(import_id)
+    assert desk.poll(import_id)["counts"] == {"total": 8, "created": 8, "updated": 0, "unchanged": 0, "rejected": 0}
+    assert desk.rows("SELECT version, count(*) FROM skus WHERE company_id = %s GROUP BY 1") == [(1, 8)]
+    assert desk.entries() == {"import.submitted": 1, "sku.created": 8, "import.completed": 1}
+
+
+def test_a_run_that_was_overtaken_writes_nothing_more(desk: Desk, clock: StoppedClock) -> None:
+    """It stalls after its first chunk; when it wakes up, another run has done the second."""
+    import_id = desk.send(FILE)
+    stalled = job_of(desk, take(desk, import_id))
+    with pytest.raises(BrokenOff):
+        process.write_rows(stalled, chunk_rows=3, proceed=break_after(1))
+    clock.advance(queue.STALLED_AFTER + timedelta(seconds=1))
+    overtaking = job_of(desk, take(desk, import_id))
+    with pytest.raises(BrokenOff):
+        process.write_rows(overtaking, chunk_rows=3, proceed=break_after(1))
+    with pytest.raises(ClaimLost):
+        process.write_rows(stalled, chunk_rows=3, proceed=lambda: None)
+    assert desk.poll(import_id)["progress"]["done"] == 6
+    assert desk.entries() == {"import.submitted": 1, "sku.created": 6}
+    assert not execute(stalled.claim, desk.workshop, desk.instance)
+    process.write_rows(job_of(desk, overtaking.claim), chunk_rows=3, proceed=lambda: None)
+    assert desk.entries() == {"import.submitted": 1, "sku.created": 8, "import.completed": 1}
+
+
+def test_two_claimers_never_have_the_same_import(desk: Desk) -> None:
+    import_id, taken = desk.send(FILE), list[Claim | None]()
+    together = threading.Barrier(4)
+
+    def grab() -> None:
+        together.wait()
+        taken.append(claims.take(desk.workshop.pool, desk.workshop.clock, import_id))
+
+    threads = [threading.Thread(target=grab) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(claim is not None for claim in taken) == 1
+
+
+def test_a_heartbeat_keeps_an_import_and_its_absence_gives_it_away(desk: Desk, clock: StoppedClock) -> None:
+    import_id = desk.send(FILE)
+    held = take(desk, import_id)
+    clock.advance(timedelta(seconds=20))
+    assert claims._beat(desk.workshop.pool, held, clock)
+    clock.advance(timedelta(seconds=20))
+    assert claims.take(desk.workshop.pool, clock, import_id) is None
+    clock.advance(timedelta(seconds=11))
+    assert take(desk, import_id).token != held.token
+    assert not claims._beat(desk.workshop.pool, held, clock)
+
+
+def test_five_runs_without_progress_end_the_import_with_its_reason(desk: Desk) -> None:
+    import_id = desk.send(FILE)
+    for _ in range(claims.MAX_ATTEMPTS):
+        claims.hand_back(desk.workshop.pool, take(desk, import_id))
+    assert not desk.run(import_id)
+    ended = desk.poll(import_id)
+    assert ended["status"] == "failed"
+    assert ended["failure"]["code"] == "unreadable_file"
+    assert ended["counts"]["total"] == 0
+    assert desk.entries() == {"import.submitted": 1, "import.failed": 1}
+
+
+def test_a_poll_announces_an_import_that_stalled(desk: Desk, clock: StoppedClock, database: Database) -> None:
+    import_id = desk.send(FILE)
+    with psycopg.connect(database.app_url, autocommit=True) as listener:
+        listener.execute(f"LISTEN {queue.CHANNEL}")
+        desk.poll(import_id)
+        clock.advance(timedelta(seconds=31))
+        desk.poll(import_id)
+        heard = [note.payload for note in listener.notifies(timeout=2, stop_after=1)]
+    assert heard == [str(import_id)]
+
+
+def test_the_queue_shows_other_companies_identifiers_only_through_its_functions(desk: Desk, pool: Pool) -> None:
+    import_id = desk.send(FILE)
+    with pool.system() as conn:
+        assert conn.execute("SELECT count(*) FROM imports").fetchone() == (0,)
+        assert import_id in {waiting.id for waiting in queue.open_imports(conn, desk.workshop.clock.now())}
+    with pool.system() as conn, pytest.raises(errors.InsufficientPrivilege):
+        conn.execute("UPDATE audit_entries SET action = 'x'")
+
+
+def test_the_status_of_another_companys_import_is_not_there(desk: Desk, new_company: Any) -> None:
+    import_id, other = desk.send(FILE), new_company("enterprise")
+    shop = desk.workshop
+    assert imports.status(shop.pool, other, import_id, limit=50, offset=0, clock=shop.clock) is None

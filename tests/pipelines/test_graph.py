@@ -1,0 +1,58 @@
+"""The asset graph as analysts see it. A change here is a change of what the Dagster UI shows: make it on purpose."""
+
+import dagster as dg
+
+from pipelines.definitions import defs
+
+GRAPH = {
+    # asset: group, what it is made from, checks
+    "uploaded_file": ("intake", [], []),
+    "parsed_table": ("intake", ["uploaded_file"], ["contract"]),
+    "typed_rows": ("intake", ["parsed_table", "uploaded_file"], ["contract"]),
+    "graded_skus": ("grading", ["parsed_table", "typed_rows", "uploaded_file"], ["every_sku_has_a_grade_state"]),
+    "import_report": ("grading", ["graded_skus", "typed_rows", "uploaded_file"], ["counts_add_up"]),
+    "catalogue_file": ("reference", [], []),
+    "jurisdiction_catalogue": (
+        "reference",
+        ["catalogue_file"],
+        ["codes_valid", "eu_and_gb_present", "no_amount_of_money", "sources_present"],
+    ),
+}
+JOBS = {
+    "import_file": {"uploaded_file", "parsed_table", "typed_rows", "graded_skus", "import_report"},
+    "refresh_catalogue": {"catalogue_file", "jurisdiction_catalogue"},
+}
+
+
+def test_assets_groups_lineage_and_checks() -> None:
+    graph = defs.resolve_asset_graph()
+    found = {
+        key.to_user_string(): (
+            graph.get(key).group_name,
+            sorted(parent.to_user_string() for parent in graph.get(key).parent_keys),
+            sorted(check.name for check in graph.get_check_keys_for_assets({key})),
+        )
+        for key in graph.get_all_asset_keys()
+    }
+    assert found == GRAPH
+
+
+def test_every_asset_says_what_it_is_and_whose() -> None:
+    for spec in defs.resolve_all_asset_specs():
+        assert len(spec.description or "") > 40, spec.key
+        assert spec.owners == ["team:packaging-data"], spec.key
+        assert spec.kinds, spec.key
+
+
+def test_jobs_take_their_assets_in_one_process() -> None:
+    for name, assets in JOBS.items():
+        job = defs.resolve_job_def(name)
+        assert {key.to_user_string() for key in job.asset_layer.selected_asset_keys} == assets
+        assert job.executor_def is dg.in_process_executor
+
+
+def test_nothing_starts_by_itself() -> None:
+    (sensor,) = defs.sensors or ()
+    assert isinstance(sensor, dg.SensorDefinition)
+    assert (sensor.name, sensor.default_status) == ("queued_imports", dg.DefaultSensorStatus.STOPPED)
+    assert not defs.schedules
