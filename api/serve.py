@@ -85,7 +85,8 @@ class _Child:
             if not self.done and now >= self._due:
                 self._start(environment)
         elif self.process.poll() is not None:
-            status, self.process = self.process.returncode, None
+            status = self.process.returncode
+            self._sweep()
             self.done = self.once and status == 0
             if not self.done:
                 healthy = now - self._started > _HEALTHY_SECONDS
@@ -115,10 +116,15 @@ class _Child:
             self.process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             log.warning("child.killed", child=self.name)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        self.process = None
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Kill what is left of it: API workers without their parent, for one, would keep the port."""
+        if self.process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            self.process = None
 
 
 class _Supervisor:

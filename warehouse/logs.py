@@ -15,7 +15,7 @@ from structlog.typing import EventDict, Processor
 from warehouse.settings import Settings
 
 _SECRET_NAME: Final = re.compile(
-    r"api[_-]?key$|password|passwd|secret|token|authorization|cookie|key_hash|credential", re.I
+    r"api[_-]?key$|password|passwd|secret|token|authorization|cookie|key_hash|credential", re.IGNORECASE
 )
 _SECRET_VALUE: Final = re.compile(r"(\bsvc_)[A-Za-z0-9_-]+|(://[^\s:/@]*:)[^\s@]+(?=@)|(\bBearer\s+)\S+", re.IGNORECASE)
 _HIDDEN: Final = "[hidden]"

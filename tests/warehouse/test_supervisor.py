@@ -1,0 +1,118 @@
+"""`pcds serve` as processes: what dies comes back, and nothing is left behind however it ends."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from warehouse.settings import Settings
+
+_SERVE = """
+from api.serve import serve
+from warehouse.settings import Settings
+serve(Settings.load(), workers=2, with_dagster_ui=False, demo=False)
+"""
+
+
+@pytest.fixture
+def service() -> Iterator[tuple[subprocess.Popen[bytes], Settings]]:
+    """A service without UI and demo on free ports, as soon as it is ready."""
+    root = Path(os.environ["PCDS_TESTS_ROOT"]) / f"serve-{os.getpid()}-{time.monotonic_ns()}"
+    settings = Settings.load(data_dir=root, port=_free_port(), dagster_port=_free_port())
+    environment = os.environ | settings.environment()
+    with (
+        (root.parent / f"{root.name}.log").open("wb") as log,
+        subprocess.Popen([sys.executable, "-c", _SERVE], env=environment, stdout=log, stderr=log) as process,
+    ):
+        try:
+            assert _until(lambda: _status(settings, "/readyz") == 200, 60), Path(log.name).read_text(encoding="utf-8")
+            yield process, settings
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def test_what_dies_comes_back_and_sigterm_leaves_nothing(
+    service: tuple[subprocess.Popen[bytes], Settings],
+) -> None:
+    process, settings = service
+    postmaster = _postmaster(settings)
+    api = next(child for child in psutil.Process(process.pid).children() if "uvicorn" in child.cmdline())
+    orphans = api.children(recursive=True)
+    assert len(orphans) >= 2
+    for victim in (api, postmaster):
+        victim.kill()
+    assert _until(lambda: not any(map(_lives, (api, *orphans))))
+    assert _until(lambda: _status(settings, "/readyz") == 200, 30)
+    assert _postmaster(settings).pid != postmaster.pid
+    everything = _everything(process, settings)
+    process.terminate()
+    assert process.wait(60) == 0
+    assert [child.cmdline() for child in everything if _lives(child)] == []
+
+
+def test_a_killed_supervisor_leaves_nothing_for_long(service: tuple[subprocess.Popen[bytes], Settings]) -> None:
+    process, settings = service
+    everything = _everything(process, settings)
+    process.kill()
+    process.wait()
+    if sys.platform == "linux":
+        assert _until(lambda: not any(map(_lives, everything)), 40)
+
+
+def test_a_taken_port_is_told_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        environment = os.environ | {"PCDS_PORT": str(taken.getsockname()[1]), "PCDS_DATA_DIR": "/nonexistent"}
+        done = subprocess.run(
+            [sys.executable, "-c", _SERVE], env=environment, capture_output=True, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert "choose another with --port" in done.stderr.splitlines()[-1]
+
+
+def _everything(process: subprocess.Popen[bytes], settings: Settings) -> list[psutil.Process]:
+    ours = [*psutil.Process(process.pid).children(recursive=True), _postmaster(settings)]
+    assert len(ours) > 5
+    return ours
+
+
+def _postmaster(settings: Settings) -> psutil.Process:
+    lock = settings.data_dir / "postgres" / "postmaster.pid"
+    return psutil.Process(int(lock.read_text(encoding="utf-8").split()[0]))
+
+
+def _lives(process: psutil.Process) -> bool:
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+def _status(settings: Settings, path: str) -> int:
+    try:
+        with urllib.request.urlopen(settings.base_url + path, timeout=5) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as answer:
+        with answer:
+            return answer.code
+    except OSError:
+        return 0
+
+
+def _until(condition: Callable[[], bool], seconds: float = 10) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
