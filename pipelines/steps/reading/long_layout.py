@@ -49,6 +49,13 @@ def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
     return _split(sheet, table.with_columns(*cleared, grouped=repeated), list(sheet.columns), parts, given)
 
 
+def without_parts(sheet: Sheet) -> Sheet:
+    """The table of SKUs alone: its component columns are ignored, because the components stand elsewhere."""
+    own = tuple(column for column in sheet.columns if column.table == "sku")
+    stray = [(column.position, column.header) for column in sheet.columns if column.table == "component"]
+    return replace(sheet, columns=own, ignored=tuple(sorted((*sheet.ignored, *stray))))
+
+
 def _split(
     sheet: Sheet, table: pl.DataFrame, own: list[Column], parts: list[Column], given: pl.DataFrame
 ) -> tuple[Sheet, Sheet]:

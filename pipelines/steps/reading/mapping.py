@@ -31,7 +31,7 @@ def check_mapping(mapping: Mapping[str, object] | None) -> Mapped:
         return Mapped()
     if unknown := sorted(set(mapping) - set(Mapped.__dataclass_fields__)):
         raise _wrong(f"{shown(unknown[0])} is none of its keys: {', '.join(Mapped.__dataclass_fields__)}")
-    columns = mapping.get("columns") or {}
+    columns = mapping.get("columns", {})
     if not isinstance(columns, Mapping) or not all(isinstance(to, str) and to.strip() for to in columns.values()):
         raise _wrong("columns must be an object of field: header or column letter")
     sheet, row = mapping.get("sheet"), mapping.get("header_row")

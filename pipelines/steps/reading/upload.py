@@ -15,7 +15,7 @@ from pipelines.steps.reading.container import sniff
 from pipelines.steps.reading.delimited import read_delimited, sniff_delimiter
 from pipelines.steps.reading.encoding import decode
 from pipelines.steps.reading.header import ROWS_SEARCHED, Header, field_names, find_header
-from pipelines.steps.reading.long_layout import split_long
+from pipelines.steps.reading.long_layout import split_long, without_parts
 from pipelines.steps.reading.mapping import Mapped, check_mapping
 from pipelines.steps.reading.refusal import ReadingRefused, refuse
 from pipelines.steps.reading.sheet import Sheet, published_columns, published_ignored, read_sheet
@@ -78,7 +78,7 @@ def _from_text(data: bytes, mapped: Mapped, today: date) -> Upload:
     delimiter = sniff_delimiter(text.text, recognised)
     grid = read_delimited(text.text, delimiter)
     sheet = read_sheet(grid, None, "sku", mapped, delimiter=delimiter)
-    return _upload(sheet, None, {"format": "csv", "encoding": text.encoding, "delimiter": delimiter}, today)
+    return _upload(sheet, None, {"format": "csv", "encoding": text.encoding, "delimiter": delimiter}, mapped, today)
 
 
 def _from_workbook(data: bytes, mapped: Mapped, today: date) -> Upload:
@@ -91,7 +91,7 @@ def _from_workbook(data: bytes, mapped: Mapped, today: date) -> Upload:
         found = find_header(top, "component", {})
         body = book.body(graph, found.columns)
         parts = read_sheet(body, graph.name, "component", mapped, delimiter=None, header=found)
-    return _upload(main, parts, {"format": "xlsx", "encoding": None, "delimiter": None}, today)
+    return _upload(main, parts, {"format": "xlsx", "encoding": None, "delimiter": None}, mapped, today)
 
 
 def _candidates(book: Workbook, mapped: Mapped) -> tuple[list[SheetPart], SheetPart | None]:
@@ -122,15 +122,17 @@ def _first_with_header(book: Workbook, sheets: list[SheetPart], mapped: Mapped) 
     raise max(refusals, key=lambda entry: entry[0])[1]
 
 
-def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], today: date) -> Upload:
+def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Mapped, today: date) -> Upload:
     """The upload of the tables found. Raises `no_rows` where there is no data line."""
     lines = main.lines
     if lines == 0 and (parts is None or parts.lines == 0):
         raise refuse("no_rows", "The table has a header and no data line below it; nothing can be imported.")
     layout = "rows"
-    if parts is None:
+    if parts is None and mapped.layout != "rows":
         main, parts = split_long(main)
         layout = "rows" if parts is None else "long"
+    else:
+        main = without_parts(main)
     dated = any(column.market and column.year is None for column in main.columns)
     source = {
         **about,

@@ -1,0 +1,128 @@
+"""Headers: every field in three languages, mappings, and what is refused or ignored."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.steps.reading import ReadingRefused
+from pipelines.steps.reading.columns import fields_of, recognise
+from schemas import words
+from schemas.fields import COMPONENT, SKU
+from tests.pipelines.reading.writing import delimited, read, values
+
+
+def refusal(data: bytes, mapping: dict[str, object] | None = None) -> tuple[str, str | None, str]:
+    with pytest.raises(ReadingRefused) as refused:
+        read(data, mapping)
+    issue = refused.value.issues[0]
+    return issue.code, issue.field, issue.message
+
+
+@pytest.mark.parametrize(("table", "fields"), [("sku", SKU), ("component", COMPONENT)])
+@pytest.mark.parametrize("lang", ["en", "fr", "de"])
+def test_every_field_has_a_header_in_every_language(table: str, fields: dict[str, object], lang: str) -> None:
+    listed = {row["field"] for row in words._rows("headers.csv") if row["table"] == table and row["lang"] == lang}
+    assert {name for name in fields if name not in ("substances", "components")} <= listed
+
+
+def test_every_listed_header_names_its_field() -> None:
+    for row in words._rows("headers.csv"):
+        header = row["header"] if row["field"] != "annual_volume" else f"{row['header']} FR"
+        column = recognise(header, 0, "sku" if row["table"] == "sku" else "component")
+        assert column is not None, row
+        assert column.field.name == row["field"], row
+
+
+def test_every_listed_code_is_in_its_vocabulary() -> None:
+    from schemas.vocabularies import VOCABULARIES  # noqa: PLC0415
+
+    for row in words._rows("words.csv"):
+        assert row["code"] in VOCABULARIES.get(row["vocabulary"], (row["code"],)), row
+
+
+def test_a_word_of_two_meanings_is_refused_on_loading() -> None:
+    with pytest.raises(words.WordCollisionError, match="both weight_grams and name"):
+        words.index([("sku", "weight_grams", "Poids"), ("sku", "name", "  POIDS. ")])
+
+
+@given(st.text(max_size=20))
+def test_folding_is_stable(text: str) -> None:
+    assert words.fold(words.fold(text)) == words.fold(text)
+
+
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        ("POIDS de l’emballage\n(g)", "weight_grams"), ("  Verpackungsgewicht [kg] ", "weight_grams"),
+        ("Poids unitaire vide en gramme", "weight_grams"), ("weight_g", "weight_grams"),
+        ("annual_volume_FR", "annual_volume_fr"), ("Annual volume US-CA 2027", "annual_volume_us_ca_2027"),
+        ("annual_volume_gb_2026_h2", "annual_volume_gb_2026_h2"), ("Jahresmenge Deutschland 2026", "annual_volume_de_2026"),
+        ("annual_volume_uk", "annual_volume_gb"), ("component_type", "component_type"),
+        ("component_recycled_content_percent", "recycled_content_percent"),
+        ("Poids net", None), ("Gewicht Netto g", None), ("Netto", None), ("annual_volume_fr_2026_h1", None),
+        ("annual_volume_zz", None), ("EAN of outer case", None), ("substances", None), ("components", None),
+    ],
+)  # fmt: skip
+def test_odd_headers(header: str, name: str | None) -> None:
+    column = recognise(header, 0, "sku")
+    assert (column and column.name) == name
+
+
+def test_what_is_read_and_ignored_is_said() -> None:
+    source = read(delimited([["Réf", "Libellé", "Netto", "Poids (kg)"], ["A", "a", 1, 2]]))[0].source
+    assert source["columns"] == [
+        {"field": "sku_code", "column": "A", "header": "Réf"},
+        {"field": "name", "column": "B", "header": "Libellé"},
+        {"field": "weight_grams", "column": "D", "header": "Poids (kg)"},
+    ]
+    assert source["ignored"] == [{"column": "C", "header": "Netto"}]
+
+
+def test_two_columns_for_one_field_are_refused_unless_one_has_its_own_name() -> None:
+    code, field, message = refusal(delimited([["sku_code", "name", "Weight", "Poids"], ["A", "a", 1, 2]]))
+    assert (code, field) == ("ambiguous_column", "weight_grams")
+    assert "“Weight” (C) and “Poids” (D)" in message
+    own = delimited([["sku_code", "name", "weight_grams", "Poids"], ["A", "a", 1, 2]])
+    assert values(own)[0]["weight_grams"] == 1.0
+    assert read(own)[0].source["ignored"] == [{"column": "D", "header": "Poids"}]
+
+
+TABLE = delimited([["Export of 1.2.2026"], ["Key", "Label", "Total", "Weight"], ["A", "a", "1.234", "7"]])
+
+
+def test_a_mapping_names_headers_or_letters() -> None:
+    mapping = {"columns": {"sku_code": "key", "name": "B", "weight_grams": "Total"}, "header_row": 2, "decimal": ","}
+    assert values(TABLE, mapping) == [{"sku_code": "A", "name": "a", "weight_grams": 1234.0}]
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        {"columns": {"sku_code": "Nothing"}}, {"columns": {"colour_of_the_sky": "Key"}}, {"columns": []}, {"rows": 1},
+        {"columns": {"sku_code": "A", "name": "A"}}, {"header_row": 99}, {"header_row": "2"}, {"decimal": ";"},
+        {"layout": "sideways"}, {"sheet": 1},
+    ],
+)  # fmt: skip
+def test_a_mapping_that_fits_nothing_is_refused(mapping: dict[str, object]) -> None:
+    assert refusal(TABLE, mapping)[0] == "invalid_mapping"
+
+
+def test_a_missing_column_says_which_headers_were_seen_and_what_to_do() -> None:
+    code, field, message = refusal(delimited([["Clé", "Libellé"], ["A", "a"]]))
+    assert (code, field) == ("missing_column", "sku_code")
+    assert "A “Clé”" in message
+    assert 'mapping={"columns": {"sku_code": "A"}}' in message
+
+
+def test_both_years_of_one_market_in_a_row_are_a_fault() -> None:
+    table = [["sku_code", "name", "volume_year", "annual_volume_fr", "annual_volume_fr_2026", "annual_volume_gb_2026_h1"],
+             ["A", "a", 2025, 1, 2, ""], ["B", "b", 2026, 1, 2, ""], ["C", "c", "", "null", "", 5]]  # fmt: skip
+    _, rows = read(delimited(table))
+    assert rows.values["volumes"].to_list() == [
+        '{"FR/2025/0": 1, "FR/2026/0": 2}', '{"FR/2026/0": null, "GB/2026/1": 5}',
+    ]  # fmt: skip
+    assert rows.errors.select("line", "field", "code").rows() == [(3, "annual_volume_fr_2026", "duplicate_row")]
+
+
+def test_all_fields_are_columns() -> None:
+    assert set(SKU) - {"substances", "components"} <= set(fields_of("sku"))

@@ -1,0 +1,65 @@
+"""Files that nobody of this project wrote: each is read, or refused with a reason that a person can act on."""
+
+from pathlib import Path
+
+import pytest
+
+from pipelines.steps.reading import ReadingRefused
+from tests.pipelines.reading.writing import read
+
+REAL = Path(__file__).parents[4] / "shared" / "real"
+pytestmark = pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not beside the repository")
+
+REFUSED = {
+    "off/packagings-mousquetaires.xlsx.csv": {("missing_column", "sku_code")},
+    "off/openfoodfacts_import_template_fr_test.xlsx.csv": {("missing_column", "sku_code")},
+    "off/import_csv_file_test.tsv.csv": {("missing_column", "name")},
+    "ceflex/Examples from CEFLEX D4ACE report.xlsx": {("missing_column", "sku_code")},
+    "ceflex/CEFLEX D4ACE July 2025.xlsx": {("missing_column", "sku_code"), ("missing_column", "name")},
+    "defra/ors-id-log-example.xlsx": {("missing_column", "sku_code"), ("missing_column", "name")},
+    "defra/real_pom_file_data.csv": {("missing_column", "sku_code"), ("missing_column", "name")},
+    "defra/empty.xlsx": {("no_table", None)},
+    "defra/wdio/EmptyFile.csv": {("no_table", None)},
+    "defra/wdio/EmptyFileFromExcel.csv": {("missing_column", "sku_code"), ("missing_column", "name")},
+    "defra/wdio/InvalidFileIncorrectColumnName.csv": {("missing_column", "sku_code"), ("missing_column", "name")},
+    "defra/wdio/InvalidFileMissingHeaders.csv": {("missing_column", "sku_code"), ("missing_column", "name")},
+    "defra/wdio/InvalidFileLessColumns.csv": {("missing_column", "sku_code"), ("missing_column", "name")},
+    "defra/wdio/WrongFormatFile.xls": {("unreadable_file", None)},
+    "open3p/7_1_3_Components_Template.csv": {("missing_column", "sku_code")},
+    "open3p/7_1_4_Complete_Packaging_Template.csv": {("missing_column", "sku_code")},
+    "open3p/5_1_1_Shape.csv": {("missing_column", "sku_code"), ("missing_column", "name")},
+    "open3p/5_1_4_Component_Recycling_Disruptors.csv": {("missing_column", "sku_code"), ("missing_column", "name")},
+    "open3p/5_2_3_Material_Category.csv": {("missing_column", "sku_code"), ("missing_column", "name")},
+}
+
+
+@pytest.mark.parametrize(("path", "reasons"), REFUSED.items())
+def test_refused(path: str, reasons: set[tuple[str, str | None]]) -> None:
+    with pytest.raises(ReadingRefused) as refused:
+        read((REAL / path).read_bytes())
+    assert {(issue.code, issue.field) for issue in refused.value.issues} == reasons
+
+
+def test_a_thousand_products_whose_codes_begin_with_zero() -> None:
+    upload, rows = read((REAL / "off/products.csv").read_bytes())
+    assert (upload.source["delimiter"], upload.source["encoding"], upload.rows) == ("\t", "utf-8", 1000)
+    assert (rows.values.height, rows.rejected) == (980, 20)
+    assert rows.values["sku_code"].str.starts_with("0").sum() >= 975
+    assert set(rows.errors["code"]) == {"unknown_market"}
+
+
+def test_a_retailer_s_list_of_components_with_a_mapping() -> None:
+    upload, rows = read(
+        (REAL / "off/packagings-mousquetaires.xlsx.csv").read_bytes(), {"columns": {"sku_code": "GTIN"}}
+    )
+    assert (upload.source["layout"], upload.rows) == ("long", 50)
+    assert set(rows.errors["code"]) == {"not_in_vocabulary"}
+    assert rows.values.height + rows.rejected == 18
+
+
+def test_layers_with_a_mapping_are_no_repeats() -> None:
+    data = (REAL / "ceflex/Examples from CEFLEX D4ACE report.xlsx").read_bytes()
+    upload, rows = read(data, {"columns": {"sku_code": "ID"}})
+    assert upload.source["header_row"] == 3
+    assert upload.source["layout"] == "long"
+    assert "duplicate_sku_code" not in set(rows.errors["code"])

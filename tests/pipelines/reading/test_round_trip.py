@@ -1,0 +1,165 @@
+"""Any table of valid records, however it is written, reads back to the same records; no bytes raise but a refusal."""
+
+import random
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stdnum import ean
+
+from pipelines.steps.reading import ReadingRefused
+from schemas import words
+from schemas.fields import SKU, Field
+from schemas.vocabularies import VOCABULARIES
+from tests.pipelines.reading.writing import delimited, read, values, workbook
+
+LETTERS = "abcXYZ éèüßœ0123456789,;.|\t\"'-_/()&<>%€"
+SHORT = st.text(st.sampled_from(LETTERS), min_size=1, max_size=12)
+ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "cp1252")
+
+
+def clean(text: str) -> bool:
+    """A text that a table can hold as it is: not empty, not the clearing word, no escape mark, no number of Excel's."""
+    return bool(text.strip()) and text.strip().lower() != "null" and text[0] not in "'=#" and text == text.strip()
+
+
+def value_of(field: Field) -> st.SearchStrategy[object]:
+    match field.kind:
+        case "number":
+            return st.integers(0, 9_999).map(lambda n: n / 100)
+        case "integer":
+            return st.integers(0, 2_000_000)
+        case "truth":
+            return st.booleans()
+        case "code":
+            return st.sampled_from(VOCABULARIES[field.vocabulary or ""])
+        case "codes":
+            return st.lists(st.sampled_from(VOCABULARIES[field.vocabulary or ""]), min_size=1, max_size=3, unique=True)
+        case "markets":
+            return st.lists(st.sampled_from(["FR", "DE", "GB", "US-CA", "IT"]), min_size=1, max_size=4, unique=True)
+        case "gtin":
+            return st.integers(10**11, 10**12 - 1).map(lambda n: f"{n}{ean.calc_check_digit(str(n))}")
+        case "uuid":
+            return st.uuids().map(str)
+        case "ppm":
+            return st.integers(0, 100).map(lambda n: f"<{n}")
+        case _:
+            return SHORT.filter(clean)
+
+
+FIELDS = [field for field in SKU.values() if field.kind not in ("substances", "components") and field.name != "sku_code"]
+OPTIONAL = [field for field in FIELDS if field.name != "name"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table of records and a way to write it."""
+
+    fields: list[Field]
+    records: list[dict[str, object]]
+    lang: str
+    mark: str
+    delimiter: str
+    encoding: str
+    titles: int
+    numbers: bool
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    chosen = draw(st.lists(st.sampled_from(OPTIONAL), max_size=6, unique_by=lambda field: field.name))
+    fields = draw(st.permutations([SKU["sku_code"], SKU["name"], *chosen]))
+    codes = draw(st.lists(SHORT.filter(clean), min_size=1, max_size=5, unique=True))
+    records = []
+    for code in codes:
+        record: dict[str, object] = {"sku_code": code, "name": draw(SHORT.filter(clean))}
+        for field in chosen:
+            if draw(st.booleans()):
+                record[field.name] = draw(value_of(field))
+        records.append(record)
+    return Case(
+        list(fields), records, draw(st.sampled_from(["own", "en", "fr", "de"])), draw(st.sampled_from([".", ","])),
+        draw(st.sampled_from([",", ";", "\t", "|"])), draw(st.sampled_from(ENCODINGS)), draw(st.integers(0, 3)),
+        draw(st.booleans()),
+    )  # fmt: skip
+
+
+def header(field: Field, lang: str, at: int) -> str:
+    if lang == "own":
+        return field.name
+    listed = [row["header"] for row in words._rows("headers.csv")
+              if (row["table"], row["field"], row["lang"]) == ("sku", field.name, lang)]  # fmt: skip
+    return listed[at % len(listed)]
+
+
+def cell(value: object, mark: str) -> str:
+    if isinstance(value, bool):
+        return "oui" if value else "non"
+    if isinstance(value, float):
+        return f"{value:.2f}".replace(".", mark)
+    return "; ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+
+
+def table(case: Case) -> list[list[object]]:
+    head = [header(field, case.lang, at) for at, field in enumerate(case.fields)]
+    body = [[cell(record.get(field.name), case.mark) for field in case.fields] for record in case.records]
+    return [*[["Portfolio"] + [""] * (len(head) - 1)] * case.titles, head, *body]
+
+
+def expected(case: Case) -> list[dict[str, object]]:
+    def stored(value: object) -> object:
+        return "{" + ",".join(value) + "}" if isinstance(value, list) else value
+
+    return [{field.name: stored(record.get(field.name)) for field in case.fields} for record in case.records]
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases())
+def test_csv(case: Case) -> None:
+    assert values(delimited(table(case), case.delimiter, case.encoding)) == expected(case)
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases())
+def test_workbook(case: Case) -> None:
+    cells = table(case)
+    if case.numbers:
+        first = case.titles + 1
+        for row, record in zip(cells[first:], case.records, strict=True):
+            for at, field in enumerate(case.fields):
+                if isinstance(record.get(field.name), int | float):
+                    row[at] = record[field.name]
+    assert values(workbook({"Read me": [["About"]], "SKUs": cells})) == expected(case)
+
+
+SEEDS = [
+    delimited([["sku_code", "name", "weight_grams", "markets"], ["A", 'é "x"', "1,5", "FR,DE"], ["B", "b", "2", "GB"]]),
+    delimited([["sku_code", "name"], ["A", "ü"]], ";", "utf-16"),
+    workbook({"SKUs": [["sku_code", "name", "weight_grams"], ["A", "a", 1.5]], "components": [["sku_code", "component_type"], ["A", "cap"]]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_damaged_bytes_are_read_or_refused(seed: int) -> None:
+    chance = random.Random(seed)
+    for original in SEEDS:
+        for _ in range(10):
+            data = bytearray(original)
+            for _ in range(chance.randint(1, 8)):
+                at = chance.randrange(len(data))
+                match chance.randrange(4):
+                    case 0:
+                        data[at] = chance.randrange(256)
+                    case 1:
+                        del data[at : at + chance.randint(1, 20)]
+                    case 2:
+                        data[at:at] = bytes(chance.choices(b'",;\n\r\x00\xff<>&=', k=3))
+                    case _:
+                        data = data[: max(at, 1)] + data[at:]
+                if not data:
+                    break
+            try:
+                read(bytes(data))
+            except ReadingRefused as refused:
+                assert refused.issues
