@@ -12,10 +12,7 @@ from compliance.ruleset import RuleSet
 from pipelines.steps import components, volumes
 from pipelines.steps.patch import Patch, RowIssue
 from pipelines.steps.resolve import Library
-from pipelines.steps.stored import SCHEMA
 from warehouse.tables.skus import DERIVED_COLUMNS, VALUE_COLUMNS
-
-_STORED: Final = {name: f"stored:{name}" for name in SCHEMA}
 
 _CARRIED: Final = ("id", "version", "created_at", "updated_at", *DERIVED_COLUMNS)
 
@@ -23,25 +20,26 @@ _CARRIED: Final = ("id", "version", "created_at", "updated_at", *DERIVED_COLUMNS
 def merge(patch: Patch, stored: pl.DataFrame, library: Library, rules: RuleSet) -> tuple[pl.DataFrame, list[RowIssue]]:
     """One row per row of the patch, as it would be held, with `row` and `outcome` (created, updated, unchanged).
 
-    The stored `id`, `version`, instants and derived columns come along, null where there is no stored row. Faults of
-    a component line are found here, because a library component may fill what it lacks; such a row is in the answer
-    too and is the caller's to reject.
+    Its value columns are those that `stored` has; the stored `id`, `version`, instants and derived columns come along,
+    null where there is no stored row. Faults of a component line are found here, because a library component may fill
+    what it lacks; such a row is in the answer too and is the caller's to reject.
     """
     values = pl.concat([patch.values, patch.given.select(pl.all().name.prefix("given:"))], how="horizontal")
     joined = values.join(
-        stored.rename(_STORED), left_on="sku_code", right_on="stored:sku_code", how="left", maintain_order="left",
-        coalesce=False,
+        stored.select(pl.all().name.prefix("stored:")),
+        left_on="sku_code", right_on="stored:sku_code", how="left", maintain_order="left", coalesce=False,
     )  # fmt: skip
     issues: list[RowIssue] = []
     if "components" in patch.given.columns:
         joined, issues = _merge_graphs(joined, library, rules)
     if "volumes" in patch.given.columns:
         joined = _merge_volumes(joined)
-    return joined.select(_expressions(tuple(patch.given.columns))), issues
+    held = tuple(name for name in VALUE_COLUMNS if name in stored.columns)
+    return joined.select(_expressions(tuple(patch.given.columns), held)), issues
 
 
 @lru_cache(maxsize=1024)
-def _expressions(given: tuple[str, ...]) -> list[pl.Expr]:
+def _expressions(given: tuple[str, ...], held: tuple[str, ...]) -> list[pl.Expr]:
     """The merged row for patches that give these columns; callers send the same columns again and again."""
     changed = pl.any_horizontal(
         pl.col(f"given:{name}") & pl.col(name).ne_missing(pl.col(f"stored:{name}")) for name in given
@@ -50,7 +48,7 @@ def _expressions(given: tuple[str, ...]) -> list[pl.Expr]:
     return [
         pl.col("row"),
         *(pl.col(f"stored:{name}").alias(name) for name in _CARRIED),
-        *(_merged(name, name in given).alias(name) for name in VALUE_COLUMNS),
+        *(_merged(name, name in given).alias(name) for name in held),
         outcome.when(changed).then(pl.lit("updated")).otherwise(pl.lit("unchanged")).alias("outcome"),
     ]
 

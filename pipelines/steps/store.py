@@ -4,7 +4,9 @@ The statements are the same for one row and for thousands; only how the rows rea
 `stored.FEW`): as one parameter inside one statement, or through COPY into a temporary table and one statement each.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
@@ -21,10 +23,8 @@ from pipelines.steps.stored import FEW, NULL
 from warehouse.tables import skus
 from warehouse.tables.skus import DERIVED_COLUMNS, VALUE_COLUMNS
 
-_WRITTEN: Final = (*VALUE_COLUMNS, *DERIVED_COLUMNS, "version", "import_sheet", "import_line")
-_STAGED: Final = ("id", *_WRITTEN)
+_ALWAYS: Final = (*DERIVED_COLUMNS, "version", "import_sheet", "import_line")
 _SQL_TYPES: Final = {pl.String: "text", pl.Float64: "double precision", pl.Int64: "integer", pl.Boolean: "boolean"}
-_DECLARED: Final = ", ".join(f"{name} {_SQL_TYPES[DTYPES[name]]}" for name in _STAGED)
 _ALL: Final = ", ".join(column.name for column in skus.columns)
 _DIALECT: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
 
@@ -35,50 +35,65 @@ def _cast(name: str) -> str:
     return f"staged.{name}" if kind == "TEXT" or DTYPES[name] != pl.String else f"staged.{name}::{kind}"
 
 
-_STATEMENTS: Final = {
-    "kept": (
-        f"INSERT INTO sku_versions ({_ALL}) SELECT {', '.join(f'skus.{c.name}' for c in skus.columns)} "
-        "FROM skus JOIN staged ON staged.id::uuid = skus.id"
-    ),
-    "changed": (
-        f"UPDATE skus SET {', '.join(f'{name} = {_cast(name)}' for name in _WRITTEN)}, updated_at = %(now)s, "
-        "transaction_id = %(transaction)s, import_id = %(import)s FROM staged WHERE skus.id = staged.id::uuid"
-    ),
-    "made": (
-        f"INSERT INTO skus (company_id, created_at, updated_at, transaction_id, import_id, {', '.join(_STAGED)}) "
-        f"SELECT %(company)s, %(now)s, %(now)s, %(transaction)s, %(import)s, {', '.join(_cast(n) for n in _STAGED)} "
-        "FROM staged WHERE staged.version = 1 ORDER BY staged.sku_code"
-    ),
-    "entered": (
-        "INSERT INTO audit_entries (company_id, transaction_id, action, resource_id, version) "
-        "SELECT %(company)s, %(transaction)s, CASE staged.version WHEN 1 THEN 'sku.created' ELSE 'sku.updated' END, "
-        "staged.id, staged.version FROM staged ORDER BY staged.sku_code"
-    ),
-    "signed": (
-        "INSERT INTO audit_transactions (id, company_id, at, actor_type, actor_id, actor_name, reason, correlation_id, "
-        "ip, user_agent) VALUES (%(transaction)s, %(company)s, %(now)s, %(actor_type)s, %(actor_id)s, %(actor_name)s, "
-        "%(reason)s, %(correlation_id)s, %(ip)s, %(user_agent)s)"
-    ),
-    "counted": (
-        "UPDATE company_counters SET skus = skus + %(created)s WHERE company_id = %(company)s AND %(created)s > 0"
-    ),
-}
-_ONE: Final = (
-    f"WITH staged AS MATERIALIZED (SELECT * FROM json_to_recordset(%(rows)s::json) AS staged ({_DECLARED})), "
-    + ", ".join(f"{name} AS ({statement})" for name, statement in _STATEMENTS.items())
-    + " SELECT"
-)
+def _declared(columns: Sequence[str]) -> str:
+    return ", ".join(f"{name} {_SQL_TYPES[DTYPES[name]]}" for name in columns)
+
+
+@lru_cache(maxsize=1024)
+def _statements(written: tuple[str, ...]) -> dict[str, str]:
+    """The statements that store the staged rows of these columns; a column that is not staged keeps what it has."""
+    staged = ("id", *written)
+    return {
+        "kept": (
+            f"INSERT INTO sku_versions ({_ALL}) SELECT {', '.join(f'skus.{c.name}' for c in skus.columns)} "
+            "FROM skus JOIN staged ON staged.id::uuid = skus.id"
+        ),
+        "changed": (
+            f"UPDATE skus SET {', '.join(f'{name} = {_cast(name)}' for name in written)}, updated_at = %(now)s, "
+            "transaction_id = %(transaction)s, import_id = %(import)s FROM staged WHERE skus.id = staged.id::uuid"
+        ),
+        "made": (
+            f"INSERT INTO skus (company_id, created_at, updated_at, transaction_id, import_id, {', '.join(staged)}) "
+            f"SELECT %(company)s, %(now)s, %(now)s, %(transaction)s, %(import)s, {', '.join(map(_cast, staged))} "
+            "FROM staged WHERE staged.version = 1 ORDER BY staged.sku_code"
+        ),
+        "entered": (
+            "INSERT INTO audit_entries (company_id, transaction_id, action, resource_id, version) SELECT %(company)s, "
+            "%(transaction)s, CASE staged.version WHEN 1 THEN 'sku.created' ELSE 'sku.updated' END, staged.id, "
+            "staged.version FROM staged ORDER BY staged.sku_code"
+        ),
+        "signed": (
+            "INSERT INTO audit_transactions (id, company_id, at, actor_type, actor_id, actor_name, reason, "
+            "correlation_id, ip, user_agent) VALUES (%(transaction)s, %(company)s, %(now)s, %(actor_type)s, "
+            "%(actor_id)s, %(actor_name)s, %(reason)s, %(correlation_id)s, %(ip)s, %(user_agent)s)"
+        ),
+        "counted": (
+            "UPDATE company_counters SET skus = skus + %(created)s WHERE company_id = %(company)s AND %(created)s > 0"
+        ),
+    }
+
+
+@lru_cache(maxsize=1024)
+def _one_statement(written: tuple[str, ...]) -> str:
+    """The same as one statement whose rows are its parameter."""
+    return (
+        f"WITH staged AS MATERIALIZED (SELECT * FROM json_to_recordset(%(rows)s::json) "
+        f"AS staged ({_declared(('id', *written))})), "
+        + ", ".join(f"{name} AS ({statement})" for name, statement in _statements(written).items())
+        + " SELECT"
+    )
 
 
 def store(
-    conn: psycopg.Connection[Any], company_id: UUID, rows: pl.DataFrame, *, origin: Origin, now: datetime,
-    import_id: UUID | None,
+    conn: psycopg.Connection[Any], company_id: UUID, rows: pl.DataFrame, columns: Sequence[str], *, origin: Origin,
+    now: datetime, import_id: UUID | None,
 ) -> None:  # fmt: skip
     """Write the created and updated rows of a merged, graded frame, in the caller's transaction.
 
-    `rows` has `id`, `version` as they shall be, the value and derived columns, `import_sheet` and `import_line`.
-    Raises `SerializationFailure` where another transaction has created one of the codes meanwhile: whoever opened the
-    transaction repeats the whole write (`Pool.retrying`), which then finds the row.
+    `columns` are the value columns that the patch gives, sku_code among them; `rows` has them, `id` and `version` as
+    they shall be, the derived columns, `import_sheet` and `import_line`. Raises `SerializationFailure` where another
+    transaction has created one of the codes meanwhile: whoever opened the transaction repeats the whole write
+    (`Pool.retrying`), which then finds the row.
     """
     parameters: dict[str, Any] = {
         "company": company_id, "transaction": UUID(str(uuid7())), "now": now, "import": import_id,
@@ -87,24 +102,28 @@ def store(
         "reason": origin.reason, "correlation_id": origin.correlation_id, "ip": origin.ip,
         "user_agent": origin.user_agent,
     }  # fmt: skip
+    written = (*columns, *_ALWAYS)
     try:
-        _write(conn, rows.select(_STAGED), parameters)
+        _write(conn, rows.select("id", *written), written, parameters)
     except errors.UniqueViolation as collision:
         raise errors.SerializationFailure("another transaction has created one of the codes") from collision
 
 
-def _write(conn: psycopg.Connection[Any], staged: pl.DataFrame, parameters: dict[str, Any]) -> None:
+def _write(
+    conn: psycopg.Connection[Any], staged: pl.DataFrame, written: tuple[str, ...], parameters: dict[str, Any]
+) -> None:
     if len(staged) <= FEW:
-        conn.execute(_ONE, {**parameters, "rows": orjson.dumps(staged.to_dicts()).decode()})
+        conn.execute(_one_statement(written), {**parameters, "rows": orjson.dumps(staged.to_dicts()).decode()})
         return
     _copy(conn, staged)
-    for statement in _STATEMENTS.values():
+    for statement in _statements(written).values():
         conn.execute(statement, parameters)
 
 
 def _copy(conn: psycopg.Connection[Any], staged: pl.DataFrame) -> None:
-    conn.execute(f"CREATE TEMPORARY TABLE IF NOT EXISTS staged ({_DECLARED}) ON COMMIT DELETE ROWS")
+    whole = _declared(("id", *VALUE_COLUMNS, *_ALWAYS))
+    conn.execute(f"CREATE TEMPORARY TABLE IF NOT EXISTS staged ({whole}) ON COMMIT DELETE ROWS")
     with conn.cursor() as cursor:
-        with cursor.copy(f"COPY staged FROM STDIN (FORMAT csv, NULL '{NULL}')") as copy:
+        with cursor.copy(f"COPY staged ({', '.join(staged.columns)}) FROM STDIN (FORMAT csv, NULL '{NULL}')") as copy:
             copy.write(staged.write_csv(include_header=False, null_value=NULL).encode())
         cursor.execute("ANALYZE staged (id, version)")

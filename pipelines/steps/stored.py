@@ -5,6 +5,8 @@ ever. A few rows come back as parameters and tuples, many through COPY: the same
 """
 
 import io
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import polars as pl
@@ -16,30 +18,39 @@ from warehouse.tables.skus import DERIVED_COLUMNS, VALUE_COLUMNS
 FEW: Final = 200
 """Up to so many rows go as parameters: below it COPY and its temporary table cost more than they save."""
 
-NULL: Final = "\uf8ffnull\uf8ff"
-"""Null in COPY's CSV: private-use characters, so that no caller's text can be taken for it."""
+NULL: Final = "\ue5e5"
+"""Null in COPY's CSV: a private-use character by itself, which no caller's cell is."""
 
-_COLUMNS: Final = ("id", *VALUE_COLUMNS, *DERIVED_COLUMNS, "version", "created_at", "updated_at")
-SCHEMA: Final[dict[str, Any]] = {name: DTYPES[name] for name in _COLUMNS}
-_SELECT: Final = "SELECT {columns} FROM skus JOIN {codes} AS codes (code) ON skus.sku_code = codes.code"
+_CARRIED: Final = ("id", *DERIVED_COLUMNS, "version", "created_at", "updated_at")
+_JUDGED: Final = (
+    "sku_code", "material", "material_subtype", "weight_grams", "packaging_format", "packaging_level", "use_contexts",
+    "svhc", "components", "food_contact", "pfas", "markets", "volumes",
+)  # fmt: skip
+"""What grading, refusing and merging look at besides what a patch gives."""
 
 
-def lock(conn: psycopg.Connection[Any], codes: pl.Series) -> pl.DataFrame:
-    """The company's rows of these codes, locked until the transaction ends; columns of `SCHEMA`, ids as text."""
+def lock(conn: psycopg.Connection[Any], codes: pl.Series, columns: Sequence[str]) -> pl.DataFrame:
+    """The company's rows of these codes, locked until the transaction ends, ids and instants as text.
+
+    Holds at least `columns` and what the later steps look at.
+    """
+    held = [name for name in VALUE_COLUMNS if name in columns or name in _JUDGED]
+    schema = {name: DTYPES[name] for name in (*_CARRIED, *held)}
     if len(codes) <= FEW:
-        query = _query("unnest(%s::text[])")
-        return pl.DataFrame(conn.execute(query, [codes.to_list()]).fetchall(), schema=SCHEMA, orient="row")
+        rows = conn.execute(_query("unnest(%s::text[])", tuple(schema)), [codes.to_list()]).fetchall()
+        return pl.DataFrame(rows, schema=schema, orient="row")
     conn.execute("CREATE TEMPORARY TABLE IF NOT EXISTS wanted_codes (code text) ON COMMIT DELETE ROWS")
     with conn.cursor() as cursor:
         with cursor.copy(f"COPY wanted_codes FROM STDIN (FORMAT csv, NULL '{NULL}')") as copy:
-            copy.write(codes.to_frame().write_csv(include_header=False).encode())
+            copy.write(codes.to_frame().write_csv(include_header=False, quote_style="always").encode())
         cursor.execute("ANALYZE wanted_codes")
         data = io.BytesIO()
-        with cursor.copy(f"COPY ({_query('wanted_codes')}) TO STDOUT (FORMAT csv, NULL '{NULL}')") as copy:
+        query = _query("wanted_codes", tuple(schema))
+        with cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv, NULL '{NULL}')") as copy:
             for block in copy:
                 data.write(block)
     data.seek(0)
-    return read_copied(data, SCHEMA)
+    return read_copied(data, schema)
 
 
 def read_copied(data: io.BytesIO, schema: dict[str, Any]) -> pl.DataFrame:
@@ -51,8 +62,10 @@ def read_copied(data: io.BytesIO, schema: dict[str, Any]) -> pl.DataFrame:
     return frame.with_columns(pl.col(name) == "t" for name, dtype in schema.items() if dtype == pl.Boolean)
 
 
-def _query(codes: str) -> str:
-    columns = ", ".join(
-        f"skus.{name}::text" if dtype == pl.String else f"skus.{name}" for name, dtype in SCHEMA.items()
+@lru_cache(maxsize=1024)
+def _query(codes: str, columns: tuple[str, ...]) -> str:
+    selected = ", ".join(f"skus.{name}::text" if DTYPES[name] == pl.String else f"skus.{name}" for name in columns)
+    return (
+        f"SELECT {selected} FROM skus JOIN {codes} AS codes (code) ON skus.sku_code = codes.code "
+        "ORDER BY skus.sku_code FOR UPDATE OF skus"
     )
-    return f"{_SELECT.format(columns=columns, codes=codes)} ORDER BY skus.sku_code FOR UPDATE OF skus"

@@ -27,6 +27,7 @@ from pipelines.steps.refuse import refuse
 from pipelines.steps.resolve import resolve
 from pipelines.steps.store import store
 from pipelines.steps.stored import lock
+from warehouse.tables.skus import VALUE_COLUMNS
 
 _OUTCOME: Final = ("row", "id", "outcome", "recyclability_grade", "recyclability_score", "grade_provisional")
 
@@ -35,8 +36,8 @@ _OUTCOME: Final = ("row", "id", "outcome", "recyclability_grade", "recyclability
 class Outcomes:
     """What became of each row of a patch.
 
-    `merged`: the accepted rows as they are held now (or would be), with `row` and `outcome`; `errors`: the faults of
-    the rejected ones; `seconds`: by step.
+    `merged`: the accepted rows as they are held now (or would be), with `row` and `outcome`, of an import's chunk only
+    the columns that it gives or that were judged; `errors`: the faults of the rejected ones; `seconds`: by step.
     """
 
     patch: Patch
@@ -88,7 +89,7 @@ def write_patch(
         patch, library, errors = resolve(conn, patch)
         patch = patch.without([error.row for error in errors])
     with watch.step("lock"):
-        stored = lock(conn, patch.values["sku_code"])
+        stored = lock(conn, patch.values["sku_code"], patch.given.columns if import_id else VALUE_COLUMNS)
     with watch.step("merge"):
         merged, faults = merge(patch, stored, library, rules)
     with watch.step("refuse"):
@@ -102,7 +103,7 @@ def write_patch(
         with watch.step("store"):
             changed = _changed(merged, source)
             if len(changed):
-                store(conn, company_id, changed, origin=origin, now=now, import_id=import_id)
+                store(conn, company_id, changed, patch.given.columns, origin=origin, now=now, import_id=import_id)
     return Outcomes(whole, merged, errors + faults, watch.seconds)
 
 
