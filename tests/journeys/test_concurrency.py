@@ -29,7 +29,7 @@ FIELDS = (
 
 def chunk(pool: Pool, company: UUID, codes: list[str], field: str, token: str) -> None:
     """What an import's chunk does: enough rows to go through COPY."""
-    texts = {name: pl.String for name in ("sku_code", "name", field)}
+    texts = dict.fromkeys(("sku_code", "name", field), pl.String)
     values = pl.DataFrame({"row": range(len(codes)), "sku_code": codes, "name": "n", field: token})
     patch = Patch(values.cast(texts), pl.select(**{name: pl.repeat(True, len(codes)) for name in texts}))
 

@@ -1,0 +1,91 @@
+"""The repository read by a test: sizes, docstrings, the clock, what the lock may name, and commands in documents."""
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("schemas", "compliance", "warehouse", "pipelines", "api", "connector", "bench")
+MIGRATIONS = "migrations/versions"
+
+
+def modules() -> Iterator[Path]:
+    for room in ROOMS:
+        yield from sorted((ROOT / room).rglob("*.py"))
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def test_files_are_small_and_none_is_long():
+    lines = {named(path): len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
+    assert not {name: count for name, count in lines.items() if count > 400}
+    assert median(lines.values()) < 100
+
+
+def test_no_function_is_longer_than_sixty_lines():
+    long = [
+        (named(path), node.name)
+        for path in modules()
+        if MIGRATIONS not in str(path)
+        for node in functions(path)
+        if (node.end_lineno or 0) - node.lineno >= 60
+    ]
+    assert not long
+
+
+def test_every_module_says_what_belongs_in_it():
+    silent = [named(path) for path in modules() if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
+    assert not silent
+
+
+def test_instants_come_from_the_clock_alone():
+    asked = re.compile(r"datetime\.now\(|date\.today\(|time\.time\(|utcnow\(")
+    allowed = {"warehouse/clock.py"}
+    found = [named(path) for path in modules() if asked.search(path.read_text(encoding="utf-8"))]
+    assert set(found) <= allowed
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+def test_the_lock_is_hashed_and_names_no_host(lock: str):
+    text = (ROOT / lock).read_text(encoding="utf-8")
+    pinned = re.findall(r"^[a-zA-Z0-9][^\n]*==", text, re.MULTILINE)
+    assert len(pinned) == len(re.findall(r"==[^\n]* \\\n    --hash=sha256:", text))
+    assert not re.search(r"https?://|--index-url|--find-links|file:", text)
+
+
+def test_the_readmes_links_and_files_exist():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", text)
+    paths = re.findall(r"`((?:schemas|compliance|warehouse|pipelines|api|docs|examples|tests|bench)/[\w./-]*)`", text)
+    assert not [path for path in (*links, *paths) if "<" not in path and not (ROOT / path).exists()]
+
+
+def test_the_makefile_has_the_commands_that_the_readme_names():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert set(re.findall(r"make ([a-z]+)", readme)) <= targets | {"every"}
+
+
+def test_no_committed_text_names_a_place_of_one_machine():
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False).stdout.decode()
+    place = re.compile(r"/(?:work|root|home)/\w+|/tmp/\w+")
+    found = []
+    for name in filter(None, listed.split("\0")):
+        path = ROOT / name
+        if path == Path(__file__) or path.suffix in (".xlsx", ".png") or not path.exists():
+            continue
+        found += [(name, hit) for hit in place.findall(path.read_text(encoding="utf-8", errors="replace"))]
+    assert not found
