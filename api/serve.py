@@ -24,7 +24,7 @@ import structlog
 from api import demo as demo_company
 from warehouse import dagster_home, logs
 from warehouse.database import Database
-from warehouse.embedded import revive, running
+from warehouse.embedded import ServerError, revive, running
 from warehouse.migrate import migrate
 from warehouse.queries.jurisdictions import LOADED
 from warehouse.settings import Settings, SettingsError
@@ -97,7 +97,7 @@ class _Child:
     def _start(self, environment: Mapping[str, str]) -> None:
         self._started = time.monotonic()
         self.process = subprocess.Popen(  # noqa: S603  (our own programs, no shell)
-            self.command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(),
+            self.command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             start_new_session=True,  # an interrupt from the terminal reaches the supervisor alone
             preexec_fn=_end_with_parent(),  # noqa: PLW1509  (nothing else runs in this process while it forks)
         )  # fmt: skip
@@ -149,17 +149,25 @@ class _Supervisor:
                 keeper.terminate()
 
     def _tick(self) -> None:
-        if revive(self._settings):
-            log.warning("postgres.restarted")
-            environment = self._fresh_environment()
-            if environment != self._environment:  # another program took its port in the meantime
-                self._end()
-                self._environment = environment
+        self._keep_postgres()
         for child in self._children:
             # Before the first catalogue is there, imports would refuse every market.
             if self._ready or child.first:
                 child.keep(self._environment)
             self._ready = self._ready or (child.once and child.done)
+
+    def _keep_postgres(self) -> None:
+        try:
+            revived = revive(self._settings)
+        except ServerError as error:  # a full disk, for one; the children wait for the database by themselves
+            log.error("postgres.down", error=str(error))
+            return
+        if revived:
+            log.warning("postgres.restarted")
+            environment = self._fresh_environment()
+            if environment != self._environment:  # another program took its port in the meantime
+                self._end()
+                self._environment = environment
 
     def _end(self) -> None:
         deadline = time.monotonic() + _GRACE_SECONDS

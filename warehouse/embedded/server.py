@@ -3,6 +3,7 @@
 Every function here expects that the caller holds the data directory's lock (`warehouse.embedded`).
 """
 
+import contextlib
 import json
 import os
 import random
@@ -27,6 +28,7 @@ _SOCKET_PATH_LIMIT: Final = 100  # bytes; a socket's whole path must fit into ab
 _RECOVERY_SECONDS: Final = 300
 _LEFTOVER_SECONDS: Final = 15.0
 _LOG_BYTES: Final = 10_000_000
+_STATE_LINE: Final = 7  # of postmaster.pid, from 0: starting, ready, stopping
 
 
 class ServerError(Exception):
@@ -48,8 +50,7 @@ class Server:
         if not (cluster / "PG_VERSION").exists():
             self._initialise()
         cluster = cluster.resolve()
-        if _postmaster(cluster) is not None and self._control(cluster, "status") == 0:
-            self._wait(cluster)
+        if _joined(cluster):
             return
         _clear_reused_lock(cluster)
         self._configure(cluster)
@@ -63,7 +64,9 @@ class Server:
     def stop(self) -> None:
         """End the server and its connections in good order; nothing happens when it is not running."""
         cluster = (self.data_dir / "postgres").resolve()
-        if _postmaster(cluster) is not None and self._control(cluster, "stop", "-m", "fast", "-t", "60") != 0:
+        if _postmaster(cluster) is None or self._control(cluster, "stop", "-m", "fast", "-t", "60") == 0:
+            return
+        if _postmaster(cluster) is not None:  # else it died meanwhile
             raise ServerError(f"The embedded Postgres did not stop; its log is {cluster / 'log'}.")
 
     def alive(self) -> bool:
@@ -106,14 +109,6 @@ class Server:
             log.rename(cluster / "log.1")
         _write_address(self.data_dir, Address(str(cluster) if by_socket else _LOOPBACK, port, known.secret))
 
-    def _wait(self, cluster: Path) -> None:
-        """Until a server that someone else started is ready: it may be recovering."""
-        deadline = time.monotonic() + _RECOVERY_SECONDS
-        while (cluster / "postmaster.pid").read_text(encoding="utf-8").splitlines()[-1].strip() != "ready":
-            if time.monotonic() > deadline:
-                raise ServerError(f"The embedded Postgres is not ready; its log is {cluster / 'log'}.")
-            time.sleep(0.05)
-
     def _control(self, cluster: Path, action: str, *arguments: str | Path) -> int:
         account = Account.of(cluster)
         return account.run(
@@ -130,10 +125,24 @@ def _postmaster(cluster: Path) -> psutil.Process | None:
         return None
 
 
+def _joined(cluster: Path) -> bool:
+    """Whether a server that someone else started is ready, after waiting for it to recover or to end."""
+    deadline = time.monotonic() + _RECOVERY_SECONDS
+    while _postmaster(cluster) is not None:
+        with contextlib.suppress(OSError, IndexError):  # it ends, and its lock with it
+            if (cluster / "postmaster.pid").read_text(encoding="utf-8").splitlines()[_STATE_LINE].strip() == "ready":
+                return True
+        if time.monotonic() > deadline:
+            raise ServerError(f"The embedded Postgres is not ready; its log is {cluster / 'log'}.")
+        time.sleep(0.05)
+    return False
+
+
 def _clear_reused_lock(cluster: Path) -> None:
     """Remove a lock whose process number now belongs to some other program: Postgres would wait for that one.
 
-    A number that no process has is left to Postgres, which also looks for survivors of the old server.
+    A number that no process has is left to Postgres, which also looks for survivors of the old server. So is one of
+    any Postgres: it may be ours under another path, and two servers over one cluster would destroy it.
     """
     lock = cluster / "postmaster.pid"
     try:
@@ -141,8 +150,9 @@ def _clear_reused_lock(cluster: Path) -> None:
     except (OSError, ValueError, IndexError):
         lock.unlink(missing_ok=True)
         return
-    if psutil.pid_exists(number):
-        lock.unlink()
+    with contextlib.suppress(psutil.NoSuchProcess):
+        if psutil.Process(number).name() != "postgres":
+            lock.unlink()
 
 
 def _write_address(data_dir: Path, address: Address) -> None:
