@@ -7,7 +7,6 @@ the statement together with their query (`api.reading`); writes ask here first, 
 import hmac
 from collections.abc import Sequence
 from typing import Annotated, Any
-from uuid import UUID
 
 from fastapi import Depends, Security
 from fastapi.security import APIKeyHeader
@@ -18,16 +17,23 @@ from api.service import service_of
 from warehouse.queries.keys import AUTHENTICATE, PREFIX, Key, digest
 from warehouse.sessions import AsyncConnection
 
-_scheme = APIKeyHeader(
-    name="X-API-Key", scheme_name="ApiKey", auto_error=False, description="A key of the company, beginning with svc_."
-)
+
+class _ApiKey(APIKeyHeader):
+    """The X-API-Key header as a dependency that gives the key's digest."""
+
+    async def __call__(self, request: Request) -> bytes:  # type: ignore[override]  (the base gives the header)
+        """The digest of the key that the request carries; raises `Unauthenticated` where it carries none."""
+        value = request.headers.get(self.model.name, "")
+        if not value.startswith(PREFIX):
+            raise Unauthenticated("missing_api_key")
+        return digest(value)
 
 
-async def presented(value: Annotated[str | None, Security(_scheme)]) -> bytes:
-    """The digest of the key that the request carries; raises `Unauthenticated` where it carries none."""
-    if value is None or not value.startswith(PREFIX):
-        raise Unauthenticated("missing_api_key")
-    return digest(value)
+Presented = Annotated[
+    bytes,
+    Security(_ApiKey(name="X-API-Key", scheme_name="ApiKey", description="A key of the company, beginning with svc_.")),
+]
+"""The digest of the key of a read, to be checked in the same round trip as the read's query."""
 
 
 def accepted(request: Request, row: Sequence[Any] | None, key_hash: bytes, scope: str) -> Key:
@@ -35,7 +41,7 @@ def accepted(request: Request, row: Sequence[Any] | None, key_hash: bytes, scope
     held = bytes(row[5]) if row else bytes(len(key_hash))
     if not hmac.compare_digest(held, key_hash) or row is None:
         raise Unauthenticated("invalid_api_key")
-    key = Key(UUID(str(row[0])), UUID(str(row[1])), row[2], tuple(row[3]), row[4])
+    key = Key(row[0], row[1], row[2], tuple(row[3]), row[4])
     request.state.company_id, request.state.client_id = key.company_id, key.client_id
     if scope not in key.scopes:
         raise Forbidden(scope)
@@ -47,10 +53,6 @@ async def _looked_up(request: Request, key_hash: bytes, scope: str) -> Key:
         return await (await connection.execute(AUTHENTICATE, {"key_hash": key_hash})).fetchone()
 
     return accepted(request, await service_of(request).reading(ask), key_hash, scope)
-
-
-Presented = Annotated[bytes, Depends(presented)]
-"""The digest of the key of a read, to be checked in the same round trip as the read's query."""
 
 
 async def _writer(request: Request, key_hash: Presented) -> Key:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import orjson
-from fastapi import Depends, Query
+from fastapi import Depends
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from api.errors import InvalidBody, TooLarge
+from api.parameters import FILENAME
 from schemas.issues import Issue
 
 MAX_JSON_BYTES: Final = 2 * 2**20
@@ -71,13 +72,11 @@ JsonBody = Annotated[Any, Depends(json_body)]
 """The parsed body as a handler's parameter."""
 
 
-async def upload(
-    request: Request,
-    filename: Annotated[str | None, Query(description="Name of a raw body; ignored for multipart.")] = None,
-) -> Upload:
+async def upload(request: Request) -> Upload:
     """The file of an import: the `file` part of a multipart body, or the raw body with `?filename=`."""
     if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         return await _multipart(request)
+    filename = FILENAME.of(request)
     if not filename:
         raise _missing("filename", "A raw body needs ?filename=NAME.csv or NAME.xlsx; or send multipart/form-data.")
     data = b"".join([chunk async for chunk in limited(request, MAX_IMPORT_BYTES)])

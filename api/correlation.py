@@ -21,8 +21,6 @@ _ACCEPTED: Final = re.compile(r"[\x21-\x7e]{1,128}")
 _CLIENT_CLOSED: Final = 499
 """Logged, never sent: the caller went away before its body was complete."""
 
-_log = structlog.get_logger("pcds.requests")
-
 
 class Correlation:
     """ASGI middleware; puts `correlation_id` on the request's state and into every log line written under it."""
@@ -30,6 +28,7 @@ class Correlation:
     def __init__(self, app: ASGIApp) -> None:
         """`app` is what answers."""
         self.app = app
+        self.log: structlog.stdlib.BoundLogger = structlog.get_logger("pcds.requests").bind()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, name it, time it, log it."""
@@ -56,25 +55,24 @@ class Correlation:
             except ClientDisconnect:
                 status = _CLIENT_CLOSED
             except Exception:
-                _log.exception("fault", method=scope["method"], route=_route(scope))
+                self.log.exception("fault", method=scope["method"], route=_route(scope))
                 if status:  # too late for another answer: let the server break the connection
                     raise
                 await Fault().response(identifier)(scope, receive, named)
             finally:
-                _log_request(scope, status, begun)
+                self._log_request(scope, status, begun)
 
-
-def _log_request(scope: Scope, status: int, begun: float) -> None:
-    state = scope["state"]
-    _log.info(
-        "request",
-        method=scope["method"],
-        route=_route(scope),
-        status=status,
-        ms=round((time.perf_counter() - begun) * 1000, 1),
-        company=str(state["company_id"]) if "company_id" in state else None,
-        client=str(state["client_id"]) if "client_id" in state else None,
-    )
+    def _log_request(self, scope: Scope, status: int, begun: float) -> None:
+        state = scope["state"]
+        self.log.info(
+            "request",
+            method=scope["method"],
+            route=_route(scope),
+            status=status,
+            ms=round((time.perf_counter() - begun) * 1000, 1),
+            company=str(state["company_id"]) if "company_id" in state else None,
+            client=str(state["client_id"]) if "client_id" in state else None,
+        )
 
 
 def _route(scope: Scope) -> str | None:

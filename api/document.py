@@ -12,6 +12,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from api.parameters import Parameter
 from schemas.errors import ERROR_CODES
 from schemas.models import SkuBatchInput, SkuInput
 from schemas.responses import Error
@@ -37,10 +38,13 @@ def operation(
     *,
     answers: Mapping[int, type[BaseModel]],
     errors: Sequence[str] = (),
+    parameters: Sequence[Parameter[Any] | dict[str, Any]] = (),
     body: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The arguments that a route takes beside its path: what is published of it, with the handler's docstring."""
     extra: dict[str, Any] = {"x-stability": "stable"}
+    if parameters:
+        extra["parameters"] = [p.published() if isinstance(p, Parameter) else p for p in parameters]
     if body is not None:
         extra["requestBody"] = {"required": True, "content": body}
     documented: dict[int | str, Any] = {
@@ -95,9 +99,4 @@ def _build(app: FastAPI) -> dict[str, Any]:
     _, bodies = models_json_schema([(model, "validation") for model in _BODIES], ref_template=_REFERENCE)
     schemas = built["components"]["schemas"]
     schemas.update(bodies["$defs"])
-    for path in built["paths"].values():
-        for published in path.values():
-            published["responses"].pop("422", None)  # answered as 400 invalid_body
-    for unused in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(unused, None)
     return built

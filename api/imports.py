@@ -12,7 +12,7 @@ from api.bodies import Upload, upload
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, operation
 from api.errors import InvalidBody, NotFound, OverPlan
 from api.origin import origin_of
-from api.parameters import DryRun, Limit, Offset, RecordId
+from api.parameters import DRY_RUN, FILENAME, LIMIT, OFFSET, RECORD_ID, record_id
 from api.service import service_of
 from pipelines.steps import imports
 from pipelines.steps.plans import PlanLimitReached
@@ -32,16 +32,15 @@ _BODY = {
 
 @router.post("", **operation(
     "Submit CSV or XLSX for import",
-    answers={202: ImportAccepted}, errors=(*WRITE_ERRORS, "not_implemented"), body=_BODY))  # fmt: skip
-def post_import(
-    request: Request, key: Writer, file: Annotated[Upload, Depends(upload)], dry_run: DryRun = False
-) -> Response:  # fmt: skip
+    parameters=(FILENAME, DRY_RUN), body=_BODY,
+    answers={202: ImportAccepted}, errors=(*WRITE_ERRORS, "not_implemented")))  # fmt: skip
+def post_import(request: Request, key: Writer, file: Annotated[Upload, Depends(upload)]) -> Response:
     """The file as the `file` part of a multipart body, or raw with `filename` naming it.
 
     Checked before the answer: the file parses, a table is found, `sku_code` and `name` map to columns, the file fits
     the plan. Up to 10 MiB and 50 000 rows. A dry run is answered with 202 too: its report is read by polling.
     """
-    service = service_of(request)
+    service, dry_run = service_of(request), DRY_RUN.of(request)
     try:
         accepted = imports.submit(
             service.writes, service.objects, key.company_id, data=file.data, filename=file.filename, mapping=None,
@@ -56,14 +55,14 @@ def post_import(
 
 @router.get("/{id}", **operation(
     "Import status and error report",
+    parameters=(RECORD_ID, LIMIT, OFFSET),
     answers={200: ImportStatusResponse}, errors=(*READ_ERRORS, "not_found", "not_implemented")))  # fmt: skip
-def get_import(
-    request: Request, key: Reader, import_id: RecordId, limit: Limit = 50, offset: Offset = 0
-) -> Response:  # fmt: skip
+def get_import(request: Request, key: Reader) -> Response:
     """Poll until `status` is completed or failed. `limit` and `offset` page the report of rejected rows."""
     service = service_of(request)
     found = imports.status(
-        service.writes, key.company_id, import_id, limit=limit, offset=offset, clock=service.clock
+        service.writes, key.company_id, record_id(request),
+        limit=LIMIT.of(request), offset=OFFSET.of(request), clock=service.clock,
     )  # fmt: skip
     if found is None:
         raise NotFound

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from api.answers import json_of
 from api.document import V1, operation
-from api.parameters import Limit, Offset
+from api.parameters import LIMIT, OFFSET
 from api.service import service_of
 from compliance import catalogue
 from schemas.responses import JurisdictionListResponse
@@ -21,13 +21,14 @@ router = APIRouter(prefix=f"{V1}/jurisdictions", tags=["Jurisdictions"])
 
 @router.get("", **operation(
     "List jurisdictions",
+    parameters=(LIMIT, OFFSET),
     answers={200: JurisdictionListResponse}, errors=("invalid_body", "internal_error")))  # fmt: skip
-async def list_jurisdictions(request: Request, limit: Limit = 50, offset: Offset = 0) -> Response:
+async def list_jurisdictions(request: Request) -> Response:
     """The EPR catalogue by code. `depth`: 1 signalled, 2 sourced, 3 guided (reviewed by a lawyer within 18 months).
 
     `coverage` counts the whole catalogue, not the page. Never an amount of a fee or a legal opinion.
     """
-    service = service_of(request)
+    service, limit, offset = service_of(request), LIMIT.of(request), OFFSET.of(request)
     entries = catalogue.served([entry(row) for row in await service.reading(_rows)])
     today = service.clock.today()
     return json_of({

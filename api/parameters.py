@@ -1,96 +1,127 @@
-"""Query and path parameters that several operations share, each with its rule and its published description.
+"""Query and path parameters: each with its rule, its published description, and the reading of it.
 
-Clamping and refusing happen here, so that a handler only sees values that it can use.
+They are read by these rules and not by the framework's, whose generic way costs a list as much as its query. A
+parameter that cannot be read is refused, never ignored; unknown ones are ignored (decisions §1).
 """
 
 import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
 
-from fastapi import Depends, Path, Query
-from pydantic import AfterValidator, BeforeValidator
-from pydantic_core import PydanticCustomError
 from starlette.requests import Request
 
-from api.errors import NotFound
+from api.errors import InvalidBody, NotFound
+from schemas.issues import Issue
+from schemas.normalise import Unfit
 
+T = TypeVar("T")
 MAX_PAGE: Final = 200
 _MAX_OFFSET: Final = 2**31 - 1
 _RFC_3339: Final = re.compile(
     r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII
 )  # fmt: skip
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,1000}")
 _TRUTHS: Final = {"true": True, "1": True, "false": False, "0": False}
 
 
-def _fit(code: str, message: str) -> PydanticCustomError:
-    return PydanticCustomError(code, "{sentence}", {"sentence": message})
+@dataclass(frozen=True, slots=True)
+class Parameter(Generic[T]):
+    """One query parameter: `parse` takes all values that were sent, in their order, and raises `Unfit`."""
+
+    name: str
+    parse: Callable[[Sequence[str]], T]
+    default: T
+    schema: Mapping[str, Any]
+    description: str
+
+    def of(self, request: Request) -> T:
+        """The request's value, or the default where none was sent; raises `InvalidBody`."""
+        values = request.query_params.getlist(self.name)
+        if not values:
+            return self.default
+        try:
+            return self.parse(values)
+        except Unfit as unfit:
+            raise InvalidBody([Issue(unfit.code, unfit.message, self.name)]) from None
+
+    def published(self) -> dict[str, Any]:
+        """The OpenAPI parameter object."""
+        return {"name": self.name, "in": "query", "required": False, "description": self.description,
+                "schema": dict(self.schema)}  # fmt: skip
 
 
-def _integer(value: Any) -> Any:
-    if isinstance(value, str) and not re.fullmatch(r"[+-]?[0-9]{1,1000}", value):
-        raise _fit("invalid_type", "This parameter is an integer.")
-    return value
-
-
-def _truth(value: Any) -> Any:
-    if isinstance(value, str) and value not in _TRUTHS:
-        raise _fit("invalid_format", "dry_run is true, false, 1 or 0.")
-    return _TRUTHS.get(value, value)
-
-
-def _instant(value: Any) -> Any:
-    refusal = _fit("invalid_format", "Send an RFC 3339 instant with Z or an offset, with + written as %2B.")
-    if not isinstance(value, str) or not _RFC_3339.fullmatch(value):
-        raise refusal
-    try:
-        return datetime.fromisoformat(value.upper())
-    except ValueError:
-        raise refusal from None
-
-
-def _without_nul(value: str) -> str:
-    if "\x00" in value:
-        raise _fit("invalid_format", "No sku_code holds a NUL character.")
-    return value.strip()
-
-
-Limit = Annotated[
-    int,
-    BeforeValidator(_integer),
-    AfterValidator(lambda value: min(max(value, 1), MAX_PAGE)),
-    Query(description="Page size; values outside 1 to 200 are clamped."),
-]
-Offset = Annotated[
-    int,
-    BeforeValidator(_integer),
-    AfterValidator(lambda value: min(max(value, 0), _MAX_OFFSET)),
-    Query(description="Rows to skip; a negative value is 0."),
-]
-DryRun = Annotated[
-    bool,
-    BeforeValidator(_truth),
-    Query(description="Validate and grade, report what would happen, write nothing."),
-]
-SkuCodes = Annotated[
-    list[Annotated[str, AfterValidator(_without_nul)]] | None,
-    Query(description="Only these sku_codes, compared exactly; may repeat."),
-]
-UpdatedSince = Annotated[
-    Annotated[datetime, BeforeValidator(_instant)] | None,
-    Query(description="Only SKUs updated at or after this instant (RFC 3339 with Z or an offset)."),
-]
-
-
-def _record_id(
-    request: Request,
-    id: Annotated[str, Path(description="The record's id.", json_schema_extra={"format": "uuid"})],  # noqa: A002, ARG001
-) -> UUID:
-    # The parameter is declared for the document only: a malformed id is an unknown one, not a bad request.
+def record_id(request: Request) -> UUID:
+    """The `id` of the path; a malformed one is an unknown one, not a bad request."""
     try:
         return UUID(request.path_params["id"])
     except ValueError:
         raise NotFound from None
 
 
-RecordId = Annotated[UUID, Depends(_record_id)]
+RECORD_ID: Final = {
+    "name": "id", "in": "path", "required": True, "description": "The record's id, not its code.",
+    "schema": {"type": "string", "format": "uuid"},
+}  # fmt: skip
+
+
+def _within(least: int, most: int) -> Callable[[Sequence[str]], int]:
+    def clamped(values: Sequence[str]) -> int:
+        if not _INTEGER.fullmatch(values[-1]):
+            raise Unfit("invalid_type", "This parameter is an integer.")
+        return min(max(int(values[-1]), least), most)
+
+    return clamped
+
+
+def _truth(values: Sequence[str]) -> bool:
+    if values[-1] not in _TRUTHS:
+        raise Unfit("invalid_format", "This parameter is true, false, 1 or 0.")
+    return _TRUTHS[values[-1]]
+
+
+def _instant(values: Sequence[str]) -> datetime:
+    if _RFC_3339.fullmatch(values[-1]):
+        try:
+            return datetime.fromisoformat(values[-1].upper())
+        except ValueError:
+            pass  # the form of an instant, but no day of the calendar or hour of the day
+    raise Unfit("invalid_format", "Send an RFC 3339 instant with Z or an offset, and write its + as %2B.")
+
+
+def _codes(values: Sequence[str]) -> list[str]:
+    if any("\x00" in value for value in values):
+        raise Unfit("invalid_format", "No sku_code holds a NUL character.")
+    return [value.strip() for value in values]
+
+
+def _text(values: Sequence[str]) -> str:
+    return values[-1]
+
+
+LIMIT: Final = Parameter(
+    "limit", _within(1, MAX_PAGE), 50, {"type": "integer", "default": 50},
+    "Page size; values outside 1 to 200 are clamped.",
+)  # fmt: skip
+OFFSET: Final = Parameter(
+    "offset", _within(0, _MAX_OFFSET), 0, {"type": "integer", "default": 0},
+    "Rows to skip; a negative value is 0.",
+)  # fmt: skip
+DRY_RUN: Final = Parameter(
+    "dry_run", _truth, False, {"type": "boolean", "default": False},
+    "Validate and grade, report what would happen, write nothing. Also 1 and 0.",
+)  # fmt: skip
+SKU_CODE: Final[Parameter[list[str] | None]] = Parameter(
+    "sku_code", _codes, None, {"type": "array", "items": {"type": "string"}},
+    "Only these sku_codes, compared exactly; may repeat.",
+)  # fmt: skip
+UPDATED_SINCE: Final[Parameter[datetime | None]] = Parameter(
+    "updated_since", _instant, None, {"type": "string", "format": "date-time"},
+    "Only SKUs updated at or after this instant (RFC 3339 with Z or an offset).",
+)  # fmt: skip
+FILENAME: Final[Parameter[str | None]] = Parameter(
+    "filename", _text, None, {"type": "string"},
+    "Names a raw body: its extension tells CSV from XLSX. Ignored for multipart.",
+)  # fmt: skip

@@ -22,7 +22,7 @@ async def read(request: Request, key_hash: bytes, query: str, parameters: Mappin
             authenticated = await connection.execute(AUTHENTICATE, {"key_hash": key_hash})
             cursor = connection.cursor(row_factory=dict_row)
             await cursor.execute(query, parameters)
-            return await authenticated.fetchone(), await cursor.fetchone()
+        return await authenticated.fetchone(), await cursor.fetchone()
 
     row, found = await service_of(request).reading(ask)
     accepted(request, row, key_hash, "read")

@@ -1,23 +1,19 @@
 """The framework's errors as ours: whatever goes wrong before a handler answers in the same body and codes."""
 
 import re
-from typing import Any
 
 from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.bodies import unreadable
-from api.errors import Fault, InvalidBody, NotFound, Refused, WrongMethod
-from schemas.issues import ISSUE_CODES, Issue
+from api.errors import Fault, NotFound, Refused, WrongMethod
 
 
 def install(app: FastAPI) -> None:
     """Register the handlers; exceptions that are none of these are `api.correlation`'s."""
     app.add_exception_handler(Refused, _refused)
-    app.add_exception_handler(RequestValidationError, _parameters)
     app.add_exception_handler(HTTPException, _framework)
 
 
@@ -28,21 +24,6 @@ def _answer(request: Request, refused: Refused) -> Response:
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refused)
     return _answer(request, error)
-
-
-async def _parameters(request: Request, error: Exception) -> Response:
-    """Parameters only: bodies are validated by the handlers, against the same models that are published."""
-    assert isinstance(error, RequestValidationError)
-    return _answer(request, InvalidBody([_issue(fault) for fault in error.errors()]))
-
-
-def _issue(fault: dict[str, Any]) -> Issue:
-    name = ".".join(str(part) for part in fault["loc"][1:2]) or None
-    if fault["type"] in ISSUE_CODES:
-        return Issue(fault["type"], fault["msg"], name)
-    if fault["type"] == "missing":
-        return Issue("required", "This parameter must be there.", name)
-    return Issue("invalid_type", f"{fault['msg']}.", name)
 
 
 async def _framework(request: Request, error: Exception) -> Response:

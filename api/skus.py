@@ -12,7 +12,7 @@ from api.auth import Presented, Writer
 from api.bodies import JsonBody
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
-from api.parameters import DryRun, Limit, Offset, RecordId, SkuCodes, UpdatedSince
+from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, SKU_CODE, UPDATED_SINCE, record_id
 from api.reading import read
 from api.service import service_of
 from api.writing import written
@@ -29,33 +29,28 @@ _DETAIL = f"SELECT {present.SELECT}, {queries.DOC_STATUS} AS doc_status FROM sku
 _CODE = "SELECT sku_code FROM skus WHERE id = %s"
 
 
-@router.get("", **operation("List SKUs", answers={200: SkuListResponse}, errors=READ_ERRORS))
-async def list_skus(
-    *,
-    request: Request,
-    key_hash: Presented,
-    limit: Limit = 50,
-    offset: Offset = 0,
-    sku_code: SkuCodes = None,
-    updated_since: UpdatedSince = None,
-) -> Response:
+@router.get("", **operation(
+    "List SKUs",
+    parameters=(LIMIT, OFFSET, SKU_CODE, UPDATED_SINCE),
+    answers={200: SkuListResponse}, errors=READ_ERRORS))  # fmt: skip
+async def list_skus(request: Request, key_hash: Presented) -> Response:
     """A page of SKUs, newest first. `total` counts what the filters leave."""
-    query = queries.FILTERED_PAGE if sku_code is not None or updated_since else queries.PAGE
-    parameters = {
-        "limit": limit, "offset": offset, "today": service_of(request).clock.today(),
-        "sku_codes": sku_code, "updated_since": updated_since,
-    }  # fmt: skip
-    row = await read(request, key_hash, query, parameters)
+    filters = {"sku_codes": SKU_CODE.of(request), "updated_since": UPDATED_SINCE.of(request)}
+    filtered = any(value is not None for value in filters.values())
+    query = queries.page(LIMIT.of(request), OFFSET.of(request), filtered=filtered)
+    today = {"today": service_of(request).clock.today()}
+    row = await read(request, key_hash, query, today | filters if filtered else today)
     assert row is not None, "an aggregate has a row"
     return json_text(row["page"])
 
 
 @router.get("/{id}", **operation(
     "One SKU with components and compliance",
-    answers={200: SkuDetailResponse}, errors=(*READ_ERRORS, "not_found")))  # fmt: skip
-async def get_sku(request: Request, key_hash: Presented, sku_id: RecordId) -> Response:
+    parameters=(RECORD_ID,), answers={200: SkuDetailResponse}, errors=(*READ_ERRORS, "not_found")))  # fmt: skip
+async def get_sku(request: Request, key_hash: Presented) -> Response:
     """All fields, the component graph, the volumes, and why the grade is what it is."""
-    row = await read(request, key_hash, _DETAIL, {"id": sku_id, "today": service_of(request).clock.today()})
+    parameters = {"id": record_id(request), "today": service_of(request).clock.today()}
+    row = await read(request, key_hash, _DETAIL, parameters)
     if row is None:
         raise NotFound
     return json_of({"data": present.sku_detail(row, doc_status=row["doc_status"])})
@@ -63,28 +58,28 @@ async def get_sku(request: Request, key_hash: Presented, sku_id: RecordId) -> Re
 
 @router.post("", **operation(
     "Create or update one SKU",
-    answers={200: SkuWriteResult, 201: SkuWriteResult}, errors=WRITE_ERRORS, body=body_of(SkuInput)))  # fmt: skip
-def post_sku(request: Request, key: Writer, body: JsonBody, dry_run: DryRun = False) -> Response:
+    parameters=(DRY_RUN,), body=body_of(SkuInput),
+    answers={200: SkuWriteResult, 201: SkuWriteResult}, errors=WRITE_ERRORS))  # fmt: skip
+def post_sku(request: Request, key: Writer, body: JsonBody) -> Response:
     """Upserts by `sku_code`: 201 when it is new, 200 when it is known or with `dry_run`.
 
     An omitted field stays as it is, null clears it, `components` replaces the whole graph.
     """
-    return _written_one(request, key, _valid(body), dry_run=dry_run)
+    return _written_one(request, key, _valid(body), dry_run=DRY_RUN.of(request))
 
 
 @router.put("/{id}", **operation(
     "Update one SKU by id",
-    answers={200: SkuWriteResult}, errors=(*WRITE_ERRORS, "not_found"), body=body_of(SkuInput)))  # fmt: skip
-def put_sku(
-    request: Request, key: Writer, sku_id: RecordId, body: JsonBody, dry_run: DryRun = False
-) -> Response:  # fmt: skip
+    parameters=(RECORD_ID, DRY_RUN), body=body_of(SkuInput),
+    answers={200: SkuWriteResult}, errors=(*WRITE_ERRORS, "not_found")))  # fmt: skip
+def put_sku(request: Request, key: Writer, body: JsonBody) -> Response:
     """The body of POST; its `sku_code` must be the code of the addressed SKU."""
-    code = _code_of(request, key, sku_id)
+    code = _code_of(request, key, record_id(request))
     record = _valid(body)
     if record["sku_code"] != code:
         sentence = f"This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus."
         raise InvalidBody([Issue("sku_code_mismatch", sentence, "sku_code")])
-    return _written_one(request, key, record, dry_run=dry_run)
+    return _written_one(request, key, record, dry_run=DRY_RUN.of(request))
 
 
 def _valid(body: Any) -> dict[str, Any]:

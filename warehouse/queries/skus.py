@@ -33,25 +33,25 @@ LIST_ITEM: Final = f"""
     {_instant("created_at")} AS created_at, {_instant("updated_at")} AS updated_at"""
 """SkuListItem in the order of the contract, out of a row of `skus`."""
 
+_HELD: Final = "coalesce((SELECT skus FROM company_counters), 0)"
 _FILTER: Final = """
     WHERE (%(sku_codes)s::text[] IS NULL OR sku_code = ANY(%(sku_codes)s::text[]))
       AND (%(updated_since)s::timestamptz IS NULL OR updated_at >= %(updated_since)s::timestamptz)"""
 
 
-def _page(where: str, total: str) -> str:
+def page(limit: int, offset: int, *, filtered: bool) -> str:
+    """SkuListResponse as one JSON text, `page`, for the parameter `today`.
+
+    Unfiltered, the total is the counter that the plan's limit is held against. Filtered, it counts what `sku_codes`
+    and `updated_since` leave, either of which may be null. Limit and offset stand in the text and not in parameters:
+    the plan hangs on them, so that Postgres would plan a prepared statement anew each time, at half the query's cost.
+    """
+    where, total = (_FILTER, f"(SELECT count(*) FROM skus {_FILTER})") if filtered else ("", _HELD)
     return f"""
 SELECT json_build_object(
     'data', coalesce((SELECT json_agg(item) FROM (
         SELECT {LIST_ITEM}
-        FROM (SELECT * FROM skus {where}
-              ORDER BY created_at DESC, id LIMIT %(limit)s::int OFFSET %(offset)s::int) AS skus
+        FROM (SELECT * FROM skus {where} ORDER BY created_at DESC, id LIMIT {limit:d} OFFSET {offset:d}) AS skus
         ORDER BY skus.created_at DESC, skus.id) AS item), '[]'::json),
-    'pagination', json_build_object('limit', %(limit)s::int, 'offset', %(offset)s::int, 'total', {total})
+    'pagination', json_build_object('limit', {limit:d}, 'offset', {offset:d}, 'total', {total})
 )::text AS page"""
-
-
-PAGE: Final = _page("", "coalesce((SELECT skus FROM company_counters), 0)")
-"""SkuListResponse of `limit` and `offset`; the total is the counter that the plan's limit is held against."""
-
-FILTERED_PAGE: Final = _page(_FILTER, f"(SELECT count(*) FROM skus {_FILTER})")
-"""The same for `sku_codes` and `updated_since`, either of which may be null; the total counts what they leave."""
