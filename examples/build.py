@@ -129,7 +129,8 @@ def good_rows() -> list[tuple[str, ...]]:
                 f"{line.key}-{size:02d}", f"{line.name} {label}", line.material, line.grade, str(grams),
                 "" if line.recycled is None else f"{line.recycled:g}", "yes" if line.food else "no",
                 MARKETS[number % len(MARKETS)], body + ean.calc_check_digit(body), line.level, line.format, line.uses,
-                "absent" if line.food else "", str(12_000 + 1_750 * number), str(9_000 + 830 * number) if number % 3 else "",
+                "absent" if line.food else "", str(12_000 + 1_750 * number),
+                str(9_000 + 830 * number) if number % 3 else "",
             ))  # fmt: skip
     return rows
 

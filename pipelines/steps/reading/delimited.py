@@ -60,6 +60,8 @@ def _regular(text: str, delimiter: str) -> Grid | None:
         return None
     edge = re.escape(delimiter)
     quoted = '"' in body
+    if body.count('"') % 2:
+        return None
     if quoted and re.search(rf'"(?<=[^\n"{edge}]")(?![\n"{edge}]|\Z)|""(?<=[^"]"")(?=[\n{edge}]|\Z)', body):
         return None
     first = body.partition("\n")[0]

@@ -81,7 +81,8 @@ def _split(
     }
     graph = replace(
         sheet, columns=(key, *parts), ignored=(), table=given.select("sku_code", *(c.name for c in parts), "line"),
-        kinds=_kinds(sheet, [key, *parts], given["at"]), marks=marks, faults=_conflicts(table, first, names), skipped=(),
+        kinds=_kinds(sheet, [key, *parts], given["at"]), marks=marks, skipped=(),
+        faults=_conflicts(table, first, names),
     )  # fmt: skip
     return main, graph
 

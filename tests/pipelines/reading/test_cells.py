@@ -32,7 +32,7 @@ def outcome(data: bytes) -> object:
     ("cell", "expected"),
     [
         ("12.5", 12.5), ("12,5", 12.5), ("0,5", 0.5), ("1234", 1234.0), ("+7", 7.0), ("1.5E2", 150.0),
-        ("1 234,5", 1234.5), ("1 234,5", 1234.5), ("1 234,5", 1234.5), ("1'234.5", 1234.5),
+        ("1 234,5", 1234.5), ("1\u00a0234,5", 1234.5), ("1\u202f234,5", 1234.5), ("1'234.5", 1234.5),
         ("1.234,56", 1234.56), ("1,234.56", 1234.56), ("1.234.567", 1234567.0), ("1,234,567", 1234567.0),
         ("1234.567", 1234.567), ("0.123", 0.123), (" 12.5 ", 12.5),
         ("42,3 g", 42.3), ("1.2kg", 1200.0), ("0.5 oz", 14.1747615625), ("250 mg", 0.25), ("3 grammes", 3.0),
@@ -83,7 +83,8 @@ def test_a_lone_mark_is_decided_by_the_column_then_the_delimiter_then_the_exact_
         ("material", "Kunststoff", "plastic"), ("material", "VERRE", "glass"), ("material", "Papier/Pappe", "paper"),
         ("material", "unobtainium", "not_in_vocabulary"),
         ("packaging_level", "Primaire - UC / UVC", "sales"), ("packaging_level", "Umverpackung", "grouped"),
-        ("markets", "fr; DE|uk", "{FR,DE,GB}"), ("markets", "France, Italie", "{FR,IT}"), ("markets", "us ca", "{US-CA}"),
+        ("markets", "fr; DE|uk", "{FR,DE,GB}"),
+        ("markets", "France, Italie", "{FR,IT}"), ("markets", "us ca", "{US-CA}"),
         ("markets", "en:france", "{FR}"), ("markets", "DEU", "{DE}"), ("markets", "Atlantis", "unknown_market"),
         ("use_contexts", "Lebensmittel, boisson", "{food,beverage}"), ("use_contexts", "war", "not_in_vocabulary"),
         ("gtin", "3250390017165", "3250390017165"), ("gtin", "'3250390017165", "3250390017165"),

@@ -1,4 +1,4 @@
-"""The example files that the README imports: built as committed, and read with the faults that they are meant to show."""
+"""The example files: built as committed, and read with the faults that they are meant to show."""
 
 import importlib.util
 from pathlib import Path
@@ -11,7 +11,10 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 SHOWN = ["invalid_gtin", "unknown_market", "value_range", "duplicate_sku_code"]
 
 
-@pytest.mark.parametrize(("name", "codes"), [("portfolio.csv", SHOWN), ("portfolio.xlsx", [*SHOWN, "ambiguous_number"])])
+BOTH = [("portfolio.csv", SHOWN), ("portfolio.xlsx", [*SHOWN, "ambiguous_number"])]
+
+
+@pytest.mark.parametrize(("name", "codes"), BOTH)
 def test_examples_show_one_fault_of_each_kind(name: str, codes: list[str]) -> None:
     upload, rows = read((EXAMPLES / name).read_bytes())
     assert upload.source["ignored"] == []

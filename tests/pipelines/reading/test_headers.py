@@ -56,7 +56,8 @@ def test_folding_is_stable(text: str) -> None:
         ("POIDS de l’emballage\n(g)", "weight_grams"), ("  Verpackungsgewicht [kg] ", "weight_grams"),
         ("Poids unitaire vide en gramme", "weight_grams"), ("weight_g", "weight_grams"),
         ("annual_volume_FR", "annual_volume_fr"), ("Annual volume US-CA 2027", "annual_volume_us_ca_2027"),
-        ("annual_volume_gb_2026_h2", "annual_volume_gb_2026_h2"), ("Jahresmenge Deutschland 2026", "annual_volume_de_2026"),
+        ("annual_volume_gb_2026_h2", "annual_volume_gb_2026_h2"),
+        ("Jahresmenge Deutschland 2026", "annual_volume_de_2026"),
         ("annual_volume_uk", "annual_volume_gb"), ("component_type", "component_type"),
         ("component_recycled_content_percent", "recycled_content_percent"),
         ("Poids net", None), ("Gewicht Netto g", None), ("Netto", None), ("annual_volume_fr_2026_h1", None),
@@ -115,7 +116,8 @@ def test_a_missing_column_says_which_headers_were_seen_and_what_to_do() -> None:
 
 
 def test_both_years_of_one_market_in_a_row_are_a_fault() -> None:
-    table = [["sku_code", "name", "volume_year", "annual_volume_fr", "annual_volume_fr_2026", "annual_volume_gb_2026_h1"],
+    volumes = ["annual_volume_fr", "annual_volume_fr_2026", "annual_volume_gb_2026_h1"]
+    table = [["sku_code", "name", "volume_year", *volumes],
              ["A", "a", 2025, 1, 2, ""], ["B", "b", 2026, 1, 2, ""], ["C", "c", "", "null", "", 5]]  # fmt: skip
     _, rows = read(delimited(table))
     assert rows.values["volumes"].to_list() == [
