@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import orjson
 from fastapi import Depends
-from starlette.datastructures import UploadFile
+from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
@@ -83,21 +83,38 @@ async def upload(request: Request) -> Upload:
     return Upload(data, _named(filename), {})
 
 
+class _Parser(MultiPartParser):
+    """Notes whether the closing boundary came: the framework takes a body that was cut off for a whole one."""
+
+    closed = False
+
+    def on_end(self) -> None:
+        self.closed = True
+
+
 async def _multipart(request: Request) -> Upload:
     stream = limited(request, MAX_IMPORT_BYTES + _MULTIPART_ALLOWANCE)
+    parser = _Parser(request.headers, stream, max_files=1, max_fields=16)
     try:
-        form = await MultiPartParser(request.headers, stream, max_files=1, max_fields=16).parse()
+        form = await parser.parse()
     except MultiPartException as error:
         raise unreadable(f"The body is no valid multipart/form-data: {error.message}") from None
+    try:
+        if not parser.closed:
+            raise unreadable("The multipart body ends before its closing boundary.")
+        return await _sent(form)
+    finally:
+        await form.close()
+
+
+async def _sent(form: FormData) -> Upload:
     file = form.get("file")
     if not isinstance(file, UploadFile):
         raise _missing("file", "A multipart body needs a part named file, with a filename.")
     if (file.size or 0) > MAX_IMPORT_BYTES:
         raise TooLarge(MAX_IMPORT_BYTES)
     fields = {name: value for name, value in form.items() if isinstance(value, str)}
-    data = await file.read()
-    await file.close()
-    return Upload(data, _named(file.filename or ""), fields)
+    return Upload(await file.read(), _named(file.filename or ""), fields)
 
 
 def _named(filename: str) -> str:

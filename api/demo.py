@@ -4,6 +4,7 @@ Its key lies in `demo.json` of the data directory, readable by the service's own
 is kept anywhere, because losing it would leave a newcomer with nothing to try.
 """
 
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +13,12 @@ from uuid import UUID
 
 import orjson
 
-from api.commands.key import issued
+from api.commands.key import issue_key
 from api.commands.library import added
 from api.commands.operator import Operator, at, new_id
+from api.commands.shared import Refusal
 from warehouse.database import Database
-from warehouse.queries import companies
+from warehouse.queries import companies, keys
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
@@ -55,32 +57,25 @@ class Demo:
 
 
 def prepare(settings: Settings, database: Database) -> Demo:
-    """The demo company of a data directory, made where it is not there yet; `running` and migrated before."""
+    """The demo company of a data directory, made as far as it is not there; call it inside `running`, migrated.
+
+    The file comes first and the key last: whatever a crash leaves undone, the next start does.
+    """
     path = settings.data_dir / "demo.json"
-    if path.exists():
-        return Demo(**orjson.loads(path.read_bytes()))
+    demo = _kept(path)
     with Pool(database.app_url) as pool:
-        demo = _made(at(settings, database, pool))
-    _keep(path, demo)
+        with pool.system() as connection:
+            found = connection.execute(keys.AUTHENTICATE, {"key_hash": keys.digest(demo.api_key)}).fetchone()
+        if found is None:
+            _make(at(settings, database, pool), demo)
     return demo
 
 
-def _made(we: Operator) -> Demo:
-    company_id = new_id()
-    with we.owner(company_id) as connection:
-        companies.add(connection, company_id, name=_NAME, plan=_PLAN, at=we.clock.now())
-        we.enter(connection, company_id, "company.created", company_id, after={"name": _NAME, "plan": _PLAN})
-    suppliers: list[UUID] = []
-    for resource, values in _RECORDS:
-        supplied = {"supplier_id": suppliers[0]} if resource == "library_component" else {}
-        record = added(we, resource, company_id, {**values, **supplied})
-        suppliers += [record["id"]] if resource == "supplier" else []
-    key = issued(we, company_id, name="demo", scopes=["read", "write"])
-    return Demo(str(company_id), key["client_id"], key["api_key"])
-
-
-def _keep(path: Path, demo: Demo) -> None:
-    """Write the file whole or not at all, for the service's account alone."""
+def _kept(path: Path) -> Demo:
+    """What the file says; a new one is written whole or not at all, for the service's account alone."""
+    if path.exists():
+        return Demo(**orjson.loads(path.read_bytes()))
+    demo = Demo(str(new_id()), str(new_id()), keys.new_key())
     draft = path.with_suffix(".draft")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -88,6 +83,19 @@ def _keep(path: Path, demo: Demo) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)
+    return demo
+
+
+def _make(we: Operator, demo: Demo) -> None:
+    company_id = UUID(demo.company_id)
+    with we.owner(company_id) as connection:
+        if companies.of(connection, company_id) is None:
+            companies.add(connection, company_id, name=_NAME, plan=_PLAN, at=we.clock.now())
+            we.enter(connection, company_id, "company.created", company_id, after={"name": _NAME, "plan": _PLAN})
+    for resource, values in _RECORDS:
+        with contextlib.suppress(Refusal):  # held already, from a start that did not come to its end
+            added(we, resource, company_id, values)
+    issue_key(we, company_id, name="demo", scopes=["read", "write"], client_id=UUID(demo.client_id), key=demo.api_key)
 
 
 def banner(settings: Settings, demo: Demo, *, first_start: bool, with_dagster_ui: bool) -> str:

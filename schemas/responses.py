@@ -310,6 +310,7 @@ class SourceSheet(Answer):
     header_row: int
     columns: list[SourceColumn]
     ignored: list[IgnoredColumn]
+    decimal_marks: dict[str, str]
 
 
 class SkippedLine(Answer):
@@ -332,6 +333,7 @@ class ImportSource(Answer):
     components: SourceSheet | None
     layout: Literal["rows", "long", "wide", "materials"]
     decimal_marks: dict[str, str]
+    volume_year: Annotated[int | None, PydanticField(description="Year of volume columns that name none.")]
     skipped: list[SkippedLine]
     mapping_name: str | None
 

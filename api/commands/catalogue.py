@@ -34,7 +34,8 @@ def refresh(
     command = [sys.executable, "-m", "pipelines.run", "catalogue-refresh", "--json"]
     command += ["--file", str(file.absolute())] if file else []
     with running(settings):
-        done = subprocess.run(
+        # Our own program, with arguments that no shell reads.
+        done = subprocess.run(  # noqa: S603
             command, env=os.environ | settings.environment(), capture_output=True, text=True, check=False
         )
     if done.returncode != 0:

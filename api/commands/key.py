@@ -1,6 +1,6 @@
 """`pcds key`: issue, revoke and list API keys. A key is shown at its issue and never again."""
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 import typer
@@ -27,23 +27,31 @@ def issue(
     granted = one_of(VOCABULARIES["scope"], several(scopes))
     if not granted:
         raise typer.BadParameter("A key needs a scope: read, write or both.")
-    with operator(data_dir) as we:
-        record = issued(we, company, name=name, scopes=granted, allow_any_plan=allow_any_plan)
-    show(record, as_json=as_json)
-
-
-def issued(
-    we: Operator, company: UUID, *, name: str, scopes: list[str], allow_any_plan: bool = False
-) -> dict[str, Any]:
-    """A new key's record with the key itself; raises `Refusal` where the plan includes no keys."""
     client_id, key = new_id(), keys.new_key()
+    with operator(data_dir) as we:
+        issue_key(
+            we, company, client_id=client_id, key=key, name=name, scopes=granted, allow_any_plan=allow_any_plan
+        )  # fmt: skip
+    show({"client_id": str(client_id), "api_key": key, "scopes": granted}, as_json=as_json)
+
+
+def issue_key(
+    we: Operator,
+    company: UUID,
+    *,
+    client_id: UUID,
+    key: str,
+    name: str,
+    scopes: list[str],
+    allow_any_plan: bool = False,
+) -> None:
+    """Hold a key for a company, in its ledger too; raises `Refusal` where the plan includes no keys."""
     with we.company(company) as connection:
         _, plan = company_of(connection, company)
         if not (allow_any_plan or companies.allows_keys(connection, plan)):
             raise Refusal(f"The plan {plan} includes no API keys; --allow-any-plan issues one all the same.")
         keys.issue(connection, company, client_id, key=key, name=name, scopes=scopes, at=we.clock.now())
         we.enter(connection, company, "api_key.issued", client_id, after={"name": name, "scopes": scopes})
-    return {"client_id": str(client_id), "api_key": key, "scopes": scopes}
 
 
 @app.command("revoke")

@@ -18,16 +18,23 @@ class Refusal(Exception):  # noqa: N818  (an answer to the operator, not a fault
 
 
 def show(record: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print a record: as one JSON object, or a line per field for people; a list of records as a line each."""
+    """Print a record: as one JSON object, or a line per field for people, and a line per record of a list."""
+    text = orjson.dumps(record, option=orjson.OPT_UTC_Z)
     if as_json:
-        typer.echo(orjson.dumps(record, option=orjson.OPT_UTC_Z))
+        typer.echo(text)
         return
-    for name, value in record.items():
-        if isinstance(value, list) and value and isinstance(value[0], Mapping):
+    for name, value in orjson.loads(text).items():
+        if isinstance(value, list) and all(isinstance(item, dict) for item in value):
             for item in value:
-                typer.echo("  ".join(str(part) for part in item.values()))
+                typer.echo("  ".join(_plain(part) for part in item.values()))
         else:
-            typer.echo(f"{name}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
+            typer.echo(f"{name}: {_plain(value)}")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return "-" if value is None else str(value)
 
 
 def several(values: Sequence[str]) -> list[str]:

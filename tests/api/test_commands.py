@@ -1,0 +1,139 @@
+"""`pcds` as an operator types it: real processes on a data directory where no service runs."""
+
+import json
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from api import demo
+from warehouse.embedded import running
+from warehouse.migrate import migrate
+from warehouse.queries import keys
+from warehouse.settings import Settings
+
+
+class Pcds:
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+
+    def run(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-m", "api.cli", *map(str, arguments), "--data-dir", str(self.data_dir)]
+        return subprocess.run(program, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+
+    def json(self, *arguments: object) -> dict:
+        done = self.run(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def refused(self, status: int, *arguments: object) -> str:
+        done = self.run(*arguments)
+        assert (done.returncode, done.stdout) == (status, ""), done.stderr
+        assert "Traceback" not in done.stderr
+        return done.stderr
+
+
+@pytest.fixture(scope="module")
+def pcds(tmp_path_factory: pytest.TempPathFactory):
+    """The commands, with the database kept up while they run one after the other, as a service would."""
+    folder = tmp_path_factory.mktemp("commands")
+    folder.chmod(0o711)
+    settings = Settings.load(data_dir=folder / "data")
+    with running(settings, durable=False) as database:
+        migrate(database)
+        yield Pcds(settings.data_dir)
+
+
+@pytest.fixture(scope="module")
+def company(pcds):
+    return pcds.json("company", "add", "--name", "Acme", "--plan", "starter")["id"]
+
+
+def test_a_company_is_added_moved_and_listed(pcds):
+    added = pcds.json("company", "add", "--name", "Brandt", "--plan", "growth")
+    assert (added["name"], added["plan"]) == ("Brandt", "growth")
+    moved = pcds.json("company", "set-plan", added["id"], "professional")
+    assert moved == {**added, "plan": "professional"}
+    assert moved in pcds.json("company", "list")["companies"]
+    assert "no plan gold" in pcds.refused(1, "company", "set-plan", added["id"], "gold")
+
+
+def test_a_key_is_issued_where_the_plan_has_keys_shown_once_and_revoked(pcds, company):
+    assert "--allow-any-plan" in pcds.refused(1, "key", "issue", "--company", company)
+    issued = pcds.json("key", "issue", "--company", company, "--allow-any-plan", "--scopes", "read", "--name", "erp")
+    assert issued["scopes"] == ["read"]
+    assert issued["api_key"].startswith("svc_")
+    assert len(issued["api_key"]) >= 36
+    [listed] = pcds.json("key", "list", "--company", company)["keys"]
+    assert (listed["client_id"], listed["revoked_at"]) == (issued["client_id"], None)
+    assert issued["api_key"] not in str(listed)
+    first = pcds.json("key", "revoke", issued["client_id"])
+    assert first["revoked_at"]
+    assert pcds.json("key", "revoke", issued["client_id"]) == first
+
+
+def test_records_are_added_with_every_field_and_audited(pcds, company):
+    brand = pcds.json("brand", "add", "--company", company, "--name", "B", "--owner-name", "O")
+    site = pcds.json("site", "add", "--company", company, "--name", "S", "--roles", "manufacturing,packing",
+                     "--country", "fr", "--city", "Lyon")  # fmt: skip
+    supplier = pcds.json("supplier", "add", "--company", company, "--name", "P", "--email", "p@example.org")
+    part = pcds.json("component", "add", "--company", company, "--code", "C", "--name", "Cap",
+                     "--component-type", "cap", "--material-family", "plastic", "--weight-g", "1.9", "--supplier-id", supplier["id"])  # fmt: skip
+    assert list(brand) == ["id", "name", "owner_name", "created_at", "updated_at"]
+    assert (site["roles"], site["country"]) == (["manufacturing", "packing"], "FR")
+    assert (part["weight_g"], part["supplier_id"], part["colour"]) == (1.9, supplier["id"], None)
+    with psycopg.connect(_database(pcds).owner_url) as owner:
+        entered = owner.execute(
+            "SELECT action, resource_id, actor_type FROM audit_entries JOIN audit_transactions ON transaction_id = "
+            "audit_transactions.id WHERE audit_entries.company_id = %s", [company]
+        ).fetchall()  # fmt: skip
+    for action, record in (("brand", brand), ("site", site), ("supplier", supplier), ("library_component", part)):
+        assert (f"{action}.created", record["id"], "operator") in entered
+
+
+def test_what_cannot_be_done_is_refused_in_one_sentence(pcds, company):
+    pcds.json("brand", "add", "--company", company, "--name", "Twice")
+    assert "already" in pcds.refused(1, "brand", "add", "--company", company, "--name", "Twice")
+    nobody = "00000000-0000-7000-8000-000000000000"
+    assert nobody in pcds.refused(1, "key", "issue", "--company", nobody)
+    assert nobody in pcds.refused(1, "key", "revoke", nobody)
+    part = ("--code", "X", "--name", "X", "--component-type", "cap", "--material-family", "glass")
+    assert nobody in pcds.refused(1, "component", "add", "--company", company, *part, "--supplier-id", nobody)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("key", "issue"),
+        ("key", "issue", "--company", "12"),
+        ("site", "add", "--company", "00000000-0000-7000-8000-000000000000", "--name", "S", "--roles", "selling"),
+        ("serve", "--port", "70000"),
+        ("nothing",),
+    ],
+)
+def test_wrong_usage_is_status_2(pcds, arguments):
+    pcds.refused(2, *arguments)
+
+
+def test_the_demo_is_made_once_and_finished_where_a_start_was_cut_off(pcds):
+    settings = Settings.load(data_dir=pcds.data_dir)
+    first = demo.prepare(settings, _database(pcds))
+    assert demo.prepare(settings, _database(pcds)) == first
+    assert stat.S_IMODE((pcds.data_dir / "demo.json").stat().st_mode) == 0o600
+    with psycopg.connect(_database(pcds).owner_url) as owner:
+        owner.execute("DELETE FROM api_keys WHERE key_hash = %s", [keys.digest(first.api_key)])
+    assert demo.prepare(settings, _database(pcds)) == first
+    [listed] = pcds.json("key", "list", "--company", first.company_id)["keys"]
+    assert listed["client_id"] == first.client_id
+    again = demo.banner(settings, first, first_start=False, with_dagster_ui=True)
+    assert first.api_key in demo.banner(settings, first, first_start=True, with_dagster_ui=False)
+    assert first.api_key not in again
+    assert "demo.json" in again
+
+
+def _database(pcds):
+    with running(Settings.load(data_dir=pcds.data_dir)) as database:
+        return database

@@ -1,0 +1,98 @@
+"""Files over HTTP: the two ways to send one, what is refused before the 202, the poll, and the bounds."""
+
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from schemas.responses import ImportAccepted, ImportStatusResponse
+
+CSV = b"sku_code;name;weight_grams\nI-1;Bottle;12,5\nI-2;Tray;8\n"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "portfolio.xlsx"
+
+
+def _raw(caller, data, filename="file.csv", **params):
+    query = {"filename": filename, **params}
+    return caller.request("POST", "/imports", content=data, params={k: v for k, v in query.items() if v is not None})
+
+
+def _refused(answer):
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_body"), answer.text
+    return [issue["code"] for issue in answer.json()["details"]]
+
+
+def test_a_raw_file_is_accepted_and_polled(caller):
+    answer = _raw(caller, CSV)
+    assert answer.status_code == 202, answer.text
+    ImportAccepted.model_validate(answer.json(), extra="forbid")
+    accepted = answer.json()
+    assert (accepted["filename"], accepted["rows"], accepted["dry_run"]) == ("file.csv", 2, False)
+    assert accepted["poll_url"] == f"/api/v1/imports/{accepted['id']}"
+    poll = caller.http.get(accepted["poll_url"], headers={"X-API-Key": caller.key})
+    ImportStatusResponse.model_validate(poll.json(), extra="forbid")
+    assert poll.json()["progress"] == {"done": 0, "total": 2}
+
+
+def test_a_multipart_file_is_accepted(caller):
+    answer = caller.request("POST", "/imports?dry_run=1", files={"file": ("p.xlsx", EXAMPLE.read_bytes())})
+    assert answer.status_code == 202, answer.text
+    ImportAccepted.model_validate(answer.json(), extra="forbid")
+    assert (answer.json()["filename"], answer.json()["dry_run"]) == ("p.xlsx", True)
+
+
+def test_a_file_that_says_nothing_is_refused_with_its_reason(caller):
+    assert _refused(_raw(caller, b"")) == ["no_table"]
+    assert _refused(_raw(caller, b"a;b\n1;2\n")) == ["missing_column", "missing_column"]
+    assert _refused(_raw(caller, b"sku_code;name\n")) == ["no_rows"]
+    assert _refused(_raw(caller, CSV, filename=None)) == ["required"]
+    assert _refused(_raw(caller, CSV, filename="a\x00.csv")) == ["invalid_format"]
+    assert _refused(_raw(caller, CSV, dry_run="maybe")) == ["invalid_format"]
+    assert caller.get("/skus").json()["pagination"]["total"] == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "code"),
+    [
+        (b"no boundary", "multipart/form-data", "invalid_format"),
+        (b"--x\r\ngarbage", "multipart/form-data; boundary=x", "invalid_format"),
+        (b"", "multipart/form-data; boundary=x", "invalid_format"),
+        (b"--x--\r\n", "multipart/form-data; boundary=x", "required"),
+        (b'--x\r\nContent-Disposition: form-data; name="file"\r\n\r\nno filename\r\n--x--\r\n',
+         "multipart/form-data; boundary=x", "required"),
+    ],
+)  # fmt: skip
+def test_a_malformed_multipart_body_is_refused(caller, body, kind, code):
+    answer = caller.request("POST", "/imports", content=body, headers={"content-type": kind})
+    assert _refused(answer) == [code]
+
+
+@pytest.mark.parametrize("how", ["announced", "chunked", "multipart"])
+def test_ten_mebibytes_and_one_are_too_many(caller, how):
+    data = b"sku_code;name\n" + b"x" * (10 * 2**20 + 1 - 14)
+    if how == "multipart":
+        answer = caller.request("POST", "/imports", files={"file": ("p.csv", data)})
+    else:
+        answer = _raw(caller, data if how == "announced" else iter([data[: 2**20], data[2**20 :]]))
+    assert (answer.status_code, answer.json()["error"]) == (413, "payload_too_large")
+
+
+def test_a_file_that_passes_the_plan_is_refused_and_its_dry_run_is_not(join):
+    caller = join(plan="starter")
+    data = b"sku_code;name\n" + b"".join(b"Q-%d;N\n" % n for n in range(101))
+    answer = _raw(caller, data)
+    assert (answer.status_code, answer.json()["error"]) == (403, "plan_limit_reached")
+    [issue] = answer.json()["details"]
+    assert (issue["limit"], issue["held"], issue["new"]) == (100, 0, 101)
+    assert _raw(caller, data, dry_run="true").status_code == 202
+
+
+def test_an_import_is_its_company_own(caller, join):
+    accepted = _raw(caller, CSV).json()
+    for other, identifier in ((join(), accepted["id"]), (caller, uuid4()), (caller, "x")):
+        assert other.get(f"/imports/{identifier}").status_code == 404
+
+
+def test_a_read_key_polls_and_does_not_submit(join):
+    reader = join(scopes=("read",))
+    assert _raw(reader, CSV).status_code == 403
+    assert reader.get(f"/imports/{uuid4()}").status_code == 404
