@@ -3,6 +3,7 @@
 What the runs work with is `pipelines.resources`.
 """
 
+import logging
 import os
 from typing import Final
 
@@ -22,6 +23,7 @@ def shared_instance(settings: Settings, database: Database) -> dg.DagsterInstanc
 
     Without that a run connects some thirty times, which takes longer than a short import itself.
     """
+    logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells of its plugins each time that storage opens
     os.environ.update(dagster_home.environment(settings, database))
     instance = dg.DagsterInstance.get()
     instance.optimize_for_webserver(

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 import dagster as dg
 
@@ -48,9 +49,13 @@ def workshop_resource() -> Iterator[Workshop]:
         yield workshop
 
 
-@dg.logger(description="What goes wrong in a run, as a line of the process's log; every event is in Dagster's storage.")
-def service_log(_context: dg.InitLoggerContext) -> logging.Logger:
-    """The way from a run to the service's log (`warehouse.logs`)."""
+def _service_log(_context: dg.InitLoggerContext) -> logging.Logger:
     logger = logging.getLogger("dagster.run")
     logger.setLevel(logging.WARNING)
     return logger
+
+
+service_log: Final = dg.LoggerDefinition(
+    _service_log, description="What goes wrong in a run, in the process's log; every event is in Dagster's storage."
+)
+"""The way from a run to the service's log (`warehouse.logs`)."""
