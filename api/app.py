@@ -28,6 +28,7 @@ def create(settings: Settings | None = None, database: Database | None = None, c
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with opened(chosen, database or Database.of(chosen), clock or Clock.of(chosen)) as service:
             app.state.service = service
+            app.openapi()  # built here, so that no request waits for it
             yield
 
     return assembled(lifespan)

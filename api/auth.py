@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import Depends, Security
-from fastapi.security import APIKeyHeader
+from fastapi.openapi.models import APIKey
+from fastapi.security.base import SecurityBase
 from starlette.requests import Request
 
 from api.errors import Forbidden, Unauthenticated
@@ -18,21 +19,24 @@ from warehouse.queries.keys import AUTHENTICATE, PREFIX, Key, digest
 from warehouse.sessions import AsyncConnection
 
 
-class _ApiKey(APIKeyHeader):
-    """The X-API-Key header as a dependency that gives the key's digest."""
+class _ApiKey(SecurityBase):
+    """The X-API-Key header, as the document describes it and as the digest that handlers go on with."""
 
-    async def __call__(self, request: Request) -> bytes:  # type: ignore[override]  (the base gives the header)
+    def __init__(self) -> None:
+        self.scheme_name = "ApiKey"
+        self.model = APIKey.model_validate(
+            {"in": "header", "name": "X-API-Key", "description": f"A key of the company, beginning with {PREFIX}."}
+        )
+
+    async def __call__(self, request: Request) -> bytes:
         """The digest of the key that the request carries; raises `Unauthenticated` where it carries none."""
-        value = request.headers.get(self.model.name, "")
+        value = request.headers.get("X-API-Key", "")
         if not value.startswith(PREFIX):
             raise Unauthenticated("missing_api_key")
         return digest(value)
 
 
-Presented = Annotated[
-    bytes,
-    Security(_ApiKey(name="X-API-Key", scheme_name="ApiKey", description="A key of the company, beginning with svc_.")),
-]
+Presented = Annotated[bytes, Security(_ApiKey())]
 """The digest of the key of a read, to be checked in the same round trip as the read's query."""
 
 

@@ -80,8 +80,10 @@ def test_records_are_added_with_every_field_and_audited(pcds, company):
     site = pcds.json("site", "add", "--company", company, "--name", "S", "--roles", "manufacturing,packing",
                      "--country", "fr", "--city", "Lyon")  # fmt: skip
     supplier = pcds.json("supplier", "add", "--company", company, "--name", "P", "--email", "p@example.org")
-    part = pcds.json("component", "add", "--company", company, "--code", "C", "--name", "Cap",
-                     "--component-type", "cap", "--material-family", "plastic", "--weight-g", "1.9", "--supplier-id", supplier["id"])  # fmt: skip
+    cap = ("--code", "C", "--name", "Cap", "--component-type", "cap", "--material-family", "plastic")
+    part = pcds.json(
+        "component", "add", "--company", company, *cap, "--weight-g", "1.9", "--supplier-id", supplier["id"]
+    )  # fmt: skip
     assert list(brand) == ["id", "name", "owner_name", "created_at", "updated_at"]
     assert (site["roles"], site["country"]) == (["manufacturing", "packing"], "FR")
     assert (part["weight_g"], part["supplier_id"], part["colour"]) == (1.9, supplier["id"], None)
