@@ -113,6 +113,8 @@ def test_a_lock_with_the_number_of_some_other_program_is_no_obstacle(here: Setti
         pass
     lock = here.data_dir / "postgres" / "postmaster.pid"
     lock.write_text(f"{os.getpid()}\n", encoding="utf-8")
+    socket_lock = lock.with_name(f".s.PGSQL.{Address.read(here.data_dir).port}.lock")
+    socket_lock.write_text(f"{os.getpid()}\n", encoding="utf-8")
     with running(here, durable=False) as database:
         assert _table(database.owner_url) == [(0,)]
 

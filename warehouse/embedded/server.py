@@ -3,7 +3,6 @@
 Every function here expects that the caller holds the data directory's lock (`warehouse.embedded`).
 """
 
-import contextlib
 import json
 import os
 import random
@@ -15,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import psutil
+from psycopg import pq
 
 from warehouse.database import OWNER, Address
-from warehouse.embedded import places
+from warehouse.embedded import locks, places
 from warehouse.embedded.account import Account
 
 _CONFIGURATION: Final = Path(__file__).with_name("postgresql.conf")
@@ -27,8 +26,8 @@ _PORTS: Final = range(20_000, 32_000)  # below what systems hand out to outgoing
 _SOCKET_PATH_LIMIT: Final = 100  # bytes; a socket's whole path must fit into about 104 (macOS) to 108 (Linux)
 _RECOVERY_SECONDS: Final = 300
 _LEFTOVER_SECONDS: Final = 15.0
+_PORT_SECONDS: Final = 3.0
 _LOG_BYTES: Final = 10_000_000
-_STATE_LINE: Final = 7  # of postmaster.pid, from 0: starting, ready, stopping
 
 
 class ServerError(Exception):
@@ -50,28 +49,29 @@ class Server:
         if not (cluster / "PG_VERSION").exists():
             self._initialise()
         cluster = cluster.resolve()
-        if _joined(cluster):
+        if self._joined(cluster):
             return
-        _clear_reused_lock(cluster)
         self._configure(cluster)
         deadline = time.monotonic() + _LEFTOVER_SECONDS
+        locks.clear(cluster)
         # Processes of a postmaster that was killed hold its shared memory for a moment; Postgres waits for no one.
         while self._control(cluster, "start", "-l", cluster / "log", "-t", str(_RECOVERY_SECONDS)) != 0:
             if time.monotonic() > deadline:
                 raise ServerError(f"The embedded Postgres did not start; its log is {cluster / 'log'}.")
-            time.sleep(0.2)
+            time.sleep(0.1)
+            locks.clear(cluster)
 
     def stop(self) -> None:
         """End the server and its connections in good order; nothing happens when it is not running."""
         cluster = (self.data_dir / "postgres").resolve()
-        if _postmaster(cluster) is None or self._control(cluster, "stop", "-m", "fast", "-t", "60") == 0:
+        if locks.postmaster(cluster) is None or self._control(cluster, "stop", "-m", "fast", "-t", "60") == 0:
             return
-        if _postmaster(cluster) is not None:  # else it died meanwhile
+        if locks.postmaster(cluster) is not None:  # else it died meanwhile
             raise ServerError(f"The embedded Postgres did not stop; its log is {cluster / 'log'}.")
 
     def alive(self) -> bool:
         """Whether its first process is there."""
-        return _postmaster((self.data_dir / "postgres").resolve()) is not None
+        return locks.postmaster((self.data_dir / "postgres").resolve()) is not None
 
     def _initialise(self) -> None:
         account = Account.of(self.data_dir / "postgres")
@@ -94,7 +94,7 @@ class Server:
     def _configure(self, cluster: Path) -> None:
         """Settings for this start; the port stays the same unless something else took it in the meantime."""
         known = Address.read(self.data_dir)
-        port = known.port if _is_free(known.port) else _free_port()
+        port = known.port if _becomes_free(known.port) else _free_port()
         by_socket = len(os.fsencode(cluster / f".s.PGSQL.{port}")) <= _SOCKET_PATH_LIMIT
         directory = str(cluster).replace("'", "''") if by_socket else ""
         lines = [
@@ -109,50 +109,22 @@ class Server:
             log.rename(cluster / "log.1")
         _write_address(self.data_dir, Address(str(cluster) if by_socket else _LOOPBACK, port, known.secret))
 
+    def _joined(self, cluster: Path) -> bool:
+        """Whether a server that someone else started answers, after waiting for it to recover or to end."""
+        deadline = time.monotonic() + _RECOVERY_SECONDS
+        while locks.postmaster(cluster) is not None:
+            if pq.PGconn.ping(Address.read(self.data_dir).url().encode()) == pq.Ping.OK:
+                return True
+            if time.monotonic() > deadline:
+                raise ServerError(f"The embedded Postgres is not ready; its log is {cluster / 'log'}.")
+            time.sleep(0.05)
+        return False
+
     def _control(self, cluster: Path, action: str, *arguments: str | Path) -> int:
         account = Account.of(cluster)
         return account.run(
             [places.binaries(account) / "pg_ctl", action, "-s", "-w", "-D", cluster, *arguments]
         ).returncode
-
-
-def _postmaster(cluster: Path) -> psutil.Process | None:
-    """The running first process of this cluster. Its command line can be read by everyone, its directory cannot."""
-    try:
-        process = psutil.Process(int((cluster / "postmaster.pid").read_text(encoding="utf-8").split()[0]))
-        return process if str(cluster) in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE else None
-    except (OSError, ValueError, IndexError, psutil.Error):
-        return None
-
-
-def _joined(cluster: Path) -> bool:
-    """Whether a server that someone else started is ready, after waiting for it to recover or to end."""
-    deadline = time.monotonic() + _RECOVERY_SECONDS
-    while _postmaster(cluster) is not None:
-        with contextlib.suppress(OSError, IndexError):  # it ends, and its lock with it
-            if (cluster / "postmaster.pid").read_text(encoding="utf-8").splitlines()[_STATE_LINE].strip() == "ready":
-                return True
-        if time.monotonic() > deadline:
-            raise ServerError(f"The embedded Postgres is not ready; its log is {cluster / 'log'}.")
-        time.sleep(0.05)
-    return False
-
-
-def _clear_reused_lock(cluster: Path) -> None:
-    """Remove a lock whose process number now belongs to some other program: Postgres would wait for that one.
-
-    A number that no process has is left to Postgres, which also looks for survivors of the old server. So is one of
-    any Postgres: it may be ours under another path, and two servers over one cluster would destroy it.
-    """
-    lock = cluster / "postmaster.pid"
-    try:
-        number = int(lock.read_text(encoding="utf-8").split()[0])
-    except (OSError, ValueError, IndexError):
-        lock.unlink(missing_ok=True)
-        return
-    with contextlib.suppress(psutil.NoSuchProcess):
-        if psutil.Process(number).name() != "postgres":
-            lock.unlink()
 
 
 def _write_address(data_dir: Path, address: Address) -> None:
@@ -165,6 +137,14 @@ def _write_address(data_dir: Path, address: Address) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.rename(path)
+
+
+def _becomes_free(port: int) -> bool:
+    """Whether the port is free, or about to be: processes of a server that was killed let go of it in a moment."""
+    deadline = time.monotonic() + _PORT_SECONDS
+    while not (free := _is_free(port)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return free
 
 
 def _free_port() -> int:

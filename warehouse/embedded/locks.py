@@ -1,0 +1,67 @@
+"""Reading `postmaster.pid`: whose the server of a cluster is, and when its lock means nothing any more.
+
+Postgres judges its own lock by whether the process number exists. That is too careful for two cases which are common
+in containers: the number now belongs to another program, or to a dead server that nobody has reaped.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+_NAME: Final = "postgres"
+_SEGMENTS: Final = Path("/proc/sysvipc/shm")  # Linux: key, shmid, perms, size, cpid, lpid, nattch, ...
+_SEGMENT_LINE: Final = 6  # of postmaster.pid, from 0: key and shmid of the segment that every process attaches
+
+
+def postmaster(cluster: Path) -> psutil.Process | None:
+    """The running first process of a cluster. Its command line can be read by everyone, its directory cannot."""
+    try:
+        process = psutil.Process(int(_lines(cluster)[0]))
+        return process if str(cluster) in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE else None
+    except (OSError, ValueError, IndexError, psutil.Error):
+        return None
+
+
+def clear(cluster: Path) -> None:
+    """Remove the lock of a server that is not running, where Postgres itself would not dare to.
+
+    A number that no process has is left to Postgres, which also looks for survivors of the old server. So is one of
+    a living Postgres: it may be ours under another path, and two servers over one cluster would destroy it.
+    """
+    lock = cluster / "postmaster.pid"
+    try:
+        lines = _lines(cluster)
+        process = psutil.Process(int(lines[0]))
+    except (OSError, psutil.NoSuchProcess):
+        return
+    except (ValueError, IndexError):  # cut off in writing: nothing had started
+        _remove(lock)
+        return
+    with contextlib.suppress(psutil.NoSuchProcess):
+        if process.name() != _NAME or (process.status() == psutil.STATUS_ZOMBIE and _is_abandoned(lines, process.pid)):
+            _remove(lock)
+
+
+def _remove(lock: Path) -> None:
+    """The lock, and the socket's beside it, which says the same."""
+    for socket in lock.parent.glob(".s.PGSQL.*"):
+        socket.unlink()
+    lock.unlink()
+
+
+def _is_abandoned(lines: list[str], number: int) -> bool:
+    """Whether no process of a dead server is left: its children outlive it for a moment."""
+    with contextlib.suppress(ChildProcessError):  # ours to reap when we are the container's first process
+        os.waitpid(number, os.WNOHANG)
+    if not _SEGMENTS.exists():
+        return False
+    shmid = lines[_SEGMENT_LINE].split()[1]
+    segments = (row.split() for row in _SEGMENTS.read_text(encoding="ascii").splitlines()[1:])
+    return all(segment[6] == "0" for segment in segments if segment[1] == shmid)
+
+
+def _lines(cluster: Path) -> list[str]:
+    return (cluster / "postmaster.pid").read_text(encoding="utf-8").splitlines()
