@@ -4,11 +4,14 @@ Exit status 0 done, 1 refused with one plain sentence on standard error, 2 wrong
 """
 
 import sys
+from typing import NoReturn
 
+import psycopg
 import typer
 
 from api.commands import catalogue, company, key, library, service
 from api.commands.shared import Refusal
+from warehouse.embedded import ServerError
 from warehouse.settings import SettingsError
 
 app = typer.Typer(
@@ -28,9 +31,15 @@ def main() -> None:
     """The entry point: a refusal is one sentence, never a traceback."""
     try:
         app()
-    except (Refusal, SettingsError) as refusal:
-        print(refusal, file=sys.stderr)
-        sys.exit(1)
+    except (Refusal, SettingsError, ServerError) as refusal:
+        _refuse(str(refusal))
+    except psycopg.OperationalError as error:
+        _refuse(f"The database cannot be reached: {' '.join(str(error).split())}")
+
+
+def _refuse(sentence: str) -> NoReturn:
+    print(sentence, file=sys.stderr)
+    sys.exit(1)
 
 
 if __name__ == "__main__":

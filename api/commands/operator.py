@@ -17,6 +17,7 @@ from pipelines.steps.origin import Origin
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.embedded import running
+from warehouse.migrate import migrate
 from warehouse.queries import companies
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
@@ -64,8 +65,11 @@ class Operator:
 def operator(data_dir: Path | None) -> Iterator[Operator]:
     """An operator on a data directory, whether or not the service is running there."""
     settings = Settings.load(data_dir=data_dir)
-    with running(settings) as database, Pool(database.app_url) as pool:
-        yield at(settings, database, pool)
+    with running(settings) as database:
+        if not _has_tables(database):
+            migrate(database)
+        with Pool(database.app_url) as pool:
+            yield at(settings, database, pool)
 
 
 def at(settings: Settings, database: Database, pool: Pool) -> Operator:
@@ -80,6 +84,12 @@ def company_of(connection: Connection, company_id: UUID) -> tuple[str, str]:
     if found is None:
         raise Refusal(f"There is no company {company_id}; `pcds company list` shows those there are.")
     return found
+
+
+def _has_tables(database: Database) -> bool:
+    """Whether anything was ever set up here: a command may be the first to come to a data directory."""
+    with psycopg.connect(database.owner_url) as connection:
+        return connection.execute("SELECT to_regclass('companies')").fetchone() != (None,)
 
 
 def new_id() -> UUID:

@@ -120,6 +120,19 @@ def test_wrong_usage_is_status_2(pcds, arguments):
     pcds.refused(2, *arguments)
 
 
+def test_a_command_may_be_the_first_to_come_to_a_data_directory(tmp_path):
+    tmp_path.chmod(0o711)
+    added = Pcds(tmp_path / "new").json("company", "add", "--name", "First", "--plan", "starter")
+    assert added["plan"] == "starter"
+
+
+def test_a_database_that_is_not_there_is_one_sentence(pcds, monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", "postgresql://nobody:s3cret@127.0.0.1:9/none")
+    said = pcds.refused(1, "company", "list")
+    assert "cannot be reached" in said
+    assert "s3cret" not in said
+
+
 def test_the_demo_is_made_once_and_finished_where_a_start_was_cut_off(pcds):
     settings = Settings.load(data_dir=pcds.data_dir)
     first = demo.prepare(settings, _database(pcds))
