@@ -5,6 +5,7 @@ For `pcds` and the supervisor, whose processes do not import Dagster: they start
 
 import argparse
 import json
+import logging
 import sys
 from pathlib import Path
 
@@ -32,6 +33,7 @@ def main() -> int:
     arguments = parser.parse_args()
     settings = Settings.load()
     logs.configure(settings)
+    _say_once()
     with opened(settings) as workshop:
         if arguments.if_needed and not _needed(workshop):
             return 0
@@ -54,6 +56,13 @@ def refresh_catalogue(workshop: Workshop, instance: dg.DagsterInstance, file: Pa
     changes = result.output_for_node("jurisdiction_catalogue")
     assert isinstance(changes, Changes)
     return changes
+
+
+def _say_once() -> None:
+    """Keep a run's faults out of the log: here they are one sentence, and the run's record has them whole."""
+    logger = logging.getLogger("dagster.run")
+    logger.propagate = False
+    logger.addHandler(logging.NullHandler())
 
 
 def _needed(workshop: Workshop) -> bool:

@@ -33,8 +33,8 @@ _DERIVED: Final = {
     "volumes": pa.Column(pl.String, pa.Check.str_startswith("{"), nullable=True),
     "components": pa.Column(pl.String, pa.Check.str_startswith("["), nullable=True),
 }  # fmt: skip
-"""Typed columns that are not the field of their name: parts of one, one as JSON text, or the name, which a SKU that only
-the components sheet mentions does not give."""
+"""Typed columns that are not the field of their name: parts of one, one as JSON text, or the name, which may stay empty
+for a SKU that is held."""
 
 
 def parsed_table(columns: Sequence[str]) -> pa.DataFrameSchema:

@@ -1,10 +1,14 @@
 """One import as one Dagster run: graded SKUs, a report at the caller's lines, counts that add up, a record to read."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import dagster as dg
+import pytest
 
+from pipelines.steps.plans import PlanLimitReached
 from tests.pipelines.conftest import Desk, Workbook
 
 HEADER = "sku_code;name;material;weight_grams;food_contact;markets;gtin"
@@ -106,3 +110,55 @@ def test_components_reach_their_sku_and_faults_their_sheet_and_line(desk: Desk, 
     ]
 
 
+
+
+def test_an_empty_name_leaves_a_held_sku_its_own_and_makes_no_new_one(desk: Desk) -> None:
+    assert desk.run(desk.send("sku_code,name,material\nA1,Bottle,plastic"))
+    import_id = desk.send("sku_code,name,material\nA1,,glass\nA2,,glass")
+    assert desk.run(import_id)
+    ended = desk.poll(import_id)
+    assert ended["counts"] == {"total": 2, "created": 0, "updated": 1, "unchanged": 0, "rejected": 1}
+    assert [(e["line"], e["field"], e["column"], e["code"]) for e in ended["errors"]] == [(3, "name", "B", "required")]
+    assert desk.rows("SELECT name, material FROM skus WHERE company_id = %s") == [("Bottle", "glass")]
+
+
+def test_a_refusal_by_law_stands_at_its_cell(desk: Desk) -> None:
+    rows = ("A1,Wrap,yes,FR,above_limit", "A2,Wrap,yes,US,above_limit")
+    import_id = desk.send("\n".join(["sku_code,name,food_contact,markets,pfas_status", *rows]))
+    assert desk.run(import_id)
+    ended = desk.poll(import_id)
+    assert ended["counts"] == {"total": 2, "created": 1, "updated": 0, "unchanged": 0, "rejected": 1}
+    assert [(e["line"], e["sku_code"], e["field"], e["column"], e["value"], e["code"]) for e in ended["errors"]] == [
+        (2, "A1", "pfas_status", "E", "above_limit", "pfas_food_contact_prohibited")
+    ]
+
+
+_HELD_AGAINST_PLAN = pytest.mark.xfail(strict=True, reason="write_patch holds an import's dry run against the plan")
+
+
+@pytest.mark.parametrize(("dry_run", "held"), [pytest.param(True, 99, marks=_HELD_AGAINST_PLAN), (False, 97)])
+def test_a_plan_that_fills_up_after_acceptance_fails_the_rest_and_never_a_dry_run(
+    desk: Desk, new_company: Callable[[str], UUID], dry_run: bool, held: int
+) -> None:
+    """The plan holds a hundred; most places are taken between the answer and the run. Chunks are of three rows."""
+    small = replace(desk, company=new_company("starter"))
+    import_id = small.send("sku_code,name\n" + "\n".join(f"N{n},New" for n in range(5)), dry_run=dry_run)
+    others = "sku_code,name\n" + "\n".join(f"S{n},Held" for n in range(held))
+    assert small.run(small.send(others))
+    assert small.run(import_id) is dry_run
+    ended = small.poll(import_id)
+    if dry_run:
+        assert (ended["status"], ended["counts"]["created"]) == ("completed", 5)
+    else:
+        assert (ended["status"], ended["failure"]["code"]) == ("failed", "plan_limit_reached")
+        assert ended["counts"]["created"] == ended["progress"]["done"] == 3
+
+
+def test_a_file_that_would_pass_the_plan_is_refused_before_anything_is_kept(
+    desk: Desk, new_company: Callable[[str], UUID]
+) -> None:
+    small = replace(desk, company=new_company("starter"))
+    with pytest.raises(PlanLimitReached):
+        small.send("sku_code,name\n" + "\n".join(f"N{n},New" for n in range(101)))
+    assert small.rows("SELECT count(*) FROM imports WHERE company_id = %s") == [(0,)]
+    assert list(desk.workshop.objects.keys(small.company)) == []

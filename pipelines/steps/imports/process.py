@@ -38,6 +38,13 @@ WHERE id = %(id)s AND claim = %(token)s AND position = %(start)s
 """
 
 
+_FAULTS: Final = (
+    Issue("required", "A SKU that is not held yet needs a name; fill in the cell.", "name"),
+    Issue("unknown_reference", "The SKU is neither in the main sheet nor held; correct the code.", "sku_code"),
+)
+"""What is wrong with a row of a new SKU without a name, in the main sheet and in a components sheet of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """Everything that a chunk needs besides its rows."""
@@ -139,7 +146,7 @@ def _write_chunk(job: Job, chunk: Chunk) -> tuple[Outcomes, Counter[str]]:
     patch, unfit = from_typed(values, given, job.rules)
     source = values.select("row", import_sheet="sheet", import_line="line")
     with job.pool.company(work.company_id) as conn:
-        unfit = [*unfit, *_unknown(conn, values.filter(~given["name"]))]
+        unfit = [*unfit, *_nameless(conn, values.filter(~given["name"]), work)]
         outcomes = write_patch(
             conn, work.company_id, patch.without([row for row, _ in unfit]), origin=work.origin, now=now,
             rules=job.rules, dry_run=work.dry_run, source=source, import_id=work.id,
@@ -154,15 +161,13 @@ def _write_chunk(job: Job, chunk: Chunk) -> tuple[Outcomes, Counter[str]]:
     return outcomes, counts
 
 
-def _unknown(conn: psycopg.Connection[Any], nameless: pl.DataFrame) -> list[RowIssue]:
-    """Rows of the components sheet whose SKU is neither in the file nor held (decisions §4)."""
-    if nameless.is_empty():
+def _nameless(conn: psycopg.Connection[Any], rows: pl.DataFrame, work: Work) -> list[RowIssue]:
+    """Faults of rows that give no name: they can change a SKU that is held, not make one (decisions §4)."""
+    if rows.is_empty():
         return []
-    found = conn.execute("SELECT sku_code FROM skus WHERE sku_code = ANY(%s)", (nameless["sku_code"].to_list(),))
-    held = {code for (code,) in found}
-    sentence = "The SKU is neither in this file's main sheet nor held; name it there, or correct the code."
-    unknown = nameless.filter(~pl.col("sku_code").is_in(list(held)))
-    return [RowIssue(row, Issue("unknown_reference", sentence, "sku_code")) for row in unknown["row"]]
+    found = conn.execute("SELECT sku_code FROM skus WHERE sku_code = ANY(%s)", (rows["sku_code"].to_list(),))
+    new = report.placed(rows.filter(~pl.col("sku_code").is_in([code for (code,) in found])), work)
+    return [RowIssue(row, _FAULTS[sheet]) for row, sheet in new.select("row", "sheet_position").iter_rows()]
 
 
 def _advance(conn: psycopg.Connection[Any], job: Job, chunk: Chunk, counts: Counter[str]) -> None:
