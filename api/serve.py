@@ -192,7 +192,7 @@ def _children(settings: Settings, workers: int, with_dagster_ui: bool) -> list[_
                   "--code-server-log-level", "warning")  # fmt: skip
     return [
         _Child("api", api, first=True),
-        _Child("catalogue", (*python, "pipelines.run", "catalogue-refresh", "--if-needed", "--json"), True, True),
+        _Child("catalogue", (*python, "pipelines.run", "catalogue-refresh", "--if-needed"), once=True, first=True),
         *([_Child("dagster-ui", dagster_ui)] if with_dagster_ui else []),
         _Child("worker", (*python, "pipelines.worker")),
     ]

@@ -43,6 +43,17 @@ def _remove(root: Path) -> None:
     os.environ.pop(_ROOT, None)
 
 
+@pytest.fixture
+def open_dir() -> Path:
+    """A directory of this test alone that every account can get to, unlike pytest's own.
+
+    An embedded server below it keeps its cluster there also when the tests run as root.
+    """
+    directory = Path(tempfile.mkdtemp(dir=os.environ[_ROOT]))
+    directory.chmod(0o711)
+    return directory
+
+
 @pytest.fixture(scope="session")
 def settings() -> Settings:
     """The settings of the test run's data directory."""

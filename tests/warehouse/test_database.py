@@ -1,7 +1,5 @@
 """The same database on the operator's own server: an owner who is no superuser, roles made by it or by hand."""
 
-import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -18,10 +16,9 @@ from warehouse.settings import Settings, SettingsError
 
 
 @pytest.fixture
-def operators_server() -> Iterator[Database]:
+def operators_server(open_dir: Path) -> Iterator[Database]:
     """A server that knows nothing of us yet, as its superuser sees it."""
-    root = Path(os.environ["PCDS_TESTS_ROOT"]) / f"external-{os.getpid()}-{time.monotonic_ns()}"
-    with running(Settings.load(data_dir=root), durable=False) as database:
+    with running(Settings.load(data_dir=open_dir), durable=False) as database:
         yield database
 
 

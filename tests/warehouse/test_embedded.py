@@ -32,13 +32,10 @@ with running(Settings.load(data_dir=sys.argv[1]), durable=False):
 
 
 @pytest.fixture
-def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """Settings of a new data directory that every account can get to, unlike pytest's own directories."""
-    root = Path(os.environ["PCDS_TESTS_ROOT"]) / tmp_path_factory.mktemp("embedded").name
-    root = root.with_name(f"{root.name}-{os.getpid()}-{time.monotonic_ns()}")
-    root.mkdir(mode=0o711)
-    yield Settings.load(data_dir=root / "data")
-    Server(root / "data").stop()
+def here(open_dir: Path) -> Iterator[Settings]:
+    """Settings of a new data directory."""
+    yield Settings.load(data_dir=open_dir / "data")
+    Server(open_dir / "data").stop()
 
 
 @contextmanager

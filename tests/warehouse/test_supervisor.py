@@ -23,13 +23,12 @@ serve(Settings.load(), workers=2, with_dagster_ui=False, demo=False)
 
 
 @pytest.fixture
-def service() -> Iterator[tuple[subprocess.Popen[bytes], Settings]]:
+def service(open_dir: Path) -> Iterator[tuple[subprocess.Popen[bytes], Settings]]:
     """A service without UI and demo on free ports, as soon as it is ready."""
-    root = Path(os.environ["PCDS_TESTS_ROOT"]) / f"serve-{os.getpid()}-{time.monotonic_ns()}"
-    settings = Settings.load(data_dir=root, port=_free_port(), dagster_port=_free_port())
+    settings = Settings.load(data_dir=open_dir / "data", port=_free_port(), dagster_port=_free_port())
     environment = os.environ | settings.environment()
     with (
-        (root.parent / f"{root.name}.log").open("wb") as log,
+        (open_dir / "log").open("wb") as log,
         subprocess.Popen([sys.executable, "-c", _SERVE], env=environment, stdout=log, stderr=log) as process,
     ):
         try:
