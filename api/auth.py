@@ -45,7 +45,7 @@ def accepted(request: Request, row: Sequence[Any] | None, key_hash: bytes, scope
     held = bytes(row[5]) if row else bytes(len(key_hash))
     if not hmac.compare_digest(held, key_hash) or row is None:
         raise Unauthenticated("invalid_api_key")
-    key = Key(row[0], row[1], row[2], tuple(row[3]), row[4])
+    key = Key(*row[:5])
     request.state.company_id, request.state.client_id = key.company_id, key.client_id
     if scope not in key.scopes:
         raise Forbidden(scope)

@@ -18,8 +18,23 @@ from psycopg.rows import dict_row
 PREFIX: Final = "svc_"
 """Every key begins so (interface v1, Authentication)."""
 
-AUTHENTICATE: Final = "SELECT client_id, company_id, name, scopes, plan, key_hash FROM pcds_authenticate(%(key_hash)s)"
-"""The key's record, or no row for one unknown or revoked; either way it sets the company of the transaction."""
+AUTHENTICATE: Final = "SELECT * FROM pcds_authenticate(%(key_hash)s)"
+"""The columns of `Key` and the digest; no row for a key unknown or revoked. It sets the transaction's company."""
+
+KEY_COLUMNS: Final = 6
+"""How many columns of a row of `AUTHENTICATE`, or of an `authenticated` query, are the key's."""
+
+
+def authenticated(query: str) -> str:
+    """A query of one row behind the columns of its key, as one statement for a connection that has no company.
+
+    The outer side of a left join is run first, and running it sets the company that row-level security compares
+    with. Were it ever not first, or is the key not live, then there is no company, and nothing is seen.
+    """
+    return (
+        "SELECT caller.*, answer.* FROM pcds_authenticate(%(key_hash)s) AS caller "
+        f"LEFT JOIN ({query}) AS answer ON true"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +44,7 @@ class Key:
     client_id: UUID
     company_id: UUID
     name: str
-    scopes: tuple[str, ...]
+    scopes: list[str]
     plan: str
 
 
