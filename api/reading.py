@@ -11,17 +11,17 @@ from warehouse.queries.keys import KEY_COLUMNS, authenticated
 from warehouse.sessions import AsyncConnection
 
 
-async def read(request: Request, key_hash: bytes, query: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The query's one row, seen as the key's company; every column is null where the company has no such row.
+async def read(request: Request, key_hash: bytes, query: str, parameters: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The columns of the query's one row, seen as the key's company; all null where the company has no such row.
 
     Raises the refusals of `api.auth`.
     """
 
-    async def ask(connection: AsyncConnection) -> tuple[tuple[Any, ...] | None, list[str]]:
+    async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
         cursor = await connection.execute(authenticated(query), {**parameters, "key_hash": key_hash})
-        return await cursor.fetchone(), [column.name for column in cursor.description or ()]
+        return await cursor.fetchone()
 
-    row, names = await service_of(request).reading(ask)
+    row = await service_of(request).reading(ask)
     accepted(request, row, key_hash, "read")
     assert row is not None, "a key that is not live was refused above"
-    return dict(zip(names[KEY_COLUMNS:], row[KEY_COLUMNS:], strict=True))
+    return row[KEY_COLUMNS:]

@@ -25,6 +25,7 @@ from warehouse.queries.keys import Key
 
 router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 
+_COLUMNS = (*present.COLUMNS, "doc_status")
 _DETAIL = f"SELECT {present.SELECT}, {queries.DOC_STATUS} AS doc_status FROM skus WHERE id = %(id)s"
 _CODE = "SELECT sku_code FROM skus WHERE id = %s"
 
@@ -39,8 +40,8 @@ async def list_skus(request: Request, key_hash: Presented) -> Response:
     filtered = any(value is not None for value in filters.values())
     query = queries.page(LIMIT.of(request), OFFSET.of(request), filtered=filtered)
     today = {"today": service_of(request).clock.today()}
-    row = await read(request, key_hash, query, today | filters if filtered else today)
-    return json_text(row["page"])
+    (page,) = await read(request, key_hash, query, today | filters if filtered else today)
+    return json_text(page)
 
 
 @router.get("/{id}", **operation(
@@ -49,7 +50,7 @@ async def list_skus(request: Request, key_hash: Presented) -> Response:
 async def get_sku(request: Request, key_hash: Presented) -> Response:
     """All fields, the component graph, the volumes, and why the grade is what it is."""
     parameters = {"id": record_id(request), "today": service_of(request).clock.today()}
-    row = await read(request, key_hash, _DETAIL, parameters)
+    row = dict(zip(_COLUMNS, await read(request, key_hash, _DETAIL, parameters), strict=True))
     if row["id"] is None:
         raise NotFound
     return json_of({"data": present.sku_detail(row, doc_status=row["doc_status"])})
