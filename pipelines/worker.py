@@ -6,6 +6,7 @@ instant, since the queue and the claims are rows of Postgres. Several workers ma
 """
 
 import argparse
+import gc
 import signal
 import time
 from collections.abc import Callable
@@ -86,6 +87,7 @@ class Worker:
             log.exception("import.run_broke_off", import_id=str(claim.import_id))
         finally:
             self._release(claim)
+        gc.collect()  # a run's objects refer to each other and would keep its frames until some later import
         log.info(
             "import.run_ended", import_id=str(claim.import_id), company_id=str(claim.company_id), succeeded=succeeded,
             seconds=round(time.perf_counter() - started, 3),
@@ -134,6 +136,7 @@ def main() -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: workshop.stopping.set())
         _job()  # before the first import waits for it
+        gc.freeze()  # what is here now stays; collecting after a run need not look at it
         Worker(
             workshop,
             lambda: psycopg.connect(database.app_url, autocommit=True),
