@@ -1,0 +1,16 @@
+"""The answers as Pydantic models: what the OpenAPI document publishes and what tests hold real answers against.
+
+No handler serialises through them: answers are made by the database or by the steps, and a test compares. Every
+field is always present unless it has a default; v1 is additive, so that clients ignore what they do not know.
+"""
+
+from schemas.responses.base import Error
+from schemas.responses.imports import ImportAccepted, ImportStatusResponse
+from schemas.responses.jurisdictions import JurisdictionListResponse
+from schemas.responses.service import Health, OpenApiDocument
+from schemas.responses.skus import SkuBatchResponse, SkuDetailResponse, SkuListResponse, SkuWriteResult
+
+__all__ = [
+    "Error", "Health", "ImportAccepted", "ImportStatusResponse", "JurisdictionListResponse", "OpenApiDocument",
+    "SkuBatchResponse", "SkuDetailResponse", "SkuListResponse", "SkuWriteResult",
+]  # fmt: skip

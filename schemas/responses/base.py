@@ -1,0 +1,67 @@
+"""What every answer is made of: the model they derive from, common types, issues, the error body, the page."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+from pydantic import Field as PydanticField
+from pydantic.json_schema import SkipJsonSchema
+
+from schemas.errors import ERROR_CODES
+from schemas.issues import ISSUE_CODES
+from schemas.vocabularies import VOCABULARIES
+
+
+class Answer(BaseModel):
+    """Open, because v1 is additive; tests forbid what is not published when they validate."""
+
+    model_config = ConfigDict(strict=True)
+
+
+def code(vocabulary: str) -> Any:
+    """The type of a field that holds one code of a vocabulary."""
+    return Literal[VOCABULARIES[vocabulary]]
+
+
+Identifier = Annotated[str, PydanticField(json_schema_extra={"format": "uuid"})]
+Instant = Annotated[str, PydanticField(json_schema_extra={"format": "date-time"}, pattern=r"Z$")]
+Day = Annotated[str, PydanticField(json_schema_extra={"format": "date"})]
+Number = int | float
+Grade: Any = code("recyclability_grade")
+DocStatus: Any = code("doc_status")
+Outcome: Any = code("outcome")
+
+
+class Issue(Answer):
+    """One fault or warning."""
+
+    field: Annotated[str | None, PydanticField(description="Dotted path in the body, or null for the whole.")]
+    row: Annotated[int | SkipJsonSchema[None], PydanticField(description="Zero-based index in an array body.")] = None
+    code: Literal[tuple(ISSUE_CODES)]  # type: ignore[valid-type]
+    message: str
+
+
+class PlanIssue(Answer):
+    """What stands against a plan's limit."""
+
+    code: Literal["plan_limit_reached"]
+    limit: int
+    held: int
+    new: Annotated[int, PydanticField(description="Distinct new sku_codes of the whole body or file.")]
+    message: str
+
+
+class Error(Answer):
+    """The body of every error."""
+
+    error: Literal[tuple(ERROR_CODES)]  # type: ignore[valid-type]
+    correlationId: str  # noqa: N815  (the contract's name)
+    message: str
+    details: list[Issue | PlanIssue] | SkipJsonSchema[None] = None
+
+
+class Pagination(Answer):
+    """Where a page lies."""
+
+    limit: int
+    offset: int
+    total: int

@@ -1,0 +1,118 @@
+"""Imports as they are answered: what was accepted, where each field was read from, how far it is, what was rejected."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field as PydanticField
+
+from schemas.issues import ISSUE_CODES
+from schemas.responses.base import Answer, Identifier, Instant, Issue, Pagination, code
+
+
+class SourceColumn(Answer):
+    """One column of the caller's file; `column` is its spreadsheet letter."""
+
+    field: str
+    column: str
+    header: str
+
+
+class IgnoredColumn(Answer):
+    """A column that fits no field."""
+
+    column: str
+    header: str
+
+
+class SourceSheet(Answer):
+    """Where the components sheet was read from."""
+
+    sheet: str
+    header_row: int
+    columns: list[SourceColumn]
+    ignored: list[IgnoredColumn]
+    decimal_marks: dict[str, str]
+
+
+class SkippedLine(Answer):
+    """A line that is no data, and why."""
+
+    line: int
+    reason: str
+
+
+class ImportSource(Answer):
+    """Which sheet, header row and column each field was read from; `header_row` counts from 1."""
+
+    format: Literal["csv", "xlsx"]
+    encoding: str | None
+    delimiter: str | None
+    sheet: str | None
+    header_row: int
+    columns: list[SourceColumn]
+    ignored: list[IgnoredColumn]
+    components: SourceSheet | None
+    layout: Literal["rows", "long", "wide", "materials"]
+    decimal_marks: dict[str, str]
+    volume_year: Annotated[int | None, PydanticField(description="Year of volume columns that name none.")]
+    skipped: list[SkippedLine]
+    mapping_name: str | None
+
+
+class ImportAccepted(Answer):
+    """The file is queued; poll `poll_url` until its status is completed or failed."""
+
+    id: Identifier
+    status: Literal["queued"]
+    poll_url: str
+    dry_run: bool
+    filename: str
+    rows: int
+    source: ImportSource
+
+
+class ImportProgress(Answer):
+    """Data lines that have an outcome."""
+
+    done: int
+    total: int
+
+
+class ImportCounts(Answer):
+    """SKUs decided so far, by outcome."""
+
+    total: int
+    created: int
+    updated: int
+    unchanged: int
+    rejected: int
+
+
+class ImportRowError(Answer):
+    """One fault; `line` is the line of the caller's file as their editor or spreadsheet shows it."""
+
+    sheet: str | None
+    line: int
+    sku_code: str | None
+    field: str | None
+    column: str | None
+    value: str | None
+    code: Literal[tuple(ISSUE_CODES)]  # type: ignore[valid-type]
+    message: str
+
+
+class ImportStatusResponse(Answer):
+    """How far an import is, with one page of its error report."""
+
+    id: Identifier
+    status: code("import_status")  # type: ignore[valid-type]
+    dry_run: bool
+    filename: str
+    created_at: Instant
+    started_at: Instant | None
+    finished_at: Instant | None
+    progress: ImportProgress
+    counts: ImportCounts
+    source: ImportSource
+    failure: Issue | None
+    errors: list[ImportRowError]
+    pagination: Pagination

@@ -1,0 +1,189 @@
+"""SKUs as they are answered: list items, details, and what a write did. Their fields are the field tables'."""
+
+from typing import Annotated, Any, Final, Literal, cast
+
+from pydantic import Field as PydanticField
+from pydantic import create_model
+
+from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS, Field
+from schemas.responses.base import (
+    Answer,
+    Day,
+    DocStatus,
+    Grade,
+    Identifier,
+    Instant,
+    Issue,
+    Number,
+    Outcome,
+    Pagination,
+    code,
+)  # fmt: skip
+from schemas.vocabularies import SUBSTANCES
+
+
+def _type_of(field: Field) -> Any:
+    match field.kind:
+        case "number":
+            return Number
+        case "integer":
+            return int
+        case "truth":
+            return bool
+        case "uuid":
+            return Identifier
+        case "code":
+            return code(cast(str, field.vocabulary))
+        case "codes":
+            return list[code(cast(str, field.vocabulary))]  # type: ignore[misc]
+        case "markets":
+            return list[str]
+        case "ppm":
+            return Number | str
+        case "substances":
+            return Substances
+        case "components":
+            return list[SkuComponent]  # type: ignore[valid-type]
+        case _:
+            return str
+
+
+def _members(fields: tuple[Field, ...]) -> dict[str, Any]:
+    """Published members of input fields: always present, null where nothing is held."""
+    return {
+        field.name: (_type_of(field) if field.required else _type_of(field) | None,
+                     PydanticField(description=field.meaning, deprecated=field.deprecated or None))
+        for field in fields
+    }  # fmt: skip
+
+
+class SubstanceDeclaration(Answer):
+    """A declaration as it is held."""
+
+    status: code("substance_status")  # type: ignore[valid-type]
+    value: Number | None
+    unit: code("substance_unit") | None  # type: ignore[valid-type]
+    basis: code("substance_basis") | None  # type: ignore[valid-type]
+    source: code("substances_source") | None  # type: ignore[valid-type]
+    evidence: str | None
+
+
+Substances = create_model(
+    "Substances", __base__=Answer, __doc__="Declarations by substance; null where none is held.",
+    **cast(Any, dict.fromkeys(SUBSTANCES, (SubstanceDeclaration | None, ...))),
+)  # fmt: skip
+SkuComponent = create_model(
+    "SkuComponent", __base__=Answer, __doc__="One line of a component graph.",
+    **cast(Any, {"id": (Identifier | None, ...), **_members(COMPONENT_FIELDS)}),
+)  # fmt: skip
+
+_LISTED: Final = (
+    "sku_code", "name", "description", "material", "material_subtype", "weight_grams", "recycled_content_percent",
+    "food_contact", "product_category", "markets", "packaging_level", "packaging_format", "gtin", "ppwr_role",
+    "brand_id", "manufacturing_site_id", "packing_site_id",
+)  # fmt: skip
+_BY_NAME: Final = {field.name: field for field in SKU_FIELDS}
+_COMMON: Final[dict[str, Any]] = {
+    "recyclability_grade": (Grade | None, ...),
+    "recyclability_score": (Number | None, ...),
+    "doc_status": (DocStatus | None, ...),
+}
+
+SkuListItem = create_model(
+    "SkuListItem", __base__=Answer, __doc__="A SKU as the list shows it.",
+    **cast(Any, {"id": (Identifier, ...), **_members(tuple(_BY_NAME[name] for name in _LISTED)), **_COMMON,
+                 "created_at": (Instant, ...), "updated_at": (Instant, ...)}),
+)  # fmt: skip
+
+
+class AnnexVFlag(Answer):
+    """A format ban of Annex V that the SKU meets, or would meet were one fact different."""
+
+    code: str
+    format: str
+    applies_from: Day
+    reason: str
+    reference: str
+    certainty: Literal["certain", "depends"]
+    depends_on: list[str]
+
+
+class SkuCompliance(Answer):
+    """The compliance block of a SKU."""
+
+    recyclability_grade: Grade | None
+    recyclability_score: Number | None
+    doc_status: DocStatus | None
+    annex_v_flags: list[AnnexVFlag]
+    grade_trace: Annotated[dict[str, Any], PydanticField(description="Why the grade is what it is (docs/grading.md).")]
+
+
+class VolumeRow(Answer):
+    """Units placed on one market in one period."""
+
+    market: str
+    year: int
+    half: Literal[0, 1, 2]
+    units_placed: int | None
+
+
+SkuDetail = create_model(
+    "SkuDetail", __base__=Answer, __doc__="A SKU with its graph, its volumes and its compliance.",
+    **cast(Any, {"id": (Identifier | None, ...), **_members(tuple(_BY_NAME.values())), **_COMMON,
+                 "packaging_format_key": (str | None, ...), "volumes": (list[VolumeRow], ...),
+                 "compliance": (SkuCompliance, ...), "created_at": (Instant | None, ...),
+                 "updated_at": (Instant | None, ...)}),
+)  # fmt: skip
+
+
+class SkuListResponse(Answer):
+    """A page of SKUs, newest first."""
+
+    data: list[SkuListItem]  # type: ignore[valid-type]
+    pagination: Pagination
+
+
+class SkuDetailResponse(Answer):
+    """One SKU."""
+
+    data: SkuDetail  # type: ignore[valid-type]
+
+
+class SkuWriteResult(Answer):
+    """What a write did, or with `dry_run` would do."""
+
+    outcome: Literal["created", "updated", "unchanged"]
+    dry_run: bool
+    data: SkuDetail  # type: ignore[valid-type]
+    warnings: list[Issue]
+
+
+class BatchSummary(Answer):
+    """Rows by outcome."""
+
+    total: int
+    created: int
+    updated: int
+    unchanged: int
+    rejected: int
+
+
+class BatchRow(Answer):
+    """What became of one row of a batch."""
+
+    index: int
+    sku_code: str | None
+    outcome: Outcome
+    id: Identifier | None
+    recyclability_grade: Grade | None
+    recyclability_score: Number | None
+    errors: list[Issue]
+    warnings: list[Issue]
+
+
+class SkuBatchResponse(Answer):
+    """One result per row, in the order of the rows."""
+
+    dry_run: bool
+    summary: BatchSummary
+    results: list[BatchRow]
