@@ -1,4 +1,4 @@
-"""`pcds serve` and `pcds migrate`: the service as a whole."""
+"""`pcds serve` and `pcds migrate`: the service as a whole; how it is kept running is `api.serve`."""
 
 from typing import Annotated
 
