@@ -13,11 +13,12 @@ from itertools import islice
 
 import polars as pl
 
-from pipelines.steps.reading.grid import Grid, LineFault, without_blank_rows
+from pipelines.steps.reading.grid import Grid, LineFault, check_width, without_blank_rows
 
 DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE_LINES = 40
-_SAMPLE_CHARACTERS = 1_000_000
+_SAMPLE_CHARACTERS = 120_000
+"""Less than the longest cell that the csv module takes, so that a sample can always be read."""
 _LONGEST_CELL = 65_536
 """Characters. Spreadsheets hold 32 767 in a cell; a quoted cell beyond twice that has lost its closing quote."""
 _MANY_FAULTS = 50_000
@@ -52,8 +53,8 @@ def read_delimited(text: str, delimiter: str) -> Grid:
 def _regular(text: str, delimiter: str) -> Grid | None:
     """The grid by Polars' reader, or None where the text needs the careful one.
 
-    It is taken only when no line can have been merged, split, skipped or padded: as many rows as line ends,
-    and as many delimiters as rows and cells account for.
+    It is taken only when no line can have been merged, split, skipped or padded: as many rows as lines, and in each
+    line as many delimiters as its cells account for.
     """
     body = text.replace("\r\n", "\n").rstrip("\n")
     if "\r" in body or "\x00" in body or _SEPARATOR_LINE.match(body):
@@ -65,7 +66,10 @@ def _regular(text: str, delimiter: str) -> Grid | None:
     if quoted and re.search(rf'"(?<=[^\n"{edge}]")(?![\n"{edge}]|\Z)|""(?<=[^"]"")(?=[\n{edge}]|\Z)', body):
         return None
     first = body.partition("\n")[0]
+    if len(first) > _SAMPLE_CHARACTERS:
+        return None
     width = len(next(csv.reader([first], delimiter=delimiter), []))
+    check_width(width)
     names = [f"c{i}" for i in range(width)]
     try:
         cells = pl.read_csv(
@@ -74,13 +78,16 @@ def _regular(text: str, delimiter: str) -> Grid | None:
         )  # fmt: skip
     except (UnicodeEncodeError, pl.exceptions.PolarsError):
         return None
-    inside = (
-        cells.select(pl.all().str.count_matches(delimiter, literal=True).sum()).sum_horizontal().sum() if quoted else 0
-    )
-    if cells.height != body.count("\n") + 1 or body.count(delimiter) != cells.height * (width - 1) + inside:
+    lines = pl.Series(body.split("\n"), dtype=pl.String)
+    if cells.height != len(lines):
         return None
-    lines = pl.int_range(1, cells.height + 1, dtype=pl.Int64, eager=True).alias("line")
-    return Grid(*without_blank_rows(cells, lines))
+    outside = lines.str.count_matches(delimiter, literal=True).cast(pl.Int64)
+    if quoted:
+        outside -= cells.select(pl.sum_horizontal(pl.all().str.count_matches(delimiter, literal=True))).to_series()
+    if (outside != width - 1).any():
+        return None
+    numbers = pl.int_range(1, cells.height + 1, dtype=pl.Int64, eager=True).alias("line")
+    return Grid(*without_blank_rows(cells, numbers))
 
 
 def _careful(text: str, delimiter: str) -> Grid:
@@ -94,6 +101,7 @@ def _careful(text: str, delimiter: str) -> Grid:
             if len(faults) > _MANY_FAULTS:
                 break
         else:
+            check_width(len(record))
             records.append(record)
             lines.append(line)
     width = max(map(len, records), default=0)
@@ -110,8 +118,8 @@ def _records(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] 
     """Each record with the line that it starts on; a line whose quotes do not close is a fault by itself."""
     start = 1 if lines and _SEPARATOR_LINE.fullmatch(lines[0]) else 0
     while start < len(lines):
-        reader = csv.reader(islice(lines, start, None), delimiter=delimiter, strict=True)
         begun = start
+        reader = csv.reader((lines[at] for at in range(begun, len(lines))), delimiter=delimiter, strict=True)
         try:
             for record in reader:
                 line, begun = begun + 1, start + reader.line_num

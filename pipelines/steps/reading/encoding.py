@@ -74,13 +74,13 @@ def utf16_without_mark(data: bytes) -> str | None:
 
 
 def _mostly_utf8(data: bytes) -> bool:
-    """Whether there are characters of several bytes, and not many times more bytes that belong to none.
+    """Whether there are expected characters of several bytes, and not many times more bytes that belong to none.
 
     Hardly any text in an encoding of one byte has such a sequence, so that a few weigh more than many lost bytes.
     """
     text = data[:_SAMPLE].decode("utf-8", "surrogateescape")
-    lost = len(_LOST.findall(text))
-    return 4 * (len(_BEYOND_ASCII.findall(text)) - lost) > lost
+    whole = sum(1 for c in _BEYOND_ASCII.findall(text) if c in _EXPECTED)
+    return 4 * whole > len(_LOST.findall(text))
 
 
 def _plausibility(data: bytes, codec: str) -> int:

@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from pipelines.steps.reading.refusal import refuse
+
+MOST_COLUMNS = 4_096
+
 TEXT, NUMBER, NO_VALUE = 0, 1, 2
 """Kinds of cells in `Grid.kinds`."""
 
@@ -54,6 +58,13 @@ class Grid:
             tuple(fault for fault in self.faults if fault.line > line),
             None if self.kinds is None else self.kinds.filter(keep),
         )
+
+
+def check_width(columns: int) -> None:
+    """Refuses a table of more columns than anyone makes, before each of them costs something."""
+    if columns > MOST_COLUMNS:
+        message = f"A line has {columns} cells; at most {MOST_COLUMNS} columns are read. Is the delimiter right?"
+        raise refuse("unreadable_file", message)
 
 
 def letter(position: int) -> str:

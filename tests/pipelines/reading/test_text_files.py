@@ -117,6 +117,7 @@ def test_a_row_with_three_faults_counts_once_and_names_its_cells() -> None:
         (b"", "no_table"), (codecs.BOM_UTF8, "no_table"), (b" \r\n\r\n", "no_table"),
         (b"sku_code,name\n", "no_rows"),
         (b"A,first\nB,second\n", "missing_column"), (b"sku_code\nA\n", "missing_column"),
+        (b"a," * 3_000_000, "unreadable_file"), (b"sku_code,name\n" + b"a," * 3_000_000, "unreadable_file"),
         (b"<html><table><tr><td>sku_code</td></tr></table>", "unreadable_file"), (b"%PDF-1.7 ...", "unreadable_file"),
         (bytes(range(256)) * 20, "unreadable_file"), (b"sku_code,name\n" + b"A,a\n" * 50_001, "too_many_rows"),
         (b"sku_code,name,Weight,Poids\nA,a,1,2\n", "ambiguous_column"),

@@ -142,7 +142,10 @@ def test_files_that_are_no_readable_workbook() -> None:
     assert refusal(workbook({"Sheet1": [["sku_code", "name"]]}))[0] == "no_rows"
 
 
-@pytest.mark.parametrize("form", ["spaces", "one row", "cells"])
+TEXT_CELL = sheet_xml('<row r="1"><c r="A1" t="s"><v>0</v></c></row>')
+
+
+@pytest.mark.parametrize("form", ["spaces", "one row", "cells", "texts"])
 def test_a_zip_bomb_is_refused(form: str) -> None:
     inside = {
         "spaces": b" " * (310 * 1024 * 1024),
@@ -150,8 +153,13 @@ def test_a_zip_bomb_is_refused(form: str) -> None:
         "cells": sheet_xml(
             "".join(f'<row r="{at}">' + '<c r="A1"><v>1</v></c>' * 100 + "</row>" for at in range(41_000))
         ),
-    }[form]
-    code, _ = refusal(raw_workbook(inside))
+    }.get(form, b"")
+    if form == "texts":
+        code, _ = refusal(
+            raw_workbook(TEXT_CELL, sharedStrings=b"<sst>" + b"<si><t>a</t></si>" * 4_000_000 + b"</sst>")
+        )
+    else:
+        code, _ = refusal(raw_workbook(inside))
     assert code in ("unreadable_file", "too_many_rows")
 
 

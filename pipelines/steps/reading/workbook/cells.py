@@ -31,7 +31,7 @@ _CELL = (
 """A cell from behind `<c ` to the next one. It must match to the end, so that no other form hides in between."""
 _NAMES = ("letters", "row", "style", "type", "formula", "value", "inline")
 MOST_CELLS = 4_000_000
-_MOST_PARSED = 2_000_000
+_MOST_PARSED = 1_500_000
 """Cells by the parser, which takes some three times as long for each."""
 _LONGEST_ROW = 32 * 1024 * 1024
 

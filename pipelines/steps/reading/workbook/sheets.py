@@ -9,7 +9,7 @@ from functools import cached_property
 import polars as pl
 
 from pipelines.steps.reading.columns import Column
-from pipelines.steps.reading.grid import NO_VALUE, NUMBER, TEXT, Grid, blank_to_null
+from pipelines.steps.reading.grid import NO_VALUE, NUMBER, TEXT, Grid, blank_to_null, check_width
 from pipelines.steps.reading.workbook.book import Book, SheetPart, read_book
 from pipelines.steps.reading.workbook.cells import read_cells
 from pipelines.steps.reading.workbook.package import Package, unreadable
@@ -36,6 +36,7 @@ class Workbook:
         """The first rows that hold something, as text, with all columns that have a cell there."""
         cells = read_cells(self._package, sheet.path, rows=rows)
         kept = cells.filter(pl.col("row").is_in(cells["row"].unique().sort().head(rows).implode()))
+        check_width(kept["column"].n_unique())
         return self._grid(kept, dict.fromkeys(kept["column"].unique().sort(), False))
 
     def body(self, sheet: SheetPart, columns: Iterable[Column]) -> Grid:

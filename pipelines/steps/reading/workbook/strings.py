@@ -3,6 +3,7 @@
 Plain strings are taken out as a column; a table with rich text or phonetic hints is read by the XML parser.
 """
 
+from collections.abc import Iterator
 from pyexpat import ExpatError, ParserCreate
 
 import polars as pl
@@ -10,6 +11,8 @@ import polars as pl
 from pipelines.steps.reading.workbook.markup import undo_escapes, unescape
 from pipelines.steps.reading.workbook.package import Package, unreadable
 
+_MOST_BYTES = 64 * 1024 * 1024
+_MOST_TEXTS = 1_500_000
 _PLAIN = r"^(?:<t(?: xml:space=\"preserve\")?>([^<]*)</t>|<t/>)</si>"
 
 
@@ -17,7 +20,7 @@ def read_strings(package: Package, path: str | None) -> pl.Series:
     """The texts by number; empty where the workbook has none."""
     if path is None:
         return pl.Series(dtype=pl.String)
-    data = b"".join(package.pieces(path))
+    data = _bounded(package.pieces(path))
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -26,6 +29,19 @@ def read_strings(package: Package, path: str | None) -> pl.Series:
     if len(items) != text.count("<si") or not items.str.contains(_PLAIN).all():
         return _parsed(data)
     return unescape(items.str.extract(_PLAIN).fill_null(""))
+
+
+def _bounded(pieces: Iterator[bytes]) -> bytes:
+    """The part as a whole, which costs several times its size: refused before it costs too much."""
+    held: list[bytes] = []
+    for piece in pieces:
+        held.append(piece)
+        if sum(map(len, held)) > _MOST_BYTES:
+            raise unreadable(f"its table of texts is larger than {_MOST_BYTES // 1024 // 1024} MiB")
+    data = b"".join(held)
+    if data.count(b"<si") > _MOST_TEXTS:
+        raise unreadable(f"its table of texts has more than {_MOST_TEXTS} entries")
+    return data
 
 
 def _parsed(data: bytes) -> pl.Series:
