@@ -3,8 +3,10 @@
 Which columns are read and written is said at `grade_frame`; nothing about a rule stands here.
 """
 
+import re
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import orjson
 import polars as pl
@@ -14,36 +16,51 @@ from compliance.grading.provisional import is_provisional
 from compliance.grading.score import stored
 from compliance.ruleset import RuleSet
 
-_COLUMNS: Final = (
+GRADED_INPUTS: Final = (
     "material", "material_subtype", "packaging_format", "packaging_level", "weight_grams", "use_contexts", "svhc",
     "components",
 )  # fmt: skip
+"""The columns of a stored SKU that a grade depends on, in the order of `grade_rows`."""
+
+Answer: TypeAlias = tuple[str, float | None, bool]
+
 _GRADED: Final = {"recyclability_grade": pl.String, "recyclability_score": pl.Float64, "grade_provisional": pl.Boolean}
-_IDS: Final = r'"id": ?"[^"]*",?'
-_NO_GRAPH: Final = pl.col("components").is_null() | (pl.col("components") == "[]")
+_IDS: Final = re.compile(r'"id": ?"[^"]*",?')
+_NO_GRAPH: Final = (None, "[]")
 
 
 def grade_frame(frame: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
     """The grade of every row, in the rows' order.
 
-    Reads `material`, `material_subtype`, `packaging_format`, `packaging_level`, `weight_grams`, `use_contexts`
-    (Postgres array text such as `{food,takeaway}`), `svhc` and `components` (JSON text). Returns
-    `recyclability_grade`, `recyclability_score` and `grade_provisional`; a grade is never null.
+    Reads the columns of `GRADED_INPUTS`. Returns `recyclability_grade`, `recyclability_score` and
+    `grade_provisional`; a grade is never null.
     """
-    asked = frame.select(_COLUMNS).with_columns(
-        # With a graph its weights count; without one only whether the body weighs anything. Ids decide nothing.
-        weight_grams=pl.when(_NO_GRAPH).then(pl.col("weight_grams").cast(pl.Float64).sign()),
-        components=pl.when(~_NO_GRAPH).then(pl.col("components").cast(pl.String).str.replace_all(_IDS, "")),
-    )
-    return pl.DataFrame([_graded(row, rules) for row in asked.iter_rows()], schema=_GRADED, orient="row")
+    return pl.DataFrame(grade_rows(frame.select(GRADED_INPUTS).iter_rows(), rules), schema=_GRADED, orient="row")
+
+
+def grade_rows(rows: Iterable[tuple[Any, ...]], rules: RuleSet) -> list[Answer]:
+    """Grade, score and provisional of each row of `GRADED_INPUTS`.
+
+    `use_contexts` is Postgres array text such as `{food,takeaway}`, `svhc` and `components` are JSON text; null where
+    there is none.
+    """
+    return [_graded(_deciding(row), rules) for row in rows]
+
+
+def _deciding(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What of a row decides: with a graph its weights count, without one only whether the body weighs anything."""
+    *others, weight, contexts, svhc, graph = row
+    if graph in _NO_GRAPH:
+        return (*others, weight if weight is None else float(weight > 0), contexts, svhc, None)
+    return (*others, None, contexts, svhc, _IDS.sub("", graph))
 
 
 @lru_cache(maxsize=32_768)
-def _graded(row: tuple[object, ...], rules: RuleSet) -> tuple[str, float | None, bool]:
-    record = dict(zip(_COLUMNS, row, strict=True))
+def _graded(row: tuple[Any, ...], rules: RuleSet) -> Answer:
+    record = dict(zip(GRADED_INPUTS, row, strict=True))
     contexts, svhc, components = record["use_contexts"], record["svhc"], record["components"]
-    record["use_contexts"] = str(contexts).strip("{}").split(",") if contexts else ()
-    record["svhc"] = orjson.loads(str(svhc)) if svhc else None
-    record["components"] = orjson.loads(str(components)) if components else ()
+    record["use_contexts"] = contexts.strip("{}").split(",") if contexts else ()
+    record["svhc"] = orjson.loads(svhc) if svhc else None
+    record["components"] = orjson.loads(components) if components else ()
     assessed = assess(record, rules)
     return assessed.result.grade, stored(assessed.result.score), is_provisional(record, assessed, rules)

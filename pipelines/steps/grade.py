@@ -3,29 +3,26 @@
 How a grade comes about is `compliance.grading`; nothing here decides anything.
 """
 
-import polars as pl
+from typing import Final
 
-from compliance.grading import grade_frame
+from compliance.grading import GRADED_INPUTS, grade_rows
 from compliance.ruleset import RuleSet
 from pipelines.steps.components import total_weight_g
+from pipelines.steps.table import Table
 
-_GRADED = ("material", "material_subtype", "weight_grams", "packaging_format", "packaging_level", "use_contexts",
-           "svhc", "components")  # fmt: skip
+_COMPUTED: Final = ("recyclability_grade", "recyclability_score", "grade_provisional", "components_weight_g",
+                    "ruleset_version")  # fmt: skip
 
 
-def grade(merged: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
-    """The merged rows with their derived columns computed anew; unchanged rows keep what is stored.
-
-    Row order is kept.
-    """
-    unchanged = merged["outcome"] == "unchanged"
-    if unchanged.all():
+def grade(merged: Table, rules: RuleSet) -> Table:
+    """The merged rows with their derived columns computed anew; unchanged rows keep what is stored."""
+    changed = [at for at, outcome in enumerate(merged["outcome"]) if outcome != "unchanged"]
+    if not changed:
         return merged
-    changed = merged.filter(~unchanged) if unchanged.any() else merged
-    weights = [total_weight_g(graph) for graph in changed["components"]]
-    graded = changed.with_columns(
-        *grade_frame(changed.select(_GRADED), rules).get_columns(),
-        pl.Series("components_weight_g", weights, pl.Float64),
-        pl.lit(rules.version).alias("ruleset_version"),
-    )
-    return pl.concat([merged.filter(unchanged), graded]).sort("row") if unchanged.any() else graded
+    asked = merged.take(changed) if len(changed) < len(merged) else merged
+    grades = grade_rows(asked.rows(GRADED_INPUTS), rules)
+    computed = {name: list(merged[name]) for name in _COMPUTED}
+    for at, graded, graph in zip(changed, grades, asked["components"], strict=True):
+        for name, value in zip(_COMPUTED, (*graded, total_weight_g(graph), rules.version), strict=True):
+            computed[name][at] = value
+    return merged.with_columns(computed)

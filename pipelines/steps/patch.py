@@ -5,7 +5,7 @@ patch on there is one road. Lists are Postgres array literals, substances, graph
 comparing, copying and merging a column is the same for every column.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -15,6 +15,7 @@ from sqlalchemy import Boolean, Double, Integer
 from compliance.ruleset import RuleSet
 from pipelines.steps import substances
 from pipelines.steps.components import draft_text
+from pipelines.steps.table import Table
 from schemas.fields import SKU
 from schemas.issues import Issue
 from schemas.vocabularies import SUBSTANCES
@@ -40,17 +41,16 @@ class RowIssue(NamedTuple):
 class Patch:
     """Rows to write. `values` has `row` and stored columns; `given` the same columns but `row`, as truths."""
 
-    values: pl.DataFrame
-    given: pl.DataFrame
+    values: Table
+    given: Table
 
-    def slice(self, offset: int, length: int) -> "Patch":
-        """Rows `offset` to `offset + length`."""
-        return Patch(self.values.slice(offset, length), self.given.slice(offset, length))
-
-    def without(self, rows: Sequence[int]) -> "Patch":
+    def without(self, rows: Collection[int]) -> "Patch":
         """The patch less the rows of these numbers."""
-        keep = ~self.values["row"].is_in(list(rows)) if rows else None
-        return self if keep is None else Patch(self.values.filter(keep), self.given.filter(keep))
+        if not rows:
+            return self
+        left_out = set(rows)
+        kept = [at for at, row in enumerate(self.values["row"]) if row not in left_out]
+        return Patch(self.values.take(kept), self.given.take(kept))
 
 
 def array_literal(values: Sequence[str] | None) -> str | None:
@@ -74,14 +74,8 @@ def from_records(records: Sequence[tuple[int, Mapping[str, Any]]], rules: RuleSe
         else:
             rows.append({"row": number, **row})
     columns = [name for name in VALUE_COLUMNS if name in _ALWAYS or any(name in row for row in rows)]
-    values = pl.DataFrame(
-        {name: [row.get(name) for row in rows] for name in ("row", *columns)},
-        schema={"row": pl.Int64, **{name: DTYPES[name] for name in columns}},
-    )
-    given = pl.DataFrame(
-        {name: [name in row for row in rows] for name in columns}, schema=dict.fromkeys(columns, pl.Boolean)
-    )
-    return Patch(values, given), issues
+    values = Table({name: [row.get(name) for row in rows] for name in ("row", *columns)})
+    return Patch(values, Table({name: [name in row for row in rows] for name in columns})), issues
 
 
 def _stored(record: Mapping[str, Any], rules: RuleSet) -> tuple[dict[str, Any], list[Issue]]:
@@ -105,9 +99,8 @@ def from_typed(values: pl.DataFrame, given: pl.DataFrame, rules: RuleSet) -> tup
     """Typed import rows → a patch: substance columns become entries, once for each distinct combination."""
     source = [name for name in given.columns if name in substances.COLUMNS]
     plain = [name for name in given.columns if name in VALUE_COLUMNS]
-    patch = Patch(values.select("row", *plain), given.select(plain))
     if not source:
-        return patch, []
+        return Patch(Table.of(values.select("row", *plain)), Table.of(given.select(plain))), []
     flagged = values.select(source).with_columns(given.select(pl.col(source).name.prefix("given:")))
     combinations = flagged.unique(maintain_order=True)
     read = [substances.declared_in_columns(row, rules) for row in combinations.iter_rows(named=True)]
@@ -118,8 +111,8 @@ def from_typed(values: pl.DataFrame, given: pl.DataFrame, rules: RuleSet) -> tup
     )
     joined = flagged.join(entries, on=flagged.columns, how="left", nulls_equal=True, maintain_order="left")
     patch = Patch(
-        patch.values.with_columns(joined.select(SUBSTANCES)),
-        patch.given.with_columns(joined.select(pl.col(f"has:{name}").alias(name) for name in SUBSTANCES)),
+        Table.of(values.select("row", *plain).with_columns(joined.select(SUBSTANCES))),
+        Table.of(given.select(plain).with_columns(joined.select(pl.col(f"has:{n}").alias(n) for n in SUBSTANCES))),
     )
     faulty = {number: faults for number, (_, faults) in enumerate(read) if faults}
     issues = [

@@ -11,7 +11,6 @@ from typing import Any, Final
 from uuid import UUID
 
 import orjson
-import polars as pl
 
 from compliance import grading, ruleset
 from compliance.ruleset import RuleSet
@@ -89,7 +88,7 @@ def _transaction(
 
 def _doc_statuses(conn: Connection, outcomes: Outcomes, now: datetime) -> dict[str, str]:
     """DoC coverage of the SKUs that were there before; a new one has none."""
-    held = outcomes.merged.filter(pl.col("outcome") != "created")["id"].to_list()
+    held = [i for i, outcome in outcomes.merged.rows(("id", "outcome")) if outcome != "created"]
     return dict(conn.execute(_STATUSES, {"ids": held, "today": now.date()}).fetchall()) if held else {}
 
 
@@ -102,8 +101,8 @@ def _fill(  # noqa: PLR0917  (all of it is one write)
     now: datetime,
 ) -> None:
     """Outcomes, grades, warnings and details into the results of the accepted rows."""
-    sent = dict(patch.values.select("row", "volumes").iter_rows()) if "volumes" in patch.values.columns else {}
-    for row in outcomes.merged.iter_rows(named=True):
+    sent = dict(patch.values.rows(("row", "volumes"))) if "volumes" in patch.values else {}
+    for row in outcomes.merged.dicts(outcomes.merged.names):
         result = results[row["row"]]
         result.outcome, result.id = row["outcome"], row["id"]
         result.recyclability_grade, result.recyclability_score = row["recyclability_grade"], row["recyclability_score"]

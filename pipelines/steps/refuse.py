@@ -7,21 +7,21 @@ from datetime import date
 from typing import Final
 
 import orjson
-import polars as pl
 
 from compliance.catalogue import eu_codes
 from compliance.ruleset import RuleSet
 from compliance.substances import pfas_food_contact_prohibited
 from pipelines.steps.patch import RowIssue, array_values
+from pipelines.steps.table import Table
 from schemas.issues import Issue
 
 _ASKED: Final = ("row", "food_contact", "markets", "pfas", "components")
 
 
-def refuse(merged: pl.DataFrame, rules: RuleSet, on: date) -> list[RowIssue]:
+def refuse(merged: Table, rules: RuleSet, on: date) -> list[RowIssue]:
     """The rows that Article 5(5) of Regulation (EU) 2025/40 forbids on that UTC day, each with its issue."""
     issues: list[RowIssue] = []
-    for row, food_contact, markets, pfas, graph in merged.select(_ASKED).iter_rows():
+    for row, food_contact, markets, pfas, graph in merged.rows(_ASKED):
         if not food_contact or not (pfas or (graph and '"pfas"' in graph)):
             continue
         lines = orjson.loads(graph) if graph else []

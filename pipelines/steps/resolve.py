@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-import polars as pl
 import psycopg
 from psycopg.rows import dict_row
 
@@ -63,19 +62,19 @@ def _known(conn: psycopg.Connection[Any], table: str, ids: Iterable[str]) -> dic
 
 def _mentions(patch: Patch) -> Iterable[_Mention]:
     for name, table in _REFERENCES.items():
-        if name in patch.values.columns:
+        if name in patch.values:
             named = zip(patch.values["row"], patch.values[name], strict=True)
             yield from (_Mention(row, str(table), identity, name) for row, identity in named if identity is not None)
-    if "components" in patch.values.columns:
+    if "components" in patch.values:
         for row, draft in zip(patch.values["row"], patch.values["components"], strict=True):
             yield from (_Mention(row, *mention) for mention in components.references(draft))
 
 
 def _fold_markets(conn: psycopg.Connection[Any], patch: Patch) -> Patch:
     """A subdivision that the catalogue does not serve is kept as its parent; most patches name none."""
-    if "markets" not in patch.values.columns:
+    if "markets" not in patch.values:
         return patch
-    literals = {literal for literal in patch.values["markets"].to_list() if literal and "-" in literal}
+    literals = {literal for literal in patch.values["markets"] if literal and "-" in literal}
     if not literals:
         return patch
     served = frozenset(
@@ -83,4 +82,5 @@ def _fold_markets(conn: psycopg.Connection[Any], patch: Patch) -> Patch:
         for (code,) in conn.execute("SELECT code FROM jurisdictions WHERE in_catalogue AND parent_code IS NOT NULL")
     )
     folded = {old: array_literal(normalise.markets(array_values(old) or [], served)) for old in literals}
-    return Patch(patch.values.with_columns(pl.col("markets").replace(folded)), patch.given)
+    markets = [folded.get(literal, literal) for literal in patch.values["markets"]]
+    return Patch(patch.values.with_columns({"markets": markets}), patch.given)

@@ -20,6 +20,7 @@ from uuid_utils import uuid7
 from pipelines.steps.origin import Origin
 from pipelines.steps.patch import DTYPES
 from pipelines.steps.stored import FEW, NULL
+from pipelines.steps.table import Table
 from warehouse.tables import skus
 from warehouse.tables.skus import DERIVED_COLUMNS, VALUE_COLUMNS
 
@@ -85,7 +86,7 @@ def _one_statement(written: tuple[str, ...]) -> str:
 
 
 def store(
-    conn: psycopg.Connection[Any], company_id: UUID, rows: pl.DataFrame, columns: Sequence[str], *, origin: Origin,
+    conn: psycopg.Connection[Any], company_id: UUID, rows: Table, columns: Sequence[str], *, origin: Origin,
     now: datetime, import_id: UUID | None,
 ) -> None:  # fmt: skip
     """Write the created and updated rows of a merged, graded frame, in the caller's transaction.
@@ -97,25 +98,24 @@ def store(
     """
     parameters: dict[str, Any] = {
         "company": company_id, "transaction": UUID(str(uuid7())), "now": now, "import": import_id,
-        "created": int((rows["version"] == 1).sum()),
+        "created": rows["version"].count(1),
         "actor_type": origin.actor_type, "actor_id": origin.actor_id, "actor_name": origin.actor_name,
         "reason": origin.reason, "correlation_id": origin.correlation_id, "ip": origin.ip,
         "user_agent": origin.user_agent,
     }  # fmt: skip
     written = (*columns, *_ALWAYS)
     try:
-        _write(conn, rows.select("id", *written), written, parameters)
+        _write(conn, rows, written, parameters)
     except errors.UniqueViolation as collision:
         raise errors.SerializationFailure("another transaction has created one of the codes") from collision
 
 
-def _write(
-    conn: psycopg.Connection[Any], staged: pl.DataFrame, written: tuple[str, ...], parameters: dict[str, Any]
-) -> None:
-    if len(staged) <= FEW:
-        conn.execute(_one_statement(written), {**parameters, "rows": orjson.dumps(staged.to_dicts()).decode()})
+def _write(conn: psycopg.Connection[Any], rows: Table, written: tuple[str, ...], parameters: dict[str, Any]) -> None:
+    staged = ("id", *written)
+    if len(rows) <= FEW:
+        conn.execute(_one_statement(written), {**parameters, "rows": orjson.dumps(rows.dicts(staged)).decode()})
         return
-    _copy(conn, staged)
+    _copy(conn, rows.frame({name: DTYPES[name] for name in staged}))
     for statement in _statements(written).values():
         conn.execute(statement, parameters)
 

@@ -13,6 +13,7 @@ import polars as pl
 import psycopg
 
 from pipelines.steps.patch import DTYPES
+from pipelines.steps.table import Table
 from warehouse.tables.skus import DERIVED_COLUMNS, VALUE_COLUMNS
 
 FEW: Final = 200
@@ -29,7 +30,7 @@ _JUDGED: Final = (
 """What grading, refusing and merging look at besides what a patch gives."""
 
 
-def lock(conn: psycopg.Connection[Any], codes: pl.Series, columns: Sequence[str]) -> pl.DataFrame:
+def lock(conn: psycopg.Connection[Any], codes: list[str], columns: Sequence[str]) -> Table:
     """The company's rows of these codes, locked until the transaction ends, ids and instants as text.
 
     Holds at least `columns` and what the later steps look at.
@@ -37,12 +38,13 @@ def lock(conn: psycopg.Connection[Any], codes: pl.Series, columns: Sequence[str]
     held = [name for name in VALUE_COLUMNS if name in columns or name in _JUDGED]
     schema = {name: DTYPES[name] for name in (*_CARRIED, *held)}
     if len(codes) <= FEW:
-        rows = conn.execute(_query("unnest(%s::text[])", tuple(schema)), [codes.to_list()]).fetchall()
-        return pl.DataFrame(rows, schema=schema, orient="row")
+        rows = conn.execute(_query("unnest(%s::text[])", tuple(schema)), [codes]).fetchall()
+        held_columns = zip(*rows, strict=True) if rows else ([] for _ in schema)
+        return Table({name: list(column) for name, column in zip(schema, held_columns, strict=True)})
     conn.execute("CREATE TEMPORARY TABLE IF NOT EXISTS wanted_codes (code text) ON COMMIT DELETE ROWS")
     with conn.cursor() as cursor:
         with cursor.copy(f"COPY wanted_codes FROM STDIN (FORMAT csv, NULL '{NULL}')") as copy:
-            copy.write(codes.to_frame().write_csv(include_header=False, quote_style="always").encode())
+            copy.write(pl.DataFrame({"code": codes}).write_csv(include_header=False, quote_style="always").encode())
         cursor.execute("ANALYZE wanted_codes")
         data = io.BytesIO()
         query = _query("wanted_codes", tuple(schema))
@@ -50,7 +52,7 @@ def lock(conn: psycopg.Connection[Any], codes: pl.Series, columns: Sequence[str]
             for block in copy:
                 data.write(block)
     data.seek(0)
-    return read_copied(data, schema)
+    return Table.of(read_copied(data, schema))
 
 
 def read_copied(data: io.BytesIO, schema: dict[str, Any]) -> pl.DataFrame:

@@ -27,6 +27,7 @@ from pipelines.steps.refuse import refuse
 from pipelines.steps.resolve import resolve
 from pipelines.steps.store import store
 from pipelines.steps.stored import lock
+from pipelines.steps.table import Table
 from warehouse.tables.skus import VALUE_COLUMNS
 
 _OUTCOME: Final = ("row", "id", "outcome", "recyclability_grade", "recyclability_score", "grade_provisional")
@@ -41,7 +42,7 @@ class Outcomes:
     """
 
     patch: Patch
-    merged: pl.DataFrame
+    merged: Table
     errors: list[RowIssue]
     seconds: dict[str, float]
 
@@ -51,14 +52,18 @@ class Outcomes:
 
         `id` is null for what a dry run would create; of a rejected row only the first two and the outcome are there.
         """
-        decided = self.patch.values.select("row", "sku_code").join(
-            self.merged.select(_OUTCOME), on="row", how="left", maintain_order="left"
-        )
-        return decided.with_columns(pl.col("outcome").fill_null("rejected"))
+        decided = {row[0]: row for row in self.merged.rows(_OUTCOME)}
+        rejected = (None, None, "rejected", None, None, None)
+        rows = [
+            (row, code, *decided.get(row, rejected)[1:]) for row, code in self.patch.values.rows(("row", "sku_code"))
+        ]
+        return pl.DataFrame(rows, schema=_DECIDED, orient="row")
 
 
-_NO_SHEET: Final = pl.lit(None, pl.String).alias("import_sheet")
-_NO_LINE: Final = pl.lit(None, pl.Int64).alias("import_line")
+_DECIDED: Final = {
+    "row": pl.Int64, "sku_code": pl.String, "id": pl.String, "outcome": pl.String, "recyclability_grade": pl.String,
+    "recyclability_score": pl.Float64, "grade_provisional": pl.Boolean,
+}  # fmt: skip
 
 
 class _Stopwatch:
@@ -89,37 +94,43 @@ def write_patch(
         patch, library, errors = resolve(conn, patch)
         patch = patch.without([error.row for error in errors])
     with watch.step("lock"):
-        stored = lock(conn, patch.values["sku_code"], patch.given.columns if import_id else VALUE_COLUMNS)
+        stored = lock(conn, patch.values["sku_code"], patch.given.names if import_id else VALUE_COLUMNS)
     with watch.step("merge"):
         merged, faults = merge(patch, stored, library, rules)
     with watch.step("refuse"):
         faults += refuse(merged, rules, now.date())
-        merged = merged.filter(~pl.col("row").is_in([fault.row for fault in faults])) if faults else merged
+        merged = _without(merged, {fault.row for fault in faults})
     with watch.step("grade"):
         merged = grade(merged, rules)
-    plans.check(conn, company_id, new=int((merged["outcome"] == "created").sum()))
+    if not (dry_run and import_id):  # an import's dry run is never refused on quota (interface v1, Limits)
+        plans.check(conn, company_id, new=merged["outcome"].count("created"))
     if not dry_run:
-        merged = _with_ids(merged)
         with watch.step("store"):
+            merged = _with_ids(merged)
             changed = _changed(merged, source)
             if len(changed):
-                store(conn, company_id, changed, patch.given.columns, origin=origin, now=now, import_id=import_id)
+                store(conn, company_id, changed, patch.given.names, origin=origin, now=now, import_id=import_id)
     return Outcomes(whole, merged, errors + faults, watch.seconds)
 
 
-def _with_ids(merged: pl.DataFrame) -> pl.DataFrame:
+def _without(merged: Table, rows: set[int]) -> Table:
+    return merged.take([at for at, row in enumerate(merged["row"]) if row not in rows]) if rows else merged
+
+
+def _with_ids(merged: Table) -> Table:
     """Created rows with a new id, every changed row with its next version."""
-    ids = [identity or str(uuid7()) for identity in merged["id"]]
-    changed = (merged["outcome"] != "unchanged").cast(pl.Int64)
-    return merged.with_columns(pl.Series("id", ids, pl.String), merged["version"].fill_null(0) + changed)
+    versions = zip(merged["version"], merged["outcome"], strict=True)
+    return merged.with_columns({
+        "id": [identity or str(uuid7()) for identity in merged["id"]],
+        "version": [(version or 0) + (outcome != "unchanged") for version, outcome in versions],
+    })  # fmt: skip
 
 
-def _changed(merged: pl.DataFrame, source: pl.DataFrame | None) -> pl.DataFrame:
+def _changed(merged: Table, source: pl.DataFrame | None) -> Table:
     """The rows to store, each with the sheet and line of the file that it came from, if it came from one."""
-    unchanged = merged["outcome"] == "unchanged"
-    changed = merged.filter(~unchanged) if unchanged.any() else merged
-    if source is None:
-        return changed.with_columns(_NO_SHEET, _NO_LINE)
-    return changed.join(
-        source.select("row", "import_sheet", "import_line"), on="row", how="left", maintain_order="left"
+    changed = merged.take([at for at, outcome in enumerate(merged["outcome"]) if outcome != "unchanged"])
+    places = {} if source is None else {row: place for row, *place in source.iter_rows()}
+    sheets, lines = (
+        zip(*(places.get(row, (None, None)) for row in changed["row"]), strict=True) if changed else ((), ())
     )
+    return changed.with_columns({"import_sheet": list(sheets), "import_line": list(lines)})

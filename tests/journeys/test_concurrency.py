@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from uuid import UUID
 
-import polars as pl
 import pytest
 
 from compliance import ruleset
@@ -13,6 +12,7 @@ from pipelines.steps.origin import Origin
 from pipelines.steps.patch import Patch
 from pipelines.steps.records import write_records
 from pipelines.steps.stored import FEW
+from pipelines.steps.table import Table
 from pipelines.steps.write import write_patch
 from schemas.models import parse_sku
 from warehouse.clock import Clock
@@ -29,9 +29,9 @@ FIELDS = (
 
 def chunk(pool: Pool, company: UUID, codes: list[str], field: str, token: str) -> None:
     """What an import's chunk does: enough rows to go through COPY."""
-    texts = dict.fromkeys(("sku_code", "name", field), pl.String)
-    values = pl.DataFrame({"row": range(len(codes)), "sku_code": codes, "name": "n", field: token})
-    patch = Patch(values.cast(texts), pl.select(**{name: pl.repeat(True, len(codes)) for name in texts}))
+    rows = len(codes)
+    values = Table({"row": list(range(rows)), "sku_code": codes, "name": ["n"] * rows, field: [token] * rows})
+    patch = Patch(values, Table({name: [True] * rows for name in ("sku_code", "name", field)}))
 
     def write() -> None:
         with pool.company(company) as conn:

@@ -133,10 +133,7 @@ def test_a_refusal_by_law_stands_at_its_cell(desk: Desk) -> None:
     ]
 
 
-_HELD_AGAINST_PLAN = pytest.mark.xfail(strict=True, reason="write_patch holds an import's dry run against the plan")
-
-
-@pytest.mark.parametrize(("dry_run", "held"), [pytest.param(True, 99, marks=_HELD_AGAINST_PLAN), (False, 97)])
+@pytest.mark.parametrize(("dry_run", "held"), [(True, 99), (False, 97)])
 def test_a_plan_that_fills_up_after_acceptance_fails_the_rest_and_never_a_dry_run(
     desk: Desk, new_company: Callable[[str], UUID], dry_run: bool, held: int
 ) -> None:

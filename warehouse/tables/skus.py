@@ -93,7 +93,7 @@ sku_versions = Table(
     PrimaryKeyConstraint("id", "version"),
 )
 
-VALUE_COLUMNS: Final[tuple[str, ...]] = (*(column.name for column in _stored()), "volumes")
+VALUE_COLUMNS: Final[tuple[str, ...]] = (*(str(column.name) for column in _stored()), "volumes")
 """What a caller can write: a difference in one of these makes a new version."""
 
 DERIVED_COLUMNS: Final = (
