@@ -22,12 +22,25 @@ SELECT json_build_object('data', coalesce(json_agg(page), '[]'::json))::text FRO
     FROM skus WHERE company_id = %s ORDER BY created_at DESC, id LIMIT %s) AS page
 """
 _WRITE = """
-WITH held AS (
-    INSERT INTO bench_written (company_id, sku_code, body, components)
-    VALUES (%(company)s, %(code)s, %(body)s, %(parts)s)
-    ON CONFLICT (company_id, sku_code) DO UPDATE SET body = excluded.body, components = excluded.components
-    RETURNING id)
-INSERT INTO bench_audit (company_id, sku_id, after) SELECT %(company)s, id, %(body)s FROM held RETURNING sku_id::text
+WITH before AS (
+    SELECT to_jsonb(s) AS record FROM bench_written s WHERE company_id = %(company)s AND sku_code = %(code)s),
+held AS (
+    INSERT INTO bench_written
+        (company_id, sku_code, name, packaging_format, packaging_level, markets, grade, updated_at)
+    VALUES (%(company)s, %(code)s, %(name)s, %(format)s, %(level)s, %(markets)s, 'A', now())
+    ON CONFLICT (company_id, sku_code) DO UPDATE SET name = excluded.name, packaging_format = excluded.packaging_format,
+        packaging_level = excluded.packaging_level, markets = excluded.markets, updated_at = excluded.updated_at
+    RETURNING *),
+parts AS (
+    INSERT INTO bench_components (sku_id, position, component_type, material_family, polymer_or_grade, weight_g)
+    SELECT held.id, p.position, p.part->>'component_type', p.part->>'material_family', p.part->>'polymer_or_grade',
+           (p.part->>'weight_g')::double precision
+    FROM held, json_array_elements(%(parts)s::json) WITH ORDINALITY AS p (part, position)
+    ON CONFLICT (sku_id, position) DO UPDATE SET component_type = excluded.component_type,
+        material_family = excluded.material_family, polymer_or_grade = excluded.polymer_or_grade,
+        weight_g = excluded.weight_g)
+INSERT INTO bench_audit (company_id, sku_id, before, after)
+SELECT %(company)s, held.id, (SELECT record FROM before), to_jsonb(held) FROM held RETURNING sku_id::text
 """
 _pool: psycopg_pool.AsyncConnectionPool[Any] = psycopg_pool.AsyncConnectionPool(
     os.environ.get("BENCH_DSN", ""), open=False, min_size=8, max_size=8
@@ -74,11 +87,9 @@ async def _page(scope: Any) -> bytes:
 async def _write(body: bytes) -> bytes:
     sent = json.loads(body)
     values = {
-        "company": _COMPANY,
-        "code": sent["sku_code"],
-        "body": body.decode(),
-        "parts": json.dumps(sent["components"]),
-    }
+        "company": _COMPANY, "code": sent["sku_code"], "name": sent["name"], "format": sent["packaging_format"],
+        "level": sent["packaging_level"], "markets": sent["markets"], "parts": json.dumps(sent["components"]),
+    }  # fmt: skip
     async with _pool.connection() as conn, conn.pipeline():
         await conn.execute(_SET, [_COMPANY])
         cursor = await conn.execute(_WRITE, values)

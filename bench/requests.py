@@ -21,6 +21,18 @@ from bench.service import Load, Service, free_port, load, raw_request
 
 WRITES, READS, ROUNDS = 400, 400, 3
 
+_FLOOR_TABLES = """
+DROP TABLE IF EXISTS bench_written, bench_components, bench_audit;
+CREATE TABLE bench_written (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), company_id uuid NOT NULL,
+    sku_code text NOT NULL, name text, packaging_format text, packaging_level text, markets text[], grade text,
+    updated_at timestamptz, UNIQUE (company_id, sku_code));
+CREATE TABLE bench_components (sku_id uuid, position int, component_type text, material_family text,
+    polymer_or_grade text, weight_g double precision, PRIMARY KEY (sku_id, position));
+CREATE TABLE bench_audit (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, company_id uuid, sku_id uuid,
+    before jsonb, after jsonb);
+GRANT SELECT, INSERT, UPDATE ON bench_written, bench_components, bench_audit TO pcds_app
+"""
+
 
 def sku_body(number: int, rng: random.Random) -> bytes:
     """A bottle of six components whose weights differ each time, so that no grade is the one before."""
@@ -76,17 +88,9 @@ def _lines(work: str, pairs: list[tuple[Load, Load]], bound: float) -> Iterator[
 
 @contextmanager
 def _floor(service: Service, company: UUID) -> Iterator[int]:
-    """The bare application under one uvicorn worker, with its own two tables."""
+    """The bare application under one uvicorn worker, with its own three tables."""
     with psycopg.connect(service.database.owner_url) as owner:
-        owner.execute(
-            "CREATE TABLE IF NOT EXISTS bench_written (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), company_id uuid, "
-            "sku_code text, body json, components json, UNIQUE (company_id, sku_code))"
-        )
-        owner.execute(
-            "CREATE TABLE IF NOT EXISTS bench_audit (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
-            "company_id uuid, sku_id uuid, after json)"
-        )
-        owner.execute("GRANT SELECT, INSERT, UPDATE ON bench_written, bench_audit TO pcds_app")
+        owner.execute(_FLOOR_TABLES)
     port = free_port()
     environment = {**os.environ, "BENCH_DSN": service.database.app_url, "BENCH_COMPANY": str(company)}
     program = [sys.executable, "-m", "uvicorn", "bench.floor_app:app", "--port", str(port), "--log-level", "error",

@@ -12,7 +12,7 @@ from pipelines.steps.resolve import Library
 from pipelines.steps.table import Table
 from warehouse.tables.skus import DERIVED_COLUMNS, VALUE_COLUMNS
 
-_CARRIED: Final = ("id", "version", "created_at", "updated_at", *DERIVED_COLUMNS)
+_CARRIED: Final = ("id", "version", "created_at", "updated_at", "doc_status", *DERIVED_COLUMNS)
 
 
 def merge(patch: Patch, stored: Table, library: Library, rules: RuleSet) -> tuple[Table, list[RowIssue]]:
@@ -31,7 +31,7 @@ def merge(patch: Patch, stored: Table, library: Library, rules: RuleSet) -> tupl
     outcomes = [
         "created" if place is None else "updated" if at in changed else "unchanged" for at, place in enumerate(found)
     ]
-    carried = {name: before[name] for name in _CARRIED}
+    carried: dict[str, list[Any]] = {name: before[name] for name in _CARRIED if name in before}
     return Table({"row": patch.values["row"], **carried, **merged, "outcome": outcomes}), issues
 
 

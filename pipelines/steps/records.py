@@ -20,13 +20,10 @@ from pipelines.steps.patch import Patch, from_records
 from pipelines.steps.write import Outcomes, write_patch
 from schemas.issues import Issue
 from warehouse.clock import Clock
-from warehouse.queries.skus import DOC_STATUS
-from warehouse.sessions import Connection, Pool
+from warehouse.sessions import Pool
 
 _MISMATCH: Final = 0.05
 """Share by which the total weight and the sum of the components may differ without a warning (decisions §3)."""
-
-_STATUSES: Final = f"SELECT id::text, {DOC_STATUS} FROM skus WHERE id = ANY(%(ids)s::uuid[])"
 
 
 @dataclass(slots=True)
@@ -69,34 +66,22 @@ def write_records(
             result.errors.append(Issue("duplicate_sku_code", sentence, "sku_code"))
     patch, faults = from_records([(r.index, records[r.index]) for r in results if not r.errors], rules)
     now = clock.now()
-    outcomes, statuses = pool.retrying(
-        lambda: _transaction(pool, company_id, patch, origin=origin, now=now, rules=rules, dry_run=dry_run)
-    )
+
+    def write() -> Outcomes:
+        with pool.company(company_id) as conn:
+            return write_patch(conn, company_id, patch, origin=origin, now=now, rules=rules, dry_run=dry_run)
+
+    outcomes = pool.retrying(write)
     for fault in (*faults, *outcomes.errors):
         results[fault.row].errors.append(fault.issue)
-    _fill(results, patch, outcomes, statuses, rules, now)
+    _fill(results, patch, outcomes, rules, now)
     return WriteResult(results)
 
 
-def _transaction(
-    pool: Pool, company_id: UUID, patch: Patch, *, origin: Origin, now: datetime, rules: RuleSet, dry_run: bool
-) -> tuple[Outcomes, dict[str, str]]:
-    with pool.company(company_id) as conn:
-        outcomes = write_patch(conn, company_id, patch, origin=origin, now=now, rules=rules, dry_run=dry_run)
-        return outcomes, _doc_statuses(conn, outcomes, now)
-
-
-def _doc_statuses(conn: Connection, outcomes: Outcomes, now: datetime) -> dict[str, str]:
-    """DoC coverage of the SKUs that were there before; a new one has none."""
-    held = [i for i, outcome in outcomes.merged.rows(("id", "outcome")) if outcome != "created"]
-    return dict(conn.execute(_STATUSES, {"ids": held, "today": now.date()}).fetchall()) if held else {}
-
-
-def _fill(  # noqa: PLR0917  (all of it is one write)
+def _fill(
     results: list[RowResult],
     patch: Patch,
     outcomes: Outcomes,
-    statuses: Mapping[str, str],
     rules: RuleSet,
     now: datetime,
 ) -> None:
@@ -114,7 +99,7 @@ def _fill(  # noqa: PLR0917  (all of it is one write)
         ]
         row["created_at"] = row["created_at"] or (None if row["id"] is None else now.isoformat())
         row["updated_at"] = row["updated_at"] if row["outcome"] == "unchanged" else now.isoformat()
-        result.detail = lambda row=row: present.sku_detail(row, doc_status=statuses.get(row["id"], "missing"))
+        result.detail = lambda row=row: present.sku_detail(row, doc_status=row.get("doc_status") or "missing")
 
 
 def _weight_warning(row: Mapping[str, Any]) -> list[Issue]:

@@ -4,6 +4,7 @@ The statements are the same for one row and for thousands; only how the rows rea
 `stored.FEW`): as one parameter inside one statement, or through COPY into a temporary table and one statement each.
 """
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -13,7 +14,7 @@ from uuid import UUID
 import orjson
 import polars as pl
 import psycopg
-from psycopg import errors
+from psycopg import RawCursor, errors
 from sqlalchemy.dialects import postgresql
 from uuid_utils import uuid7
 
@@ -75,14 +76,19 @@ def _statements(written: tuple[str, ...]) -> dict[str, str]:
 
 
 @lru_cache(maxsize=1024)
-def _one_statement(written: tuple[str, ...]) -> str:
-    """The same as one statement whose rows are its parameter."""
-    return (
+def _one_statement(written: tuple[str, ...]) -> tuple[str, list[str]]:
+    """The same as one statement whose rows are its parameter, with the names of its numbered parameters.
+
+    Numbered, because psycopg would translate a text of this length anew at each execution.
+    """
+    whole = (
         f"WITH staged AS MATERIALIZED (SELECT * FROM json_to_recordset(%(rows)s::json) "
         f"AS staged ({_declared(('id', *written))})), "
         + ", ".join(f"{name} AS ({statement})" for name, statement in _statements(written).items())
         + " SELECT"
     )
+    names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", whole)))
+    return re.sub(r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", whole), names
 
 
 def store(
@@ -113,7 +119,9 @@ def store(
 def _write(conn: psycopg.Connection[Any], rows: Table, written: tuple[str, ...], parameters: dict[str, Any]) -> None:
     staged = ("id", *written)
     if len(rows) <= FEW:
-        conn.execute(_one_statement(written), {**parameters, "rows": orjson.dumps(rows.dicts(staged)).decode()})
+        named = {**parameters, "rows": orjson.dumps(rows.dicts(staged)).decode()}
+        statement, names = _one_statement(written)
+        RawCursor(conn).execute(statement, [named[name] for name in names])
         return
     _copy(conn, rows.frame({name: DTYPES[name] for name in staged}))
     for statement in _statements(written).values():

@@ -6,6 +6,7 @@ ever. A few rows come back as parameters and tuples, many through COPY: the same
 
 import io
 from collections.abc import Sequence
+from datetime import date
 from functools import lru_cache
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ import psycopg
 
 from pipelines.steps.patch import DTYPES
 from pipelines.steps.table import Table
+from warehouse.queries.skus import DOC_STATUS
 from warehouse.tables.skus import DERIVED_COLUMNS, VALUE_COLUMNS
 
 FEW: Final = 200
@@ -30,17 +32,19 @@ _JUDGED: Final = (
 """What grading, refusing and merging look at besides what a patch gives."""
 
 
-def lock(conn: psycopg.Connection[Any], codes: list[str], columns: Sequence[str]) -> Table:
+def lock(conn: psycopg.Connection[Any], codes: list[str], columns: Sequence[str], today: date) -> Table:
     """The company's rows of these codes, locked until the transaction ends, ids and instants as text.
 
-    Holds at least `columns` and what the later steps look at.
+    Holds at least `columns` and what the later steps look at; few rows, which are shown to a caller, also the
+    `doc_status` of the day.
     """
     held = [name for name in VALUE_COLUMNS if name in columns or name in _JUDGED]
     schema = {name: DTYPES[name] for name in (*_CARRIED, *held)}
     if len(codes) <= FEW:
-        rows = conn.execute(_query("unnest(%s::text[])", tuple(schema)), [codes]).fetchall()
-        held_columns = zip(*rows, strict=True) if rows else ([] for _ in schema)
-        return Table({name: list(column) for name, column in zip(schema, held_columns, strict=True)})
+        query = _query("unnest(%(codes)s::text[])", tuple(schema), f", {DOC_STATUS} AS doc_status")
+        cursor = conn.execute(query, {"codes": codes, "today": today})
+        rows, names = cursor.fetchall(), (*schema, "doc_status")
+        return Table({name: [row[at] for row in rows] for at, name in enumerate(names)})
     conn.execute("CREATE TEMPORARY TABLE IF NOT EXISTS wanted_codes (code text) ON COMMIT DELETE ROWS")
     with conn.cursor() as cursor:
         with cursor.copy(f"COPY wanted_codes FROM STDIN (FORMAT csv, NULL '{NULL}')") as copy:
@@ -65,9 +69,9 @@ def read_copied(data: io.BytesIO, schema: dict[str, Any]) -> pl.DataFrame:
 
 
 @lru_cache(maxsize=1024)
-def _query(codes: str, columns: tuple[str, ...]) -> str:
+def _query(codes: str, columns: tuple[str, ...], more: str = "") -> str:
     selected = ", ".join(f"skus.{name}::text" if DTYPES[name] == pl.String else f"skus.{name}" for name in columns)
     return (
-        f"SELECT {selected} FROM skus JOIN {codes} AS codes (code) ON skus.sku_code = codes.code "
+        f"SELECT {selected}{more} FROM skus JOIN {codes} AS codes (code) ON skus.sku_code = codes.code "
         "ORDER BY skus.sku_code FOR UPDATE OF skus"
     )

@@ -94,7 +94,8 @@ def write_patch(
         patch, library, errors = resolve(conn, patch)
         patch = patch.without([error.row for error in errors])
     with watch.step("lock"):
-        stored = lock(conn, patch.values["sku_code"], patch.given.names if import_id else VALUE_COLUMNS)
+        columns = patch.given.names if import_id else VALUE_COLUMNS
+        stored = lock(conn, patch.values["sku_code"], columns, now.date())
     with watch.step("merge"):
         merged, faults = merge(patch, stored, library, rules)
     with watch.step("refuse"):
