@@ -30,8 +30,8 @@ from warehouse.queries.jurisdictions import LOADED
 from warehouse.settings import Settings, SettingsError
 
 _TICK_SECONDS: Final = 0.25
-_GRACE_SECONDS: Final = 30.0
-"""How long a child may take to end: the worker finishes the chunk that it is in."""
+_GRACE_SECONDS: Final = 7.0
+"""How long a child may take to end: the worker finishes the chunk that it is in, the API the requests that it has."""
 _HEALTHY_SECONDS: Final = 30.0
 """A child that lived this long is started again at once; one that did not waits longer each time."""
 _LONGEST_PAUSE_SECONDS: Final = 30.0
@@ -186,7 +186,7 @@ def _children(settings: Settings, workers: int, with_dagster_ui: bool) -> list[_
     python = (sys.executable, "-m")
     api = (*python, "uvicorn", "api.app:create", "--factory", "--host", settings.host, "--port", str(settings.port),
            "--workers", str(workers), "--no-access-log", "--no-proxy-headers", "--no-server-header",
-           "--log-level", "warning", "--timeout-graceful-shutdown", "10")  # fmt: skip
+           "--log-level", "warning", "--timeout-graceful-shutdown", "5")  # fmt: skip
     dagster_ui = (*python, "dagster_webserver", "-h", settings.host, "-p", str(settings.dagster_port),
                   "-m", "pipelines.definitions", "--log-format", "json",
                   "--code-server-log-level", "warning")  # fmt: skip

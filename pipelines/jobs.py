@@ -24,7 +24,6 @@ refresh_catalogue: Final = dg.define_asset_job(
 )
 
 
-
 def run_config(asset: str, config: dict[str, str]) -> dict[str, object]:
     """The configuration of a run whose first asset takes `config`, with the service's log in place of Dagster's."""
     return {"ops": {asset: {"config": config}}, "loggers": {"console": {}}}

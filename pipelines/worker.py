@@ -3,6 +3,9 @@
 It holds what a fresh process would spend seconds on: Dagster imported, definitions resolved, pools open. What a run
 does is the assets'. The worker only decides when one begins, and outlives the database's restarts; it may die at any
 instant, since the queue and the claims are rows of Postgres. Several workers may run, on one machine or on many.
+
+The main thread waits for signals and a second one works: for the time of a run in the main thread Dagster would put
+its own handlers in place of ours, and a stop would break the run off anywhere.
 """
 
 import argparse
@@ -10,7 +13,9 @@ import gc
 import signal
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 import dagster as dg
@@ -18,6 +23,7 @@ import psycopg
 import structlog
 from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
 
+from pipelines import orphans
 from pipelines.assets.intake import run_tags
 from pipelines.definitions import defs
 from pipelines.instance import shared_instance
@@ -45,7 +51,8 @@ class Worker:
     """One process's loop over the queue.
 
     `listen` opens a connection for notifications, `open_instance` Dagster's storage; both are called again after the
-    database was lost, because each of the storage's old connections would fail once more.
+    database was lost, because each of the storage's old connections would fail once more. `marks` is the directory
+    in which this machine's workers show what they hold.
     """
 
     def __init__(
@@ -53,8 +60,9 @@ class Worker:
         workshop: Workshop,
         listen: Callable[[], psycopg.Connection],
         open_instance: Callable[[], dg.DagsterInstance],
+        marks: Path,
     ) -> None:
-        self._workshop, self._listen, self._open_instance = workshop, listen, open_instance
+        self._workshop, self._listen, self._open_instance, self._marks = workshop, listen, open_instance, marks
 
     def serve(self) -> None:
         """Work until `Workshop.stopping` is set."""
@@ -63,6 +71,7 @@ class Worker:
             try:
                 with self._listen() as conn, self._open_instance() as instance:
                     conn.execute(f"LISTEN {CHANNEL}")
+                    orphans.hand_back(self._marks, self._workshop.pool)
                     log.info("worker.ready")
                     while not stopping.is_set():
                         self.drain(instance)
@@ -81,11 +90,11 @@ class Worker:
     def process(self, claim: Claim, instance: dg.DagsterInstance) -> bool:
         """One import as one Dagster run: whether it succeeded. The claim never outlives the run."""
         started, succeeded = time.perf_counter(), False
-        try:
-            succeeded = execute(claim, self._workshop, instance)
-        except Exception:  # whatever it was, the queue goes on; the next attempt decides, or the limit of attempts
-            log.exception("import.run_broke_off", import_id=str(claim.import_id))
-        finally:
+        with orphans.marked(self._marks, claim):
+            try:
+                succeeded = execute(claim, self._workshop, instance)
+            except Exception:  # whatever it was, the queue goes on; the next attempt decides, or the limit of attempts
+                log.exception("import.run_broke_off", import_id=str(claim.import_id))
             self._release(claim)
         gc.collect()  # a run's objects refer to each other and would keep its frames until some later import
         log.info(
@@ -95,13 +104,16 @@ class Worker:
         return succeeded
 
     def _release(self, claim: Claim) -> None:
-        """Hand the claim back, if need be after the database's restart: while we hold it nobody else goes on."""
+        """Hand the claim back, if need be after the database's restart: while we hold it nobody else goes on.
+
+        Raises `psycopg.OperationalError` where the process shall end before the database is there.
+        """
         while True:
             try:
                 claims.hand_back(self._workshop.pool, claim)
             except psycopg.OperationalError:
                 if self._workshop.stopping.wait(SWEEP_SECONDS / 4):
-                    return
+                    raise
             else:
                 return
 
@@ -137,11 +149,14 @@ def main() -> None:
             signal.signal(number, lambda *_: workshop.stopping.set())
         _job()  # before the first import waits for it
         gc.freeze()  # what is here now stays; collecting after a run need not look at it
-        Worker(
+        worker = Worker(
             workshop,
             lambda: psycopg.connect(database.app_url, autocommit=True),
             lambda: shared_instance(settings, database),
-        ).serve()
+            settings.data_dir / "claims",
+        )
+        with ThreadPoolExecutor(1, "imports") as thread:
+            thread.submit(worker.serve).result()
 
 
 if __name__ == "__main__":

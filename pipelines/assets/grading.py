@@ -24,12 +24,13 @@ GROUP = "grading"
     ],
 )  # fmt: skip
 def graded_skus(
-    uploaded_file: Intake, parsed_table: Upload, typed_rows: TypedRows, workshop: dg.ResourceParam[Workshop]
+    context: dg.AssetExecutionContext, uploaded_file: Intake, parsed_table: Upload, typed_rows: TypedRows,
+    workshop: dg.ResourceParam[Workshop],
 ) -> checks.CheckedResult:
     """The company's SKUs as this file leaves them, with recyclability grade and score (0 to 100), chunk by chunk."""
     claim, work = uploaded_file.claim, uploaded_file.work
     job = process.Job(workshop.pool, workshop.clock, workshop.rules, claim, work, parsed_table, typed_rows)
-    with holding(workshop, claim) as proceed:
+    with holding(context, workshop, claim) as proceed:
         try:
             written = process.write_rows(job, chunk_rows=workshop.chunk_rows, proceed=proceed)
         except PlanLimitReached as reached:

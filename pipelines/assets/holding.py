@@ -21,10 +21,13 @@ class Intake:
 
 
 @contextmanager
-def holding(workshop: Workshop, claim: Claim) -> Iterator[Callable[[], None]]:
-    """Keep the claim alive during the block; a run that shall not go on fails with its reason, and is not retried.
+def holding(
+    context: dg.AssetExecutionContext, workshop: Workshop, claim: Claim
+) -> Iterator[Callable[[], None]]:
+    """Keep the claim alive during the block; a run that shall not go on ends with its reason, and is not retried.
 
-    Yields the question that is asked before each chunk.
+    A run that was overtaken ends as failed, one whose process is stopping as canceled. Yields the question that is
+    asked before each chunk; it is asked before the block, too.
     """
     try:
         with claims.beating(workshop.pool, claim, workshop.clock) as still_ours:
@@ -34,8 +37,11 @@ def holding(workshop: Workshop, claim: Claim) -> Iterator[Callable[[], None]]:
                 if workshop.stopping.is_set():
                     raise claims.HandedBack("the process is stopping; another run continues after the last chunk")
 
+            proceed()
             yield proceed
     except claims.ClaimLost as lost:
         raise dg.Failure(f"Ended without effect: {lost}.", allow_retries=False) from None
     except claims.HandedBack as reason:
+        claims.not_tried(workshop.pool, claim)
+        context.instance.report_run_canceling(context.run, f"Handed back: {reason}.")
         raise dg.Failure(f"Handed back: {reason}.", allow_retries=False) from None

@@ -32,14 +32,13 @@ def run_tags(import_id: UUID, company_id: UUID, filename: str) -> dict[str, str]
     return {"pcds/import_id": str(import_id), "pcds/company_id": str(company_id), "pcds/filename": filename}
 
 
-
 @dg.asset(group_name=GROUP, owners=OWNERS, kinds={"file"}, tags={"pcds/stage": "received"})
 def uploaded_file(
     context: dg.AssetExecutionContext, config: ImportRun, workshop: dg.ResourceParam[Workshop]
 ) -> dg.MaterializeResult[Intake]:
     """The file as a company sent it, kept byte for byte; this run's hold on it begins here."""
     claim = _claim(config, workshop)
-    with holding(workshop, claim):
+    with holding(context, workshop, claim):
         _close(context, claims.assign(workshop.pool, claim, context.run.run_id))
         sent = work.load(workshop.pool, claim)
         if sent.attempts > claims.MAX_ATTEMPTS:
@@ -79,10 +78,10 @@ def _close(context: dg.AssetExecutionContext, previous_run: str | None) -> None:
     dagster_type=dg.PythonObjectDagsterType(Upload), check_specs=[checks.contract_spec("parsed_table")],
 )  # fmt: skip
 def parsed_table(
-    uploaded_file: Intake, workshop: dg.ResourceParam[Workshop]
+    context: dg.AssetExecutionContext, uploaded_file: Intake, workshop: dg.ResourceParam[Workshop]
 ) -> checks.CheckedResult:
     """The sheet's lines as text under the names of our fields, each with its line number in the caller's file."""
-    with holding(workshop, uploaded_file.claim):
+    with holding(context, workshop, uploaded_file.claim):
         upload = Upload.from_bytes(workshop.objects.get(uploaded_file.work.table_key))
     sheets = {"table": upload.table} | ({} if upload.components is None else {"components": upload.components})
     return dg.MaterializeResult(
@@ -105,10 +104,11 @@ def parsed_table(
     dagster_type=dg.PythonObjectDagsterType(TypedRows), check_specs=[checks.contract_spec("typed_rows")],
 )  # fmt: skip
 def typed_rows(
-    uploaded_file: Intake, parsed_table: Upload, workshop: dg.ResourceParam[Workshop]
+    context: dg.AssetExecutionContext, uploaded_file: Intake, parsed_table: Upload,
+    workshop: dg.ResourceParam[Workshop],
 ) -> checks.CheckedResult:
     """One row per SKU with typed values (weights in g, shares in percent); lines that cannot be read stand apart."""
-    with holding(workshop, uploaded_file.claim):
+    with holding(context, workshop, uploaded_file.claim):
         typed = type_rows(parsed_table, default_year=uploaded_file.work.default_year)
     return dg.MaterializeResult(
         value=typed,

@@ -1,8 +1,7 @@
 """Nothing lost: worker, API and Postgres are killed while an import runs, and it ends as if nothing had happened.
 
 Real processes over a server of the test's own. They are killed with SIGKILL whenever a random number of rows is
-committed, and started again as the supervisor would. The thirty seconds after which a dead worker's import is given
-to another pass at once: the test sets its heartbeat back.
+committed, and started again as the supervisor would.
 """
 
 import os
@@ -73,8 +72,6 @@ class Place:
 
     def restart(self, *names: str) -> None:
         self.end(*names)
-        if "worker" in names:
-            self.tell("UPDATE imports SET heartbeat_at = heartbeat_at - interval '31 seconds'")
         for name in names:
             self.start(name)
 
@@ -82,10 +79,6 @@ class Place:
         for name in names:
             self.processes[name].kill()
             self.processes[name].wait()
-
-    def tell(self, statement: str) -> None:
-        with psycopg.connect(Database.of(self.settings).owner_url) as owner:
-            owner.execute(statement)
 
     def one(self, query: str) -> tuple[object, ...]:
         with psycopg.connect(Database.of(self.settings).owner_url) as owner:

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -15,10 +16,10 @@ FILE = "\n".join(["sku_code,name,material", *(f"W{number},Bottle,plastic" for nu
 
 
 @pytest.fixture
-def serving(desk: Desk, database: Database) -> Iterator[threading.Thread]:
+def serving(desk: Desk, database: Database, tmp_path: Path) -> Iterator[threading.Thread]:
     """A worker in a thread of this process."""
     worker = Worker(
-        desk.workshop, lambda: psycopg.connect(database.app_url, autocommit=True), lambda: desk.instance
+        desk.workshop, lambda: psycopg.connect(database.app_url, autocommit=True), lambda: desk.instance, tmp_path
     )
     thread = threading.Thread(target=worker.serve)
     thread.start()

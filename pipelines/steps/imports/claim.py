@@ -82,6 +82,15 @@ def hand_back(pool: Pool, claim: Claim) -> None:
         conn.execute("UPDATE imports SET claim = NULL WHERE id = %s AND claim = %s", (claim.import_id, claim.token))
 
 
+def not_tried(pool: Pool, claim: Claim) -> None:
+    """Take back that the run counts as an attempt: it did not fail, its process is stopped in good order."""
+    with pool.company(claim.company_id) as conn:
+        conn.execute(
+            "UPDATE imports SET attempts = greatest(attempts - 1, 0) WHERE id = %s AND claim = %s",
+            (claim.import_id, claim.token),
+        )
+
+
 @contextmanager
 def beating(pool: Pool, claim: Claim, clock: Clock) -> Iterator[Callable[[], None]]:
     """Keep the claim alive from a thread while the block runs.

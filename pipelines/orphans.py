@@ -1,0 +1,47 @@
+"""Claims that end with their process: a worker that was killed gives its import back when the next one starts here.
+
+A worker holds a locked file while it holds a claim, and the kernel takes the lock back however a process ends. Where
+nobody starts again on this data directory, the heartbeat tells the same later (`pipelines.steps.imports.queue`).
+"""
+
+import fcntl
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from uuid import UUID
+
+import structlog
+
+from pipelines.steps.imports import claim as claims
+from pipelines.steps.imports.claim import Claim
+from warehouse.sessions import Pool
+
+_NAMES = ("import_id", "company_id", "token")
+
+log = structlog.get_logger(__name__)
+
+
+@contextmanager
+def marked(directory: Path, claim: Claim) -> Iterator[None]:
+    """Show for the time of the block who holds the claim; after a block that raises the claim counts as orphaned."""
+    directory.mkdir(exist_ok=True)
+    mark = directory / f"{claim.token}.json"
+    with mark.open("w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        json.dump({name: str(getattr(claim, name)) for name in _NAMES}, file)
+        file.flush()
+        yield
+    mark.unlink()
+
+
+def hand_back(directory: Path, pool: Pool) -> None:
+    """Hand every claim back whose process is gone; those that live are left alone."""
+    for mark in directory.glob("*.json"):
+        with suppress(FileNotFoundError, BlockingIOError), mark.open(encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if held := file.read():  # empty where the process ended before it had written
+                claim = Claim(**{name: UUID(value) for name, value in json.loads(held).items()})
+                claims.hand_back(pool, claim)
+                log.info("import.handed_back", import_id=str(claim.import_id), company_id=str(claim.company_id))
+            mark.unlink()
