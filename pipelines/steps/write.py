@@ -1,16 +1,17 @@
 """The write path: a patch goes in, every row has an outcome, and one transaction holds all that changed.
 
 validate (the doors) → resolve → lock → merge → refuse → grade → store. POST and PUT are one row, a batch up to 1 000,
-an import's chunk some thousands: there is no second road. `write_patch` works inside a caller's transaction;
-`write_records` is the whole of a JSON write with its transaction and its repetition when writers collide.
+an import's chunk some thousands: there is no second road. `write_patch` works inside a caller's transaction; what
+opens it, and repeats it when writers collide, is `records` for JSON and `imports.process` for files.
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 import polars as pl
@@ -19,6 +20,7 @@ from uuid_utils import uuid7
 
 from compliance.ruleset import RuleSet
 from pipelines.steps import plans
+from pipelines.steps.admit import admit
 from pipelines.steps.grade import grade
 from pipelines.steps.merge import merge
 from pipelines.steps.origin import Origin
@@ -29,8 +31,6 @@ from pipelines.steps.store import store
 from pipelines.steps.stored import lock
 from pipelines.steps.table import Table
 from warehouse.tables.skus import VALUE_COLUMNS
-
-_OUTCOME: Final = ("row", "id", "outcome", "recyclability_grade", "recyclability_score", "grade_provisional")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +47,11 @@ class Outcomes:
     seconds: dict[str, float]
 
     @property
-    def rows(self) -> pl.DataFrame:
-        """One row per row of the patch: row, sku_code, id, outcome, grade, score, provisional.
-
-        `id` is null for what a dry run would create; of a rejected row only the first two and the outcome are there.
-        """
-        decided = {row[0]: row for row in self.merged.rows(_OUTCOME)}
-        rejected = (None, None, "rejected", None, None, None)
-        rows = [
-            (row, code, *decided.get(row, rejected)[1:]) for row, code in self.patch.values.rows(("row", "sku_code"))
-        ]
-        return pl.DataFrame(rows, schema=_DECIDED, orient="row")
-
-
-_DECIDED: Final = {
-    "row": pl.Int64, "sku_code": pl.String, "id": pl.String, "outcome": pl.String, "recyclability_grade": pl.String,
-    "recyclability_score": pl.Float64, "grade_provisional": pl.Boolean,
-}  # fmt: skip
+    def counts(self) -> Counter[str]:
+        """Rows by outcome: created, updated, unchanged, rejected."""
+        counts = Counter(self.merged["outcome"])
+        counts["rejected"] = len(self.patch.values) - len(self.merged)
+        return counts
 
 
 class _Stopwatch:
@@ -99,6 +87,7 @@ def write_patch(
     with watch.step("merge"):
         merged, faults = merge(patch, stored, library, rules)
     with watch.step("refuse"):
+        faults += admit(patch, merged)
         faults += refuse(merged, rules, now.date())
         merged = _without(merged, {fault.row for fault in faults})
     with watch.step("grade"):

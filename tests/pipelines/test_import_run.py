@@ -24,6 +24,7 @@ FILE = "\n".join([
     "A7;Film;plastic;1,5;yes;DE;",
 ])  # fmt: skip
 
+
 def test_a_file_ends_as_graded_skus_and_a_report_of_the_rest(desk: Desk) -> None:
     import_id = desk.send(FILE)
     assert desk.poll(import_id)["status"] == "queued"
@@ -108,8 +109,6 @@ def test_components_reach_their_sku_and_faults_their_sheet_and_line(desk: Desk, 
         ("components", 3, "A1", "supplier_id", "E", str(UUID(int=7)), "unknown_reference"),
         ("components", 5, "A9", "sku_code", "A", "A9", "unknown_reference"),
     ]
-
-
 
 
 def test_an_empty_name_leaves_a_held_sku_its_own_and_makes_no_new_one(desk: Desk) -> None:

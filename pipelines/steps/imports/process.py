@@ -17,10 +17,9 @@ from compliance.ruleset import RuleSet
 from pipelines.steps.imports import report, settle
 from pipelines.steps.imports.claim import Claim, prove
 from pipelines.steps.imports.work import Work
-from pipelines.steps.patch import RowIssue, from_typed
+from pipelines.steps.patch import from_typed
 from pipelines.steps.reading import TypedRows, Upload
 from pipelines.steps.write import Outcomes, write_patch
-from schemas.issues import Issue
 from warehouse.clock import Clock
 from warehouse.sessions import Pool
 
@@ -36,13 +35,6 @@ SET position = %(stop)s, rows_done = %(rows_done)s, heartbeat_at = %(now)s, atte
     rejected = rejected + %(rejected)s
 WHERE id = %(id)s AND claim = %(token)s AND position = %(start)s
 """
-
-
-_FAULTS: Final = (
-    Issue("required", "A SKU that is not held yet needs a name; fill in the cell.", "name"),
-    Issue("unknown_reference", "The SKU is neither in the main sheet nor held; correct the code.", "sku_code"),
-)
-"""What is wrong with a row of a new SKU without a name, in the main sheet and in a components sheet of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +84,9 @@ def write_rows(job: Job, *, chunk_rows: int = CHUNK_ROWS, proceed: Callable[[], 
         proceed()
         outcomes, counts = job.pool.retrying(partial(_write_chunk, job, chunk))
         written.outcomes.update(counts)
-        accepted = outcomes.rows.filter(pl.col("outcome") != "rejected")["recyclability_grade"]
-        written.grades += Counter(accepted.drop_nulls().to_list())
-        written.ungraded += accepted.null_count()
+        grades = Counter(outcomes.merged["recyclability_grade"])
+        written.ungraded += grades.pop(None, 0)
+        written.grades += grades
         written.seconds.update(outcomes.seconds)
         written.chunks += 1
     return written
@@ -142,32 +134,21 @@ def _write_chunk(job: Job, chunk: Chunk) -> tuple[Outcomes, Counter[str]]:
     """One chunk in one transaction; the last one completes the import with it."""
     now, work = job.clock.now(), job.work
     values = job.typed.values[chunk.start : chunk.stop]
-    given = job.typed.given[chunk.start : chunk.stop]
-    patch, unfit = from_typed(values, given, job.rules)
+    patch, unfit = from_typed(values, job.typed.given[chunk.start : chunk.stop], job.rules)
     source = values.select("row", import_sheet="sheet", import_line="line")
     with job.pool.company(work.company_id) as conn:
-        unfit = [*unfit, *_nameless(conn, values.filter(~given["name"]), work)]
         outcomes = write_patch(
             conn, work.company_id, patch.without([row for row, _ in unfit]), origin=work.origin, now=now,
             rules=job.rules, dry_run=work.dry_run, source=source, import_id=work.id,
         )  # fmt: skip
         found = report.of_writer([*unfit, *outcomes.errors], values, job.upload, work)
         report.store(conn, work, pl.concat([chunk.faults.select(found.columns), found]))
-        counts = Counter(outcomes.rows["outcome"].to_list())
+        counts = outcomes.counts
         counts["rejected"] += chunk.rejected + len({row for row, _ in unfit})
         _advance(conn, job, chunk, counts)
         if chunk.last:
             settle.complete(conn, job.claim, work, now)
     return outcomes, counts
-
-
-def _nameless(conn: psycopg.Connection[Any], rows: pl.DataFrame, work: Work) -> list[RowIssue]:
-    """Faults of rows that give no name: they can change a SKU that is held, not make one (decisions §4)."""
-    if rows.is_empty():
-        return []
-    found = conn.execute("SELECT sku_code FROM skus WHERE sku_code = ANY(%s)", (rows["sku_code"].to_list(),))
-    new = report.placed(rows.filter(~pl.col("sku_code").is_in([code for (code,) in found])), work)
-    return [RowIssue(row, _FAULTS[sheet]) for row, sheet in new.select("row", "sheet_position").iter_rows()]
 
 
 def _advance(conn: psycopg.Connection[Any], job: Job, chunk: Chunk, counts: Counter[str]) -> None:

@@ -97,9 +97,7 @@ def _column_name(path: str | None, work: Work) -> str | None:
     return next((column for column in candidates if column in mapped), candidates[0])
 
 
-def _cell(
-    field: str | None, columns: list[dict[str, Any]], table: pl.DataFrame, line: int
-) -> dict[str, str | None]:
+def _cell(field: str | None, columns: list[dict[str, Any]], table: pl.DataFrame, line: int) -> dict[str, str | None]:
     """The field with its column's letter and the cell as it was sent; nulls where the file has no such column."""
     letter = next((column["column"] for column in columns if column["field"] == field), None)
     if letter is None or field not in table.columns:

@@ -25,9 +25,7 @@ _COLUMNS: Final = (
     "id", "company_id", "status", "dry_run", "filename", "size_bytes", "sha256", "upload_key", "table_key",
     "default_year", "source", "rows_total", "key_id", "key_name", "correlation_id", "ip", "user_agent", "created_at",
 )  # fmt: skip
-_INSERT: Final = (
-    f"INSERT INTO imports ({', '.join(_COLUMNS)}) VALUES ({', '.join(f'%({name})s' for name in _COLUMNS)})"
-)
+_INSERT: Final = f"INSERT INTO imports ({', '.join(_COLUMNS)}) VALUES ({', '.join(f'%({name})s' for name in _COLUMNS)})"
 
 
 def submit(
