@@ -33,11 +33,12 @@ _REGIONS: Final = frozenset({"eu", "uk", "eea_efta", "us", "ca", "other"})
 _SYSTEMS: Final = frozenset(
     {"register_and_scheme", "scheme_only", "state_run", "product_fee", "state_programme", "partial", "none", "unknown"}
 )
-_MONEY: Final = re.compile(
+MONEY: Final = re.compile(
     r"[€$£]\s?\d|\d\s?[€$£]|\b(?:EUR|USD|CAD|GBP|CHF|SEK|DKK|PLN|CZK|HUF|RON|NOK|ISK)\s?\d|"
     r"\d\s?(?:EUR|USD|CAD|GBP|CHF|SEK|DKK|PLN|CZK|HUF|RON|NOK|ISK|euros?|dollars?|pounds sterling)\b",
     re.IGNORECASE,
 )
+"""An amount of money in a text: a number with a currency before or behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +153,16 @@ def coverage(entries: Sequence[Jurisdiction], today: date) -> dict[str, object]:
     }
 
 
+def is_iso_3166(code: str) -> bool:
+    """Whether it is the code of a country (alpha-2) or of a subdivision."""
+    if "-" in code:
+        return pycountry.subdivisions.get(code=code) is not None  # type: ignore[no-untyped-call]
+    return pycountry.countries.get(alpha_2=code) is not None
+
+
 def _row_faults(row: dict[str, str]) -> Iterator[str]:
     code, parent = row["code"], row["parent_code"]
-    if not _is_iso_3166(code):
+    if not is_iso_3166(code):
         yield f"{code}: no ISO 3166 code."
     if parent != (code[:2] if "-" in code else ""):
         yield f"{code}: parent_code must be the country of a subdivision, and empty for a country."
@@ -170,14 +178,8 @@ def _row_faults(row: dict[str, str]) -> Iterator[str]:
         if row[column] and _day(row[column]) is None:
             yield f"{code}: {column} must be a full date or empty."
     for column, text in row.items():
-        if _MONEY.search(text):
+        if MONEY.search(text):
             yield f"{code}: {column} holds an amount of money, which the catalogue never does."
-
-
-def _is_iso_3166(code: str) -> bool:
-    if "-" in code:
-        return pycountry.subdivisions.get(code=code) is not None  # type: ignore[no-untyped-call]
-    return pycountry.countries.get(alpha_2=code) is not None
 
 
 def _table_faults(table: Sequence[dict[str, str]]) -> Iterator[str]:

@@ -17,12 +17,15 @@ class TableError(ValueError):
 def rows(path: Path) -> list[dict[str, str]]:
     """All rows of one table, cells stripped, an absent cell as the empty text.
 
-    Raises `TableError` where the file is missing or a row is longer than the header.
+    Raises `TableError` where the file cannot be read as CSV or a row is longer than the header.
     """
-    if not path.is_file():
-        raise TableError(f"{path.name} is missing; a rule-set has all tables that README.md lists.")
-    with path.open(encoding="utf-8", newline="") as file:
-        found = list(csv.DictReader(file))
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            found = list(csv.DictReader(file))
+    except OSError as error:
+        raise TableError(f"{path.name} cannot be read: {error.strerror}.") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise TableError(f"{path.name} is no CSV file in UTF-8; save it as one.") from None
     for number, row in enumerate(found, start=2):
         if None in row:
             raise TableError(f"{path.name}, line {number}: more cells than the header has.")

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import dagster as dg
 import pandera.polars as pa
 import polars as pl
-import pycountry
 from pandera.errors import SchemaErrors
 
-from compliance.catalogue import _MONEY, EU_MEMBER_STATES
+from compliance.catalogue import EU_MEMBER_STATES, MONEY, is_iso_3166
 from pipelines.assets import preview
 
 if TYPE_CHECKING:
@@ -80,18 +79,12 @@ def catalogue(held: Mapping[str, Mapping[str, Any]]) -> list[dg.AssetCheckResult
     """The verdicts on the catalogue as it is held, whatever file it came from."""
     states = [code for code, row in held.items() if row["region"] == "eu" and row["in_catalogue"] and len(code) == 2]
     wrong = {
-        "codes_valid": [code for code in held if not _is_iso(code)],
+        "codes_valid": [code for code in held if not is_iso_3166(code)],
         "eu_and_gb_present": [] if len(states) == EU_MEMBER_STATES and "GB" in held else sorted(states),
         "sources_present": [code for code, row in held.items() if not (row["source_url"] or row["source_note"])],
-        "no_amount_of_money": [code for code, row in held.items() if _MONEY.search(" | ".join(map(str, row.values())))],
+        "no_amount_of_money": [code for code, row in held.items() if MONEY.search(" | ".join(map(str, row.values())))],
     }
     return [
         dg.AssetCheckResult(check_name=name, passed=not codes, metadata={"rows": len(held), "codes": ", ".join(codes)})
         for name, codes in wrong.items()
     ]
-
-
-def _is_iso(code: str) -> bool:
-    if "-" in code:
-        return pycountry.subdivisions.get(code=code) is not None  # type: ignore[no-untyped-call]
-    return pycountry.countries.get(alpha_2=code) is not None

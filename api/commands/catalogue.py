@@ -12,8 +12,8 @@ from typing import Annotated
 import orjson
 import typer
 
+from api.commands.operator import with_tables
 from api.commands.shared import AsJson, DataDir, Refusal, show
-from warehouse.embedded import running
 from warehouse.settings import Settings
 
 app = typer.Typer(help="The jurisdiction catalogue.", no_args_is_help=True)
@@ -23,9 +23,7 @@ app.callback()(lambda: None)
 @app.command("refresh")
 def refresh(
     *,
-    file: Annotated[
-        Path | None, typer.Option("--file", exists=True, dir_okay=False, help="A CSV of its columns.")
-    ] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="A CSV of its columns.")] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -33,7 +31,7 @@ def refresh(
     settings = Settings.load(data_dir=data_dir)
     command = [sys.executable, "-m", "pipelines.run", "catalogue-refresh", "--json"]
     command += ["--file", str(file.absolute())] if file else []
-    with running(settings):
+    with with_tables(settings):
         # Our own program, with arguments that no shell reads.
         done = subprocess.run(  # noqa: S603
             command, env=os.environ | settings.environment(), capture_output=True, text=True, check=False

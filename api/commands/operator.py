@@ -65,11 +65,17 @@ class Operator:
 def operator(data_dir: Path | None) -> Iterator[Operator]:
     """An operator on a data directory, whether or not the service is running there."""
     settings = Settings.load(data_dir=data_dir)
+    with with_tables(settings) as database, Pool(database.app_url) as pool:
+        yield at(settings, database, pool)
+
+
+@contextmanager
+def with_tables(settings: Settings) -> Iterator[Database]:
+    """The database for the time of the block, made where nothing was ever started on these settings."""
     with running(settings) as database:
         if not _has_tables(database):
             migrate(database)
-        with Pool(database.app_url) as pool:
-            yield at(settings, database, pool)
+        yield database
 
 
 def at(settings: Settings, database: Database, pool: Pool) -> Operator:

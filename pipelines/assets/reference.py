@@ -28,7 +28,7 @@ def catalogue_file(config: CatalogueSource) -> dg.MaterializeResult[CatalogueFil
     try:
         found = catalogue.read(Path(config.file) if config.file else None)
     except TableError as faults:
-        raise dg.Failure(f"The catalogue is not loaded. {faults}", allow_retries=False) from None
+        raise dg.Failure(str(faults), allow_retries=False) from None
     return dg.MaterializeResult(
         value=found,
         metadata={"rows": len(found.rows), "source_hash": found.source_hash, "pinned": found.pinned},
@@ -39,9 +39,7 @@ def catalogue_file(config: CatalogueSource) -> dg.MaterializeResult[CatalogueFil
     group_name=GROUP, owners=OWNERS, kinds={"postgres"}, tags={"pcds/stage": "stored"},
     dagster_type=dg.PythonObjectDagsterType(Changes), check_specs=checks.CATALOGUE_SPECS,
 )  # fmt: skip
-def jurisdiction_catalogue(
-    catalogue_file: CatalogueFile, workshop: dg.ResourceParam[Workshop]
-) -> checks.CheckedResult:
+def jurisdiction_catalogue(catalogue_file: CatalogueFile, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
     """The jurisdictions that the service knows, as served: EPR system, register, law, depth 1 to 3 and its date."""
     with workshop.pool.system() as conn:
         changes = catalogue.load(conn, catalogue_file, workshop.clock.now())

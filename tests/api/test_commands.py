@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from api import demo
+from compliance import catalogue
 from warehouse.embedded import running
 from warehouse.migrate import migrate
 from warehouse.queries import keys
@@ -124,6 +125,34 @@ def test_a_command_may_be_the_first_to_come_to_a_data_directory(tmp_path):
     tmp_path.chmod(0o711)
     added = Pcds(tmp_path / "new").json("company", "add", "--name", "First", "--plan", "starter")
     assert added["plan"] == "starter"
+
+
+def test_the_catalogue_is_refreshed_from_the_release_and_from_a_file(pcds, tmp_path):
+    assert pcds.json("catalogue", "refresh")["added"] == sorted(entry.code for entry in catalogue.pinned())
+    file = tmp_path / "ours.csv"
+    file.write_text(catalogue.PINNED.read_text(encoding="utf-8").replace("AU,Australia,", "AU,Down under,"), "utf-8")
+    assert pcds.json("catalogue", "refresh", "--file", file)["changed"] == ["AU"]
+    assert "changed: AU" in pcds.run("catalogue", "refresh").stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (None, "ours.csv cannot be read: No such file or directory."),
+        (b"\xff\xfe", "ours.csv is no CSV file in UTF-8; save it as one."),
+        (("AU,Australia,", "QQ,Australia,"), "ours.csv: QQ: no ISO 3166 code."),
+        (("AU,Australia,", "AU,Australia from AUD 9 or 9 EUR,"), "ours.csv: AU: name holds an amount of money"),
+    ],
+)
+def test_a_catalogue_that_may_not_be_served_is_refused_in_one_sentence(pcds, tmp_path, content, fault):
+    file = tmp_path / "ours.csv"
+    if isinstance(content, tuple):
+        content = catalogue.PINNED.read_text(encoding="utf-8").replace(*content).encode()
+    if content is not None:
+        file.write_bytes(content)
+    said = pcds.refused(1, "catalogue", "refresh", "--file", file)
+    assert said.startswith(f"The catalogue was not refreshed. {fault}")
+    assert len(said.splitlines()) == 1
 
 
 def test_a_database_that_is_not_there_is_one_sentence(pcds, monkeypatch):

@@ -72,7 +72,7 @@ def test_tables_that_contradict_each_other_are_refused(tmp_path, name, change, f
 def test_a_missing_table_is_named(tmp_path):
     folder = _copy(tmp_path, "scoring.csv", lambda _: None)
     (folder / "annex_v.csv").unlink()
-    with pytest.raises(TableError, match=r"annex_v\.csv is missing"):
+    with pytest.raises(TableError, match=r"annex_v\.csv cannot be read: No such file"):
         read(folder)
 
 
