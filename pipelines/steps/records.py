@@ -17,7 +17,7 @@ from compliance.ruleset import RuleSet
 from pipelines.steps import present
 from pipelines.steps.origin import Origin
 from pipelines.steps.patch import Patch, from_records
-from pipelines.steps.write import Outcomes, write_patch
+from pipelines.steps.write import Prepared, write_patch
 from schemas.issues import Issue
 from warehouse.clock import Clock
 from warehouse.sessions import Pool
@@ -67,7 +67,7 @@ def write_records(
     patch, faults = from_records([(r.index, records[r.index]) for r in results if not r.errors], rules)
     now = clock.now()
 
-    def write() -> Outcomes:
+    def write() -> Prepared:
         with pool.company(company_id) as conn:
             return write_patch(conn, company_id, patch, origin=origin, now=now, rules=rules, dry_run=dry_run)
 
@@ -81,11 +81,11 @@ def write_records(
 def _fill(
     results: list[RowResult],
     patch: Patch,
-    outcomes: Outcomes,
+    outcomes: Prepared,
     rules: RuleSet,
     now: datetime,
 ) -> None:
-    """Outcomes, grades, warnings and details into the results of the accepted rows."""
+    """Prepared, grades, warnings and details into the results of the accepted rows."""
     sent = dict(patch.values.rows(("row", "volumes"))) if "volumes" in patch.values else {}
     for row in outcomes.merged.dicts(outcomes.merged.names):
         result = results[row["row"]]

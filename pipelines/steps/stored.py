@@ -32,8 +32,10 @@ _JUDGED: Final = (
 """What grading, refusing and merging look at besides what a patch gives."""
 
 
-def lock(conn: psycopg.Connection[Any], codes: list[str], columns: Sequence[str], today: date) -> Table:
-    """The company's rows of these codes, locked until the transaction ends, ids and instants as text.
+def read(
+    conn: psycopg.Connection[Any], codes: list[str], columns: Sequence[str], today: date, *, locking: bool
+) -> Table:
+    """The company's rows of these codes, ids and instants as text; with `locking` until the transaction ends.
 
     Holds at least `columns` and what the later steps look at; few rows, which are shown to a caller, also the
     `doc_status` of the day.
@@ -41,17 +43,29 @@ def lock(conn: psycopg.Connection[Any], codes: list[str], columns: Sequence[str]
     held = [name for name in VALUE_COLUMNS if name in columns or name in _JUDGED]
     schema = {name: DTYPES[name] for name in (*_CARRIED, *held)}
     if len(codes) <= FEW:
-        query = _query("unnest(%(codes)s::text[])", tuple(schema), f", {DOC_STATUS} AS doc_status")
+        query = _query("unnest(%(codes)s::text[])", tuple(schema), f", {DOC_STATUS} AS doc_status", locking=locking)
         cursor = conn.execute(query, {"codes": codes, "today": today})
         rows, names = cursor.fetchall(), (*schema, "doc_status")
         return Table({name: [row[at] for row in rows] for at, name in enumerate(names)})
+    return _copied(conn, codes, schema, locking=locking)
+
+
+def lock_versions(conn: psycopg.Connection[Any], codes: list[str]) -> dict[str, int]:
+    """The rows of these codes locked until the transaction ends, and which version each has now."""
+    held = _copied(conn, codes, {"sku_code": pl.String, "version": pl.Int64}, locking=True)
+    return dict(held.rows(("sku_code", "version")))
+
+
+def _copied(conn: psycopg.Connection[Any], codes: list[str], schema: dict[str, Any], *, locking: bool) -> Table:
+    """The rows of many codes by COPY, in both directions."""
     conn.execute("CREATE TEMPORARY TABLE IF NOT EXISTS wanted_codes (code text) ON COMMIT DELETE ROWS")
     with conn.cursor() as cursor:
+        cursor.execute("DELETE FROM wanted_codes")
         with cursor.copy(f"COPY wanted_codes FROM STDIN (FORMAT csv, NULL '{NULL}')") as copy:
             copy.write(pl.DataFrame({"code": codes}).write_csv(include_header=False, quote_style="always").encode())
         cursor.execute("ANALYZE wanted_codes")
         data = io.BytesIO()
-        query = _query("wanted_codes", tuple(schema))
+        query = _query("wanted_codes", tuple(schema), locking=locking)
         with cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv, NULL '{NULL}')") as copy:
             for block in copy:
                 data.write(block)
@@ -69,9 +83,9 @@ def read_copied(data: io.BytesIO, schema: dict[str, Any]) -> pl.DataFrame:
 
 
 @lru_cache(maxsize=1024)
-def _query(codes: str, columns: tuple[str, ...], more: str = "") -> str:
+def _query(codes: str, columns: tuple[str, ...], more: str = "", *, locking: bool) -> str:
     selected = ", ".join(f"skus.{name}::text" if DTYPES[name] == pl.String else f"skus.{name}" for name in columns)
     return (
         f"SELECT {selected}{more} FROM skus JOIN {codes} AS codes (code) ON skus.sku_code = codes.code "
-        "ORDER BY skus.sku_code FOR UPDATE OF skus"
+        f"ORDER BY skus.sku_code{' FOR UPDATE OF skus' if locking else ''}"
     )

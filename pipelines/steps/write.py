@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -19,7 +19,7 @@ import psycopg
 from uuid_utils import uuid7
 
 from compliance.ruleset import RuleSet
-from pipelines.steps import plans
+from pipelines.steps import plans, stored
 from pipelines.steps.admit import admit
 from pipelines.steps.grade import grade
 from pipelines.steps.merge import merge
@@ -28,22 +28,23 @@ from pipelines.steps.patch import Patch, RowIssue
 from pipelines.steps.refuse import refuse
 from pipelines.steps.resolve import resolve
 from pipelines.steps.store import store
-from pipelines.steps.stored import lock
 from pipelines.steps.table import Table
 from warehouse.tables.skus import VALUE_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
-class Outcomes:
-    """What became of each row of a patch.
+class Prepared:
+    """What a write would do, by the rows as they were read.
 
-    `merged`: the accepted rows as they are held now (or would be), with `row` and `outcome`, of an import's chunk only
-    the columns that it gives or that were judged; `errors`: the faults of the rejected ones; `seconds`: by step.
+    `patch`: the rows asked for; `merged`: the accepted ones as they would be held, with `row` and `outcome`, of an
+    import's chunk only the columns that it gives or that were judged; `errors`: the faults of the rejected ones;
+    `versions`: of the stored rows that this follows from; `seconds`: by step.
     """
 
     patch: Patch
     merged: Table
     errors: list[RowIssue]
+    versions: dict[str, int]
     seconds: dict[str, float]
 
     @property
@@ -52,6 +53,11 @@ class Outcomes:
         counts = Counter(self.merged["outcome"])
         counts["rejected"] = len(self.patch.values) - len(self.merged)
         return counts
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether every accepted row is held already as it is."""
+        return all(outcome == "unchanged" for outcome in self.merged["outcome"])
 
 
 class _Stopwatch:
@@ -67,40 +73,66 @@ class _Stopwatch:
         self.seconds[name] = time.perf_counter() - begun
 
 
-def write_patch(
-    conn: psycopg.Connection[Any], company_id: UUID, patch: Patch, *, origin: Origin, now: datetime, rules: RuleSet,
-    dry_run: bool = False, source: pl.DataFrame | None = None, import_id: UUID | None = None,
-) -> Outcomes:  # fmt: skip
-    """Write one patch in the caller's transaction, whose session has the company set.
+def prepare(
+    conn: psycopg.Connection[Any], patch: Patch, *, now: datetime, rules: RuleSet, whole_rows: bool, locking: bool
+) -> Prepared:
+    """Everything up to storing, in a session that has the company set; nothing is written.
 
-    `source` has `row`, `import_sheet`, `import_line` for rows out of a file. Raises `plans.PlanLimitReached` when the
-    new codes would pass the plan's limit, before anything is written.
+    With `whole_rows` the merged rows have every column, else those that the patch gives and those that were judged.
+    Without `locking` another writer may change the rows meanwhile: `write_patch` finds out.
     """
-    watch = _Stopwatch()
-    whole = patch
+    watch, asked = _Stopwatch(), patch
     with watch.step("resolve"):
         patch, library, errors = resolve(conn, patch)
         patch = patch.without([error.row for error in errors])
-    with watch.step("lock"):
-        columns = patch.given.names if import_id else VALUE_COLUMNS
-        stored = lock(conn, patch.values["sku_code"], columns, now.date())
+    with watch.step("read"):
+        columns = VALUE_COLUMNS if whole_rows else patch.given.names
+        held = stored.read(conn, patch.values["sku_code"], columns, now.date(), locking=locking)
     with watch.step("merge"):
-        merged, faults = merge(patch, stored, library, rules)
+        merged, faults = merge(patch, held, library, rules)
     with watch.step("refuse"):
         faults += admit(patch, merged)
         faults += refuse(merged, rules, now.date())
         merged = _without(merged, {fault.row for fault in faults})
     with watch.step("grade"):
         merged = grade(merged, rules)
+    versions = dict(held.rows(("sku_code", "version")))
+    return Prepared(asked, merged, errors + faults, versions, watch.seconds)
+
+
+def write_patch(
+    conn: psycopg.Connection[Any], company_id: UUID, patch: Patch, *, origin: Origin, now: datetime, rules: RuleSet,
+    dry_run: bool = False, source: pl.DataFrame | None = None, import_id: UUID | None = None,
+    ahead: Prepared | None = None,
+) -> Prepared:  # fmt: skip
+    """Write one patch in the caller's transaction, whose session has the company set; returns what it did.
+
+    `source` has `row`, `import_sheet`, `import_line` for rows out of a file. `ahead` is the patch prepared without
+    locks: it is used where no other writer has changed its rows since. Raises `plans.PlanLimitReached` when the new
+    codes would pass the plan's limit, before anything is written.
+    """
+    if ahead is not None and _still_holds(conn, ahead):
+        prepared = ahead
+    else:
+        prepared = prepare(conn, patch, now=now, rules=rules, whole_rows=import_id is None, locking=True)
     if not (dry_run and import_id):  # an import's dry run is never refused on quota (interface v1, Limits)
-        plans.check(conn, company_id, new=merged["outcome"].count("created"))
-    if not dry_run:
-        with watch.step("store"):
-            merged = _with_ids(merged)
-            changed = _changed(merged, source)
-            if len(changed):
-                store(conn, company_id, changed, patch.given.names, origin=origin, now=now, import_id=import_id)
-    return Outcomes(whole, merged, errors + faults, watch.seconds)
+        plans.check(conn, company_id, new=prepared.merged["outcome"].count("created"))
+    if dry_run or prepared.changes_nothing:
+        return prepared
+    watch = _Stopwatch()
+    with watch.step("store"):
+        merged = _with_ids(prepared.merged)
+        store(
+            conn, company_id, _changed(merged, source), patch.given.names, origin=origin, now=now, import_id=import_id
+        )
+    return replace(prepared, merged=merged, seconds={**prepared.seconds, **watch.seconds})
+
+
+def _still_holds(conn: psycopg.Connection[Any], ahead: Prepared) -> bool:
+    """Lock what the preparation follows from and see that it is still so; what changes nothing needs no lock."""
+    if ahead.changes_nothing:
+        return True
+    return stored.lock_versions(conn, ahead.patch.values["sku_code"]) == ahead.versions
 
 
 def _without(merged: Table, rows: set[int]) -> Table:

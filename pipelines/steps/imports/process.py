@@ -6,9 +6,10 @@ moves the position under the claim's token, so that a chunk is in the database o
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 import psycopg
@@ -17,9 +18,9 @@ from compliance.ruleset import RuleSet
 from pipelines.steps.imports import report, settle
 from pipelines.steps.imports.claim import Claim, prove
 from pipelines.steps.imports.work import Work
-from pipelines.steps.patch import from_typed
+from pipelines.steps.patch import RowIssue, from_typed
 from pipelines.steps.reading import TypedRows, Upload
-from pipelines.steps.write import Outcomes, write_patch
+from pipelines.steps.write import Prepared, prepare, write_patch
 from warehouse.clock import Clock
 from warehouse.sessions import Pool
 
@@ -62,6 +63,13 @@ class Chunk:
     last: bool
 
 
+class Ahead(NamedTuple):
+    """A chunk prepared without locks, and the faults of rows that did not even come that far."""
+
+    prepared: Prepared
+    unfit: list[RowIssue]
+
+
 @dataclass(slots=True)
 class Written:
     """What one run did: SKUs by outcome, accepted SKUs by grade, seconds by step, chunks committed."""
@@ -80,16 +88,31 @@ def write_rows(job: Job, *, chunk_rows: int = CHUNK_ROWS, proceed: Callable[[], 
     `ClaimLost` and `pipelines.steps.plans.PlanLimitReached`; what was committed before stays.
     """
     written = Written()
-    for chunk in chunks(job.upload, job.typed, job.work, chunk_rows):
-        proceed()
-        outcomes, counts = job.pool.retrying(partial(_write_chunk, job, chunk))
-        written.outcomes.update(counts)
-        grades = Counter(outcomes.merged["recyclability_grade"])
-        written.ungraded += grades.pop(None, 0)
-        written.grades += grades
-        written.seconds.update(outcomes.seconds)
-        written.chunks += 1
+    with ThreadPoolExecutor(1, thread_name_prefix="ahead") as ahead:
+        for chunk, pending in _prepared_ahead(job, chunks(job.upload, job.typed, job.work, chunk_rows), ahead):
+            proceed()
+            outcomes, counts = job.pool.retrying(partial(_write_chunk, job, chunk, pending))
+            written.outcomes.update(counts)
+            grades = Counter(outcomes.merged["recyclability_grade"])
+            written.ungraded += grades.pop(None, 0)
+            written.grades += grades
+            written.seconds.update(outcomes.seconds)
+            written.chunks += 1
     return written
+
+
+def _prepared_ahead(
+    job: Job, chunks: Iterator[Chunk], ahead: ThreadPoolExecutor
+) -> Iterator[tuple[Chunk, Future[Ahead]]]:
+    """Each chunk with its preparation, begun while the one before it is being stored."""
+    waiting: tuple[Chunk, Future[Ahead]] | None = None
+    for chunk in chunks:
+        begun = chunk, ahead.submit(_prepare, job, chunk)
+        if waiting is not None:
+            yield waiting
+        waiting = begun
+    if waiting is not None:
+        yield waiting
 
 
 def chunks(upload: Upload, typed: TypedRows, work: Work, size: int) -> Iterator[Chunk]:
@@ -130,21 +153,30 @@ def _keys(placed: pl.DataFrame) -> pl.Series:
     return placed["sheet_position"] * _LINES_PER_SHEET + placed["line"]
 
 
-def _write_chunk(job: Job, chunk: Chunk) -> tuple[Outcomes, Counter[str]]:
+def _prepare(job: Job, chunk: Chunk) -> Ahead:
+    """A chunk read, merged and graded without locks, while another one is stored."""
+    rows = slice(chunk.start, chunk.stop)
+    patch, unfit = from_typed(job.typed.values[rows], job.typed.given[rows], job.rules)
+    fit = patch.without([row for row, _ in unfit])
+    with job.pool.company(job.work.company_id) as conn:
+        prepared = prepare(conn, fit, now=job.clock.now(), rules=job.rules, whole_rows=False, locking=False)
+    return Ahead(prepared, unfit)
+
+
+def _write_chunk(job: Job, chunk: Chunk, pending: Future[Ahead]) -> tuple[Prepared, Counter[str]]:
     """One chunk in one transaction; the last one completes the import with it."""
-    now, work = job.clock.now(), job.work
+    now, work, (ahead, unfit) = job.clock.now(), job.work, pending.result()
     values = job.typed.values[chunk.start : chunk.stop]
-    patch, unfit = from_typed(values, job.typed.given[chunk.start : chunk.stop], job.rules)
     source = values.select("row", import_sheet="sheet", import_line="line")
     with job.pool.company(work.company_id) as conn:
         outcomes = write_patch(
-            conn, work.company_id, patch.without([row for row, _ in unfit]), origin=work.origin, now=now,
-            rules=job.rules, dry_run=work.dry_run, source=source, import_id=work.id,
+            conn, work.company_id, ahead.patch, origin=work.origin, now=now, rules=job.rules, dry_run=work.dry_run,
+            source=source, import_id=work.id, ahead=ahead,
         )  # fmt: skip
         found = report.of_writer([*unfit, *outcomes.errors], values, job.upload, work)
         report.store(conn, work, pl.concat([chunk.faults.select(found.columns), found]))
         counts = outcomes.counts
-        counts["rejected"] += chunk.rejected + len({row for row, _ in unfit})
+        counts["rejected"] = values.height - len(outcomes.merged) + chunk.rejected
         _advance(conn, job, chunk, counts)
         if chunk.last:
             settle.complete(conn, job.claim, work, now)
