@@ -71,14 +71,16 @@ class Worker:
             try:
                 with self._listen() as conn, self._open_instance() as instance:
                     conn.execute(f"LISTEN {CHANNEL}")
-                    orphans.hand_back(self._marks, self._workshop.pool)
+                    orphans.settle(self._marks, self._workshop.pool, instance)
                     log.info("worker.ready")
                     while not stopping.is_set():
                         self.drain(instance)
                         list(conn.notifies(timeout=SWEEP_SECONDS, stop_after=1))
             except psycopg.OperationalError as error:
                 log.warning("worker.database_lost", error=type(error).__name__)
-                stopping.wait(SWEEP_SECONDS / 4)
+            except Exception:  # whatever it was, the queue goes on; the next attempt decides, or their limit
+                log.exception("worker.run_broke_off")
+            stopping.wait(SWEEP_SECONDS / 4)
 
     def drain(self, instance: dg.DagsterInstance) -> None:
         """Run every import that is to be had; after a run that failed, the rest waits for the next sweep."""
@@ -88,14 +90,14 @@ class Worker:
                 return
 
     def process(self, claim: Claim, instance: dg.DagsterInstance) -> bool:
-        """One import as one Dagster run: whether it succeeded. The claim never outlives the run."""
-        started, succeeded = time.perf_counter(), False
+        """One import as one Dagster run: whether it succeeded.
+
+        What it raises broke the run off, outside of any step or with the database; the claim is then an orphan.
+        """
+        started = time.perf_counter()
         with orphans.marked(self._marks, claim):
-            try:
-                succeeded = execute(claim, self._workshop, instance)
-            except Exception:  # whatever it was, the queue goes on; the next attempt decides, or the limit of attempts
-                log.exception("import.run_broke_off", import_id=str(claim.import_id))
-            self._release(claim)
+            succeeded = execute(claim, self._workshop, instance)
+            claims.hand_back(self._workshop.pool, claim)
         gc.collect()  # a run's objects refer to each other and would keep its frames until some later import
         log.info(
             "import.run_ended", import_id=str(claim.import_id), company_id=str(claim.company_id), succeeded=succeeded,
@@ -103,32 +105,23 @@ class Worker:
         )  # fmt: skip
         return succeeded
 
-    def _release(self, claim: Claim) -> None:
-        """Hand the claim back, if need be after the database's restart: while we hold it nobody else goes on.
-
-        Raises `psycopg.OperationalError` where the process shall end before the database is there.
-        """
-        while True:
-            try:
-                claims.hand_back(self._workshop.pool, claim)
-            except psycopg.OperationalError:
-                if self._workshop.stopping.wait(SWEEP_SECONDS / 4):
-                    raise
-            else:
-                return
-
 
 def execute(claim: Claim, workshop: Workshop, instance: dg.DagsterInstance) -> bool:
-    """Process a claimed import as a run that `instance` records; whether the run succeeded."""
+    """Process a claimed import as a run that `instance` records under the claim's token; whether it succeeded."""
     sent = work.load(workshop.pool, claim)
     config = {"import_id": str(claim.import_id), "company_id": str(claim.company_id), "claim": str(claim.token)}
-    return _job().execute_in_process(
-        run_config=run_config("uploaded_file", config),
-        instance=instance,
-        tags={**run_tags(sent.id, sent.company_id, sent.filename), **_CODE_LOCATION},
-        raise_on_error=False,
-        resources={"workshop": workshop},
-    ).success
+    return (
+        _job()
+        .execute_in_process(
+            run_config=run_config("uploaded_file", config),
+            instance=instance,
+        run_id=str(claim.token),
+            tags={**run_tags(sent.id, sent.company_id, sent.filename), **_CODE_LOCATION},
+            raise_on_error=False,
+            resources={"workshop": workshop},
+        )
+        .success
+    )
 
 
 @cache

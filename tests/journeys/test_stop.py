@@ -1,0 +1,123 @@
+"""The whole service told to stop while it works: gone within seconds, nothing left, and no import the worse for it."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import httpx2
+import psutil
+import pytest
+
+from pipelines.instance import shared_instance
+from tests.warehouse.test_supervisor import _free_port
+from warehouse.database import Database
+from warehouse.embedded import running
+from warehouse.settings import Settings
+
+GONE_SECONDS = 10
+ROWS = 12_000  # two chunks
+SERVE = [sys.executable, "-m", "api.cli", "serve", "--no-dagster-ui"]
+
+
+@dataclass(slots=True)
+class Service:
+    """`pcds serve` on a data directory, started and stopped as often as a test wants."""
+
+    settings: Settings
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            SERVE, env=os.environ | self.settings.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        until(lambda: self.ask("GET", "/readyz", key="").status_code == 200)
+
+    def stop(self) -> None:
+        """SIGTERM, as a service manager sends it."""
+        assert self.process is not None
+        everything = psutil.Process(self.process.pid).children(recursive=True)
+        self.process.terminate()
+        assert self.process.wait(GONE_SECONDS) == 0
+        assert [child.cmdline() for child in everything if child.is_running()] == []
+
+    def ask(self, method: str, path: str, *, key: str | None = None, content: bytes = b"") -> httpx2.Response:
+        held = key if key is not None else self.key
+        url = f"http://127.0.0.1:{self.settings.port}{path}"
+        try:
+            return httpx2.request(method, url, headers={"X-API-Key": held}, content=content, timeout=20)
+        except httpx2.TransportError:
+            return httpx2.Response(503)
+
+    @property
+    def key(self) -> str:
+        return str(json.loads((self.settings.data_dir / "demo.json").read_text(encoding="utf-8"))["api_key"])
+
+    def send(self, name: str) -> str:
+        rows = (f"{name}{number:05},{name} {number},plastic,{number % 90}.5" for number in range(ROWS))
+        content = "\n".join(["sku_code,name,material,weight_grams", *rows]).encode()
+        answer = self.ask("POST", f"/api/v1/imports?filename={name}.csv", content=content)
+        assert answer.status_code == 202, answer.text
+        return str(answer.json()["poll_url"])
+
+    def poll(self, url: str) -> dict[str, Any]:
+        answer = self.ask("GET", url)
+        return dict(answer.json()) if answer.is_success else {"status": "unknown", "progress": {"done": 0}}
+
+    def runs(self, url: str) -> list[dg.DagsterRunStatus]:
+        """How the import's runs ended, the first one first; the service is stopped."""
+        wanted = dg.RunsFilter(tags={"pcds/import_id": url.rpartition("/")[2]})
+        with running(self.settings), shared_instance(self.settings, Database.of(self.settings)) as instance:
+            return [run.status for run in instance.get_runs(wanted, ascending=True)]
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    """A running service in a directory that the database's own account can go through."""
+    with tempfile.TemporaryDirectory(prefix="pcds-stop-", ignore_cleanup_errors=True) as directory:
+        Path(directory).chmod(0o711)
+        monkeypatch.setenv("DAGSTER_HOME", "")  # set, and put back, for the one that this process opens
+        monkeypatch.setenv("PCDS_DAGSTER_STORAGE_URL", "")
+        service = Service(Settings.load(data_dir=Path(directory) / "data", port=_free_port()))
+        try:
+            service.start()
+            yield service
+        finally:
+            if service.process is not None:
+                service.process.terminate()
+                service.process.wait(60)
+
+
+def until(happened: Callable[[], object], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+@pytest.mark.timeout(180)
+def test_a_stop_comes_through_right_after_an_import_was_seen_completed(service: Service) -> None:
+    """The last chunk completes the import; its run then still has assets to go, and finishes them."""
+    url = service.send("Late")
+    until(lambda: service.poll(url)["status"] == "completed")
+    service.stop()
+    assert service.runs(url) == [dg.DagsterRunStatus.SUCCESS]
+
+
+@pytest.mark.timeout(180)
+def test_a_stop_in_the_middle_hands_the_import_to_the_next_start(service: Service) -> None:
+    url = service.send("Middle")
+    until(lambda: service.poll(url)["status"] != "queued")
+    service.stop()
+    service.start()
+    until(lambda: service.poll(url)["status"] == "completed")
+    assert service.poll(url)["counts"]["created"] == ROWS
+    service.stop()
+    assert service.runs(url) == [dg.DagsterRunStatus.CANCELED, dg.DagsterRunStatus.SUCCESS]
