@@ -147,7 +147,7 @@ CREATE TABLE skus (
 )
  WITH (fillfactor = 50);
 
-CREATE INDEX ix_skus_company_id_created_at_id ON skus (company_id, created_at, id);
+CREATE INDEX ix_skus_newest ON skus (company_id, created_at DESC, id);
 
 CREATE TABLE sku_versions (
     id UUID NOT NULL,
