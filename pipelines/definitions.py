@@ -11,10 +11,17 @@ from pipelines.sensors import queued_imports
 
 defs = dg.Definitions(
     assets=[
-        uploaded_file, parsed_table, typed_rows, graded_skus, import_report, catalogue_file, jurisdiction_catalogue,
+        uploaded_file,
+        parsed_table,
+        typed_rows,
+        graded_skus,
+        import_report,
+        catalogue_file,
+        jurisdiction_catalogue,
     ],
     jobs=[import_file, refresh_catalogue],
     sensors=[queued_imports],
     resources={"workshop": workshop_resource, "io_manager": dg.mem_io_manager},
     loggers={"console": service_log},
+    executor=dg.in_process_executor,  # frames go from asset to asset in memory: one process under every launcher
 )

@@ -51,7 +51,7 @@ def refresh_catalogue(workshop: Workshop, instance: dg.DagsterInstance, file: Pa
     """Load an operator's file, or the release's; raises `dagster.Failure` with the file's faults."""
     source = {} if file is None else {"file": str(file.absolute())}
     result = defs.resolve_job_def("refresh_catalogue").execute_in_process(
-        run_config=run_config("catalogue_file", source), instance=instance, resources={"workshop": workshop}
+        run_config=run_config("jurisdiction_catalogue", source), instance=instance, resources={"workshop": workshop}
     )
     changes = result.output_for_node("jurisdiction_catalogue")
     assert isinstance(changes, Changes)

@@ -115,7 +115,7 @@ def execute(claim: Claim, workshop: Workshop, instance: dg.DagsterInstance) -> b
         .execute_in_process(
             run_config=run_config("uploaded_file", config),
             instance=instance,
-        run_id=str(claim.token),
+            run_id=str(claim.token),
             tags={**run_tags(sent.id, sent.company_id, sent.filename), **_CODE_LOCATION},
             raise_on_error=False,
             resources={"workshop": workshop},

@@ -24,7 +24,10 @@ GROUP = "grading"
     ],
 )  # fmt: skip
 def graded_skus(
-    context: dg.AssetExecutionContext, uploaded_file: Intake, parsed_table: Upload, typed_rows: TypedRows,
+    context: dg.AssetExecutionContext,
+    uploaded_file: Intake,
+    parsed_table: Upload,
+    typed_rows: TypedRows,
     workshop: dg.ResourceParam[Workshop],
 ) -> checks.CheckedResult:
     """The company's SKUs as this file leaves them, with recyclability grade and score (0 to 100), chunk by chunk."""
@@ -62,9 +65,7 @@ def import_report(
 ) -> checks.CheckedResult:
     """What the caller reads by polling: SKUs by outcome over all runs, and each fault at its line and column."""
     work = uploaded_file.work
-    found = status(
-        workshop.pool, work.company_id, work.id, limit=preview.PREVIEW_ROWS, offset=0, clock=workshop.clock
-    )
+    found = status(workshop.pool, work.company_id, work.id, limit=preview.PREVIEW_ROWS, offset=0, clock=workshop.clock)
     assert found is not None, "an import that was just completed is there"
     workshop.objects.delete(work.table_key)  # the uploaded bytes stay; what was read from them is in the rows now
     counts = {name: found["counts"][name] for name in VOCABULARIES["outcome"]}

@@ -21,9 +21,7 @@ class Intake:
 
 
 @contextmanager
-def holding(
-    context: dg.AssetExecutionContext, workshop: Workshop, claim: Claim
-) -> Iterator[Callable[[], None]]:
+def holding(context: dg.AssetExecutionContext, workshop: Workshop, claim: Claim) -> Iterator[Callable[[], None]]:
     """Keep the claim alive during the block; a run that shall not go on ends with its reason, and is not retried.
 
     A run that was overtaken ends as failed, one whose process is stopping as canceled. Yields the question that is

@@ -104,7 +104,9 @@ def parsed_table(
     dagster_type=dg.PythonObjectDagsterType(TypedRows), check_specs=[checks.contract_spec("typed_rows")],
 )  # fmt: skip
 def typed_rows(
-    context: dg.AssetExecutionContext, uploaded_file: Intake, parsed_table: Upload,
+    context: dg.AssetExecutionContext,
+    uploaded_file: Intake,
+    parsed_table: Upload,
     workshop: dg.ResourceParam[Workshop],
 ) -> checks.CheckedResult:
     """One row per SKU with typed values (weights in g, shares in percent); lines that cannot be read stand apart."""

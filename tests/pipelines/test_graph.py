@@ -20,7 +20,7 @@ GRAPH = {
 }
 JOBS = {
     "import_file": {"uploaded_file", "parsed_table", "typed_rows", "graded_skus", "import_report"},
-    "refresh_catalogue": {"catalogue_file", "jurisdiction_catalogue"},
+    "refresh_catalogue": {"jurisdiction_catalogue"},
 }
 
 
