@@ -85,6 +85,8 @@ def catalogue(held: Mapping[str, Mapping[str, Any]]) -> list[dg.AssetCheckResult
         "no_amount_of_money": [code for code, row in held.items() if MONEY.search(" | ".join(map(str, row.values())))],
     }
     return [
-        dg.AssetCheckResult(check_name=name, passed=not codes, metadata={"rows": len(held), "codes": ", ".join(codes)})
+        dg.AssetCheckResult(
+            check_name=name, passed=not codes, metadata={"rows": len(held), "wrong_codes": ", ".join(codes) or "none"}
+        )
         for name, codes in wrong.items()
     ]

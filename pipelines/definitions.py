@@ -6,7 +6,7 @@ from pipelines.assets.grading import graded_skus, import_report
 from pipelines.assets.intake import parsed_table, typed_rows, uploaded_file
 from pipelines.assets.reference import catalogue_file, jurisdiction_catalogue
 from pipelines.jobs import import_file, refresh_catalogue
-from pipelines.resources import service_log, workshop_resource
+from pipelines.resources import run_memory, service_log, workshop_resource
 from pipelines.sensors import queued_imports
 
 defs = dg.Definitions(
@@ -21,7 +21,7 @@ defs = dg.Definitions(
     ],
     jobs=[import_file, refresh_catalogue],
     sensors=[queued_imports],
-    resources={"workshop": workshop_resource, "io_manager": dg.mem_io_manager},
+    resources={"workshop": workshop_resource, "io_manager": run_memory},
     loggers={"console": service_log},
     executor=dg.in_process_executor,  # frames go from asset to asset in memory: one process under every launcher
 )

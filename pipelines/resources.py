@@ -49,6 +49,24 @@ def workshop_resource() -> Iterator[Workshop]:
         yield workshop
 
 
+class RunMemory(dg.InMemoryIOManager):
+    """Hands an import's frames from asset to asset within one run."""
+
+    def load_input(self, context: dg.InputContext) -> object:
+        """The frame that an earlier asset of this run left. Raises `dagster.Failure` where that asset did not run."""
+        try:
+            return super().load_input(context)
+        except KeyError:
+            sentence = "An import's assets run together: launch the job import_file with the import's id."
+            raise dg.Failure(sentence, allow_retries=False) from None
+
+
+@dg.io_manager(description="The frames of one run, in memory.")
+def run_memory() -> RunMemory:
+    """A memory of its own for each run, so that nothing outlives it."""
+    return RunMemory()  # type: ignore[no-untyped-call]
+
+
 def _service_log(_context: dg.InitLoggerContext) -> logging.Logger:
     logger = logging.getLogger("dagster.run")
     logger.setLevel(logging.WARNING)

@@ -72,3 +72,14 @@ def test_a_process_that_stops_hands_its_import_back_as_often_as_it_is_stopped(de
     desk.workshop.stopping.clear()
     assert desk.run(import_id)
     assert desk.poll(import_id)["counts"]["created"] == 2
+
+
+def test_an_asset_of_an_import_launched_alone_says_what_to_launch(desk: Desk) -> None:
+    """What an analyst gets who materialises it from its page."""
+    alone = defs.resolve_job_def("import_file").execute_in_process(
+        op_selection=["parsed_table"],
+        instance=desk.instance,
+        raise_on_error=False,
+        resources={"workshop": desk.workshop},
+    )
+    assert "launch the job import_file" in failure(alone)
