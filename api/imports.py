@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any
 
+import orjson
 from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,11 +13,12 @@ from api.bodies import Upload, upload
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, operation
 from api.errors import InvalidBody, NotFound, OverPlan
 from api.origin import origin_of
-from api.parameters import DRY_RUN, FILENAME, LIMIT, OFFSET, RECORD_ID, record_id
+from api.parameters import DRY_RUN, FILENAME, LIMIT, MAPPING, OFFSET, RECORD_ID, record_id
 from api.service import service_of
 from pipelines.steps import imports
 from pipelines.steps.plans import PlanLimitReached
 from pipelines.steps.reading import ReadingRefused
+from schemas.issues import Issue
 from schemas.responses import ImportAccepted, ImportStatusResponse
 
 router = APIRouter(prefix=f"{V1}/imports", tags=["Imports"])
@@ -24,15 +26,19 @@ router = APIRouter(prefix=f"{V1}/imports", tags=["Imports"])
 _FILE: dict[str, Any] = {"type": "string", "format": "binary"}
 _BODY = {
     "multipart/form-data": {
-        "schema": {"type": "object", "required": ["file"], "properties": {"file": _FILE}},
+        "schema": {
+            "type": "object",
+            "required": ["file"],
+            "properties": {"file": _FILE, "mapping": {"type": "string"}},
+        },
     },
     "application/octet-stream": {"schema": _FILE},
-}
+}  # fmt: skip
 
 
 @router.post("", **operation(
     "Submit CSV or XLSX for import",
-    parameters=(FILENAME, DRY_RUN), body=_BODY,
+    parameters=(FILENAME, DRY_RUN, MAPPING), body=_BODY,
     answers={202: ImportAccepted}, errors=(*WRITE_ERRORS, "not_implemented")))  # fmt: skip
 def post_import(request: Request, key: Writer, file: Annotated[Upload, Depends(upload)]) -> Response:
     """The file as the `file` part of a multipart body, or raw with `filename` naming it.
@@ -43,14 +49,30 @@ def post_import(request: Request, key: Writer, file: Annotated[Upload, Depends(u
     service, dry_run = service_of(request), DRY_RUN.of(request)
     try:
         accepted = imports.submit(
-            service.writes, service.objects, key.company_id, data=file.data, filename=file.filename, mapping=None,
-            dry_run=dry_run, origin=origin_of(request, key), key_id=key.client_id, clock=service.clock,
+            service.writes, service.objects, key.company_id, data=file.data, filename=file.filename,
+            mapping=_mapping(request, file), dry_run=dry_run, origin=origin_of(request, key), key_id=key.client_id,
+            clock=service.clock,
         )  # fmt: skip
     except ReadingRefused as refused:
         raise InvalidBody(refused.issues) from None
     except PlanLimitReached as reached:
         raise OverPlan(limit=reached.limit, held=reached.held, new=reached.new) from None
     return json_of(accepted, 202)
+
+
+def _mapping(request: Request, file: Upload) -> dict[str, Any] | None:
+    """What the caller says about the file, as JSON; what its keys mean is the reader's to check."""
+    text = file.fields.get("mapping") or MAPPING.of(request)
+    if text is None:
+        return None
+    try:
+        mapping = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        mapping = None
+    if not isinstance(mapping, dict):
+        sentence = 'The mapping is no JSON object; send for example {"columns": {"sku_code": "A"}}.'
+        raise InvalidBody([Issue("invalid_mapping", sentence, "mapping")])
+    return mapping
 
 
 @router.get("/{id}", **operation(

@@ -121,6 +121,11 @@ UPDATED_SINCE: Final[Parameter[datetime | None]] = Parameter(
     "updated_since", _instant, None, {"type": "string", "format": "date-time"},
     "Only SKUs updated at or after this instant (RFC 3339 with Z or an offset).",
 )  # fmt: skip
+MAPPING: Final[Parameter[str | None]] = Parameter(
+    "mapping", _text, None, {"type": "string"},
+    'JSON that says what detection cannot know: {"columns": {field: header or letter}, "sheet", "header_row", '
+    '"decimal", "layout"}. In a multipart body it is a part of this name.',
+)  # fmt: skip
 FILENAME: Final[Parameter[str | None]] = Parameter(
     "filename", _text, None, {"type": "string"},
     "Names a raw body: its extension tells CSV from XLSX. Ignored for multipart.",

@@ -40,6 +40,17 @@ def test_a_multipart_file_is_accepted(caller):
     assert (answer.json()["filename"], answer.json()["dry_run"]) == ("p.xlsx", True)
 
 
+def test_a_mapping_says_which_column_is_which_as_a_part_or_a_parameter(caller):
+    strange, mapping = b"Ours;What\nI-1;Bottle\n", '{"columns": {"sku_code": "A", "name": "What"}}'
+    raw = _raw(caller, strange, mapping=mapping)
+    part = caller.request("POST", "/imports", files={"file": ("f.csv", strange)}, data={"mapping": mapping})
+    for answer in (raw, part):
+        assert answer.status_code == 202, answer.text
+        assert [column["field"] for column in answer.json()["source"]["columns"]] == ["sku_code", "name"]
+    for wrong in ("no json", "[]", '{"columns": {"sku_code": "Z"}}', '{"colums": {}}'):
+        assert "invalid_mapping" in _refused(_raw(caller, strange, mapping=wrong))
+
+
 def test_a_file_that_says_nothing_is_refused_with_its_reason(caller):
     assert _refused(_raw(caller, b"")) == ["no_table"]
     assert _refused(_raw(caller, b"a;b\n1;2\n")) == ["missing_column", "missing_column"]
