@@ -6,6 +6,7 @@ is kept anywhere, because losing it would leave a newcomer with nothing to try.
 
 import contextlib
 import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -101,17 +102,19 @@ def _make(we: Operator, demo: Demo) -> None:
 def banner(settings: Settings, demo: Demo, *, first_start: bool, with_dagster_ui: bool) -> str:
     """What a newcomer tries next: import a file, poll it, read a graded SKU. The key is shown once."""
     base = settings.base_url
-    key = f"KEY={demo.api_key}" if first_start else f"KEY=…   # the api_key in {settings.data_dir / 'demo.json'}"
+    kept = shlex.quote(str(settings.data_dir / "demo.json"))
+    key = f"KEY={demo.api_key}" if first_start else f"KEY=$(grep -o 'svc_[A-Za-z0-9_-]*' {kept})"
     lines = [
         f"The service answers at {base}. There is a demo company, {_NAME}, with a key:",
         "",
         f"  {key}",
         "  # import a file: 40 SKUs with components, and some bad rows",
         f'  curl -s -H "X-API-Key: $KEY" -F file=@examples/portfolio.xlsx {base}/api/v1/imports',
-        "  # poll it: put the id of the answer in the place of ID",
+        "  # poll it: put the answer's id in the place of ID",
         f'  curl -s -H "X-API-Key: $KEY" {base}/api/v1/imports/ID',
-        "  # the SKUs with their grades; with an id behind the path, one SKU and why it is graded so",
+        "  # the SKUs with their grades, and one of them with why it is graded so",
         f'  curl -s -H "X-API-Key: $KEY" {base}/api/v1/skus',
+        f'  curl -s -H "X-API-Key: $KEY" {base}/api/v1/skus/ID',
         "",
         f"Reference: {base}/api/v1/openapi.json",
     ]
