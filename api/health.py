@@ -1,5 +1,6 @@
 """Whether the service is there and whether it is ready: for supervisors and balancers, without a credential."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter
@@ -11,6 +12,7 @@ from starlette.responses import Response
 from api.answers import json_of
 from api.document import operation
 from api.service import Service, service_of
+from pipelines.steps.imports.queue import LISTENING
 from schemas.responses import Health
 from warehouse.queries.jurisdictions import LOADED
 from warehouse.sessions import AsyncConnection
@@ -26,24 +28,24 @@ async def healthz() -> Response:
 
 @router.get("/readyz", **operation("Imports and the catalogue are ready", answers={200: Health, 503: Health}))
 async def readyz(request: Request) -> Response:
-    """503 with the same body until the database answers and the jurisdiction catalogue is loaded.
+    """503 with the same body until the database answers, the catalogue is loaded and a worker waits for imports.
 
     `clock_offset_seconds` stands here where a test clock is set.
     """
     service = service_of(request)
-    ready = await _catalogue_is_loaded(service)
+    asked = (LOADED, LISTENING) if service.settings.warm_workers else (LOADED,)
+    ready = await _all_hold(service, asked)
     offset = service.settings.test_clock_offset
     body: dict[str, Any] = {"status": "ok" if ready else "starting"}
     return json_of(body | ({"clock_offset_seconds": offset} if offset else {}), 200 if ready else 503)
 
 
-async def _catalogue_is_loaded(service: Service) -> bool:
+async def _all_hold(service: Service, queries: Sequence[str]) -> bool:
+    async def asked(connection: AsyncConnection) -> bool:
+        rows = [await (await connection.execute(query)).fetchone() for query in queries]
+        return all(row is not None and row[0] for row in rows)
+
     try:
-        row = await service.reading(_loaded)
+        return await service.reading(asked)
     except (Error, PoolTimeout):
         return False
-    return bool(row and row[0])
-
-
-async def _loaded(connection: AsyncConnection) -> tuple[Any, ...] | None:
-    return await (await connection.execute(LOADED)).fetchone()

@@ -142,7 +142,7 @@ class _Supervisor:
                 while not stopping.wait(_TICK_SECONDS):
                     self._tick()
                     if self._ready and not greeted and _answers(self._settings):
-                        print(greeting(), flush=True)
+                        print(f"{greeting()}\n", flush=True)
                         greeted = True
             finally:
                 self._end()
@@ -193,8 +193,8 @@ def _children(settings: Settings, workers: int, with_dagster_ui: bool) -> list[_
     return [
         _Child("api", api, first=True),
         _Child("catalogue", (*python, "pipelines.run", "catalogue-refresh", "--if-needed"), once=True, first=True),
-        *([_Child("dagster-ui", dagster_ui)] if with_dagster_ui else []),
         _Child("worker", (*python, "pipelines.worker")),
+        *([_Child("dagster-ui", dagster_ui)] if with_dagster_ui else []),
     ]
 
 

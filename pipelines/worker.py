@@ -33,7 +33,7 @@ from pipelines.steps.imports import claim as claims
 from pipelines.steps.imports import work
 from pipelines.steps.imports.claim import Claim
 from pipelines.steps.imports.process import CHUNK_ROWS
-from pipelines.steps.imports.queue import CHANNEL
+from pipelines.steps.imports.queue import CHANNEL, LISTENER
 from warehouse import logs
 from warehouse.database import Database
 from warehouse.settings import Settings
@@ -144,7 +144,7 @@ def main() -> None:
         gc.freeze()  # what is here now stays; collecting after a run need not look at it
         worker = Worker(
             workshop,
-            lambda: psycopg.connect(database.app_url, autocommit=True),
+            lambda: psycopg.connect(database.app_url, autocommit=True, application_name=LISTENER),
             lambda: shared_instance(settings, database),
             settings.data_dir / "claims",
         )

@@ -2,6 +2,9 @@
 
 from datetime import date
 
+import psycopg
+
+from pipelines.steps.imports.queue import LISTENER
 from schemas.responses import JurisdictionListResponse
 
 
@@ -40,6 +43,8 @@ def test_a_key_that_counts_for_nothing_is_not_looked_at(http):
     assert http.get("/api/v1/jurisdictions", headers={"X-API-Key": "svc_unknown"}).status_code == 200
 
 
-def test_the_service_is_ready_when_the_catalogue_is_there(http):
+def test_the_service_is_ready_when_the_catalogue_is_there_and_a_worker_listens(http, database):
     assert http.get("/healthz").json() == {"status": "ok"}
-    assert (http.get("/readyz").status_code, http.get("/readyz").json()) == (200, {"status": "ok"})
+    assert (http.get("/readyz").status_code, http.get("/readyz").json()) == (503, {"status": "starting"})
+    with psycopg.connect(database.app_url, application_name=LISTENER):
+        assert (http.get("/readyz").status_code, http.get("/readyz").json()) == (200, {"status": "ok"})

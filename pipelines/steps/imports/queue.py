@@ -1,4 +1,4 @@
-"""The queue's two facts that several processes share: the channel that wakes workers, and when a run counts as lost."""
+"""The queue's facts that several processes share: who listens for imports, and when a run counts as lost."""
 
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -8,6 +8,15 @@ import psycopg
 
 CHANNEL: Final = "pcds_imports"
 """Postgres channel on which a new or stalled import is announced; the payload is its id."""
+
+LISTENER: Final = "pcds-worker"
+"""Name of the connection on which a worker listens: while one is there, imports are begun."""
+
+LISTENING: Final = (
+    f"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = '{LISTENER}' "
+    "AND datname = current_database())"
+)
+"""Whether a worker of this database listens."""
 
 STALLED_AFTER: Final = timedelta(seconds=30)
 """Without a heartbeat for this long a run has lost its claim to whoever asks next (decisions §4)."""
