@@ -52,9 +52,9 @@ def test_what_dies_comes_back_and_sigterm_leaves_nothing(
     assert _until(lambda: not any(map(_lives, (api, *orphans))))
     assert _until(lambda: _status(settings, "/readyz") == 200, 30)
     assert _postmaster(settings).pid != postmaster.pid
+    assert _until(lambda: _worker(process), 30)
     everything = _everything(process, settings)
-    worker = next(child for child in everything if _lives(child) and "pipelines.worker" in child.cmdline())
-    worker.suspend()  # it does not hear that it shall end
+    _worker(process)[0].suspend()  # it does not hear that it shall end
     process.terminate()
     assert process.wait(15) == 0
     assert [child.cmdline() for child in everything if _lives(child)] == []
@@ -83,6 +83,12 @@ def _everything(process: subprocess.Popen[bytes], settings: Settings) -> list[ps
     ours = [*psutil.Process(process.pid).children(recursive=True), _postmaster(settings)]
     assert len(ours) > 5
     return ours
+
+
+def _worker(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    """The worker where it is there: a database at a new address has the supervisor start it again."""
+    children = psutil.Process(process.pid).children()
+    return [child for child in children if _lives(child) and "pipelines.worker" in child.cmdline()]
 
 
 def _postmaster(settings: Settings) -> psutil.Process:
