@@ -17,13 +17,16 @@ from pipelines.steps.imports.queue import open_imports
     description="Requests one run for each import that waits or has stalled. Not needed beside the warm worker.",
 )  # fmt: skip
 def queued_imports(workshop: dg.ResourceParam[Workshop]) -> dg.SensorResult:
-    """One run request per open import and attempt, so that a stalled import is asked for again, a queued one once."""
+    """One run request per open import, position and attempt: a stalled import is asked for again, a queued one once.
+
+    The position is in the key because attempts begin anew with each committed chunk.
+    """
     with workshop.pool.system() as conn:
         waiting = open_imports(conn, workshop.clock.now())
     return dg.SensorResult(
         run_requests=[
             dg.RunRequest(
-                run_key=f"{found.id}/{found.attempts}",
+                run_key=f"{found.id}/{found.position}/{found.attempts}",
                 run_config=run_config("uploaded_file", {"import_id": str(found.id)}),
                 tags=run_tags(found.id, found.company_id, found.filename),
             )

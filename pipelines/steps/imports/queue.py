@@ -32,6 +32,7 @@ class OpenImport(NamedTuple):
     company_id: UUID
     filename: str
     attempts: int
+    position: int
 
 
 def announce(conn: psycopg.Connection[Any], import_id: UUID) -> None:
@@ -41,5 +42,6 @@ def announce(conn: psycopg.Connection[Any], import_id: UUID) -> None:
 
 def open_imports(conn: psycopg.Connection[Any], now: datetime) -> list[OpenImport]:
     """Every company's imports that are queued, handed back or stalled, the oldest first."""
-    rows = conn.execute("SELECT id, company_id, filename, attempts FROM pcds_open_imports(%s)", (now - STALLED_AFTER,))
+    listed = 'SELECT id, company_id, filename, attempts, "position" FROM pcds_open_imports(%s)'
+    rows = conn.execute(listed, (now - STALLED_AFTER,))
     return [OpenImport(*row) for row in rows]

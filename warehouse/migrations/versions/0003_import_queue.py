@@ -35,9 +35,9 @@ $$
 
 _LIST = f"""
 CREATE FUNCTION pcds_open_imports(stalled_before timestamptz)
-RETURNS TABLE (id uuid, company_id uuid, filename text, attempts integer)
+RETURNS TABLE (id uuid, company_id uuid, filename text, attempts integer, "position" integer)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-    SELECT i.id, i.company_id, i.filename, i.attempts
+    SELECT i.id, i.company_id, i.filename, i.attempts, i."position"
     FROM imports i
     WHERE {_OPEN}
     ORDER BY i.attempts, i.created_at
