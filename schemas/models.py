@@ -77,9 +77,17 @@ def _ppm(value: object) -> object:
         raise normalise.Unfit("invalid_type", 'Send a number of mg/kg, a text such as "<100", or null.')
     if isinstance(value, str):
         return normalise.attested_ppm(value)
-    if not 0 <= value < float("inf"):
-        raise normalise.Unfit("out_of_range", "A content in mg/kg is 0 or more.")
-    return float(value)
+    return normalise.measured_ppm(value)
+
+
+def _whole(value: object) -> object:
+    """3.0 is the integer 3, as in JSON Schema and as in a workbook, whose number cells are all alike."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _each_once(values: list[str]) -> list[str]:
+    """The codes without repeats, in their order."""
+    return list(dict.fromkeys(values))
 
 
 def one_of(vocabulary: str) -> Any:
@@ -100,7 +108,7 @@ def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
         case "number":
             return Annotated[float, PydanticField(ge=field.minimum, le=field.maximum)]
         case "integer":
-            return Annotated[int, PydanticField(ge=field.minimum, le=field.maximum)]
+            return Annotated[int, PydanticField(ge=field.minimum, le=field.maximum), BeforeValidator(_whole)]
         case "truth":
             return bool
         case "gtin":
@@ -110,7 +118,7 @@ def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
         case "markets":
             return list[Annotated[str, AfterValidator(_checked(normalise.market))]]
         case "codes":
-            return GenericAlias(list, (one_of(str(field.vocabulary)),))
+            return Annotated[GenericAlias(list, (one_of(str(field.vocabulary)),)), AfterValidator(_each_once)]
         case "code" if field.name == "packaging_level":
             return Annotated[one_of("packaging_level"), BeforeValidator(_level), WithJsonSchema({"type": "string"})]
         case "code":

@@ -96,6 +96,13 @@ def shown(value: object) -> str:
     return f"“{whole[:200]}…”" if len(whole) > 200 else f"“{whole}”"
 
 
+def measured_ppm(value: float) -> float:
+    """A measured content of heavy metals in mg/kg: 0 or more."""
+    if not 0 <= value < float("inf"):
+        raise Unfit("out_of_range", "A content in mg/kg is 0 or more.")
+    return float(value)
+
+
 def attested_ppm(value: str) -> str:
     """A heavy-metals attestation `<N` without measurement; N is at most the limit of 100 mg/kg (Article 5(4))."""
     found = re.fullmatch(r"\s*<\s*(\d{1,3}(?:\.\d{1,6})?)\s*", value)

@@ -23,7 +23,7 @@ COLUMNS: Final = frozenset(
 )
 """Import columns that this module turns into entries."""
 
-_COLUMN_UNITS: Final = {"pfas": "ppb", "svhc": "percent_w_w", "heavy_metals": "mg_per_kg"}
+COLUMN_UNITS: Final = {"pfas": "ppb", "svhc": "percent_w_w", "heavy_metals": "mg_per_kg"}
 """The unit of a `…_value` column: the one in which the limit of the substance is written."""
 
 _PPM: Final = {"mg_per_kg": 1, "percent_w_w": 10_000, "ppb": 0.001}
@@ -73,7 +73,7 @@ def declared_in_columns(row: Mapping[str, Any], rules: RuleSet) -> tuple[dict[st
             continue
         entry = {"status": record.get(status), "value": record.get(value), "source": record.get("substances_source")}
         if entry["value"] is not None:
-            entry["unit"] = _COLUMN_UNITS.get(substance)
+            entry["unit"] = COLUMN_UNITS.get(substance)
             entry["status"] = entry["status"] or implied_status(substance, entry["value"], entry["unit"], None, rules)
         if entry["status"] is None:
             issues.append(Issue("required", f"A measured value of {substance} needs a {status} beside it.", status))

@@ -64,6 +64,7 @@ def test_a_fault_is_named_by_code_and_path(fields: dict[str, Any], path: str, co
         ({"heavy_metals_sum_ppm": " < 50 "}, {"heavy_metals_sum_ppm": "<50"}),
         ({"components": None}, {"components": None}),
         ({"weight_grams": 3}, {"weight_grams": 3}),
+        ({"reuse_cycles_target": 3.0}, {"reuse_cycles_target": 3}),
     ],
 )
 def test_what_is_accepted_is_normalised(sent: dict[str, Any], held: dict[str, Any]):

@@ -14,6 +14,7 @@ import psycopg
 from pipelines.steps.imports.work import Work
 from pipelines.steps.patch import RowIssue
 from pipelines.steps.reading import TypedRows, Upload
+from pipelines.steps.reading.values import unescaped
 from pipelines.steps.substances import LEGACY
 
 _COLUMNS: Final = {
@@ -32,7 +33,7 @@ _SCHEMA: Final = {
     "sheet": pl.String, "line": pl.Int64, "sku_code": pl.String, "field": pl.String, "column": pl.String,
     "value": pl.String, "code": pl.String, "message": pl.String,
 }  # fmt: skip
-_COMPONENT: Final = re.compile(r"components\[(\d+)\](?:\.(\w+))?")
+_COMPONENT: Final = re.compile(r"components\[(\d+)\](?:\.(.+))?")
 _SUBSTANCE: Final = re.compile(r"substances\.(\w+)")
 _LONGEST_VALUE: Final = 200
 
@@ -78,21 +79,22 @@ def _place(record: dict[str, Any], path: str | None, upload: Upload, work: Work)
     if upload.components is not None and (component or named_there):
         field = path
         if component:
-            of_sku = pl.col("sku_code").str.strip_chars() == record["sku_code"]
+            of_sku = unescaped(upload.components["sku_code"]).str.strip_chars() == record["sku_code"]
             line = upload.components.filter(of_sku)["line"][int(component[1])]
             place |= {"line": line} | ({} if apart is None else {"sheet_position": 1, "sheet": apart})
-            field = component[2]
+            field = _column_name(component[2], work.source["components"]["columns"])
         return place | _cell(field, work.source["components"]["columns"], upload.components, place["line"])
-    return place | _cell(_column_name(path, work), work.source["columns"], upload.table, place["line"])
+    columns = work.source["columns"]
+    return place | _cell(_column_name(path, columns), columns, upload.table, place["line"])
 
 
-def _column_name(path: str | None, work: Work) -> str | None:
+def _column_name(path: str | None, columns: list[dict[str, Any]]) -> str | None:
     """The import column that a field path of the JSON door stands for."""
     substance = _SUBSTANCE.match(path or "")
     if substance is None:
         return path
     name = substance[1]
-    mapped = {column["field"] for column in work.source["columns"]}
+    mapped = {column["field"] for column in columns}
     candidates = (f"{name}_status", f"{name}_value", LEGACY[name])
     return next((column for column in candidates if column in mapped), candidates[0])
 

@@ -11,6 +11,7 @@ import polars as pl
 from pipelines.steps.reading.cells import TypedSheet
 from pipelines.steps.reading.json_text import joined, members
 from pipelines.steps.reading.typed import faults_where
+from pipelines.steps.substances import COLUMN_UNITS
 from schemas.vocabularies import SUBSTANCES
 
 
@@ -92,6 +93,9 @@ def _substances(typed: TypedSheet) -> pl.Series | None:
     for name in SUBSTANCES:
         keys = {key: typed.values.get(f"{name}_{key}") for key in ("status", "value")}
         found = [members(key, values, values.is_not_null()) for key, values in keys.items() if values is not None]
+        if keys["value"] is not None and name in COLUMN_UNITS:
+            units = pl.Series([COLUMN_UNITS[name]]).new_from_index(0, len(keys["value"]))
+            found.append(members("unit", units, keys["value"].is_not_null()))
         if found:
             entry = joined(found, "{", "}")
             entries.append(

@@ -16,6 +16,7 @@ from schemas.normalise import Unfit, shown
 
 _SPACE = r"[\s'’]"
 _RANGE = re.compile(r"[\d.,\s]*\d[^\d.,]*?\s*(?:-|–|—|\bto\b|\bà\b|\bbis\b|\.\.\.?|…)\s*\d.*", re.IGNORECASE)
+_POWER = re.compile(r"\d[\d.,]*[eE]-\d+")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _WITH_UNIT = re.compile(rf"(?P<number>[+-]?\d(?:[\d.,]|{_SPACE}(?=\d))*(?:[eE][+-]?\d+)?)\s*(?P<unit>\D.*)?")
 _ONE_MARK = re.compile(r"(?P<before>\d+)(?P<mark>[.,])(?P<after>\d+)")
@@ -45,7 +46,7 @@ def read_number(cell: str, column: Column, mark: str | None) -> float:
     text = cell.strip().replace("−", "-")
     if _DAY.fullmatch(text):
         raise Unfit("invalid_number", f"{shown(cell)} is a date; give the cell a number format and write the number.")
-    if _RANGE.fullmatch(text):
+    if _RANGE.fullmatch(text) and not _POWER.fullmatch(text):
         raise Unfit("value_range", f"{shown(cell)} is a range; write one number, such as its mean.")
     found = _WITH_UNIT.fullmatch(text)
     if found is None:

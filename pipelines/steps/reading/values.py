@@ -175,4 +175,6 @@ def _ppm(cell: str, column: Column, mark: str | None) -> str:
     """A measured value, or `<N` as an attestation below the limit."""
     text = cell.strip()
     number = read_number(text.removeprefix("<"), column, mark)
-    return f"{'<' if text.startswith('<') else ''}{number:.15g}"
+    if text.startswith("<"):
+        return normalise.attested_ppm(f"<{number:.15g}")
+    return f"{normalise.measured_ppm(number):.15g}"

@@ -31,7 +31,8 @@ def outcome(data: bytes) -> object:
 @pytest.mark.parametrize(
     ("cell", "expected"),
     [
-        ("12.5", 12.5), ("12,5", 12.5), ("0,5", 0.5), ("1234", 1234.0), ("+7", 7.0), ("1.5E2", 150.0),
+        ("12.5", 12.5), ("12,5", 12.5), ("0,5", 0.5), ("1234", 1234.0), ("+7", 7.0), ("1.5E2", 150.0), ("1E-07", 1e-07),
+        ("1,5e-2", 0.015),
         ("1 234,5", 1234.5), ("1\u00a0234,5", 1234.5), ("1\u202f234,5", 1234.5), ("1'234.5", 1234.5),
         ("1.234,56", 1234.56), ("1,234.56", 1234.56), ("1.234.567", 1234567.0), ("1,234,567", 1234567.0),
         ("1234.567", 1234.567), ("0.123", 0.123), (" 12.5 ", 12.5),
@@ -93,6 +94,7 @@ def test_a_lone_mark_is_decided_by_the_column_then_the_delimiter_then_the_exact_
         ("brand_id", UUID, UUID.lower()), ("brand_id", "Evian", "invalid_format"),
         ("reuse_cycles_target", "25", 25), ("reuse_cycles_target", "2.5", "invalid_number"),
         ("heavy_metals_sum_ppm", "<100", "<100"), ("heavy_metals_sum_ppm", "12,5", "12.5"),
+        ("heavy_metals_sum_ppm", "<101", "out_of_range"), ("heavy_metals_sum_ppm", "-1", "out_of_range"),
         ("pfas_status", "unter Grenzwert", "below_limit"), ("pfas_value", "12", 12.0),
         ("description", '="00123"', "00123"), ("description", "'=1+1", "=1+1"), ("description", "=1+1", "=1+1"),
         ("description", "  padded ", "  padded "), ("description", "x" * 32_768, "too_long"),

@@ -184,7 +184,8 @@ def test_components_replace_graphs_of_the_skus_they_name() -> None:
     graphs = [None if text is None else json.loads(text) for text in rows.values["components"]]
     body = {
         "component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 21.5,
-        "additives": ["uv_stabiliser", "filler_talc"], "substances": {"pfas": {"status": "below_limit", "value": 3.0}},
+        "additives": ["uv_stabiliser", "filler_talc"],
+        "substances": {"pfas": {"status": "below_limit", "value": 3.0, "unit": "ppb"}},
     }  # fmt: skip
     cap = {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": 'HDPE "x"', "weight_g": 2.1}
     assert graphs == [[body, cap], None, [{"component_type": "label", "material_family": "paper"}]]
