@@ -55,7 +55,7 @@ def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True,
         log.warning("clock.offset", seconds=settings.test_clock_offset)
     try:
         with running(settings) as database:
-            migrate(database)
+            log.info("database.migrated", revision=migrate(database))
             greeting = _greeting(settings, database, demo=demo, with_dagster_ui=with_dagster_ui)
             loaded = _catalogue_is_loaded(database)
             _Supervisor(settings, _children(settings, workers, with_dagster_ui), loaded).run(stopping, greeting)
@@ -199,15 +199,17 @@ def _children(settings: Settings, workers: int, with_dagster_ui: bool) -> list[_
 
 
 def _refuse_taken_ports(settings: Settings, *, with_dagster_ui: bool) -> None:
-    wanted = {"--port": settings.port} | ({"--dagster-port": settings.dagster_port} if with_dagster_ui else {})
-    for option, port in wanted.items():
+    wanted = {"--port or PCDS_PORT": settings.port}
+    if with_dagster_ui:
+        wanted["--dagster-port or PCDS_DAGSTER_PORT"] = settings.dagster_port
+    for how, port in wanted.items():
         try:
             family, kind, _, _, address = socket.getaddrinfo(settings.host, port, type=socket.SOCK_STREAM)[0]
             with socket.socket(family, kind) as probe:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind(address)
         except OSError as error:
-            sentence = f"{settings.host}:{port} cannot be listened on ({error.strerror}); choose another with {option}."
+            sentence = f"{settings.host}:{port} cannot be listened on ({error.strerror}); choose another with {how}."
             raise SettingsError(sentence) from None
 
 

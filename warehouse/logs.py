@@ -19,6 +19,8 @@ _SECRET_NAME: Final = re.compile(
 )
 _SECRET_VALUE: Final = re.compile(r"(\bsvc_)[A-Za-z0-9_-]+|(://[^\s:/@]*:)[^\s@]+(?=@)|(\bBearer\s+)\S+", re.IGNORECASE)
 _HIDDEN: Final = "[hidden]"
+_TALKATIVE: Final = ("alembic",)
+"""Libraries that tell at level info how they go about it; what came of it is a line of ours."""
 
 
 def configure(settings: Settings) -> None:
@@ -51,6 +53,8 @@ def configure(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings.log_level.upper())
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(logging.DEBUG if settings.log_level == "debug" else logging.WARNING)
 
 
 def hide_secrets(_logger: object, _method: str, event: EventDict) -> EventDict:

@@ -16,6 +16,7 @@ structlog.contextvars.bind_contextvars(correlation_id="c-1")
 structlog.get_logger("ours").info("import.done", rows=3, api_key="svc_live")
 logging.getLogger("theirs").warning("to %s", "postgresql://u:pw@h/db")
 logging.getLogger("theirs").debug("unheard")
+logging.getLogger("alembic.runtime.migration").info("unheard")
 try: 1 / 0
 except ZeroDivisionError: structlog.get_logger("ours").exception("broke")
 """
