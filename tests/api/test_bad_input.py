@@ -18,8 +18,12 @@ BODIES = {
     "NUL in a nested text": b"{" + GOOD + b', "substances": {"pfas": {"status": "absent", "evidence": "\\u0000"}}}',
     "NUL in a component": b"{" + GOOD + b', "components": [{"component_type": "body", "polymer_or_grade": "\\u0000"}]}',
     "deep array": b"[" * 200_000,
+    "deep array, closed": b"[" * 10_000 + b"]" * 10_000,
+    "deep object, closed": b'{"skus":' * 10_000 + b"1" + b"}" * 10_000,
     "deep object in a field": b"{" + GOOD + b', "material": ' + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}",
     "deep array in a field": b"{" + GOOD + b', "material": ' + b"[" * 1000 + b"]" * 1000 + b"}",
+    "a number beyond 64 bits": b"{" + GOOD + b', "reuse_cycles_target": 18446744073709551616}',
+    "a number beyond 32 bits": b"{" + GOOD + b', "reuse_cycles_target": 2147483648}',
     "a number too long": b"{" + GOOD + b', "reuse_cycles_target": ' + b"9" * 400 + b"}",
     "an array": b"[]",
     "null": b"null",
@@ -89,3 +93,16 @@ def test_a_body_needs_no_content_type(caller):
 def test_a_nul_in_a_parameter_is_refused(caller):
     assert caller.get("/skus?sku_code=%00").status_code == 400
     assert caller.get("/skus?sku_code=%ed%a0%80").status_code == 200
+
+
+def test_more_than_a_thousand_skus_are_refused_whole(caller):
+    rows = [{"sku_code": f"B-{number}", "name": "N"} for number in range(1001)]
+    answer = caller.post("/skus/batch", {"skus": rows})
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_body")
+    assert [(issue["field"], issue["code"]) for issue in answer.json()["details"]] == [("skus", "too_long")]
+    assert caller.get("/skus").json()["pagination"]["total"] == 0
+
+
+def test_of_a_key_that_stands_twice_the_last_counts(caller):
+    answer = caller.request("POST", "/skus", content=b'{"sku_code": "A", "name": "first", "name": "last"}')
+    assert (answer.status_code, answer.json()["data"]["name"]) == (201, "last")

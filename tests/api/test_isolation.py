@@ -10,12 +10,17 @@ def other(join):
 
 def test_every_id_of_one_company_is_unknown_to_the_other(caller, other):
     sku = caller.made()
-    [operations] = [[(m, p) for p, ms in caller.http.app.openapi()["paths"].items() for m in ms if "{id}" in p]]
+    file = caller.request("POST", "/imports?filename=a.csv", content=b"sku_code;name\nI-1;Bottle\n").json()
+    paths = caller.http.app.openapi()["paths"]
+    operations = [(method, path) for path, methods in paths.items() for method in methods if "{" in path]
     assert operations
     body = {"sku_code": sku["sku_code"], "name": "Taken over"}
     for method, path in operations:
-        foreign = other.request(method.upper(), path.removeprefix("/api/v1").replace("{id}", sku["id"]), json=body)
-        assert (foreign.status_code, foreign.json()["error"]) == (404, "not_found"), (method, path)
+        for identifier in (sku["id"], file["id"]):
+            own = path.removeprefix("/api/v1").replace("{id}", identifier)
+            foreign = other.request(method.upper(), own, json=body)
+            assert (foreign.status_code, foreign.json()["error"]) == (404, "not_found"), (method, path)
+    assert caller.get(f"/imports/{file['id']}").status_code == 200
     assert caller.get(f"/skus/{sku['id']}").json()["data"]["name"] == "Bottle"
 
 
