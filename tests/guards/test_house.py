@@ -79,6 +79,13 @@ def test_the_makefile_has_the_commands_that_the_readme_names():
     assert set(re.findall(r"make ([a-z]+)", readme)) <= targets | {"every"}
 
 
+def test_no_file_beside_the_code_is_kept_out_of_the_repository():
+    """A pattern that is too wide takes a table or a test's data from every clone and nobody misses it here."""
+    command = ["git", "ls-files", "--others", "--ignored", "--exclude-standard", "--", *ROOMS, "tests", "examples"]
+    ignored = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
+    assert not [name for name in ignored if "__pycache__" not in name and not name.startswith("bench/.cache/")]
+
+
 def test_no_committed_text_names_a_place_of_one_machine():
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False).stdout.decode()
     place = re.compile(r"/(?:work|root|home)/\w+|/tmp/\w+")
