@@ -210,6 +210,14 @@ _CODES: Final = {
 """Pydantic's error types that are not already a code of ours and are not about a type."""
 
 
+_WANTED: Final = {
+    "model_type": "Send a JSON object.", "list_type": "Send a JSON array.", "string_type": "Send a text.",
+    "bool_type": "Send true or false.", "float_type": "Send a number.", "int_type": "Send a whole number.",
+    "int_from_float": "Send a whole number.",
+}  # fmt: skip
+"""What a value of the wrong type should have been, in the words of JSON instead of a library's."""
+
+
 def issues_of(error: ValidationError, *, row: int | None = None) -> list[Issue]:
     """Each fault as an issue: published code, dotted path, sentence; never the caller's value as a whole."""
     return [_issue(detail, row) for detail in error.errors(include_url=False, include_context=False)]
@@ -231,6 +239,8 @@ def _sentence(code: str, detail: Any) -> str:
             return "This field must be there."
         case "unknown_field":
             return "This field is not part of the contract; leave it out."
+        case "invalid_type" if detail["type"] in _WANTED:
+            return _WANTED[detail["type"]]
         case "not_in_vocabulary":
             return f"{normalise.shown(detail['input'])} is not allowed: {detail['msg']}."
         case _:

@@ -29,6 +29,9 @@ COLUMN_UNITS: Final = {"pfas": "ppb", "svhc": "percent_w_w", "heavy_metals": "mg
 _PPM: Final = {"mg_per_kg": 1, "percent_w_w": 10_000, "ppb": 0.001}
 """What a unit is in mg/kg, the unit of `heavy_metals_sum_ppm`."""
 
+_PPM_LIMIT: Final = 100.0
+"""The bound that `heavy_metals_sum_ppm` reads as where an attestation named no lower one (decisions §11)."""
+
 _KEYS: Final = ("status", "value", "unit", "basis", "source", "evidence", "below")
 
 Entry = dict[str, Any]
@@ -104,7 +107,8 @@ def _from_legacy(substance: str, value: object, source: str, rules: RuleSet) -> 
     if substance != "heavy_metals":
         return {"status": "above_limit" if value else "absent", "source": source}
     if isinstance(value, str) and value.startswith("<"):
-        return {"status": "below_limit", "source": source, "below": float(value[1:])}
+        below = float(value[1:])  # the limit itself is what an entry without `below` says
+        return {"status": "below_limit", "source": source, **({} if below == _PPM_LIMIT else {"below": below})}
     measured = float(value)  # type: ignore[arg-type]
     status = implied_status(substance, measured, "mg_per_kg", None, rules) or "unknown"
     return {"status": status, "value": measured, "unit": "mg_per_kg", "source": source}
@@ -129,7 +133,7 @@ def legacy_of(substance: str, entry: Entry | None) -> object:
     if substance == "heavy_metals":
         if entry.get("value") is not None:
             return entry["value"] * _PPM[entry.get("unit", "mg_per_kg")]
-        return f"<{entry.get('below', 100.0):g}" if entry["status"] == "below_limit" else None
+        return f"<{entry.get('below', _PPM_LIMIT):g}" if entry["status"] == "below_limit" else None
     return {"above_limit": True, "absent": False, "below_limit": False}.get(entry["status"])
 
 

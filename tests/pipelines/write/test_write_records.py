@@ -99,6 +99,7 @@ def test_pfas_is_refused_whichever_of_the_three_facts_the_write_changes(write, c
 def test_a_dry_run_reports_and_writes_nothing(write):
     tried = write({"sku_code": "A", "components": [BODY]}, dry_run=True)[0]
     assert (tried.outcome, tried.id, detail(tried)["created_at"]) == ("created", None, None)
+    assert detail(tried)["updated_at"] is None
     assert write({"sku_code": "A"}, dry_run=True)[0].outcome == "created"
 
 
@@ -124,6 +125,14 @@ def test_what_a_read_returns_can_be_written_back(write):
     sendable["components"] = [{k: v for k, v in line.items() if k != "id"} for line in shown["components"]]
     sendable["weight_grams"] = None
     assert write(sendable)[0].outcome == "unchanged"
+
+
+@pytest.mark.parametrize("sent", [{"substances": {"heavy_metals": {"status": "below_limit"}}},
+                                  {"heavy_metals_sum_ppm": "<100"}, {"heavy_metals_sum_ppm": "<50"}])  # fmt: skip
+def test_an_attestation_can_be_written_back_in_both_its_forms(write, sent):
+    shown = detail(write({"sku_code": "A", **sent})[0])
+    both = {name: shown[name] for name in ("sku_code", "substances", "heavy_metals_sum_ppm")}
+    assert write(both)[0].outcome == "unchanged"
 
 
 def test_weight_mismatch_and_unknown_material_warn(write):
