@@ -54,7 +54,7 @@ def revive(settings: Settings) -> bool:
 def _prepared(data_dir: Path) -> Path:
     """The data directory, made so that the server's account can pass through it but not look into it."""
     if not data_dir.exists():
-        data_dir.mkdir(parents=True)
+        data_dir.mkdir(parents=True, exist_ok=True)  # two commands may start at once
         data_dir.chmod(0o711)
     if not os.access(data_dir, os.W_OK):
         raise SettingsError(f"{data_dir} cannot be written to; name another directory with --data-dir.")
