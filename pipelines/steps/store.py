@@ -34,25 +34,34 @@ _DIALECT: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
 def _cast(name: str) -> str:
     """A staged column as the table holds it: ids, arrays and JSON travel as text."""
     kind = skus.c[name].type.compile(dialect=_DIALECT)
-    return f"staged.{name}" if kind == "TEXT" or DTYPES[name] != pl.String else f"staged.{name}::{kind}"
+    return f"staged.{name}" if name == "id" or kind == "TEXT" or DTYPES[name] != pl.String else f"staged.{name}::{kind}"
 
 
 def _declared(columns: Sequence[str]) -> str:
-    return ", ".join(f"{name} {_SQL_TYPES[DTYPES[name]]}" for name in columns)
+    """The staged columns with their types; the id comes first and is a uuid.
+
+    The join by it must not need a cast: under row-level security Postgres uses an index only for conditions whose
+    functions it knows to leak nothing, and a cast from text is none of them. It would read the whole table.
+    """
+    return ", ".join(["id uuid", *(f"{name} {_SQL_TYPES[DTYPES[name]]}" for name in columns)])
 
 
 @lru_cache(maxsize=1024)
-def _statements(written: tuple[str, ...]) -> dict[str, str]:
-    """The statements that store the staged rows of these columns; a column that is not staged keeps what it has."""
+def _statements(written: tuple[str, ...], held: str = "") -> dict[str, str]:
+    """The statements that store the staged rows of these columns; a column that is not staged keeps what it has.
+
+    `held` is a further condition on the rows that are there already.
+    """
     staged = ("id", *written)
     return {
         "kept": (
             f"INSERT INTO sku_versions ({_ALL}) SELECT {', '.join(f'skus.{c.name}' for c in skus.columns)} "
-            "FROM skus JOIN staged ON staged.id::uuid = skus.id"
+            f"FROM skus JOIN staged ON staged.id = skus.id{held}"
         ),
         "changed": (
             f"UPDATE skus SET {', '.join(f'{name} = {_cast(name)}' for name in written)}, updated_at = %(now)s, "
-            "transaction_id = %(transaction)s, import_id = %(import)s FROM staged WHERE skus.id = staged.id::uuid"
+            "transaction_id = %(transaction)s, import_id = %(import)s FROM staged "
+            f"WHERE skus.id = staged.id{held}"
         ),
         "made": (
             f"INSERT INTO skus (company_id, created_at, updated_at, transaction_id, import_id, {', '.join(staged)}) "
@@ -61,7 +70,7 @@ def _statements(written: tuple[str, ...]) -> dict[str, str]:
         ),
         "entered": (
             "INSERT INTO audit_entries (company_id, transaction_id, action, resource_id, version) SELECT %(company)s, "
-            "%(transaction)s, CASE staged.version WHEN 1 THEN 'sku.created' ELSE 'sku.updated' END, staged.id, "
+            "%(transaction)s, CASE staged.version WHEN 1 THEN 'sku.created' ELSE 'sku.updated' END, staged.id::text, "
             "staged.version FROM staged ORDER BY staged.sku_code"
         ),
         "signed": (
@@ -79,12 +88,14 @@ def _statements(written: tuple[str, ...]) -> dict[str, str]:
 def _one_statement(written: tuple[str, ...]) -> tuple[str, list[str]]:
     """The same as one statement whose rows are its parameter, with the names of its numbered parameters.
 
-    Numbered, because psycopg would translate a text of this length anew at each execution.
+    Numbered, because psycopg would translate a text of this length anew at each execution. The few ids are named,
+    because a join alone may be planned as reading all rows of the company, where their number is not known yet.
     """
+    held = " AND skus.id = ANY(%(ids)s::uuid[])"
     whole = (
         f"WITH staged AS MATERIALIZED (SELECT * FROM json_to_recordset(%(rows)s::json) "
-        f"AS staged ({_declared(('id', *written))})), "
-        + ", ".join(f"{name} AS ({statement})" for name, statement in _statements(written).items())
+        f"AS staged ({_declared(written)})), "
+        + ", ".join(f"{name} AS ({statement})" for name, statement in _statements(written, held).items())
         + " SELECT"
     )
     names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", whole)))
@@ -119,7 +130,7 @@ def store(
 def _write(conn: psycopg.Connection[Any], rows: Table, written: tuple[str, ...], parameters: dict[str, Any]) -> None:
     staged = ("id", *written)
     if len(rows) <= FEW:
-        named = {**parameters, "rows": orjson.dumps(rows.dicts(staged)).decode()}
+        named = {**parameters, "ids": rows["id"], "rows": orjson.dumps(rows.dicts(staged)).decode()}
         statement, names = _one_statement(written)
         RawCursor(conn).execute(statement, [named[name] for name in names])
         return
@@ -129,7 +140,7 @@ def _write(conn: psycopg.Connection[Any], rows: Table, written: tuple[str, ...],
 
 
 def _copy(conn: psycopg.Connection[Any], staged: pl.DataFrame) -> None:
-    whole = _declared(("id", *VALUE_COLUMNS, *_ALWAYS))
+    whole = _declared((*VALUE_COLUMNS, *_ALWAYS))
     conn.execute(f"CREATE TEMPORARY TABLE IF NOT EXISTS staged ({whole}) ON COMMIT DELETE ROWS")
     with conn.cursor() as cursor:
         with cursor.copy(f"COPY staged ({', '.join(staged.columns)}) FROM STDIN (FORMAT csv, NULL '{NULL}')") as copy:
