@@ -24,6 +24,9 @@ FEW: Final = 200
 NULL: Final = "\ue5e5"
 """Null in COPY's CSV: a private-use character by itself, which no caller's cell is."""
 
+_BY_PARAMETER: Final = "WHERE skus.sku_code = ANY(%(codes)s::text[])"
+_BY_TABLE: Final = "JOIN wanted_codes AS codes ON skus.sku_code = codes.code"
+
 _CARRIED: Final = ("id", *DERIVED_COLUMNS, "version", "created_at", "updated_at")
 _JUDGED: Final = (
     "sku_code", "material", "material_subtype", "weight_grams", "packaging_format", "packaging_level", "use_contexts",
@@ -43,7 +46,7 @@ def read(
     held = [name for name in VALUE_COLUMNS if name in columns or name in _JUDGED]
     schema = {name: DTYPES[name] for name in (*_CARRIED, *held)}
     if len(codes) <= FEW:
-        query = _query("unnest(%(codes)s::text[])", tuple(schema), f", {DOC_STATUS} AS doc_status", locking=locking)
+        query = _query(_BY_PARAMETER, tuple(schema), f", {DOC_STATUS} AS doc_status", locking=locking)
         cursor = conn.execute(query, {"codes": codes, "today": today})
         rows, names = cursor.fetchall(), (*schema, "doc_status")
         return Table({name: [row[at] for row in rows] for at, name in enumerate(names)})
@@ -65,7 +68,7 @@ def _copied(conn: psycopg.Connection[Any], codes: list[str], schema: dict[str, A
             copy.write(pl.DataFrame({"code": codes}).write_csv(include_header=False, quote_style="always").encode())
         cursor.execute("ANALYZE wanted_codes")
         data = io.BytesIO()
-        query = _query("wanted_codes", tuple(schema), locking=locking)
+        query = _query(_BY_TABLE, tuple(schema), locking=locking)
         with cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv, NULL '{NULL}')") as copy:
             for block in copy:
                 data.write(block)
@@ -83,9 +86,7 @@ def read_copied(data: io.BytesIO, schema: dict[str, Any]) -> pl.DataFrame:
 
 
 @lru_cache(maxsize=1024)
-def _query(codes: str, columns: tuple[str, ...], more: str = "", *, locking: bool) -> str:
+def _query(found: str, columns: tuple[str, ...], more: str = "", *, locking: bool) -> str:
     selected = ", ".join(f"skus.{name}::text" if DTYPES[name] == pl.String else f"skus.{name}" for name in columns)
-    return (
-        f"SELECT {selected}{more} FROM skus JOIN {codes} AS codes (code) ON skus.sku_code = codes.code "
-        f"ORDER BY skus.sku_code{' FOR UPDATE OF skus' if locking else ''}"
-    )
+    lock = " FOR UPDATE OF skus" if locking else ""
+    return f"SELECT {selected}{more} FROM skus {found} ORDER BY skus.sku_code{lock}"
