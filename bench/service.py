@@ -63,7 +63,14 @@ def _postgres() -> Iterator[psutil.Process]:
 
 def _name(process: psutil.Process) -> str:
     line = " ".join(process.cmdline())
-    known = {"pipelines.worker": "worker", "uvicorn": "api", "dagster_webserver": "dagster ui", "dagster api": "dagster ui", "warehouse.keeper": "keeper", "postgres": "postgres"}
+    known = {
+        "pipelines.worker": "worker",
+        "uvicorn": "api",
+        "dagster_webserver": "dagster ui",
+        "dagster api": "dagster ui",
+        "warehouse.keeper": "keeper",
+        "postgres": "postgres",
+    }
     return next((name for part, name in known.items() if part in line), "supervisor")
 
 
