@@ -63,16 +63,21 @@ class Correlation:
                 self._log_request(scope, status, begun)
 
     def _log_request(self, scope: Scope, status: int, begun: float) -> None:
-        state = scope["state"]
-        self.log.info(
+        state, route = scope["state"], _route(scope)
+        log = self.log.debug if route in _PROBES else self.log.info
+        log(
             "request",
             method=scope["method"],
-            route=_route(scope),
+            route=route,
             status=status,
             ms=round((time.perf_counter() - begun) * 1000, 1),
             company=str(state["company_id"]) if "company_id" in state else None,
             client=str(state["client_id"]) if "client_id" in state else None,
         )
+
+
+_PROBES: Final = ("/healthz", "/readyz")
+"""Asked every second by whoever watches the service; what they hear is no news."""
 
 
 def _route(scope: Scope) -> str | None:
