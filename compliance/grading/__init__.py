@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from compliance.grading.assessment import assess
 from compliance.grading.components import Record
-from compliance.grading.frame import GRADED_INPUTS, grade_frame, grade_rows
 from compliance.grading.provisional import is_provisional
+from compliance.grading.rows import GRADED_INPUTS, grade_rows
 from compliance.grading.score import stored
 from compliance.grading.trace import explain
 from compliance.grading.warnings import warnings
 from compliance.ruleset import RuleSet
 
-__all__ = ["GRADED_INPUTS", "Grade", "explain", "grade", "grade_frame", "grade_rows", "warnings"]
+__all__ = ["GRADED_INPUTS", "Grade", "explain", "grade", "grade_rows", "warnings"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ def sku_detail(row: Mapping[str, Any], *, doc_status: str) -> dict[str, Any]:
             "grade_trace": grading.explain(held, rules),
         },
         "created_at": _instant(row["created_at"]),
-        "updated_at": None if row["created_at"] is None else _instant(row["updated_at"]),
+        "updated_at": _instant(row["updated_at"]),
     }
 
 

@@ -85,7 +85,7 @@ def _fill(
     rules: RuleSet,
     now: datetime,
 ) -> None:
-    """Prepared, grades, warnings and details into the results of the accepted rows."""
+    """Outcomes, grades, warnings and details into the results of the accepted rows."""
     sent = dict(patch.values.rows(("row", "volumes"))) if "volumes" in patch.values else {}
     for row in outcomes.merged.dicts(outcomes.merged.names):
         result = results[row["row"]]
@@ -97,8 +97,8 @@ def _fill(
             *(Issue(str(w["code"]), str(w["message"]), str(w["field"])) for w in grading.warnings(held, rules)),
             *market_warnings(held["markets"], sent.get(row["row"])),
         ]
-        row["created_at"] = row["created_at"] or (None if row["id"] is None else now.isoformat())
-        row["updated_at"] = row["updated_at"] if row["outcome"] == "unchanged" else now.isoformat()
+        if row["id"] is not None and row["outcome"] != "unchanged":
+            row["created_at"], row["updated_at"] = row["created_at"] or now.isoformat(), now.isoformat()
         result.detail = lambda row=row: present.sku_detail(row, doc_status=row.get("doc_status") or "missing")
 
 

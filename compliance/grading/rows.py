@@ -1,6 +1,6 @@
 """Grading many SKUs at once: the same kernel, asked once for each distinct input and remembered.
 
-Which columns are read and written is said at `grade_frame`; nothing about a rule stands here.
+Which columns are read is said at `GRADED_INPUTS`; nothing about a rule stands here.
 """
 
 import re
@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import orjson
-import polars as pl
 
 from compliance.grading.assessment import assess
 from compliance.grading.provisional import is_provisional
@@ -24,18 +23,8 @@ GRADED_INPUTS: Final = (
 
 Answer: TypeAlias = tuple[str, float | None, bool]
 
-_GRADED: Final = {"recyclability_grade": pl.String, "recyclability_score": pl.Float64, "grade_provisional": pl.Boolean}
 _IDS: Final = re.compile(r'"id": ?"[^"]*",?')
 _NO_GRAPH: Final = (None, "[]")
-
-
-def grade_frame(frame: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
-    """The grade of every row, in the rows' order.
-
-    Reads the columns of `GRADED_INPUTS`. Returns `recyclability_grade`, `recyclability_score` and
-    `grade_provisional`; a grade is never null.
-    """
-    return pl.DataFrame(grade_rows(frame.select(GRADED_INPUTS).iter_rows(), rules), schema=_GRADED, orient="row")
 
 
 def grade_rows(rows: Iterable[tuple[Any, ...]], rules: RuleSet) -> list[Answer]:
