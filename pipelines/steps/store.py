@@ -70,8 +70,8 @@ def _statements(written: tuple[str, ...], held: str = "") -> dict[str, str]:
         ),
         "entered": (
             "INSERT INTO audit_entries (company_id, transaction_id, action, resource_id, version) SELECT %(company)s, "
-            "%(transaction)s, CASE staged.version WHEN 1 THEN 'sku.created' ELSE 'sku.updated' END, staged.id::text, "
-            "staged.version FROM staged ORDER BY staged.sku_code"
+            "%(transaction)s, %(resource)s::text || CASE staged.version WHEN 1 THEN '.created' ELSE '.updated' END, "
+            "staged.id::text, staged.version FROM staged ORDER BY staged.sku_code"
         ),
         "signed": (
             "INSERT INTO audit_transactions (id, company_id, at, actor_type, actor_id, actor_name, reason, "
@@ -104,18 +104,18 @@ def _one_statement(written: tuple[str, ...]) -> tuple[str, list[str]]:
 
 def store(
     conn: psycopg.Connection[Any], company_id: UUID, rows: Table, columns: Sequence[str], *, origin: Origin,
-    now: datetime, import_id: UUID | None,
+    now: datetime, import_id: UUID | None, resource: str,
 ) -> None:  # fmt: skip
     """Write the created and updated rows of a merged, graded frame, in the caller's transaction.
 
     `columns` are the value columns that the patch gives, sku_code among them; `rows` has them, `id` and `version` as
-    they shall be, the derived columns, `import_sheet` and `import_line`. Raises `SerializationFailure` where another
-    transaction has created one of the codes meanwhile: whoever opened the transaction repeats the whole write
-    (`Pool.retrying`), which then finds the row.
+    they shall be, the derived columns, `import_sheet` and `import_line`. `resource` is what the audit names as written,
+    `sku` or a part of it. Raises `SerializationFailure` where another transaction has created one of the codes meanwhile:
+    whoever opened the transaction repeats the whole write (`Pool.retrying`), which then finds the row.
     """
     parameters: dict[str, Any] = {
         "company": company_id, "transaction": UUID(str(uuid7())), "now": now, "import": import_id,
-        "created": rows["version"].count(1),
+        "created": rows["version"].count(1), "resource": resource,
         "actor_type": origin.actor_type, "actor_id": origin.actor_id, "actor_name": origin.actor_name,
         "reason": origin.reason, "correlation_id": origin.correlation_id, "ip": origin.ip,
         "user_agent": origin.user_agent,

@@ -103,12 +103,13 @@ def prepare(
 def write_patch(
     conn: psycopg.Connection[Any], company_id: UUID, patch: Patch, *, origin: Origin, now: datetime, rules: RuleSet,
     dry_run: bool = False, source: pl.DataFrame | None = None, import_id: UUID | None = None,
-    ahead: Prepared | None = None,
+    ahead: Prepared | None = None, resource: str = "sku",
 ) -> Prepared:  # fmt: skip
     """Write one patch in the caller's transaction, whose session has the company set; returns what it did.
 
     `source` has `row`, `import_sheet`, `import_line` for rows out of a file. `ahead` is the patch prepared without
-    locks: it is used where no other writer has changed its rows since. Raises `plans.PlanLimitReached` when the new
+    locks: it is used where no other writer has changed its rows since. `resource` is what the audit calls the thing
+    written. Raises `plans.PlanLimitReached` when the new
     codes would pass the plan's limit, before anything is written.
     """
     if ahead is not None and _still_holds(conn, ahead):
@@ -123,8 +124,9 @@ def write_patch(
     with watch.step("store"):
         merged = _with_ids(prepared.merged)
         store(
-            conn, company_id, _changed(merged, source), patch.given.names, origin=origin, now=now, import_id=import_id
-        )
+            conn, company_id, _changed(merged, source), patch.given.names, origin=origin, now=now,
+            import_id=import_id, resource=resource,
+        )  # fmt: skip
     return replace(prepared, merged=merged, seconds={**prepared.seconds, **watch.seconds})
 
 
