@@ -110,8 +110,8 @@ def store(
 
     `columns` are the value columns that the patch gives, sku_code among them; `rows` has them, `id` and `version` as
     they shall be, the derived columns, `import_sheet` and `import_line`. `resource` is what the audit names as written,
-    `sku` or a part of it. Raises `SerializationFailure` where another transaction has created one of the codes meanwhile:
-    whoever opened the transaction repeats the whole write (`Pool.retrying`), which then finds the row.
+    `sku` or a part of it. Raises `SerializationFailure` where another transaction has created one of the codes
+    meanwhile: whoever opened the transaction repeats the whole write (`Pool.retrying`), which then finds the row.
     """
     parameters: dict[str, Any] = {
         "company": company_id, "transaction": UUID(str(uuid7())), "now": now, "import": import_id,
