@@ -12,7 +12,7 @@ import psycopg
 from uuid_utils import uuid7
 
 from api.commands.shared import Refusal
-from pipelines.steps.imports import ledger
+from pipelines.steps import ledger
 from pipelines.steps.origin import Origin
 from warehouse.clock import Clock
 from warehouse.database import Database
@@ -56,8 +56,8 @@ class Operator:
     ) -> None:  # fmt: skip
         """What was done, into the company's ledger, in the same transaction."""
         ledger.enter(
-            connection, company_id, record_id, action=action, origin=self.origin, now=self.clock.now(),
-            before=None if before is None else dict(before), after=dict(after),
+            connection, company_id, action, record_id, origin=self.origin, now=self.clock.now(),
+            before=before, after=after,
         )  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def with_tables(settings: Settings) -> Iterator[Database]:
 
 def at(settings: Settings, database: Database, pool: Pool) -> Operator:
     """An operator on a database that is open already."""
-    origin = Origin("operator", None, _login(), correlation_id=str(uuid4()))
+    origin = Origin("operator", _login(), "operator", correlation_id=str(uuid4()))
     return Operator(Clock.of(settings), database, pool, origin)
 
 

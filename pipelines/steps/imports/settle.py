@@ -6,7 +6,7 @@ from typing import Any, Final
 import psycopg
 from psycopg.types.json import Json
 
-from pipelines.steps.imports import ledger
+from pipelines.steps import ledger
 from pipelines.steps.imports.claim import MAX_ATTEMPTS, Claim, prove
 from pipelines.steps.imports.work import Work
 from pipelines.steps.plans import PlanLimitReached
@@ -55,7 +55,7 @@ def _end(
     prove(cursor)
     counts = dict(zip(("created", "updated", "unchanged", "rejected"), cursor.fetchone() or (), strict=True))
     ledger.enter(
-        conn, work.company_id, work.id, action=f"import.{status}", origin=work.origin, now=now,
+        conn, work.company_id, f"import.{status}", work.id, origin=work.origin, now=now,
         before={"status": "processing"},
         after={"status": status, "counts": counts} | ({"failure": reason} if reason else {}),
     )  # fmt: skip

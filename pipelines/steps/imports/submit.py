@@ -13,8 +13,8 @@ import psycopg
 from psycopg.types.json import Json
 from uuid_utils import uuid7
 
-from pipelines.steps import plans
-from pipelines.steps.imports import ledger, queue
+from pipelines.steps import ledger, plans
+from pipelines.steps.imports import queue
 from pipelines.steps.origin import Origin
 from pipelines.steps.reading import Upload, read_upload
 from warehouse.clock import Clock
@@ -62,7 +62,7 @@ def _enqueue(conn: psycopg.Connection[Any], row: dict[str, Any], origin: Origin,
     conn.execute(_INSERT, row)
     after = {name: row[name] for name in ("filename", "size_bytes", "sha256", "dry_run")} | {"rows": row["rows_total"]}
     ledger.enter(
-        conn, row["company_id"], row["id"], action="import.submitted", origin=origin, now=now, before=None, after=after
+        conn, row["company_id"], "import.submitted", row["id"], origin=origin, now=now, before=None, after=after
     )
     queue.announce(conn, row["id"])
 
