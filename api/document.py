@@ -1,7 +1,8 @@
 """The OpenAPI 3.1 document: what each operation takes and answers, from the models that the handlers validate with.
 
-Bodies are read and validated by the handlers themselves, so the document names their models here; error answers come
-from the one table of codes. Descriptions of fields are the field tables'.
+Bodies are read and validated by the handlers themselves, so a route names their models here; error answers come
+from the one table of codes. What holds for every operation alike (limits, scopes, headers, names of vocabularies) is
+added by `api.openapi`, so that a route says only what is its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,25 +13,27 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from api.openapi import about, completion, vocabularies
 from api.parameters import Parameter
 from schemas.errors import ERROR_CODES
-from schemas.models import SkuBatchInput, SkuInput
 from schemas.responses import Error
 
 V1: Final = "/api/v1"
 """Where the paths of the interface begin; v1 stays v1 (interface v1, Versioning)."""
 
 _REFERENCE: Final = "#/components/schemas/{model}"
-_BODIES: Final = (SkuInput, SkuBatchInput)
-_ABOUT: Final = (
-    "Packaging data for machine integration: SKUs, their component graphs, the recyclability grade that the service "
-    "computes for each, and imports of whole files. A credential reads and writes the data of its own company only. "
-    "v1 is additive: ignore fields that you do not know. Every grade is indicative: no legal grade exists before the "
-    "delegated acts of Regulation (EU) 2025/40."
-)
-READ_ERRORS: Final = ("invalid_body", "missing_api_key", "invalid_api_key", "insufficient_scope", "internal_error")
+_published_bodies: dict[str, type[BaseModel]] = {}
+"""The models that `body_of` and `rows_of` were asked for while the routes were declared."""
+
+PUBLIC_ERRORS: Final = ("invalid_body", "rate_limited", "internal_error")
+"""What an operation without a credential can answer."""
+READ_ERRORS: Final = (
+    "invalid_body", "missing_api_key", "invalid_api_key", "invalid_token", "insufficient_scope", "rate_limited",
+    "internal_error",
+)  # fmt: skip
 """What every operation with a credential can answer."""
-WRITE_ERRORS: Final = (*READ_ERRORS, "plan_limit_reached", "payload_too_large")
+WRITE_ERRORS: Final = (*READ_ERRORS, "plan_limit_reached", "idempotency_key_reuse", "payload_too_large")
+"""What every write can answer."""
 
 
 def operation(
@@ -40,19 +43,29 @@ def operation(
     errors: Sequence[str] = (),
     parameters: Sequence[Parameter[Any] | dict[str, Any]] = (),
     body: Mapping[str, Any] | None = None,
+    security: Sequence[Mapping[str, Sequence[str]]] | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The arguments that a route takes beside its path: what is published of it, with the handler's docstring."""
+    """The arguments that a route takes beside its path: what is published of it, with the handler's docstring.
+
+    `body` maps media types to what `body_of`, `rows_of` or a schema of one's own describe. `security` is needed only
+    where it is not what the route depends on (`[]` is none). `headers` are those of its successes, with their meanings,
+    beside the ones that every operation has.
+    """
     extra: dict[str, Any] = {"x-stability": "stable"}
     if parameters:
         extra["parameters"] = [p.published() if isinstance(p, Parameter) else p for p in parameters]
     if body is not None:
         extra["requestBody"] = {"required": True, "content": body}
+    if security is not None:
+        extra["security"] = [dict(requirement) for requirement in security]
     documented: dict[int | str, Any] = {
-        status: {"model": model, "description": (model.__doc__ or "").strip()} for status, model in answers.items()
+        status: {"model": model, "description": (model.__doc__ or "").strip(), "headers": _headers(headers or {})}
+        for status, model in answers.items()
     }
     for status in sorted({ERROR_CODES[code].status for code in errors}):
         codes = [code for code in errors if ERROR_CODES[code].status == status]
-        documented[status] = _refusal(codes)
+        documented[status] = {"model": Error, "description": "", "x-error-codes": codes}
     return {
         "summary": summary,
         "status_code": min(answers),
@@ -62,22 +75,24 @@ def operation(
     }
 
 
-def _refusal(codes: Sequence[str]) -> dict[str, Any]:
-    examples = {
-        code: {"value": {"error": code, "correlationId": "5b0e7c1a-…", "message": ERROR_CODES[code].meaning}}
-        for code in codes
-    }
-    return {
-        "model": Error,
-        "description": " ".join(f"`{code}`: {ERROR_CODES[code].meaning}" for code in codes),
-        "content": {"application/json": {"examples": examples}},
-    }
+def _headers(meanings: Mapping[str, str]) -> dict[str, Any]:
+    return {name: {"description": meaning, "schema": {"type": "string"}} for name, meaning in meanings.items()}
 
 
-def body_of(model: type[BaseModel]) -> dict[str, Any]:
-    """A JSON body of one of the models above."""
-    assert model in _BODIES, "a body that no one publishes"
-    return {"application/json": {"schema": {"$ref": _REFERENCE.format(model=model.__name__)}}}
+def body_of(model: type[BaseModel], media_type: str = "application/json") -> dict[str, Any]:
+    """A body of this model."""
+    return {media_type: {"schema": _reference_to(model)}}
+
+
+def rows_of(model: type[BaseModel], *, most: int | None = None) -> dict[str, Any]:
+    """A JSON body that is an array of this model."""
+    bound = {} if most is None else {"maxItems": most}
+    return {"application/json": {"schema": {"type": "array", "items": _reference_to(model), **bound}}}
+
+
+def _reference_to(model: type[BaseModel]) -> dict[str, Any]:
+    _published_bodies[model.__name__] = model
+    return {"$ref": _REFERENCE.format(model=model.__name__)}
 
 
 def install(app: FastAPI) -> None:
@@ -93,10 +108,12 @@ def install(app: FastAPI) -> None:
 
 def _build(app: FastAPI) -> dict[str, Any]:
     built = get_openapi(
-        title=app.title, version=app.version, description=_ABOUT, routes=app.routes, tags=app.openapi_tags,
-        servers=app.servers,
+        title=app.title, version=app.version, description=about.DESCRIPTION, routes=app.routes, tags=about.tags(),
+        servers=app.servers, contact=about.CONTACT, license_info=about.LICENCE, openapi_version="3.1.0",
     )  # fmt: skip
-    _, bodies = models_json_schema([(model, "validation") for model in _BODIES], ref_template=_REFERENCE)
-    schemas = built["components"]["schemas"]
-    schemas.update(bodies["$defs"])
+    bodies = [(model, "validation") for model in _published_bodies.values()]
+    _, made = models_json_schema(bodies, ref_template=_REFERENCE)  # type: ignore[arg-type]
+    built["components"]["schemas"] |= made["$defs"]
+    completion.complete(built)
+    vocabularies.name(built)
     return built

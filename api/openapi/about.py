@@ -1,0 +1,32 @@
+"""What the document says of the whole interface: its description, its tags, its limits, who answers for it.
+
+Sentences and figures for readers; what the service enforces stands where it is enforced.
+"""
+
+from typing import Any, Final
+
+DESCRIPTION: Final = (
+    "Packaging data for machine integration: SKUs, their component graphs, the recyclability grade that the service "
+    "computes for each, and imports of whole files. A credential reads and writes the data of its own company only. "
+    "v1 is additive: ignore fields that you do not know. Every grade is indicative: no legal grade exists before the "
+    "delegated acts of Regulation (EU) 2025/40. What each error code asks you to do stands at /reference/errors."
+)
+CONTACT: Final = {"name": "The operator who issued your key"}
+LICENCE: Final = {"name": "Proprietary", "identifier": "LicenseRef-Proprietary"}
+
+_TAGS: Final = {
+    "Access": "Bearer tokens from a key, for clients that would rather not send the key with each request.",
+    "SKUs": "Packaging items with their component graph, volumes and grade.",
+    "Technical files": "Evidence beside a SKU: what is held and its fingerprint, never the bytes.",
+    "Imports": "Whole files of SKUs: CSV and XLSX, accepted at once, written afterwards, reported line by line.",
+    "Library": "What SKUs refer to: shared components, sites and brands.",
+    "Declarations": "Declarations of Conformity: their metadata.",
+    "Jurisdictions": "Where extended producer responsibility applies, how it is run and when that was verified.",
+    "Audit": "Who changed what, with the values before and after.",
+    "Service": "What the service says of itself.",
+}
+
+
+def tags() -> list[dict[str, Any]]:
+    """The tags in the order of the reference."""
+    return [{"name": name, "description": sentence} for name, sentence in _TAGS.items()]

@@ -1,0 +1,113 @@
+"""What holds for every operation alike, added once: scopes, limits, headers, error answers, the form of schemas."""
+
+from typing import Any, Final
+
+from api.openapi.schemas import Schema, of_document
+from schemas.errors import ERROR_CODES
+
+_WRITES: Final = ("post", "put", "patch", "delete")
+_LIMIT: Final = {"requests": 120, "seconds": 60, "counted_by": "key and its tokens"}
+_TOKEN_LIMIT: Final = {"requests": 30, "seconds": 60, "counted_by": "client, and address"}
+_IDEMPOTENCY_KEY: Final = {
+    "name": "Idempotency-Key", "in": "header", "required": False,
+    "description": "Any text of up to 255 characters. The same request with the same key within 24 hours gets the "
+    "first answer instead of writing again; another payload under it is refused with 409. A dry run uses no key.",
+    "schema": {"type": "string", "maxLength": 255},
+}  # fmt: skip
+_HEADERS: Final[dict[str, dict[str, Any]]] = {
+    "X-Correlation-Id": {
+        "description": "Names this exchange; an error's `correlationId` is the same. Your own is kept when you send "
+        "one of up to 128 visible ASCII characters.",
+        "required": True,
+        "schema": {"type": "string", "maxLength": 128},
+    },
+    "Retry-After": {
+        "description": "Seconds to wait before the next request.",
+        "required": True,
+        "schema": {"type": "integer", "format": "int32", "minimum": 1},
+    },
+    "WWW-Authenticate": {
+        "description": "How to authenticate (RFC 9110, section 11.6.1).",
+        "required": True,
+        "schema": {"type": "string"},
+    },
+    "Idempotent-Replayed": {
+        "description": "Present where the answer is the stored one of an earlier request with this Idempotency-Key.",
+        "schema": {"type": "string", "const": "true"},
+    },
+}
+_HEADERS_OF_STATUS: Final = {"401": ("WWW-Authenticate",), "429": ("Retry-After",)}
+_EXAMPLE_ID: Final = "0198b8a0-5a52-7c1e-9d0e-3f6a1c2b4d5e"
+_EXAMPLE_DETAILS: Final[dict[str, list[dict[str, Any]]]] = {
+    "invalid_body": [
+        {"field": "components[0].weight_g", "code": "out_of_range",
+         "message": "Input should be greater than or equal to 0."},
+    ],
+    "plan_limit_reached": [
+        {"code": "plan_limit_reached", "limit": 1000, "held": 990, "new": 25,
+         "message": "The plan holds 1000 SKUs; 990 are held and the request brings 25 new ones."},
+    ],
+}  # fmt: skip
+
+
+def complete(document: dict[str, Any]) -> None:
+    """Complete every operation and the form of every schema, in place."""
+    document["components"]["headers"] = _HEADERS
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            _complete(operation, path, method)
+    for schema in of_document(document):
+        _formed(schema)
+
+
+def _complete(operation: dict[str, Any], path: str, method: str) -> None:
+    secured = bool(operation.get("security"))
+    writes = method in _WRITES and secured
+    if path.endswith("/oauth/token"):
+        operation["x-rate-limit"] = _TOKEN_LIMIT
+    elif secured:
+        operation["x-rate-limit"] = _LIMIT
+        operation["x-scope"] = "write" if writes else "read"
+    if writes:
+        operation.setdefault("parameters", []).append(_IDEMPOTENCY_KEY)
+    for status, response in operation["responses"].items():
+        if "x-error-codes" in response:
+            _refusal(response)
+        names = ["X-Correlation-Id", *_HEADERS_OF_STATUS.get(status, ())]
+        if writes and status.startswith("2"):
+            names.append("Idempotent-Replayed")
+        headers = response.setdefault("headers", {})
+        headers |= {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def _refusal(response: dict[str, Any]) -> None:
+    """The description and one example for each code that an error answer can carry."""
+    codes = response["x-error-codes"]
+    response["description"] = " ".join(f"`{code}`: {ERROR_CODES[code].meaning}" for code in codes)
+    response["content"]["application/json"]["examples"] = {code: {"value": _example(code)} for code in codes}
+
+
+def _example(code: str) -> dict[str, Any]:
+    body = {"error": code, "correlationId": _EXAMPLE_ID, "message": ERROR_CODES[code].meaning}
+    return body | ({"details": _EXAMPLE_DETAILS[code]} if code in _EXAMPLE_DETAILS else {})
+
+
+def _formed(schema: Schema) -> None:
+    """Null as a type beside the others, formats for numbers, and no titles that only repeat a field's name."""
+    schema.pop("title", None)
+    match schema.get("anyOf"):
+        case [{"type": "integer"}, {"type": "number"}, *others]:  # every integer is a number
+            schema["anyOf"] = [{"type": "number"}, *others]
+    match schema.get("anyOf"):
+        case [{"type": str() as kind} as only, {"type": "null"}] if "enum" not in only and "const" not in only:
+            del schema["anyOf"]
+            schema |= {**only, "type": [kind, "null"]}
+        case [{"type": str()} as only]:
+            del schema["anyOf"]
+            schema |= only
+    kinds = schema.get("type", ())
+    if "integer" in kinds:
+        small = abs(schema.get("maximum", 2**63)) < 2**31
+        schema.setdefault("format", "int32" if small else "int64")
+    elif "number" in kinds:
+        schema.setdefault("format", "double")
