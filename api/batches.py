@@ -10,20 +10,23 @@ from starlette.responses import Response
 
 from api.answers import json_of
 from api.auth import Writer
-from api.bodies import JsonBody
+from api.bodies import JsonBody, fingerprint
 from api.document import V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody
-from api.writing import written
-from pipelines.steps.records import RowResult
+from api.origin import origin_of
+from api.service import service_of
+from api.writing import answer
+from pipelines.steps.records import RowResult, write_records
 from schemas.issues import Issue
 from schemas.models import Invalid, SkuBatchInput, issues_of, parse_sku
 from schemas.responses import SkuBatchResponse
+from warehouse.sessions import Connection
 
 router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 
 _OUTCOMES: Final = ("created", "updated", "unchanged", "rejected")
 Records = dict[int, dict[str, Any]]
-Rejected = dict[int, RowResult]
+Rows = dict[int, RowResult]
 
 
 @router.post("/batch", **operation(
@@ -34,11 +37,20 @@ def post_batch(request: Request, key: Writer, body: JsonBody) -> Response:
 
     A fault above the rows, such as an unknown field, refuses the whole body.
     """
-    records, rows = _validated(body)
-    dry_run = body.get("dry_run", False)
-    places = list(records)
-    for result in written(request, key, list(records.values()), dry_run=dry_run):
-        rows[places[result.index]] = result
+    dry_run = isinstance(body, dict) and body.get("dry_run") is True
+    now, origin = service_of(request).clock.now(), origin_of(request, key)
+
+    def work(conn: Connection) -> Response:
+        records, rows = _validated(body)
+        sent = list(records.values())
+        results = write_records(conn, key.company_id, sent, origin=origin, now=now, dry_run=dry_run)
+        rows |= dict(zip(records, results, strict=True))
+        return _shown(rows, dry_run=dry_run)
+
+    return answer(request, key, fingerprint(body), work, dry_run=dry_run)
+
+
+def _shown(rows: Rows, *, dry_run: bool) -> Response:
     outcomes = Counter(row.outcome for row in rows.values())
     return json_of({
         "dry_run": dry_run,
@@ -47,7 +59,7 @@ def post_batch(request: Request, key: Writer, body: JsonBody) -> Response:
     })  # fmt: skip
 
 
-def _validated(body: Any) -> tuple[Records, Rejected]:
+def _validated(body: Any) -> tuple[Records, Rows]:
     """Valid records and rejected rows by their index; raises `InvalidBody` for a fault above the rows."""
     try:
         batch = SkuBatchInput.model_validate(body)
@@ -57,7 +69,7 @@ def _validated(body: Any) -> tuple[Records, Rejected]:
         if above:
             raise InvalidBody(above) from None
     records: Records = {}
-    rejected: Rejected = {}
+    rejected: Rows = {}
     for index, row in enumerate(body["skus"]):
         try:
             records[index] = parse_sku(row)

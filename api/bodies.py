@@ -4,6 +4,7 @@ Nothing here knows what a field means; models are `schemas.models`. What is refu
 or larger than the operation takes: never a fault of the service, whatever the bytes.
 """
 
+import hashlib
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
@@ -70,6 +71,14 @@ async def json_body(request: Request) -> Any:
 
 JsonBody = Annotated[Any, Depends(json_body)]
 """The parsed body as a handler's parameter."""
+
+
+def fingerprint(meaning: Any) -> bytes:
+    """SHA-256 of what a request asks for, as JSON: equal for bodies that differ in white space or order of keys only.
+
+    A file stands in it by its own hash. A multipart boundary does not belong in it, nor a header.
+    """
+    return hashlib.sha256(orjson.dumps(meaning, option=orjson.OPT_SORT_KEYS)).digest()
 
 
 async def upload(request: Request) -> Upload:

@@ -9,19 +9,22 @@ from starlette.responses import Response
 
 from api.answers import json_of, json_text
 from api.auth import Presented, Writer
-from api.bodies import JsonBody
+from api.bodies import JsonBody, fingerprint
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
+from api.origin import origin_of
 from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, SKU_CODE, UPDATED_SINCE, record_id
 from api.reading import read
 from api.service import service_of
-from api.writing import written
+from api.writing import answer
 from pipelines.steps import present
+from pipelines.steps.records import RowResult, write_records
 from schemas.issues import Issue
 from schemas.models import Invalid, SkuInput, parse_sku
 from schemas.responses import SkuDetailResponse, SkuListResponse, SkuWriteResult
 from warehouse.queries import skus as queries
 from warehouse.queries.keys import Key
+from warehouse.sessions import Connection
 
 router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 
@@ -65,7 +68,7 @@ def post_sku(request: Request, key: Writer, body: JsonBody) -> Response:
 
     An omitted field stays as it is, null clears it, `components` replaces the whole graph.
     """
-    return _written_one(request, key, _valid(body), dry_run=DRY_RUN.of(request))
+    return _written_one(request, key, body)
 
 
 @router.put("/{id}", **operation(
@@ -74,12 +77,30 @@ def post_sku(request: Request, key: Writer, body: JsonBody) -> Response:
     answers={200: SkuWriteResult}, errors=(*WRITE_ERRORS, "not_found")))  # fmt: skip
 def put_sku(request: Request, key: Writer, body: JsonBody) -> Response:
     """The body of POST; its `sku_code` must be the code of the addressed SKU."""
-    code = _code_of(request, key, record_id(request))
-    record = _valid(body)
-    if record["sku_code"] != code:
-        sentence = f"This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus."
-        raise InvalidBody([Issue("sku_code_mismatch", sentence, "sku_code")])
-    return _written_one(request, key, record, dry_run=DRY_RUN.of(request))
+    return _written_one(request, key, body, record_id(request))
+
+
+def _written_one(request: Request, key: Key, body: Any, addressed: UUID | None = None) -> Response:
+    """The answer to one SKU's write; `addressed` is the SKU that the path names."""
+    dry_run, now, origin = DRY_RUN.of(request), service_of(request).clock.now(), origin_of(request, key)
+
+    def work(conn: Connection) -> Response:
+        code = None if addressed is None else _code_of(conn, addressed)
+        record = _valid(body)
+        if code not in (None, record["sku_code"]):
+            sentence = f"This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus."
+            raise InvalidBody([Issue("sku_code_mismatch", sentence, "sku_code")])
+        [row] = write_records(conn, key.company_id, [record], origin=origin, now=now, dry_run=dry_run)
+        return _shown(row, dry_run=dry_run)
+
+    return answer(request, key, fingerprint(body), work, dry_run=dry_run)
+
+
+def _code_of(conn: Connection, sku_id: UUID) -> str:
+    row = conn.execute(_CODE, [sku_id]).fetchone()
+    if row is None:
+        raise NotFound
+    return str(row[0])
 
 
 def _valid(body: Any) -> dict[str, Any]:
@@ -89,16 +110,7 @@ def _valid(body: Any) -> dict[str, Any]:
         raise InvalidBody(invalid.issues) from None
 
 
-def _code_of(request: Request, key: Key, sku_id: UUID) -> str:
-    with service_of(request).writes.company(key.company_id) as connection:
-        row = connection.execute(_CODE, [sku_id]).fetchone()
-    if row is None:
-        raise NotFound
-    return str(row[0])
-
-
-def _written_one(request: Request, key: Key, record: dict[str, Any], *, dry_run: bool) -> Response:
-    [row] = written(request, key, [record], dry_run=dry_run)
+def _shown(row: RowResult, *, dry_run: bool) -> Response:
     if row.outcome == "rejected":
         raise InvalidBody(row.errors)
     assert row.detail is not None, "an accepted row can be shown"

@@ -1,25 +1,30 @@
-"""The JSON door to the write path: records of one request in, one result per record out, refusals as answers."""
+"""The door of every write: one transaction of the key's company around it, its answer rendered inside.
 
-from collections.abc import Sequence
-from typing import Any
+What a handler does between the two is its own: this module knows no field and no record.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from api.errors import OverPlan
-from api.origin import origin_of
 from api.service import service_of
 from pipelines.steps.plans import PlanLimitReached
-from pipelines.steps.records import RowResult, write_records
 from warehouse.queries.keys import Key
+from warehouse.sessions import Connection
+
+Work: TypeAlias = Callable[[Connection], Response]
+"""Writes in the transaction that it is given and renders the answer; refusals are raised. It may be called again."""
 
 
-def written(request: Request, key: Key, records: Sequence[dict[str, Any]], *, dry_run: bool) -> list[RowResult]:
-    """Write validated records as the key's company, in one transaction."""
-    service = service_of(request)
+def answer(request: Request, key: Key, fingerprint: bytes, work: Work, *, dry_run: bool) -> Response:
+    """The answer of `work`, done in one transaction, which is repeated where writers collide.
+
+    `fingerprint` is what `api.bodies.fingerprint` makes of everything that the request means beside its path.
+    """
     try:
-        return write_records(
-            service.writes, key.company_id, records, origin=origin_of(request, key), clock=service.clock,
-            dry_run=dry_run,
-        ).rows  # fmt: skip
+        return service_of(request).writes.run(key.company_id, work)
     except PlanLimitReached as reached:
         raise OverPlan(limit=reached.limit, held=reached.held, new=reached.new) from None

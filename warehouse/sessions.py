@@ -72,6 +72,15 @@ class Pool:
             connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
             yield connection
 
+    def run(self, company_id: UUID, work: Callable[[Connection], T]) -> T:
+        """The result of `work` in one transaction of the company, repeated as by `retrying`."""
+
+        def once() -> T:
+            with self.company(company_id) as connection:
+                return work(connection)
+
+        return self.retrying(once)
+
     def retrying(self, work: Callable[[], T]) -> T:
         """The result of `work`, repeated while the database undoes it because others were in its way.
 

@@ -1,7 +1,7 @@
-"""Writing JSON records: the transaction around `write_patch`, its repetition, and one answer per record.
+"""Writing JSON records: they become a patch, `write_patch` writes it, and each record has its result.
 
-POST, PUT and batch come here. Two writers that create the same code at the same instant, or that the database finds in
-each other's way, are told apart by repeating the whole write: the second time the row is there.
+POST, PUT and batch come here, inside a transaction that the caller opened and repeats where writers collide
+(`warehouse.sessions.Pool.run`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +11,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import orjson
+import psycopg
 
 from compliance import grading, ruleset
 from compliance.ruleset import RuleSet
@@ -19,8 +20,6 @@ from pipelines.steps.origin import Origin
 from pipelines.steps.patch import Patch, from_records
 from pipelines.steps.write import Prepared, write_patch
 from schemas.issues import Issue
-from warehouse.clock import Clock
-from warehouse.sessions import Pool
 
 _MISMATCH: Final = 0.05
 """Share by which the total weight and the sum of the components may differ without a warning (decisions §3)."""
@@ -41,20 +40,14 @@ class RowResult:
     detail: Callable[[], dict[str, Any]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WriteResult:
-    """One result per record, in the order of the records."""
-
-    rows: list[RowResult]
-
-
 def write_records(
-    pool: Pool, company_id: UUID, records: Sequence[Mapping[str, Any]], *, origin: Origin, clock: Clock,
-    dry_run: bool,
-) -> WriteResult:  # fmt: skip
-    """Write validated records (`schemas.models.parse_sku`) of one company in one transaction.
+    conn: psycopg.Connection[Any], company_id: UUID, records: Sequence[Mapping[str, Any]], *, origin: Origin,
+    now: datetime, dry_run: bool, resource: str = "sku",
+) -> list[RowResult]:  # fmt: skip
+    """Write validated records (`schemas.models.parse_sku`) in the caller's transaction; one result each, in order.
 
-    A record whose code an earlier one has is rejected. Raises `plans.PlanLimitReached`.
+    A record whose code an earlier one has is rejected. `resource` is what the audit calls the thing written. Raises
+    `plans.PlanLimitReached`.
     """
     rules = ruleset.load()
     results = [RowResult(index, record["sku_code"], "rejected") for index, record in enumerate(records)]
@@ -65,17 +58,13 @@ def write_records(
             sentence = f"Row {before} has the same sku_code; send each code once."
             result.errors.append(Issue("duplicate_sku_code", sentence, "sku_code"))
     patch, faults = from_records([(r.index, records[r.index]) for r in results if not r.errors], rules)
-    now = clock.now()
-
-    def write() -> Prepared:
-        with pool.company(company_id) as conn:
-            return write_patch(conn, company_id, patch, origin=origin, now=now, rules=rules, dry_run=dry_run)
-
-    outcomes = pool.retrying(write)
+    outcomes = write_patch(
+        conn, company_id, patch, origin=origin, now=now, rules=rules, dry_run=dry_run, resource=resource
+    )
     for fault in (*faults, *outcomes.errors):
         results[fault.row].errors.append(fault.issue)
     _fill(results, patch, outcomes, rules, now)
-    return WriteResult(results)
+    return results
 
 
 def _fill(

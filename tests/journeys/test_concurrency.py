@@ -59,8 +59,9 @@ def test_twenty_writers_by_every_road_lose_nothing(database: Database, company: 
             for start in range(0, len(wanted), 60 if number < len(FIELDS) else size):
                 part = wanted[start : start + (60 if number < len(FIELDS) else size)]
                 bodies = [parse_sku({"name": "n", "sku_code": code, field: token}) for code in part]
-                results = write_records(pool, company, bodies, origin=Origin("api_key", "k", "k", "c"), clock=Clock(),
-                                        dry_run=False).rows  # fmt: skip
+                results = pool.run(company, lambda conn, bodies=bodies: write_records(
+                    conn, company, bodies, origin=Origin("api_key", "k", "k", "c"), now=Clock().now(), dry_run=False,
+                ))  # fmt: skip
                 assert not [r.errors for r in results if r.errors]
 
     with Pool(database.app_url, size=20) as pool:

@@ -74,8 +74,9 @@ class House:
         for record in records:
             try:
                 body = parse_sku(orjson.loads(orjson.dumps(saying.replaced(record, self.own))))
-                [row] = write_records(self.desk.workshop.pool, self.desk.company, [body], origin=ORIGIN,
-                                      clock=self.desk.workshop.clock, dry_run=False).rows  # fmt: skip
+                with self.desk.workshop.pool.company(self.desk.company) as conn:
+                    [row] = write_records(conn, self.desk.company, [body], origin=ORIGIN,
+                                          now=self.desk.workshop.clock.now(), dry_run=False)  # fmt: skip
                 issues = row.errors
             except Invalid as invalid:
                 issues = invalid.issues

@@ -23,7 +23,8 @@ ORIGIN = Origin("import", None, None, "c")
 def test_what_changed_meanwhile_is_seen(pool: Pool, company: UUID, clock: StoppedClock, between: str, rows: int):
     def write(**fields: object) -> None:
         body = parse_sku({"sku_code": "S000", "name": "n", **fields})
-        write_records(pool, company, [body], origin=ORIGIN, clock=clock, dry_run=False)
+        with pool.company(company) as conn:
+            write_records(conn, company, [body], origin=ORIGIN, now=clock.now(), dry_run=False)
 
     if between != "a new SKU":
         write(description="old", product_category="old")

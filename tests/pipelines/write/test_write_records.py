@@ -19,7 +19,8 @@ CAP = {"component_type": "cap", "material_family": "plastic", "polymer_or_grade"
 def write(pool, company, clock):
     def write(*bodies: dict[str, Any], dry_run: bool = False) -> list[RowResult]:
         records = [parse_sku({"name": "n", **body}) for body in bodies]
-        return write_records(pool, company, records, origin=ORIGIN, clock=clock, dry_run=dry_run).rows
+        return pool.run(company, lambda conn: write_records(
+            conn, company, records, origin=ORIGIN, now=clock.now(), dry_run=dry_run))  # fmt: skip
 
     return write
 
