@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled at install: where PYTHONDONTWRITEBYTECODE is set, every start would compile the libraries again.
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 
-.PHONY: help setup setup-dev serve test check bench lock clean
+.PHONY: help setup setup-dev serve test check lint-api bench lock clean
 help:  ## What can be done here
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -38,6 +38,9 @@ check: setup-dev  ## Lint, format, types, direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+lint-api: setup-dev  ## The OpenAPI document against Redocly's and Spectral's rules (needs an npm registry once)
+	$(BIN)/python -m tools.lint_api
+
 bench: setup-dev  ## Ratios to floors measured in the same run (ROWS=50000)
 	$(BIN)/python -m bench --rows $(or $(ROWS),50000)
 
@@ -48,4 +51,4 @@ lock: setup-dev  ## Resolve requirements*.in anew; names no host
 	  $$name.in -o $$name.lock; done
 
 clean:  ## Remove the virtual environment and caches; data/ stays
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .lint_cache

@@ -61,7 +61,7 @@ def complete(document: dict[str, Any]) -> None:
 
 
 def _complete(operation: dict[str, Any], path: str, method: str) -> None:
-    secured = bool(operation.get("security"))
+    secured = bool(operation.setdefault("security", []))
     writes = method in _WRITES and secured
     if path.endswith("/oauth/token"):
         operation["x-rate-limit"] = _TOKEN_LIMIT
