@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from fastapi import FastAPI
 
-from api import batches, document, health, imports, jurisdictions, published, refusals, skus
+from api import batches, docs, document, health, imports, jurisdictions, library, published, refusals, skus
 from api.correlation import Correlation
 from api.service import opened
 from warehouse import logs
@@ -42,7 +42,7 @@ def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         generate_unique_id_function=lambda route: route.name,
     )  # fmt: skip
     # The batch comes before the single SKU: its path would else be read as a SKU's id.
-    for resource in (batches, skus, imports, jurisdictions, published, health):
+    for resource in (batches, skus, imports, library, docs, jurisdictions, published, health):
         app.include_router(resource.router)
     document.install(app)
     refusals.install(app)

@@ -5,12 +5,16 @@ field is always present unless it has a default; v1 is additive, so that clients
 """
 
 from schemas.responses.base import Error
+from schemas.responses.docs import DocListResponse
 from schemas.responses.imports import ImportAccepted, ImportStatusResponse
 from schemas.responses.jurisdictions import JurisdictionListResponse
+from schemas.responses.library import BrandListResponse, LibraryComponentListResponse, SiteListResponse
 from schemas.responses.service import Health, OpenApiDocument
 from schemas.responses.skus import SkuBatchResponse, SkuDetailResponse, SkuListResponse, SkuWriteResult
+from schemas.responses.volumes import VolumesWriteResult
 
 __all__ = [
-    "Error", "Health", "ImportAccepted", "ImportStatusResponse", "JurisdictionListResponse", "OpenApiDocument",
-    "SkuBatchResponse", "SkuDetailResponse", "SkuListResponse", "SkuWriteResult",
+    "BrandListResponse", "DocListResponse", "Error", "Health", "ImportAccepted", "ImportStatusResponse",
+    "JurisdictionListResponse", "LibraryComponentListResponse", "OpenApiDocument", "SiteListResponse",
+    "SkuBatchResponse", "SkuDetailResponse", "SkuListResponse", "SkuWriteResult", "VolumesWriteResult",
 ]  # fmt: skip

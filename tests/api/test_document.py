@@ -11,6 +11,7 @@ OPERATIONS = {(m.upper(), p): o for p, ms in DOCUMENT["paths"].items() for m, o 
 V1 = [
     ("GET", "/skus"), ("POST", "/skus"), ("GET", "/skus/{id}"), ("PUT", "/skus/{id}"), ("POST", "/skus/batch"),
     ("POST", "/imports"), ("GET", "/imports/{id}"), ("GET", "/jurisdictions"), ("GET", "/openapi.json"),
+    ("GET", "/components"), ("GET", "/sites"), ("GET", "/brands"), ("GET", "/docs"),
 ]  # fmt: skip
 
 

@@ -1,20 +1,40 @@
-"""What SKUs refer to (brands, sites, suppliers, library components), as operators add them."""
+"""What SKUs refer to (brands, sites, suppliers, library components): as operators add them, as callers list them."""
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import psycopg
 from psycopg.rows import dict_row
-from sqlalchemy import Table
+from sqlalchemy import DateTime, Table
 
+from warehouse.queries import pages
 from warehouse.tables import brands, library_components, sites, suppliers
 
 TABLES: Mapping[str, Table] = {
     "brand": brands, "site": sites, "supplier": suppliers, "library_component": library_components,
 }  # fmt: skip
 """Resource type, as the audit ledger names it → its table."""
+
+_SORTED_BY: Final = {"brand": "name", "site": "name", "library_component": "code"}
+"""What is listed, and by what: unique within the company, so that the order is total."""
+
+
+def page(resource: str, limit: int, offset: int) -> str:
+    """A page of the company's records as one JSON text, `page`; every field of the table but its company.
+
+    Sorted by code point, whatever the collation of the database: the order is the same on every server, and a client
+    can repeat it.
+    """
+    table = TABLES[resource]
+    shown = [
+        f"{pages.instant(column.name)} AS {column.name}" if isinstance(column.type, DateTime) else column.name
+        for column in table.columns
+        if column.name != "company_id"
+    ]
+    order = f'{_SORTED_BY[resource]} COLLATE "C"'
+    return pages.page(", ".join(shown), table.name, order=order, limit=limit, offset=offset)
 
 
 def add(

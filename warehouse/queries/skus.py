@@ -1,10 +1,11 @@
-"""The SKU list as one statement that answers JSON text, and the DoC status that list and detail share.
+"""The SKU list's page, near and deep, and the DoC status that list and detail share.
 
-The database builds the list's body, because a page through rows, objects and a serialiser costs several times as
-much (docs/decisions). `today` is the UTC day of the service's clock, never the database's.
+`today` is the UTC day of the service's clock, never the database's.
 """
 
 from typing import Final
+
+from warehouse.queries import pages
 
 DOC_STATUS: Final = """
 (SELECT CASE
@@ -18,40 +19,53 @@ DOC_STATUS: Final = """
 """Coverage of a row of `skus` by its DoCs on a day (decisions §3)."""
 
 
-def _instant(column: str) -> str:
-    """RFC 3339 in UTC with Z, microseconds only where there are any: as the detail shows it."""
-    text = f"to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US') || 'Z'"
-    return f"replace({text}, '.000000Z', 'Z')"
-
-
 LIST_ITEM: Final = f"""
     id, sku_code, name, description, material, material_subtype,
     coalesce(weight_grams, components_weight_g) AS weight_grams,
     recyclability_grade, recyclability_score, recycled_content_percent, food_contact, product_category, markets,
     {DOC_STATUS} AS doc_status,
     packaging_level, packaging_format, gtin, ppwr_role, brand_id, manufacturing_site_id, packing_site_id,
-    {_instant("created_at")} AS created_at, {_instant("updated_at")} AS updated_at"""
+    {pages.instant("created_at")} AS created_at, {pages.instant("updated_at")} AS updated_at"""
 """SkuListItem in the order of the contract, out of a row of `skus`."""
 
-_HELD: Final = "coalesce((SELECT skus FROM company_counters), 0)"
+_NEWEST_FIRST: Final = "skus.created_at DESC, skus.id"
+_OLDEST_FIRST: Final = "skus.created_at, skus.id DESC"
+_HELD: Final = "coalesce((SELECT company_counters.skus FROM company_counters), 0)"
 _FILTER: Final = """
     WHERE (%(sku_codes)s::text[] IS NULL OR sku_code = ANY(%(sku_codes)s::text[]))
       AND (%(updated_since)s::timestamptz IS NULL OR updated_at >= %(updated_since)s::timestamptz)"""
+_DEEP: Final = 1000
+"""Rows to skip from which on it pays to ask which end of the list is nearer."""
 
 
 def page(limit: int, offset: int, *, filtered: bool) -> str:
     """SkuListResponse as one JSON text, `page`, for the parameter `today`.
 
     Unfiltered, the total is the counter that the plan's limit is held against. Filtered, it counts what `sku_codes`
-    and `updated_since` leave, either of which may be null. Limit and offset stand in the text and not in parameters:
-    the plan hangs on them, so that Postgres would plan a prepared statement anew each time, at half the query's cost.
+    and `updated_since` leave, either of which may be null.
     """
-    where, total = (_FILTER, f"(SELECT count(*) FROM skus {_FILTER})") if filtered else ("", _HELD)
-    return f"""
-SELECT json_build_object(
-    'data', coalesce((SELECT json_agg(item) FROM (
-        SELECT {LIST_ITEM}
-        FROM (SELECT * FROM skus {where} ORDER BY created_at DESC, id LIMIT {limit:d} OFFSET {offset:d}) AS skus
-        ORDER BY skus.created_at DESC, skus.id) AS item), '[]'::json),
-    'pagination', json_build_object('limit', {limit:d}, 'offset', {offset:d}, 'total', {total})
-)::text AS page"""
+    total, rows = _HELD, None
+    if filtered:
+        total = f"(SELECT count(*) FROM skus {_FILTER})"
+        rows = f"SELECT * FROM skus {_FILTER} ORDER BY {_NEWEST_FIRST} LIMIT {limit:d} OFFSET {offset:d}"
+    elif offset >= _DEEP:
+        rows = _deep(limit, offset)
+    return pages.page(LIST_ITEM, "skus", order=_NEWEST_FIRST, limit=limit, offset=offset, rows=rows, total=total)
+
+
+def _deep(limit: int, offset: int) -> str:
+    """The rows of a page far from the top, found from whichever end of the list is nearer.
+
+    To skip rows Postgres must walk over them, so that half of the list is the most that is ever walked. Only ids are
+    read on the way, out of the index. From the end on, the page begins at the counter's total less what stands before
+    it: the counter is written with the rows that it counts, so that one statement sees both as they were together.
+    """
+    before = f"({_HELD} - {offset:d})"
+    near_top = f"{_HELD} >= {2 * offset:d}"
+    return f"""SELECT * FROM skus WHERE id = ANY(ARRAY(
+        (SELECT id FROM skus ORDER BY {_NEWEST_FIRST}
+         LIMIT CASE WHEN {near_top} THEN {limit:d} ELSE 0 END OFFSET {offset:d})
+        UNION ALL
+        (SELECT id FROM skus ORDER BY {_OLDEST_FIRST}
+         LIMIT CASE WHEN {near_top} THEN 0 ELSE greatest(least({before}, {limit:d}), 0) END
+         OFFSET greatest({before} - {limit:d}, 0))))"""

@@ -1,0 +1,32 @@
+"""Declarations of Conformity as they are listed: metadata only."""
+
+from typing import Annotated, Any
+
+from pydantic import Field as PydanticField
+
+from schemas.responses.base import Answer, Day, Identifier, Instant, Pagination, code
+
+RecordStatus: Any = code("doc_record_status")
+
+class DocListItem(Answer):
+    """Metadata of a DoC, never its contents or an address to download them from."""
+
+    id: Identifier
+    sku_id: Annotated[Identifier | None, PydanticField(description="The SKU it covers, when scoped to one.")]
+    reference: Annotated[str | None, PydanticField(description="The company's reference of the document.")]
+    supplier_name: str | None
+    status: Annotated[
+        RecordStatus | None,
+        PydanticField(description="On the UTC day of the request: a valid DoC past its `expires_on` reads `expired`."),
+    ]
+    issued_on: Day | None
+    expires_on: Annotated[Day | None, PydanticField(description="Its last day.")]
+    created_at: Instant
+    updated_at: Instant
+
+
+class DocListResponse(Answer):
+    """A page of DoCs, newest first."""
+
+    data: list[DocListItem]
+    pagination: Pagination

@@ -1,0 +1,12 @@
+"""What a write of volumes answers."""
+
+from schemas.responses.base import Answer, Issue
+from schemas.responses.skus import VolumeRow
+
+
+class VolumesWriteResult(Answer):
+    """The rows of the request as written, or with `dry_run` as they would be; a cleared row has null units."""
+
+    dry_run: bool
+    data: list[VolumeRow]
+    warnings: list[Issue]

@@ -1,0 +1,31 @@
+"""The page of a list as one statement that answers JSON text: `{"data": […], "pagination": {…}}` (decisions §1).
+
+The database builds the body of every list, because a page through rows, objects and a serialiser costs several times
+as much. What an item of a list shows is the list's own (`skus`, `library`, `docs`, …).
+"""
+
+
+def instant(column: str) -> str:
+    """An instant as RFC 3339 in UTC with Z, microseconds only where there are any: as details show it."""
+    text = f"to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US') || 'Z'"
+    return f"replace({text}, '.000000Z', 'Z')"
+
+
+def page(
+    item: str, table: str, *, order: str, limit: int, offset: int, rows: str | None = None, total: str | None = None
+) -> str:
+    """A list's answer as the column `page` of one row.
+
+    `item` is the select list of an item, `order` a total order of the table's rows. `rows` selects the page's rows,
+    and `total` counts all of the list, where there is a cheaper way than to skip and to count. Limit and offset stand
+    in the text and not in parameters: the plan hangs on them, so that Postgres would plan a prepared statement anew
+    each time, at half the query's cost.
+    """
+    chosen = rows or f"SELECT * FROM {table} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}"
+    counted = total or f"(SELECT count(*) FROM {table})"
+    return f"""
+SELECT json_build_object(
+    'data', coalesce((SELECT json_agg(item) FROM (
+        SELECT {item} FROM ({chosen}) AS {table} ORDER BY {order}) AS item), '[]'::json),
+    'pagination', json_build_object('limit', {limit:d}, 'offset', {offset:d}, 'total', {counted})
+)::text AS page"""
