@@ -4,9 +4,11 @@
     ├── Unauthenticated   401  missing_api_key, invalid_api_key
     ├── Forbidden         403  insufficient_scope
     ├── OverPlan          403  plan_limit_reached
+    ├── KeyReused         409  idempotency_key_reuse
     ├── NotFound          404  not_found
     ├── WrongMethod       405  not_found
     ├── InvalidBody       400  invalid_body
+    │   └── UnsupportedMediaType  415  invalid_body
     ├── TooLarge          413  payload_too_large
     ├── NotServed         501  not_implemented
     └── Fault             500  internal_error
@@ -78,6 +80,14 @@ class OverPlan(Refused):
         super().__init__("plan_limit_reached", message, details=[issue])
 
 
+class KeyReused(Refused):
+    """The Idempotency-Key stands for another payload."""
+
+    def __init__(self) -> None:
+        """Shows nothing of the other payload."""
+        super().__init__("idempotency_key_reuse")
+
+
 class NotFound(Refused):
     """No such record in the company; a foreign id answers exactly as an unknown one."""
 
@@ -103,6 +113,12 @@ class InvalidBody(Refused):
     def __init__(self, issues: Sequence[Issue]) -> None:
         """`issues` is never empty."""
         super().__init__("invalid_body", details=[issue.as_dict() for issue in issues])
+
+
+class UnsupportedMediaType(InvalidBody):
+    """A file of a kind that the operation does not take (interface v1, Errors: reported with this code)."""
+
+    status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 
 
 class TooLarge(Refused):

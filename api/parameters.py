@@ -19,6 +19,7 @@ from schemas.normalise import Unfit
 
 T = TypeVar("T")
 MAX_PAGE: Final = 200
+MAX_IDEMPOTENCY_KEY: Final = 255
 _MAX_OFFSET: Final = 2**31 - 1
 _RFC_3339: Final = re.compile(
     r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII
@@ -65,6 +66,21 @@ RECORD_ID: Final = {
     "name": "id", "in": "path", "required": True, "description": "The record's id, not its code.",
     "schema": {"type": "string", "format": "uuid"},
 }  # fmt: skip
+
+
+def idempotency_key(request: Request) -> str | None:
+    """The value of the header `Idempotency-Key` as it was sent, None where there is none; raises `InvalidBody`.
+
+    Any string of 1 to 255 characters; bytes that are UTF-8 are counted as its characters.
+    """
+    values = request.headers.getlist("Idempotency-Key")
+    if not values:
+        return None
+    characters = len(values[0].encode("latin-1").decode("utf-8", "replace"))
+    if len(values) > 1 or not 1 <= characters <= MAX_IDEMPOTENCY_KEY:
+        sentence = f"Send one Idempotency-Key of 1 to {MAX_IDEMPOTENCY_KEY} characters, or none."
+        raise InvalidBody([Issue("out_of_range", sentence, "Idempotency-Key")])
+    return values[0]
 
 
 def _within(least: int, most: int) -> Callable[[Sequence[str]], int]:

@@ -93,7 +93,7 @@ def _written_one(request: Request, key: Key, body: Any, addressed: UUID | None =
         [row] = write_records(conn, key.company_id, [record], origin=origin, now=now, dry_run=dry_run)
         return _shown(row, dry_run=dry_run)
 
-    return answer(request, key, fingerprint(body), work, dry_run=dry_run)
+    return answer(request, key, fingerprint(body), work, dry_run=dry_run, pipelined=True)
 
 
 def _code_of(conn: Connection, sku_id: UUID) -> str:

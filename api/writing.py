@@ -1,16 +1,20 @@
 """The door of every write: one transaction of the key's company around it, its answer rendered inside.
 
-What a handler does between the two is its own: this module knows no field and no record.
+With an Idempotency-Key the answer is kept in that same transaction, and a repeat is given it instead of writing again.
+What a handler does in the transaction is its own: this module knows no field and no record.
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.errors import OverPlan
+from api.errors import KeyReused, OverPlan
+from api.parameters import idempotency_key
 from api.service import service_of
+from pipelines.steps import once
+from pipelines.steps.once import Answer, Once
 from pipelines.steps.plans import PlanLimitReached
 from warehouse.queries.keys import Key
 from warehouse.sessions import Connection
@@ -18,13 +22,61 @@ from warehouse.sessions import Connection
 Work: TypeAlias = Callable[[Connection], Response]
 """Writes in the transaction that it is given and renders the answer; refusals are raised. It may be called again."""
 
+_REPLAYED: Final = {"Idempotent-Replayed": "true"}
 
-def answer(request: Request, key: Key, fingerprint: bytes, work: Work, *, dry_run: bool) -> Response:
-    """The answer of `work`, done in one transaction, which is repeated where writers collide.
 
-    `fingerprint` is what `api.bodies.fingerprint` makes of everything that the request means beside its path.
+def answer(
+    request: Request, key: Key, fingerprint: bytes, work: Work, *, dry_run: bool, pipelined: bool = False
+) -> Response:  # fmt: skip
+    """The answer of `work`, done in one transaction, which is repeated where writers collide or a connection is lost.
+
+    `fingerprint` is what `api.bodies.fingerprint` makes of everything that the request means beside its path. An
+    equal request with the same Idempotency-Key gets the first one's answer; only answers of success are kept. A
+    `dry_run` keeps none and is given none. With `pipelined` the statements of `work` travel together (`Pool.company`).
     """
+    service, known = service_of(request), _known(request, key, fingerprint, dry_run=dry_run)
+
+    def done(conn: Connection) -> Response:
+        if known is None:
+            return work(conn)
+        if kept := known.recall(conn, service.clock.now()):
+            return _replayed(kept)
+        response = work(conn)
+        if response.status_code < 300:
+            kept = Answer(response.status_code, str(response.media_type), bytes(response.body))
+            known.keep(conn, kept, service.clock.now())
+        return response
+
     try:
-        return service_of(request).writes.run(key.company_id, work)
+        return service.writes.run(key.company_id, done, pipelined=pipelined, repeatable=known is not None)
     except PlanLimitReached as reached:
         raise OverPlan(limit=reached.limit, held=reached.held, new=reached.new) from None
+    except once.KeyReused:
+        raise KeyReused from None
+
+
+def answered(request: Request, key: Key, fingerprint: bytes, *, dry_run: bool) -> Response | None:
+    """The answer that an equal request has had already, for a handler whose work begins before its transaction."""
+    service, known = service_of(request), _known(request, key, fingerprint, dry_run=dry_run)
+    if known is None:
+        return None
+    try:
+        with service.writes.company(key.company_id, pipelined=True) as conn:
+            kept = known.recall(conn, service.clock.now())
+    except once.KeyReused:
+        raise KeyReused from None
+    return _replayed(kept) if kept else None
+
+
+def _known(request: Request, key: Key, fingerprint: bytes, *, dry_run: bool) -> Once | None:
+    """What repeats of the request are known by; None where it carries no Idempotency-Key or would write nothing."""
+    header = idempotency_key(request)
+    if header is None or dry_run:
+        return None
+    return Once.of(
+        key.company_id, method=request.method, path=request.scope["path"], key=header, fingerprint=fingerprint
+    )  # fmt: skip
+
+
+def _replayed(kept: Answer) -> Response:
+    return Response(kept.body, kept.status, _REPLAYED, media_type=kept.media_type)

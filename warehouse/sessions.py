@@ -2,13 +2,13 @@
 
 A session without a company sees no row of a company: row-level security compares every row with the setting that
 `company` makes for its transaction. What belongs here: pools, transactions, and what to do when a connection was lost
-before anything was sent over it, because Postgres restarted. What does not: queries.
+it was committed, because Postgres restarted. What does not: queries.
 """
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from typing import Any, Final, Self, TypeAlias, TypeVar
 from uuid import UUID
 
@@ -26,7 +26,21 @@ _ATTEMPTS: Final = 8
 _PAUSE_SECONDS: Final = 0.05
 _REUNION_SECONDS: Final = 10.0
 """How long a caller waits for a database that restarts: the embedded one takes well under a second."""
-_COLLIDED: Final = (errors.SerializationFailure, errors.DeadlockDetected)
+_COLLIDED: Final = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
+"""What ends a transaction because of another; the second time what the other has made is there to be found."""
+_ENDED: Final = (errors.AdminShutdown, errors.CrashShutdown)
+"""What a server that stops says to a connection, before it ends it."""
+
+
+class TransactionLost(psycopg.OperationalError):
+    """The connection was lost before its transaction was known to be committed.
+
+    `in_doubt`: the commit was sent and its answer did not come. Otherwise nothing of the transaction was done.
+    """
+
+    def __init__(self, *, in_doubt: bool) -> None:
+        super().__init__("the connection was lost " + ("at the commit" if in_doubt else "before the commit"))
+        self.in_doubt = in_doubt
 
 
 class Pool:
@@ -35,8 +49,9 @@ class Pool:
     def __init__(self, url: str, *, size: int = 8) -> None:
         self._url = url
         self._pool: ConnectionPool[Connection] = ConnectionPool(
-            url, min_size=1, max_size=size, open=False, timeout=_REUNION_SECONDS, num_workers=1
-        )
+            url, min_size=1, max_size=size, open=False, timeout=_REUNION_SECONDS, num_workers=1,
+            kwargs={"autocommit": True},
+        )  # fmt: skip
 
     def __enter__(self) -> Self:
         return self.open()
@@ -54,9 +69,13 @@ class Pool:
         self._pool.close()
 
     @contextmanager
-    def company(self, company_id: UUID) -> Iterator[Connection]:
-        """A transaction of one company: committed at the end of the block, rolled back when it raises."""
-        with self._transaction(str(company_id)) as connection:
+    def company(self, company_id: UUID, *, pipelined: bool = False) -> Iterator[Connection]:
+        """A transaction of one company: committed at the end of the block, rolled back when it raises.
+
+        With `pipelined` its statements travel together: one that fails is told where a result is next looked at, or at
+        the commit, and COPY is not possible. Raises `TransactionLost`.
+        """
+        with self._transaction(str(company_id), pipelined=pipelined) as connection:
             yield connection
 
     @contextmanager
@@ -72,34 +91,54 @@ class Pool:
             connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
             yield connection
 
-    def run(self, company_id: UUID, work: Callable[[Connection], T]) -> T:
-        """The result of `work` in one transaction of the company, repeated as by `retrying`."""
+    def run(
+        self, company_id: UUID, work: Callable[[Connection], T], *, pipelined: bool = False, repeatable: bool = False
+    ) -> T:
+        """The result of `work` in one transaction of the company, repeated as `retrying` says."""
 
         def once() -> T:
-            with self.company(company_id) as connection:
+            with self.company(company_id, pipelined=pipelined) as connection:
                 return work(connection)
 
-        return self.retrying(once)
+        return self.retrying(once, repeatable=repeatable)
 
-    def retrying(self, work: Callable[[], T]) -> T:
-        """The result of `work`, repeated while the database undoes it because others were in its way.
+    def retrying(self, work: Callable[[], T], *, repeatable: bool = False) -> T:
+        """The result of `work`, which opens one transaction of its own, repeated where that is safe.
 
-        `work` opens its own transaction. Only serialisation failures and deadlocks are repeated.
+        That is where the database undid it because others were in its way, and where the connection was lost before
+        the commit was sent. Was it lost after that, then the work may be done: it is repeated only when it is
+        `repeatable`, which says that it finds that out for itself.
         """
-        for attempt in range(1, _ATTEMPTS):
+        deadline, collisions = time.monotonic() + _REUNION_SECONDS, 0
+        while True:
             try:
                 return work()
             except _COLLIDED:
-                time.sleep(_PAUSE_SECONDS * attempt)
-        return work()
+                collisions += 1
+                if collisions == _ATTEMPTS:
+                    raise
+                time.sleep(_PAUSE_SECONDS * collisions)
+            except TransactionLost as lost:
+                if (lost.in_doubt and not repeatable) or time.monotonic() > deadline:
+                    raise
+                time.sleep(_PAUSE_SECONDS)
 
     @contextmanager
-    def _transaction(self, company: str) -> Iterator[Connection]:
-        connection = self._begun(company)
+    def _transaction(self, company: str, *, pipelined: bool = False) -> Iterator[Connection]:
+        connection = self._pool.getconn() if pipelined else self._begun(company)
+        committing = False
         try:
-            with connection:  # commits or rolls back; what belongs to a pool is not closed by it
+            with connection.pipeline() if pipelined else nullcontext():
+                if pipelined:
+                    _begin(connection, company)
                 yield connection
-                connection.commit()  # raises where the connection was lost, which leaving the block would not
+                committing = True
+                connection.execute("COMMIT")
+        except BaseException as error:
+            if _was_lost(error, connection):
+                raise TransactionLost(in_doubt=committing) from error
+            _undo(connection)
+            raise
         finally:
             self._pool.putconn(connection)
 
@@ -110,7 +149,7 @@ class Pool:
             connection = self._pool.getconn()
             try:
                 with connection.pipeline():
-                    connection.execute(_BECOME, (company,))
+                    _begin(connection, company)
             except BaseException as error:
                 self._pool.putconn(connection)
                 if not (_was_lost(error, connection) and time.monotonic() < deadline):
@@ -176,6 +215,16 @@ class AsyncPool:
                 return connection
 
 
+def _begin(connection: Connection, company: str) -> None:
+    connection.execute("BEGIN")
+    connection.execute(_BECOME, (company,))
+
+
+def _undo(connection: Connection) -> None:
+    with suppress(psycopg.OperationalError):  # a connection that is lost now has undone it already
+        connection.rollback()
+
+
 def _was_lost(error: BaseException, connection: Connection | AsyncConnection) -> bool:
-    """Whether the connection is gone; then the transaction is, and nothing of the caller's was sent."""
-    return isinstance(error, psycopg.OperationalError) and connection.closed
+    """Whether the connection is gone, and with it what of its transaction was not committed."""
+    return isinstance(error, psycopg.OperationalError) and (connection.closed or isinstance(error, _ENDED))

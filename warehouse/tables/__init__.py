@@ -6,6 +6,7 @@ What belongs here: columns, keys, indexes and which tables are a company's own. 
 
 from typing import Final
 
+from warehouse.tables.answers import kept_answers
 from warehouse.tables.audit import audit_entries, audit_transactions
 from warehouse.tables.base import metadata
 from warehouse.tables.catalogue import catalogue_loads, jurisdictions
@@ -16,7 +17,7 @@ from warehouse.tables.skus import docs, sku_versions, skus
 
 COMPANY_TABLES: Final = (
     companies, company_counters, api_keys, brands, sites, suppliers, library_components, skus, sku_versions,
-    docs, imports, import_errors, audit_transactions, audit_entries,
+    docs, imports, import_errors, kept_answers, audit_transactions, audit_entries,
 )  # fmt: skip
 """Tables under row-level security: `company_id` (`id` for companies itself) is the session's company."""
 
@@ -26,5 +27,5 @@ APPEND_ONLY: Final = (audit_transactions, audit_entries, sku_versions)
 __all__ = [
     "APPEND_ONLY", "COMPANY_TABLES", "api_keys", "audit_entries", "audit_transactions", "brands",
     "catalogue_loads", "companies", "company_counters", "docs", "import_errors", "imports", "jurisdictions",
-    "library_components", "metadata", "plans", "sites", "sku_versions", "skus", "suppliers",
+    "kept_answers", "library_components", "metadata", "plans", "sites", "sku_versions", "skus", "suppliers",
 ]  # fmt: skip

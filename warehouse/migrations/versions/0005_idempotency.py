@@ -1,8 +1,47 @@
-"""Answers kept for requests that are sent again."""
+"""Answers kept for requests that are sent again.
+
+The index by time is for the sweep of what is older than a day. A body is a few kilobytes, read only by a repeat: it
+is stored as it is, because compressing it would cost each write more than the day's disc is worth.
+"""
+
+from alembic import op
 
 revision = "0005"
 down_revision = "0004"
 
+_COMPANY = "(SELECT nullif(current_setting('app.company_id', true), '')::uuid)"
+
+_STATEMENTS = (
+    """
+    CREATE TABLE kept_answers (
+        company_id UUID NOT NULL,
+        request BYTEA NOT NULL,
+        fingerprint BYTEA NOT NULL,
+        status INTEGER NOT NULL,
+        media_type TEXT NOT NULL,
+        body BYTEA NOT NULL,
+        answered_at TIMESTAMP WITH TIME ZONE NOT NULL,
+        CONSTRAINT pk_kept_answers PRIMARY KEY (company_id, request)
+    )
+    """,
+    "CREATE INDEX ix_kept_answers_answered_at ON kept_answers (answered_at)",
+    "ALTER TABLE kept_answers ALTER COLUMN body SET STORAGE EXTERNAL",
+    "COMMENT ON COLUMN kept_answers.request IS 'SHA-256 of company, method, path and Idempotency-Key'",
+    "COMMENT ON COLUMN kept_answers.fingerprint IS 'SHA-256 of the payload'",
+    "COMMENT ON COLUMN kept_answers.status IS 'of HTTP, 200 to 299'",
+    "ALTER TABLE kept_answers ENABLE ROW LEVEL SECURITY",
+    "ALTER TABLE kept_answers FORCE ROW LEVEL SECURITY",
+    f"CREATE POLICY company ON kept_answers USING (company_id = {_COMPANY}) WITH CHECK (company_id = {_COMPANY})",
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON kept_answers TO pcds_app",
+)
+
 
 def upgrade() -> None:
-    """Nothing yet."""
+    """Make the table, close it, and open to the application its own company's rows."""
+    for statement in _STATEMENTS:
+        op.execute(statement)
+
+
+def downgrade() -> None:
+    """Take it away again."""
+    op.execute("DROP TABLE kept_answers")
