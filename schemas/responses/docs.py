@@ -8,6 +8,7 @@ from schemas.responses.base import Answer, Day, Identifier, Instant, Pagination,
 
 RecordStatus: Any = code("doc_record_status")
 
+
 class DocListItem(Answer):
     """Metadata of a DoC, never its contents or an address to download them from."""
 
