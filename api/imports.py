@@ -1,5 +1,7 @@
 """Imports: a file is accepted or refused as a whole here; its rows are written after the answer, by a run."""
 
+import hashlib
+from datetime import date
 from typing import Annotated, Any
 
 import orjson
@@ -9,17 +11,17 @@ from starlette.responses import Response
 
 from api.answers import json_of
 from api.auth import Reader, Writer
-from api.bodies import Upload, upload
+from api.bodies import Upload, fingerprint, upload
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, operation
-from api.errors import InvalidBody, NotFound, OverPlan
+from api.errors import InvalidBody, NotFound
 from api.origin import origin_of
 from api.parameters import DRY_RUN, FILENAME, LIMIT, MAPPING, OFFSET, RECORD_ID, record_id
 from api.service import service_of
-from pipelines.steps import imports
-from pipelines.steps.plans import PlanLimitReached
-from pipelines.steps.reading import ReadingRefused
+from api.writing import answer, answered
+from pipelines.steps import imports, reading
 from schemas.issues import Issue
 from schemas.responses import ImportAccepted, ImportStatusResponse
+from warehouse.sessions import Connection
 
 router = APIRouter(prefix=f"{V1}/imports", tags=["Imports"])
 
@@ -46,18 +48,34 @@ def post_import(request: Request, key: Writer, file: Annotated[Upload, Depends(u
     Checked before the answer: the file parses, a table is found, `sku_code` and `name` map to columns, the file fits
     the plan. Up to 10 MiB and 50 000 rows. A dry run is answered with 202 too: its report is read by polling.
     """
-    service, dry_run = service_of(request), DRY_RUN.of(request)
-    try:
+    service, dry_run, origin = service_of(request), DRY_RUN.of(request), origin_of(request, key)
+    digest = _fingerprint(request, file)
+    if earlier := answered(request, key, digest, dry_run=dry_run):
+        return earlier
+    now = service.clock.now()
+    read = _read(request, file, now.date())
+
+    def work(conn: Connection) -> Response:
         accepted = imports.submit(
-            service.writes, service.objects, key.company_id, data=file.data, filename=file.filename,
-            mapping=_mapping(request, file), dry_run=dry_run, origin=origin_of(request, key), key_id=key.client_id,
-            clock=service.clock,
+            conn, service.objects, key.company_id, read, data=file.data, filename=file.filename, dry_run=dry_run,
+            origin=origin, key_id=key.client_id, now=now,
         )  # fmt: skip
-    except ReadingRefused as refused:
+        return json_of(accepted, 202)
+
+    return answer(request, key, digest, work, dry_run=dry_run)
+
+
+def _fingerprint(request: Request, file: Upload) -> bytes:
+    """By what the caller sent, whichever way: the file, its name, and what is said about it."""
+    content = hashlib.sha256(file.data).hexdigest()
+    return fingerprint([content, file.filename, file.fields, MAPPING.of(request)])
+
+
+def _read(request: Request, file: Upload, today: date) -> reading.Upload:
+    try:
+        return reading.read_upload(file.data, file.filename, mapping=_mapping(request, file), today=today)
+    except reading.ReadingRefused as refused:
         raise InvalidBody(refused.issues) from None
-    except PlanLimitReached as reached:
-        raise OverPlan(limit=reached.limit, held=reached.held, new=reached.new) from None
-    return json_of(accepted, 202)
 
 
 def _mapping(request: Request, file: Upload) -> dict[str, Any] | None:

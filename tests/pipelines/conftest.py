@@ -17,6 +17,7 @@ from pipelines.resources import Workshop
 from pipelines.steps import imports
 from pipelines.steps.imports import claim as claims
 from pipelines.steps.origin import Origin
+from pipelines.steps.reading import read_upload
 from pipelines.worker import execute
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
@@ -38,10 +39,12 @@ class Desk:
 
     def send(self, content: str | bytes, *, dry_run: bool = False, filename: str = "portfolio.csv") -> UUID:
         data = content.encode() if isinstance(content, str) else content
-        accepted = imports.submit(
-            self.workshop.pool, self.workshop.objects, self.company, data=data, filename=filename, mapping=None,
-            dry_run=dry_run, origin=ORIGIN, key_id=uuid4(), clock=self.workshop.clock,
-        )  # fmt: skip
+        now = self.workshop.clock.now()
+        with self.workshop.pool.company(self.company) as conn:
+            accepted = imports.submit(
+                conn, self.workshop.objects, self.company, read_upload(data, filename, today=now.date()), data=data,
+                filename=filename, dry_run=dry_run, origin=ORIGIN, key_id=uuid4(), now=now,
+            )  # fmt: skip
         return UUID(accepted["id"])
 
     def run(self, import_id: UUID) -> bool:

@@ -1,7 +1,8 @@
-"""Accepting a file: read, held against the plan, kept, queued. Rows are written after the answer, by a run.
+"""Accepting a file that was read: held against the plan, kept, queued. Its rows are written later, by a run.
 
-The bytes and the parsed table are in the object store before the row that names them exists, so that a queued import
-never misses its file. What a crash between the two leaves behind belongs to no import and is swept with housekeeping.
+The bytes and the parsed table are in the object store before the row that names them is committed, so that a queued
+import never misses its file. What a crash between the two leaves behind belongs to no import and is swept with
+housekeeping. Reading the file is no part of this: it needs no database and may take seconds (`reading.read_upload`).
 """
 
 import hashlib
@@ -16,10 +17,8 @@ from uuid_utils import uuid7
 from pipelines.steps import ledger, plans
 from pipelines.steps.imports import queue
 from pipelines.steps.origin import Origin
-from pipelines.steps.reading import Upload, read_upload
-from warehouse.clock import Clock
+from pipelines.steps.reading import Upload
 from warehouse.objects import Objects
-from warehouse.sessions import Pool
 
 _COLUMNS: Final = (
     "id", "company_id", "status", "dry_run", "filename", "size_bytes", "sha256", "upload_key", "table_key",
@@ -29,19 +28,16 @@ _INSERT: Final = f"INSERT INTO imports ({', '.join(_COLUMNS)}) VALUES ({', '.joi
 
 
 def submit(
-    pool: Pool, objects: Objects, company_id: UUID, *, data: bytes, filename: str, mapping: dict[str, Any] | None,
-    dry_run: bool, origin: Origin, key_id: UUID, clock: Clock,
+    conn: psycopg.Connection[Any], objects: Objects, company_id: UUID, upload: Upload, *, data: bytes, filename: str,
+    dry_run: bool, origin: Origin, key_id: UUID, now: datetime,
 ) -> dict[str, Any]:  # fmt: skip
-    """Queue a file for a company; the answer is the contract's ImportAccepted.
+    """Queue a file that was read, in the caller's transaction; the answer is the contract's ImportAccepted.
 
-    Raises `ReadingRefused` where the file as a whole cannot be taken, and `plans.PlanLimitReached` where its new codes
-    would pass the plan's limit (never for a dry run). Nothing is kept then.
+    `upload` is what `reading.read_upload` made of `data`. Raises `plans.PlanLimitReached` where its new codes would
+    pass the plan's limit (never for a dry run).
     """
-    now = clock.now()
-    upload = read_upload(data, filename, mapping=mapping, today=now.date())
     if not dry_run:
-        with pool.company(company_id) as conn:
-            plans.check_codes(conn, company_id, upload.table["sku_code"].drop_nulls().unique().to_list())
+        plans.check_codes(conn, company_id, upload.table["sku_code"].drop_nulls().unique().to_list())
     import_id = UUID(str(uuid7()))
     upload_key, table_key = f"{company_id}/imports/{import_id}/upload", f"{company_id}/imports/{import_id}/table"
     objects.put(upload_key, data)
@@ -53,8 +49,7 @@ def submit(
         "key_id": key_id, "key_name": origin.actor_name or "", "correlation_id": origin.correlation_id,
         "ip": origin.ip, "user_agent": origin.user_agent, "created_at": now,
     }  # fmt: skip
-    with pool.company(company_id) as conn:
-        _enqueue(conn, row, origin, now)
+    _enqueue(conn, row, origin, now)
     return _accepted(import_id, upload, filename=filename, dry_run=dry_run)
 
 
