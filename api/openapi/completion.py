@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from api.openapi.schemas import Schema, of_document
+from api.openapi.schemas import Schema, below, of_document
 from schemas.errors import ERROR_CODES
 
 _WRITES: Final = ("post", "put", "patch", "delete")
@@ -58,6 +58,9 @@ def complete(document: dict[str, Any]) -> None:
             _complete(operation, path, method)
     for schema in of_document(document):
         _formed(schema)
+    for schemas in document["components"]["schemas"].values():
+        for schema in below(schemas):
+            _sized(schema)
 
 
 def _complete(operation: dict[str, Any], path: str, method: str) -> None:
@@ -70,6 +73,7 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
         operation["x-scope"] = "write" if writes else "read"
     if writes:
         operation.setdefault("parameters", []).append(_IDEMPOTENCY_KEY)
+    operation["responses"] = dict(sorted(operation["responses"].items()))
     for status, response in operation["responses"].items():
         if "x-error-codes" in response:
             _refusal(response)
@@ -93,7 +97,7 @@ def _example(code: str) -> dict[str, Any]:
 
 
 def _formed(schema: Schema) -> None:
-    """Null as a type beside the others, formats for numbers, and no titles that only repeat a field's name."""
+    """Null as a type beside the others, and no titles that only repeat a field's name."""
     schema.pop("title", None)
     match schema.get("anyOf"):
         case [{"type": "integer"}, {"type": "number"}, *others]:  # every integer is a number
@@ -105,6 +109,10 @@ def _formed(schema: Schema) -> None:
         case [{"type": str()} as only]:
             del schema["anyOf"]
             schema |= only
+
+
+def _sized(schema: Schema) -> None:
+    """How wide a number is. Not for parameters: the service clamps integers of any size."""
     kinds = schema.get("type", ())
     if "integer" in kinds:
         small = abs(schema.get("maximum", 2**63)) < 2**31

@@ -1,6 +1,6 @@
 """SKUs as they are answered: list items, details, and what a write did. Their fields are the field tables'."""
 
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from pydantic import Field as PydanticField
 from pydantic import create_model
@@ -19,6 +19,7 @@ from schemas.responses.base import (
     Pagination,
     code,
 )  # fmt: skip
+from schemas.responses.grading import GradeTrace
 from schemas.vocabularies import SUBSTANCES
 
 
@@ -115,7 +116,7 @@ class SkuCompliance(Answer):
     recyclability_score: Number | None
     doc_status: DocStatus | None
     annex_v_flags: list[AnnexVFlag]
-    grade_trace: Annotated[dict[str, Any], PydanticField(description="Why the grade is what it is (docs/grading.md).")]
+    grade_trace: GradeTrace
 
 
 class VolumeRow(Answer):

@@ -1,0 +1,63 @@
+"""Why a grade is what it is: the trace of a SKU's grading as it is answered (docs/grading.md)."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field as PydanticField
+
+from schemas.responses.base import Answer, Grade, Identifier, Issue, Number
+
+
+class GradeRule(Answer):
+    """A design rule that fired on a component, with its source."""
+
+    rule_id: str
+    verdict: Annotated[
+        Literal["compatible", "limited", "incompatible", "not_assessed", "overruled"],
+        PydanticField(description="What the guideline says of it; overruled where a stricter or nearer rule stands."),
+    ]
+    text: str
+    source: str | None
+
+
+class GradeComponent(Answer):
+    """One component of a unit: what it was read as, its share, and what it does to the grade."""
+
+    component_id: Annotated[Identifier | None, PydanticField(description="Null for a SKU graded without a graph.")]
+    component_type: str
+    resolved_material: str | None
+    share_percent: Annotated[Number | None, PydanticField(description="Share of the unit's weight.")]
+    effect: Annotated[
+        Literal["none", "removed", "limited", "removed_limited", "not_assessed", "disqualify"],
+        PydanticField(description="The strictest effect that stands."),
+    ]
+    rules: list[GradeRule]
+
+
+class GradeUnit(Answer):
+    """A part that is graded by itself: the body with all that stays on it, or a separable component."""
+
+    unit: str
+    component_ids: list[Identifier | None]
+    grade: Grade
+    score: Number | None
+    components: list[GradeComponent]
+
+
+class GradeTrace(Answer):
+    """The way to the grade; stream, share, features and cap are those of the body's unit."""
+
+    ruleset_version: str
+    indicative: Annotated[
+        Literal[True], PydanticField(description="No legal grade exists before the delegated acts, due 1 January 2028.")
+    ]
+    provisional: Annotated[bool, PydanticField(description="Whether a fact that is not given could change the grade.")]
+    reason: Annotated[str, PydanticField(description="One sentence: why the grade is what it is.")]
+    stream: Annotated[str | None, PydanticField(description="The sorting stream that the body goes to.")]
+    weight_share_percent: Annotated[
+        Number | None, PydanticField(description="Share of the weight that recycling keeps.")
+    ]
+    limited_features: Annotated[int | None, PydanticField(description="Number of features of limited compatibility.")]
+    cap: Annotated[Number | None, PydanticField(description="Highest score that these limited features leave.")]
+    units: list[GradeUnit]
+    missing: Annotated[list[Issue], PydanticField(description="What to send for a grade, or for a firmer one.")]
+    assumptions: list[str]
