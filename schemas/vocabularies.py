@@ -6,6 +6,8 @@ design attributes come from the design-for-recycling rules; a test holds them eq
 
 from typing import Final
 
+from schemas.technical_files import TYPES
+
 VOCABULARIES: Final[dict[str, tuple[str, ...]]] = {
     "material": ("plastic", "paper", "glass", "metal", "composite", "wood", "textile", "other"),
     "material_family": (
@@ -64,6 +66,7 @@ VOCABULARIES: Final[dict[str, tuple[str, ...]]] = {
     "plan": ("starter", "growth", "professional", "enterprise"),
     "import_status": ("queued", "processing", "completed", "failed"),
     "outcome": ("created", "updated", "unchanged", "rejected"),
+    "technical_file_type": tuple(TYPES),
 }  # fmt: skip
 
 SUBSTANCES: Final = ("pfas", "svhc", "bpa", "heavy_metals")

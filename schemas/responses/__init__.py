@@ -6,6 +6,7 @@ field is always present unless it has a default; v1 is additive, so that clients
 
 from schemas.responses.base import Error
 from schemas.responses.docs import DocListResponse
+from schemas.responses.files import TechnicalFilesListResponse, TechnicalFileUploadResponse
 from schemas.responses.imports import ImportAccepted, ImportStatusResponse
 from schemas.responses.jurisdictions import JurisdictionListResponse
 from schemas.responses.library import BrandListResponse, LibraryComponentListResponse, SiteListResponse
@@ -16,5 +17,6 @@ from schemas.responses.volumes import VolumesWriteResult
 __all__ = [
     "BrandListResponse", "DocListResponse", "Error", "Health", "ImportAccepted", "ImportStatusResponse",
     "JurisdictionListResponse", "LibraryComponentListResponse", "OpenApiDocument", "SiteListResponse",
-    "SkuBatchResponse", "SkuDetailResponse", "SkuListResponse", "SkuWriteResult", "VolumesWriteResult",
+    "SkuBatchResponse", "SkuDetailResponse", "SkuListResponse", "SkuWriteResult", "TechnicalFileUploadResponse",
+    "TechnicalFilesListResponse", "VolumesWriteResult",
 ]  # fmt: skip

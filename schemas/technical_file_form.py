@@ -1,0 +1,91 @@
+"""What is sent beside a technical file's bytes: its name, its declared media type and the text fields of the form."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from datetime import date
+from typing import Any, Final
+
+from schemas import normalise
+from schemas.issues import Issue
+from schemas.normalise import Unfit
+from schemas.technical_files import MEDIA_TYPES, TAKEN, TYPES, MediaType
+
+MAX_TEXT: Final = 2_000
+"""Characters of `reference` and of `issuer` (decisions §4, optional texts)."""
+MAX_FILENAME: Final = 255
+"""Characters of a file's name, without the folders before it."""
+
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_TEXTS: Final = ("reference", "issuer")
+_DAYS: Final = ("issued_on", "expires_on")
+FIELDS: Final = ("type", *_TEXTS, *_DAYS)
+"""The text fields of an upload beside the part `file` (decisions §2)."""
+
+
+def declared(content_type: str) -> MediaType | None:
+    """The media type that a part's Content-Type names; None where it names none (`application/octet-stream`).
+
+    Raises `Unfit` (`unsupported_media_type`) for one that is not taken.
+    """
+    name = content_type.partition(";")[0].strip().lower()
+    if name in {"", "application/octet-stream", "binary/octet-stream"}:
+        return None
+    for kind in MEDIA_TYPES:
+        if name == kind.media_type or name in kind.also_declared_as:
+            return kind
+    raise Unfit("unsupported_media_type", f"{normalise.shown(name)} is not taken; taken are {TAKEN}.")
+
+
+def own_name(filename: str) -> str:
+    """A file's name without the folders before it. Raises `Unfit`."""
+    name = re.split(r"[/\\]", filename)[-1].strip()
+    if any(unicodedata.category(character) == "Cc" for character in name):
+        raise Unfit("invalid_format", "The file's name holds a control character; send it without.")
+    if not name:
+        raise Unfit("required", "The part file needs a filename.")
+    if len(name) > MAX_FILENAME:
+        raise Unfit("too_long", f"A file's name has at most {MAX_FILENAME} characters; this one has {len(name)}.")
+    return name
+
+
+def parse_fields(fields: Mapping[str, str]) -> tuple[dict[str, Any], list[Issue]]:
+    """The text fields as they are stored, empty ones null, and what is wrong with them."""
+    stored: dict[str, Any] = dict.fromkeys(FIELDS)
+    issues = [Issue("unknown_field", f"A technical file has no field {normalise.shown(name)}; it has "
+                    f"file, {', '.join(FIELDS)}.", name) for name in fields if name not in FIELDS]  # fmt: skip
+    for name in FIELDS:
+        try:
+            stored[name] = _value(name, fields.get(name, "").strip())
+        except Unfit as unfit:
+            issues.append(Issue(unfit.code, unfit.message, name))
+    issued_on, expires_on = stored["issued_on"], stored["expires_on"]
+    if issued_on and expires_on and expires_on < issued_on:
+        sentence = f"The document would expire before it was issued ({issued_on}); send a later day."
+        issues.append(Issue("out_of_range", sentence, "expires_on"))
+    return stored, issues
+
+
+def _value(name: str, text: str) -> str | date | None:
+    if name == "type":
+        return _type(text)
+    if not text:
+        return None
+    return _day(text) if name in _DAYS else normalise.text(text, min_length=None, max_length=MAX_TEXT)
+
+
+def _type(text: str) -> str:
+    if not text:
+        raise Unfit("required", f"Say what the document is; type is one of: {', '.join(TYPES)}.")
+    if text not in TYPES:
+        raise Unfit("unknown_file_type", f"{normalise.shown(text)} is not one of: {', '.join(TYPES)}.")
+    return text
+
+
+def _day(text: str) -> date:
+    if _DAY.fullmatch(text):
+        try:
+            return date.fromisoformat(text)
+        except ValueError:
+            pass  # the form of a day, but none of the calendar
+    raise Unfit("invalid_date", f"{normalise.shown(text)} is no day of the calendar in the form 2026-11-21 (ISO 8601).")

@@ -1,0 +1,52 @@
+"""Technical files: which types of document there are, and which media types are taken.
+
+Both tables are data: `technical_file_types.csv` (a type's code, content and source) and `technical_file_media.csv` (a
+media type and how its bytes are known). What stands beside the bytes is `technical_file_form`; judging bytes is
+`pipelines.steps.files`.
+"""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+MAX_FILE_BYTES: Final = 20_000_000
+"""A technical file: 20 MB (interface v1, Limits; decisions §9)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MediaType:
+    """One kind of file that is taken.
+
+    `container` is `ole` or `ooxml` where the bytes' first signature only says Office, and `marks` are what tells the
+    kinds apart then: names of streams, or the content type of the main part. Empty where the signature decides.
+    """
+
+    media_type: str
+    name: str
+    extension: str
+    also_declared_as: frozenset[str]
+    container: str
+    marks: frozenset[str]
+
+
+def _rows(table: str) -> Iterator[dict[str, str]]:
+    with Path(__file__).with_name(table).open(encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(file)
+
+
+TYPES: Final[dict[str, str]] = {row["code"]: row["content"] for row in _rows("technical_file_types.csv")}
+"""The vocabulary of `type` with what each document holds: Annex VII and the contract's examples."""
+
+MEDIA_TYPES: Final[tuple[MediaType, ...]] = tuple(
+    MediaType(
+        row["media_type"], row["name"], row["extension"], frozenset(row["also_declared_as"].split()),
+        row["container"], frozenset(row["mark"].split()),
+    )
+    for row in _rows("technical_file_media.csv")
+)  # fmt: skip
+"""What is taken (interface v1, POST /skus/{id}/files)."""
+
+TAKEN: Final = ", ".join(f"{kind.name} ({kind.extension})" for kind in MEDIA_TYPES)
+"""The same in words, for a refusal."""
