@@ -4,11 +4,14 @@ A folder of the data directory by default, an S3-compatible store by setting. Wh
 durably. What does not: what is in them, and who may ask for them.
 """
 
+import asyncio
 import contextlib
+import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, Self
 from uuid import UUID
@@ -18,6 +21,10 @@ from obstore.store import LocalStore, ObjectStore, from_url
 
 from warehouse.settings import Settings
 
+_NOBODY: Final = UUID(int=0)
+_STAGED: Final = "*/files/*#*"
+_PART_BYTES: Final = 5 * 2**20  # the least that S3 takes as a part of an upload
+_READ_BYTES: Final = 64 * 2**10
 _KEY: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(/[A-Za-z0-9_][A-Za-z0-9_.=-]*)+")
 
 
@@ -49,10 +56,28 @@ class Objects:
         if self.folder is not None:
             _flush(self.folder / key, self.folder)
 
+    async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> None:
+        """Store bytes as they come, a few MiB of them in memory at a time; durable like `put` when this returns.
+
+        The object is there whole or, where `chunks` raises, not at all; what they raise is raised here.
+        """
+        await obstore.put_async(
+            self._store, _checked(key), chunks, use_multipart=True, chunk_size=_PART_BYTES, max_concurrency=1
+        )
+        if self.folder is not None:
+            await asyncio.to_thread(_flush, self.folder / key, self.folder)
+
     def get(self, key: str) -> bytes:
         """The bytes under a key. Raises `NoSuchObject`."""
         try:
             return bytes(obstore.get(self._store, _checked(key)).bytes())
+        except FileNotFoundError:
+            raise NoSuchObject(f"There is no object {key}.") from None
+
+    def open(self, key: str) -> io.BufferedReader:
+        """The object as a file to seek and read in, without loading all of it. Raises `NoSuchObject`."""
+        try:
+            return io.BufferedReader(_Reader(obstore.open_reader(self._store, _checked(key), buffer_size=_READ_BYTES)))
         except FileNotFoundError:
             raise NoSuchObject(f"There is no object {key}.") from None
 
@@ -61,11 +86,55 @@ class Objects:
         with contextlib.suppress(FileNotFoundError):
             obstore.delete(self._store, _checked(key))
 
-    def keys(self, company_id: UUID, folder: str = "") -> Iterator[str]:
-        """The keys of a company, or of one of its folders, in no order."""
+    def stored(self, company_id: UUID, folder: str = "") -> Iterator[tuple[str, datetime]]:
+        """The keys of a company, or of one of its folders, in no order, each with the store's time of its writing."""
         prefix = "/".join(part for part in (str(company_id), folder.strip("/")) if part)
         for batch in obstore.list(self._store, prefix=prefix):
-            yield from (entry["path"] for entry in batch)
+            yield from ((entry["path"], entry["last_modified"]) for entry in batch)
+
+    def now(self) -> datetime:
+        """The store's own time, which is what the times of its objects compare with, and no clock of ours."""
+        self.put(f"{_NOBODY}/now", b"")
+        return next(at for _, at in self.stored(_NOBODY))
+
+    def drop_unfinished(self, age: timedelta) -> int:
+        """Remove what uploads left in the folder that a kill cut off this long ago; how many.
+
+        An S3-compatible store does that by a lifecycle rule for incomplete uploads of its own (docs/files.md).
+        """
+        if self.folder is None:
+            return 0
+        oldest, removed = (self.now() - age).timestamp(), 0
+        for path in self.folder.glob(_STAGED):
+            with contextlib.suppress(FileNotFoundError):  # an upload that ended just now
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
+                    removed += 1
+        return removed
+
+
+class _Reader(io.RawIOBase):
+    """A store's reader in the form that Python's buffered reader takes."""
+
+    def __init__(self, reader: "obstore.ReadableFile") -> None:
+        self._reader = reader
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        return self._reader.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._reader.tell()
+
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
+        data = bytes(self._reader.read(len(buffer)))
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def _checked(key: str) -> str:
