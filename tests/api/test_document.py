@@ -12,6 +12,7 @@ CONTRACT = {
     ("POST", "/oauth/token"), ("GET", "/skus"), ("POST", "/skus"), ("GET", "/skus/{id}"), ("PUT", "/skus/{id}"),
     ("PUT", "/skus/{id}/volumes"), ("GET", "/skus/{id}/files"), ("POST", "/skus/{id}/files"), ("POST", "/skus/batch"),
     ("POST", "/imports"), ("GET", "/imports/{id}"), ("GET", "/components"), ("GET", "/sites"), ("GET", "/brands"),
+    ("PUT", "/skus/{id}/volumes"),
     ("GET", "/jurisdictions"), ("GET", "/audit-log"), ("GET", "/docs"), ("GET", "/openapi.json"),
     ("GET", "/schemas/supplier-data-response"),
 }  # fmt: skip
@@ -33,7 +34,8 @@ def test_every_operation_is_described(key):
     for status, response in operation["responses"].items():
         assert response["description"], status
         for code in response["content"]["application/json"].get("examples", {}):
-            assert str(ERROR_CODES[code].status) == status
+            # A file of a kind that is not taken has a status of its own (interface v1, Errors).
+            assert str(ERROR_CODES[code].status) == status or (status, code) == ("415", "invalid_body")
 
 
 def test_operation_ids_are_unique():

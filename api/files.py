@@ -1,0 +1,142 @@
+"""Technical files of a SKU: the list, and the upload of one. Bytes come in; no operation gives them out."""
+
+import asyncio
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from uuid_utils import uuid7
+
+from api.answers import json_of, json_text
+from api.auth import Presented, Writer
+from api.bodies import fingerprint, unreadable
+from api.document import READ_ERRORS, V1, operation
+from api.errors import NotFound, Refused
+from api.origin import origin_of
+from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, record_id
+from api.reading import read
+from api.service import service_of
+from api.uploads import FileForm, refused
+from api.writing import answer
+from pipelines.steps.files import Received, SkuUnknown, judge, key_of, record
+from schemas.normalise import Unfit
+from schemas.responses import Error, TechnicalFilesListResponse, TechnicalFileUploadResponse
+from schemas.technical_file_form import MAX_TEXT
+from schemas.technical_files import TYPES
+from warehouse.queries import files as queries
+from warehouse.queries.keys import Key
+from warehouse.sessions import Connection
+
+router = APIRouter(prefix=f"{V1}/skus/{{id}}/files", tags=["Technical files"])
+
+_SLOWEST_SECONDS: Final = 1800.0
+"""How long a body may take: less than what is swept must be old, so that no upload is swept under way."""
+
+_TEXT: Final = {"type": "string", "maxLength": MAX_TEXT}
+_DAY: Final = {"type": "string", "format": "date"}
+_BODY: Final = {
+    "multipart/form-data": {
+        "schema": {
+            "type": "object",
+            "required": ["file", "type"],
+            "additionalProperties": False,
+            "properties": {
+                "file": {"type": "string", "format": "binary"},
+                "type": {"type": "string", "enum": list(TYPES)},
+                "reference": _TEXT,
+                "issuer": _TEXT,
+                "issued_on": _DAY,
+                "expires_on": _DAY,
+            },
+        }
+    }
+}
+_UPLOAD: Final = operation(
+    "Upload one technical file",
+    parameters=(RECORD_ID, DRY_RUN), body=_BODY,
+    answers={200: TechnicalFileUploadResponse, 201: TechnicalFileUploadResponse},
+    errors=(*READ_ERRORS, "not_found", "idempotency_key_reuse", "payload_too_large"),
+)  # fmt: skip
+_UPLOAD["responses"][415] = {"model": Error, "description": "", "x-error-codes": ["invalid_body"]}
+
+
+@router.get("", **operation(
+    "List technical files of a SKU",
+    parameters=(RECORD_ID, LIMIT, OFFSET),
+    answers={200: TechnicalFilesListResponse}, errors=(*READ_ERRORS, "not_found")))  # fmt: skip
+async def list_files(request: Request, key_hash: Presented) -> Response:
+    """A page of what is known of each file, newest first: fingerprint, dates, issuer. Their bytes are not served."""
+    query = queries.page(LIMIT.of(request), OFFSET.of(request))
+    (page,) = await read(request, key_hash, query, {"sku_id": record_id(request)})
+    if page is None:
+        raise NotFound
+    return json_text(page)
+
+
+@router.post("", **_UPLOAD)
+async def post_file(request: Request, key: Writer) -> Response:
+    """Multipart with the part `file` and the field `type`, in any order.
+
+    Up to 20 000 000 bytes: PDF, PNG, JPEG, WebP, Word or Excel, judged by the bytes as well as by the declared type;
+    415 where they contradict. The same file sent twice is two records: send an Idempotency-Key.
+    """
+    sku_id, dry_run = record_id(request), DRY_RUN.of(request)
+    await _require_sku(request, key, sku_id)
+    file_id, form = UUID(str(uuid7())), FileForm(request)
+    try:
+        async with asyncio.timeout(_SLOWEST_SECONDS):
+            await service_of(request).objects.put_stream(key_of(key.company_id, file_id), form.file())
+    except TimeoutError:
+        raise unreadable(f"The body did not arrive within {_SLOWEST_SECONDS:.0f} seconds.") from None
+    return await run_in_threadpool(_settle, request, key, sku_id, file_id, form, dry_run=dry_run)
+
+
+async def _require_sku(request: Request, key: Key, sku_id: UUID) -> None:
+    """Refuse before the body is read."""
+    async with service_of(request).reads.company(key.company_id) as connection:
+        found = await (await connection.execute("SELECT FROM skus WHERE id = %s", [sku_id])).fetchone()
+    if found is None:
+        raise NotFound
+
+
+def _settle(request: Request, key: Key, sku_id: UUID, file_id: UUID, form: FileForm, *, dry_run: bool) -> Response:
+    """Judge the bytes that have arrived and record them; what no record names is removed.
+
+    Where it is not known whether the record was committed the bytes stay: housekeeping removes them if it was not.
+    """
+    objects, object_key = service_of(request).objects, key_of(key.company_id, file_id)
+    try:
+        with objects.open(object_key) as bytes_of_file:
+            kind = judge(bytes_of_file, form.declared)
+        file = Received(file_id, sku_id, form.filename, kind.media_type, form.size_bytes, form.sha256, form.fields)
+        response = _recorded(request, key, file, dry_run=dry_run)
+    except Unfit as unfit:
+        objects.delete(object_key)
+        raise refused(unfit) from None
+    except Refused:
+        objects.delete(object_key)
+        raise
+    if orjson.loads(response.body)["data"]["id"] != str(file_id):  # a dry run, or the answer of an earlier request
+        objects.delete(object_key)
+    return response
+
+
+def _recorded(request: Request, key: Key, file: Received, *, dry_run: bool) -> Response:
+    service = service_of(request)
+
+    def work(connection: Connection) -> Response:
+        now = service.clock.now()
+        if not dry_run:
+            try:
+                record(connection, key.company_id, file, origin=origin_of(request, key), now=now)
+            except SkuUnknown:
+                raise NotFound from None
+        shown: dict[str, Any] = {"dry_run": dry_run, "data": file.published(now, stored=not dry_run)}
+        return json_of(shown, 200 if dry_run else 201)
+
+    meaning = {"filename": file.filename, "media_type": file.media_type, "sha256": file.sha256, **file.fields}
+    return answer(request, key, fingerprint(meaning), work, dry_run=dry_run)

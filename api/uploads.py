@@ -1,0 +1,170 @@
+"""A multipart body with one file, read part by part as it comes: the file's bytes go on, the text fields are kept.
+
+What belongs here: the form of such a body (RFC 7578) and its bounds. What does not: what the fields mean
+(`schemas.technical_file_form`), where the bytes go (`warehouse.objects`), what they are (`pipelines.steps.files`).
+"""
+
+import hashlib
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import Request
+
+from api.bodies import limited, unreadable
+from api.errors import InvalidBody, TooLarge, UnsupportedMediaType
+from schemas.issues import Issue
+from schemas.normalise import Unfit, shown
+from schemas.technical_file_form import declared, own_name, parse_fields
+from schemas.technical_files import MAX_FILE_BYTES, MediaType
+
+_ALLOWANCE_BYTES: Final = 64 * 2**10
+"""What part headers and text fields may add around a file of the full size."""
+_MOST_PARTS: Final = 16
+_MOST_FIELD_BYTES: Final = 16 * 2**10
+
+
+class FileForm:
+    """One upload as it arrives. Read `file()` to its end; then everything else is known."""
+
+    def __init__(self, request: Request) -> None:
+        self.fields: dict[str, Any] = {}
+        """The text fields as they are stored; an omitted or empty one is null."""
+        self.filename = ""
+        self.declared: MediaType | None = None
+        self.size_bytes = 0
+        self._request = request
+        self._digest = hashlib.sha256()
+        self._texts: dict[str, bytearray] = {}
+        self._headers: dict[str, str] = {}
+        self._header_name, self._header_value = bytearray(), bytearray()
+        self._field: bytearray | None = None  # of the part that is being read; None while that is the file
+        self._file_seen = self._closed = False
+        self._pending: list[bytes] = []
+
+    @property
+    def sha256(self) -> str:
+        """Of the file's bytes so far, hexadecimal."""
+        return self._digest.hexdigest()
+
+    async def file(self) -> AsyncIterator[bytes]:
+        """The file's bytes as they arrive. Ends with the body.
+
+        Raises `InvalidBody`, `UnsupportedMediaType` and `TooLarge` as early as the fault is seen: at the latest when
+        the body has ended, so that whoever stores what is yielded has not finished yet.
+        """
+        parser = self._parser()
+        async for chunk in limited(self._request, MAX_FILE_BYTES + _ALLOWANCE_BYTES):
+            try:
+                parser.write(chunk)
+            except FormParserError as error:
+                raise unreadable(f"The body is no valid multipart/form-data: {error}") from None
+            pieces, self._pending = self._pending, []
+            for piece in pieces:
+                yield piece
+        self._finish()
+
+    def _parser(self) -> MultipartParser:
+        kind, options = parse_options_header(self._request.headers.get("content-type"))
+        if kind != b"multipart/form-data" or not options.get(b"boundary"):
+            raise unreadable("Send multipart/form-data with its boundary: a part file, and a field type.")
+        try:
+            return MultipartParser(
+                options[b"boundary"],
+                {
+                    "on_header_field": self._on_header_field,
+                    "on_header_value": self._on_header_value,
+                    "on_header_end": self._on_header_end,
+                    "on_headers_finished": self._on_headers_finished,
+                    "on_part_data": self._on_part_data,
+                    "on_part_end": self._on_part_end,
+                    "on_end": self._on_end,
+                },
+            )
+        except FormParserError as error:
+            raise unreadable(f"The body is no valid multipart/form-data: {error}") from None
+
+    def _on_header_field(self, data: bytes, start: int, end: int) -> None:
+        self._header_name += data[start:end]
+
+    def _on_header_value(self, data: bytes, start: int, end: int) -> None:
+        self._header_value += data[start:end]
+
+    def _on_header_end(self) -> None:
+        self._headers[self._header_name.decode("latin-1").lower()] = self._header_value.decode("latin-1")
+        self._header_name, self._header_value = bytearray(), bytearray()
+
+    def _on_headers_finished(self) -> None:
+        _, options = parse_options_header(self._headers.get("content-disposition"))
+        content_type, self._headers = self._headers.get("content-type", ""), {}
+        if b"name" not in options:
+            raise unreadable("Each part of the body needs a Content-Disposition with a name.")
+        name = _text(options[b"name"])
+        if name in self._texts or (name == "file" and self._file_seen) or len(self._texts) == _MOST_PARTS:
+            raise unreadable(f"The body has two parts named {shown(name)}, or too many parts; send each once.", name)
+        if b"filename" in options:
+            self._begin_file(name, _text(options[b"filename"]), content_type)
+        else:
+            self._field = self._texts[name] = bytearray()
+
+    def _begin_file(self, name: str, filename: str, content_type: str) -> None:
+        if name != "file":
+            raise InvalidBody([Issue("unknown_field", "The file is the part named file; no other is taken.", name)])
+        self._field, self._file_seen = None, True
+        try:
+            self.filename, self.declared = own_name(filename), declared(content_type)
+        except Unfit as unfit:
+            raise refused(unfit) from None
+
+    def _on_part_data(self, data: bytes, start: int, end: int) -> None:
+        piece = data[start:end]
+        if self._field is None:
+            self.size_bytes += len(piece)
+            if self.size_bytes > MAX_FILE_BYTES:
+                raise TooLarge(MAX_FILE_BYTES)
+            self._digest.update(piece)
+            self._pending.append(piece)
+        else:
+            self._field += piece
+            if len(self._field) > _MOST_FIELD_BYTES:
+                raise InvalidBody([Issue("too_long", f"A text field has at most {_MOST_FIELD_BYTES} bytes.")])
+
+    def _on_part_end(self) -> None:
+        self._field = None
+
+    def _on_end(self) -> None:
+        self._closed = True
+
+    def _finish(self) -> None:
+        if not self._closed:
+            raise unreadable("The multipart body ends before its closing boundary.")
+        issues: list[Issue] = []
+        if not self._file_seen:
+            issues.append(Issue("required", "The body needs a part named file, with a filename.", "file"))
+        elif self.size_bytes == 0:
+            issues.append(Issue("too_short", "The file has no bytes; send the document itself.", "file"))
+        texts = {}
+        for name, data in self._texts.items():
+            try:
+                texts[name] = data.decode()
+            except UnicodeDecodeError:
+                issues.append(Issue("invalid_format", "The text is not in UTF-8.", name))
+        self.fields, faults = parse_fields(texts)
+        issues += [fault for fault in faults if fault.field not in {issue.field for issue in issues}]
+        if issues:
+            raise InvalidBody(issues)
+
+
+def refused(unfit: Unfit) -> InvalidBody:
+    """What is wrong with the part file: 415 where it is of a kind that is not taken."""
+    kind = UnsupportedMediaType if unfit.code == "unsupported_media_type" else InvalidBody
+    return kind([Issue(unfit.code, unfit.message, "file")])
+
+
+def _text(value: bytes) -> str:
+    """A name out of a part's header; programs of old send others than UTF-8."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
