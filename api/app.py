@@ -8,7 +8,20 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from fastapi import FastAPI
 
-from api import batches, docs, document, health, imports, jurisdictions, library, published, refusals, skus
+from api import (
+    batches,
+    docs,
+    document,
+    files,
+    health,
+    imports,
+    jurisdictions,
+    library,
+    published,
+    refusals,
+    skus,
+    volumes,
+)
 from api.correlation import Correlation
 from api.service import opened
 from warehouse import logs
@@ -42,7 +55,7 @@ def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         generate_unique_id_function=lambda route: route.name,
     )  # fmt: skip
     # The batch comes before the single SKU: its path would else be read as a SKU's id.
-    for resource in (batches, skus, imports, library, docs, jurisdictions, published, health):
+    for resource in (batches, skus, volumes, files, imports, library, docs, jurisdictions, published, health):
         app.include_router(resource.router)
     document.install(app)
     refusals.install(app)

@@ -135,5 +135,8 @@ COMPONENT_FIELDS: Final[tuple[Field, ...]] = (
 )  # fmt: skip
 """SkuComponentInput, in the order in which a component is stored and read back."""
 
+MAX_UNITS: Final = 2**53 - 1
+"""Units placed on a market, at most: the greatest whole number that every JSON reader takes exactly (RFC 8259 §6)."""
+
 SKU: Final[dict[str, Field]] = {field.name: field for field in SKU_FIELDS}
 COMPONENT: Final[dict[str, Field]] = {field.name: field for field in COMPONENT_FIELDS}

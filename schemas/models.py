@@ -15,6 +15,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     PlainValidator,
+    TypeAdapter,
     ValidationError,
     WithJsonSchema,
     create_model,
@@ -25,12 +26,14 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from schemas import normalise, words
-from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS, Field
+from schemas.fields import COMPONENT_FIELDS, MAX_UNITS, SKU_FIELDS, Field
 from schemas.issues import ISSUE_CODES, Issue
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 
 MAX_BATCH: Final = 1000
 """SKUs that one batch may hold (interface v1, Limits)."""
+MAX_VOLUME_ROWS: Final = 10_000
+"""Rows of one volumes write: more than the catalogue's markets have years and halves, so that none is ever lacking."""
 
 
 class Strict(BaseModel):
@@ -194,6 +197,40 @@ class SkuBatchInput(Strict):
     dry_run: bool = False
 
 
+class VolumeRowInput(Strict):
+    """Units placed on one market in one period; null units clear the row."""
+
+    market: Annotated[
+        str,
+        AfterValidator(_checked(normalise.market)),
+        PydanticField(description="Any jurisdiction code that the catalogue serves; normalised as in `markets`."),
+    ]
+    year: Annotated[
+        int, PydanticField(ge=2000, le=2100, description="Calendar year of the row."), BeforeValidator(_whole)
+    ]
+    half: Annotated[
+        int,
+        PydanticField(ge=0, le=2, description="0 is the calendar year; 1 and 2 are semesters, for GB only."),
+        BeforeValidator(_whole),
+    ] = 0
+    units_placed: Annotated[
+        Annotated[int, PydanticField(ge=0, le=MAX_UNITS)] | None,
+        PydanticField(description="Units placed on the market; null clears the row."),
+        BeforeValidator(_whole),
+    ]
+
+
+_VolumeRows: Final = TypeAdapter(Annotated[list[VolumeRowInput], PydanticField(max_length=MAX_VOLUME_ROWS)])
+
+
+def parse_volumes(body: object) -> list[dict[str, Any]]:
+    """The rows of a volumes write, each normalised by itself. Raises `Invalid` with every fault, its row named."""
+    try:
+        return [row.model_dump() for row in _VolumeRows.validate_python(body)]
+    except ValidationError as error:
+        raise Invalid(issues_of(error, rows=True)) from None
+
+
 def parse_sku(body: object) -> dict[str, Any]:
     """The given fields of one SKU, normalised; `body` is parsed JSON. Raises `Invalid` with every fault."""
     try:
@@ -218,14 +255,19 @@ _WANTED: Final = {
 """What a value of the wrong type should have been, in the words of JSON instead of a library's."""
 
 
-def issues_of(error: ValidationError, *, row: int | None = None) -> list[Issue]:
-    """Each fault as an issue: published code, dotted path, sentence; never the caller's value as a whole."""
-    return [_issue(detail, row) for detail in error.errors(include_url=False, include_context=False)]
+def issues_of(error: ValidationError, *, rows: bool = False) -> list[Issue]:
+    """Each fault as an issue: published code, dotted path, sentence; never the caller's value as a whole.
+
+    With `rows` the body is an array, and each issue names its row and the path inside it.
+    """
+    return [_issue(detail, rows=rows) for detail in error.errors(include_url=False, include_context=False)]
 
 
-def _issue(detail: Any, row: int | None) -> Issue:
-    kind, field = detail["type"], path(detail["loc"])
-    if detail["input"] is None and kind.endswith("_type"):
+def _issue(detail: Any, *, rows: bool) -> Issue:
+    kind, location = detail["type"], detail["loc"]
+    row = location[0] if rows and location else None
+    field = path(location[1:] if rows else location)
+    if detail["input"] is None and kind.endswith("_type") and field is not None:
         return Issue("not_null", "This field cannot be cleared; send a value or leave it out.", field, row)
     if kind in ISSUE_CODES:
         return Issue(kind, detail["msg"], field, row)

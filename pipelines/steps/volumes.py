@@ -1,11 +1,31 @@
 """Units placed on the market, by market, year and half: one JSON object a SKU, keys `FR/2026/0` in sorted order.
 
-A patch names the rows that it changes; a null clears a row; rows that it does not name stay.
+A patch names the rows that it changes; a null clears a row; rows that it does not name stay. Volumes written by
+themselves are `volume_rows`, volume columns of a file `reading.volumes`.
 """
 
-from typing import Any
+from collections.abc import Set
+from typing import Any, Final
 
 import orjson
+import psycopg
+
+_SERVED: Final = "SELECT code FROM jurisdictions WHERE in_catalogue"
+
+
+def served_markets(conn: psycopg.Connection[Any]) -> frozenset[str]:
+    """The codes that the catalogue serves: those that volumes may be of."""
+    return frozenset(code for (code,) in conn.execute(_SERVED))
+
+
+def market(code: str, served: Set[str]) -> str | None:
+    """The market that a normalised code counts for; None where the catalogue serves neither it nor its country."""
+    return next((known for known in (code, code[:2]) if known in served), None)
+
+
+def key(market: str, year: int, half: int) -> str:
+    """The key of a row."""
+    return f"{market}/{year}/{half}"
 
 
 def merged(stored: str | None, patch: str | None) -> str | None:

@@ -3,7 +3,10 @@
 `today` is the UTC day of the service's clock, never the database's.
 """
 
-from typing import Final
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
 
 from warehouse.queries import pages
 
@@ -27,6 +30,13 @@ LIST_ITEM: Final = f"""
     packaging_level, packaging_format, gtin, ppwr_role, brand_id, manufacturing_site_id, packing_site_id,
     {pages.instant("created_at")} AS created_at, {pages.instant("updated_at")} AS updated_at"""
 """SkuListItem in the order of the contract, out of a row of `skus`."""
+
+
+def code_of(connection: psycopg.Connection[Any], sku_id: UUID) -> str | None:
+    """The code of the session's company's SKU; None where it has none of that id. A code never changes."""
+    row = connection.execute("SELECT sku_code FROM skus WHERE id = %s", [sku_id]).fetchone()
+    return None if row is None else str(row[0])
+
 
 _NEWEST_FIRST: Final = "skus.created_at DESC, skus.id"
 _OLDEST_FIRST: Final = "skus.created_at, skus.id DESC"

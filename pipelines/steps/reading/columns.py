@@ -11,14 +11,17 @@ from functools import cache, lru_cache
 from typing import Literal
 
 from pipelines.steps.reading.units import without_unit
-from schemas.fields import COMPONENT_FIELDS, SKU_CODE, SKU_FIELDS, Field
+from schemas.fields import COMPONENT_FIELDS, MAX_UNITS, SKU_CODE, SKU_FIELDS, Field
 from schemas.normalise import Unfit, market
 from schemas.vocabularies import SUBSTANCES
 from schemas.words import fold, headers, words
 
 Table = Literal["sku", "component"]
 
-_VOLUME = Field("annual_volume", "integer", "Units placed on one market in one year or half.", unit="units", minimum=0)
+_VOLUME = Field(
+    "annual_volume", "integer", "Units placed on one market in one year or half.", unit="units", minimum=0,
+    maximum=MAX_UNITS,
+)  # fmt: skip
 _IMPORT_FIELDS = (
     *(
         Field(f"{substance}_status", "code", "Status of the substance.", vocabulary="substance_status")

@@ -1,0 +1,53 @@
+"""PUT /skus/{id}/volumes: units placed on the market, by market and period."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.answers import json_of
+from api.auth import Writer
+from api.bodies import JsonBody, fingerprint
+from api.document import V1, WRITE_ERRORS, operation, rows_of
+from api.errors import InvalidBody, NotFound
+from api.origin import origin_of
+from api.parameters import DRY_RUN, RECORD_ID, record_id
+from api.service import service_of
+from api.writing import answer
+from pipelines.steps.volume_rows import write_volumes
+from schemas.models import MAX_VOLUME_ROWS, Invalid, VolumeRowInput, parse_volumes
+from schemas.responses import VolumesWriteResult
+from warehouse.queries import skus
+from warehouse.sessions import Connection
+
+router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
+
+
+@router.put("/{id}/volumes", **operation(
+    "Set units placed per market and period",
+    parameters=(RECORD_ID, DRY_RUN), body=rows_of(VolumeRowInput, most=MAX_VOLUME_ROWS),
+    answers={200: VolumesWriteResult}, errors=(*WRITE_ERRORS, "not_found")))  # fmt: skip
+def put_volumes(request: Request, key: Writer, body: JsonBody) -> Response:
+    """Upserts rows of the SKU: one per market, year and half. A row with null units is cleared.
+
+    Rows that are not sent stay as they are, so that an empty array changes nothing. When any row is refused, nothing is
+    written. A market that the SKU does not name is a warning.
+    """
+    sku_id, dry_run = record_id(request), DRY_RUN.of(request)
+    now, origin = service_of(request).clock.now(), origin_of(request, key)
+
+    def work(conn: Connection) -> Response:
+        code = skus.code_of(conn, sku_id)
+        if code is None:
+            raise NotFound
+        try:
+            rows, warnings = write_volumes(
+                conn, key.company_id, code, parse_volumes(body), origin=origin, now=now, dry_run=dry_run
+            )
+        except Invalid as invalid:
+            raise InvalidBody(invalid.issues) from None
+        shown: dict[str, Any] = {"dry_run": dry_run, "data": rows, "warnings": [w.as_dict() for w in warnings]}
+        return json_of(shown)
+
+    return answer(request, key, fingerprint(body), work, dry_run=dry_run)
