@@ -1,0 +1,56 @@
+"""Written exactly once: twins at two API processes, and an API killed before or at the commit of a write."""
+
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
+
+import httpx2
+import psycopg
+import pytest
+
+from tests.journeys.place import Place, wait_until
+from warehouse.database import Database
+
+TWINS = 20
+WRITTEN = "SELECT (SELECT count(*) FROM skus), (SELECT sum(version) FROM skus), (SELECT count(*) FROM audit_entries)"
+SKU = {"sku_code": "A", "name": "Bottle", "components": [
+    {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 25}]}  # fmt: skip
+
+
+@pytest.mark.timeout(120)
+def test_twenty_twins_at_two_processes_are_one_write(place: Place):
+    place.start("api", "other api")
+    for name in place.ports:
+        place.call("GET", "/healthz", of=name)
+    headers = {"Idempotency-Key": str(uuid4())}
+
+    def twin(number: int) -> httpx2.Response:
+        return place.answered("POST", "/api/v1/skus", of=list(place.ports)[number % 2], json=SKU, headers=headers)
+
+    with ThreadPoolExecutor(TWINS) as senders:
+        answers = list(senders.map(twin, range(TWINS)))
+    assert {answer.status_code for answer in answers} == {201}
+    assert len({answer.content for answer in answers}) == 1
+    assert sum("idempotent-replayed" in answer.headers for answer in answers) == TWINS - 1
+    assert len({answer.headers["x-correlation-id"] for answer in answers}) == TWINS
+    assert place.one(WRITTEN) == (1, 1, 1)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("held", ["skus", "kept_answers"], ids=["before the write", "at the commit"])
+def test_an_api_killed_in_the_middle_has_written_once_when_asked_again(place: Place, held: str):
+    """`held` is locked by us, so that the write waits there: for its row, or with its commit sent behind it."""
+    place.start("api")
+    place.call("GET", "/healthz")
+    headers = {"Idempotency-Key": "k-1"}
+    with ThreadPoolExecutor(1) as sender, psycopg.connect(Database.of(place.settings).owner_url) as owner:
+        owner.execute(f"LOCK TABLE {held} IN EXCLUSIVE MODE")
+        lost = sender.submit(place.ask, "POST", "/api/v1/skus", json=SKU, headers=headers)
+        wait_until(lambda: place.one("SELECT count(*) FROM pg_locks WHERE NOT granted") != (0,))
+        place.kill("api")
+        assert lost.result() is None
+        owner.rollback()
+    first, again = (place.answered("POST", "/api/v1/skus", json=SKU, headers=headers) for _ in range(2))
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert first.content == again.content
+    assert "idempotent-replayed" in again.headers
+    assert place.one(WRITTEN) == (1, 1, 1)
