@@ -9,12 +9,18 @@ from schemas.vocabularies import VOCABULARIES
 
 _CODES: Final = {"error_code": tuple(ERROR_CODES), "issue_code": tuple(ISSUE_CODES), **VOCABULARIES}
 
+_OPEN: Final = frozenset({
+    "error_code", "issue_code", "audit_action", "component_type", "technical_file_type", "adhesive_type", "ink_type",
+    "coating_type", "additive",
+})  # fmt: skip
+"""What grows within v1, with the law and the guidelines; `x-open` in the document tells readers to expect it."""
+
 
 def _camel(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-_NAMES: Final = {codes: _camel(name) for name, codes in _CODES.items() if len(codes) > 1}
+_NAMES: Final = {codes: name for name, codes in _CODES.items() if len(codes) > 1}
 
 
 def name(document: dict[str, Any]) -> None:
@@ -22,10 +28,17 @@ def name(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
     used: dict[str, Schema] = {}
     for schema in of_document(document):
-        named = _NAMES.get(tuple(schema.get("enum", ())))
-        if named is None:
+        vocabulary = _NAMES.get(tuple(schema.get("enum", ())))
+        if vocabulary is None:
             continue
-        used[named] = {"type": "string", "enum": schema.pop("enum")}
+        used[_camel(vocabulary)] = _published(vocabulary, schema.pop("enum"))
         schema.pop("type", None)
-        schema["$ref"] = f"#/components/schemas/{named}"
+        schema["$ref"] = f"#/components/schemas/{_camel(vocabulary)}"
     document["components"]["schemas"] = dict(sorted((schemas | used).items()))
+
+
+def _published(vocabulary: str, codes: list[str]) -> Schema:
+    if vocabulary in _OPEN:
+        about = "May gain codes within v1: take one that you do not know as text."
+        return {"type": "string", "enum": codes, "x-open": True, "description": about}
+    return {"type": "string", "enum": codes}

@@ -1,0 +1,198 @@
+"""Whether a document only adds to an earlier one: what a client of the earlier would trip over, place by place.
+
+v1 is additive (interface v1, Versioning): nothing vanishes, a request may not ask for more than it did, an answer may
+not hold what it did not. An enumeration of answers grows only where its schema is marked `x-open`. Compared are
+OpenAPI documents of the form that `api.document` makes; keywords that it does not use are not looked at.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+Schema = dict[str, Any]
+_LEAST: Final = ("minimum", "minLength", "minItems")
+_MOST: Final = ("maximum", "maxLength", "maxItems")
+_EQUAL: Final = ("pattern", "format", "const")
+
+
+def breaks(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """Every difference that is not additive, each as one sentence with its place; empty where there is none."""
+    found = [f"The schema {name} has vanished." for name in _gone(_schemas(old), _schemas(new))]
+    comparison = _Comparison(old, new)
+    for path, methods in old["paths"].items():
+        for method, operation in methods.items():
+            place = f"{method.upper()} {path}"
+            now = new["paths"].get(path, {}).get(method)
+            if now is None:
+                found.append(f"{place} has vanished.")
+                continue
+            found += comparison.operation(operation, now, place)
+    return list(dict.fromkeys(found))
+
+
+def _schemas(document: dict[str, Any]) -> Schema:
+    schemas: Schema = document["components"]["schemas"]
+    return schemas
+
+
+def _gone(old: Any, new: Any) -> list[str]:
+    return [name for name in old if name not in new]
+
+
+class _Comparison:
+    """Operations against their earlier selves. What a schema of several operations has lost is said once."""
+
+    def __init__(self, old: dict[str, Any], new: dict[str, Any]) -> None:
+        self._schemas = {id(old): _schemas(old), id(new): _schemas(new)}
+        self._old, self._new = id(old), id(new)
+        self._seen: set[tuple[str, int, int]] = set()
+
+    def operation(self, old: Schema, new: Schema, place: str) -> list[str]:
+        return [*self._marks(old, new, place), *self._parameters(old, new, place), *self._body(old, new, place),
+                *self._answers(old, new, place)]  # fmt: skip
+
+    def _marks(self, old: Schema, new: Schema, place: str) -> Iterator[str]:
+        for mark in ("operationId", "x-stability", "x-scope"):
+            if old.get(mark) != new.get(mark):
+                yield f"{place}: {mark} was {old.get(mark)} and is {new.get(mark)}."
+        for scheme in old.get("security", []):
+            if new.get("security") and scheme not in new["security"]:
+                yield f"{place}: the credential {' and '.join(scheme)} is no longer taken."
+        if new.get("security") and not old.get("security"):
+            yield f"{place}: a credential is now needed."
+
+    def _parameters(self, old: Schema, new: Schema, place: str) -> Iterator[str]:
+        before, now = ({(p["in"], p["name"]): p for p in side.get("parameters", ())} for side in (old, new))
+        for key, parameter in before.items():
+            where = f"{place}: the {key[0]} parameter {key[1]}"
+            if key not in now:
+                yield f"{where} has vanished."
+                continue
+            yield from self._request(parameter["schema"], now[key]["schema"], where)
+        for key, parameter in now.items():
+            if parameter.get("required") and not before.get(key, {}).get("required"):
+                yield f"{place}: the {key[0]} parameter {key[1]} is now required."
+
+    def _body(self, old: Schema, new: Schema, place: str) -> Iterator[str]:
+        before, now = old.get("requestBody"), new.get("requestBody")
+        if now and now.get("required") and not (before or {}).get("required"):
+            yield f"{place}: a body is now required."
+        if before:
+            contents = (now or {}).get("content", {})
+            for kind, content in before["content"].items():
+                if kind not in contents:
+                    yield f"{place}: bodies of {kind} are no longer taken."
+                    continue
+                yield from self._request(content["schema"], contents[kind]["schema"], f"{place}: body")
+
+    def _answers(self, old: Schema, new: Schema, place: str) -> Iterator[str]:
+        for status, answer in old["responses"].items():
+            where = f"{place}: {status}"
+            now = new["responses"].get(status)
+            if now is None:
+                yield f"{where} has vanished."
+                continue
+            yield from (f"{where}: the header {name} has vanished." for name in
+                        _gone(answer.get("headers", {}), now.get("headers", {})))  # fmt: skip
+            yield from (f"{where}: the code {code} has vanished." for code in
+                        _gone(answer.get("x-error-codes", ()), now.get("x-error-codes", ())))  # fmt: skip
+            for kind, content in answer.get("content", {}).items():
+                if kind not in now.get("content", {}):
+                    yield f"{where}: answers of {kind} have vanished."
+                    continue
+                yield from self._answer(content["schema"], now["content"][kind]["schema"], where)
+
+    def _request(self, old: Schema, new: Schema, place: str) -> Iterator[str]:
+        yield from self._vanished(old, new, place)
+        yield from self._refused(old, self._old, new, self._new, place)
+
+    def _answer(self, old: Schema, new: Schema, place: str) -> Iterator[str]:
+        yield from self._vanished(old, new, place)
+        yield from self._refused(new, self._new, old, self._old, place)
+
+    def _once(self, way: str, one: Schema, other: Schema) -> bool:
+        """Whether this pair is looked at for the first time in this way: schemas may hold themselves."""
+        pair = (way, id(one), id(other))
+        if pair in self._seen:
+            return False
+        self._seen.add(pair)
+        return True
+
+    def _alternatives(self, schema: Schema, side: int) -> dict[str, Schema]:
+        """What a value may be, by kind of JSON value: references followed, unions taken apart."""
+        if "$ref" in schema:
+            return self._alternatives(self._schemas[side][schema["$ref"].rpartition("/")[2]], side)
+        if "anyOf" in schema:
+            found: dict[str, Schema] = {}
+            for part in schema["anyOf"]:
+                for kind, one in self._alternatives(part, side).items():
+                    found[f"{kind} {len(found)}" if kind in found else kind] = one
+            return found
+        kinds = schema.get("type", "anything")
+        return dict.fromkeys([kinds] if isinstance(kinds, str) else kinds, schema)
+
+    def _vanished(self, old: Schema, new: Schema, place: str) -> Iterator[str]:
+        """Fields, codes and kinds of value that were published and are no longer."""
+        now = self._alternatives(new, self._new)
+        for kind, before in self._alternatives(old, self._old).items():
+            after = now.get(kind)
+            if after is None:
+                yield f"{place} is no longer {kind}."
+                continue
+            if not self._once("vanished", before, after):
+                continue
+            yield from (f"{place}: the code {code} has vanished." for code in
+                        _gone(before.get("enum", ()), after.get("enum", before.get("enum", ()))))  # fmt: skip
+            yield from (f"{place}.{name} has vanished." for name in
+                        _gone(before.get("properties", {}), after.get("properties", {})))  # fmt: skip
+            for name, inner, outer in _shared(before, after):
+                yield from self._vanished(inner, outer, f"{place}{name}")
+
+    def _refused(self, inner: Schema, inner_side: int, outer: Schema, outer_side: int, place: str) -> Iterator[str]:
+        """Where a value of `inner` would not be one of `outer`."""
+        taken = self._alternatives(outer, outer_side)
+        for kind, one in self._alternatives(inner, inner_side).items():
+            other = taken.get(kind) or taken.get("anything") or (taken.get("number") if kind == "integer" else None)
+            if other is None:
+                yield f"{place} may be {kind} on one side only."
+                continue
+            if not self._once("refused", one, other):
+                continue
+            yield from _narrowed(one, other, place)
+            for name, part, whole in _shared(one, other):
+                yield from self._refused(part, inner_side, whole, outer_side, f"{place}{name}")
+
+
+def _narrowed(inner: Schema, outer: Schema, place: str) -> Iterator[str]:
+    """Where `outer` asks for more than `inner`, as far as one schema says it by itself."""
+    if "enum" in outer and not outer.get("x-open"):
+        for code in _gone(inner.get("enum", ("any text",)), outer["enum"]):
+            yield f"{place}: {code} is a code on one side only."
+    for name in _gone(outer.get("required", ()), inner.get("required", ())):
+        yield f"{place}.{name} is required on one side only."
+    if outer.get("additionalProperties") is False:
+        for name in _gone(inner.get("properties", {}), outer.get("properties", {})):
+            yield f"{place}.{name} is a field on one side only."
+        if inner.get("additionalProperties") is not False:
+            yield f"{place}: unknown fields are refused on one side only."
+    for bound in _LEAST:
+        if bound in outer and inner.get(bound, float("-inf")) < outer[bound]:
+            yield f"{place}: {bound} differs."
+    for bound in _MOST:
+        if bound in outer and inner.get(bound, float("inf")) > outer[bound]:
+            yield f"{place}: {bound} differs."
+    for keyword in _EQUAL:
+        if keyword in outer and inner.get(keyword) != outer[keyword]:
+            yield f"{place}: {keyword} differs."
+
+
+def _shared(one: Schema, other: Schema) -> Iterator[tuple[str, Schema, Schema]]:
+    """The schemas that both hold in the same place, with that place's name."""
+    others = other.get("properties", {})
+    for name, schema in one.get("properties", {}).items():
+        if name in others:
+            yield f".{name}", schema, others[name]
+    if "items" in one and "items" in other:
+        yield "[]", one["items"], other["items"]
+    values = (one.get("additionalProperties"), other.get("additionalProperties"))
+    if isinstance(values[0], dict) and isinstance(values[1], dict):
+        yield ".*", values[0], values[1]

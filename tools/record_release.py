@@ -1,0 +1,36 @@
+"""Keep the document of this release, so that the next one can be held against it.
+
+    python -m tools.record_release
+
+Refuses where the document is not additive to the last one that was kept: that would be /api/v2.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from api.app import INTERFACE_VERSION, assembled
+from tools.additive import breaks
+
+RELEASED: Final = Path(__file__).with_name("released")
+
+
+def last() -> dict[str, Any]:
+    """The document of the last release; versions are compared as numbers."""
+    newest = max(RELEASED.glob("*.json"), key=lambda path: tuple(map(int, path.stem.split("."))))
+    document: dict[str, Any] = json.loads(newest.read_text(encoding="utf-8"))
+    return document
+
+
+def main() -> None:
+    """Write the document under its version."""
+    document = assembled().openapi()
+    if not_additive := breaks(last(), document):
+        sys.exit("\n".join(not_additive))
+    text = json.dumps(document, indent=1, ensure_ascii=False)
+    (RELEASED / f"{INTERFACE_VERSION}.json").write_text(f"{text}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
