@@ -9,7 +9,7 @@ from typing import NoReturn
 import psycopg
 import typer
 
-from api.commands import catalogue, company, key, library, service
+from api.commands import catalogue, company, doc, key, library, service, window
 from api.commands.shared import Refusal
 from warehouse.embedded import ServerError
 from warehouse.settings import SettingsError
@@ -22,8 +22,10 @@ app.command("serve")(service.serve)
 app.command("migrate")(service.migrate)
 app.add_typer(company.app, name="company")
 app.add_typer(key.app, name="key")
+app.add_typer(window.app, name="window")
 for kind in library.APPS:
     app.add_typer(library.APPS[kind], name=kind)
+app.add_typer(doc.app, name="doc")
 app.add_typer(catalogue.app, name="catalogue")
 
 

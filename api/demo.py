@@ -65,10 +65,11 @@ def prepare(settings: Settings, database: Database) -> Demo:
     path = settings.data_dir / "demo.json"
     demo = _kept(path)
     with Pool(database.app_url) as pool:
-        with pool.system() as connection:
-            found = connection.execute(keys.AUTHENTICATE, {"key_hash": keys.digest(demo.api_key)}).fetchone()
-        if found is None:
-            _make(at(settings, database, pool), demo)
+        we = at(settings, database, pool)
+        with we.owner() as connection:
+            made = keys.company_of(connection, UUID(demo.client_id)) is not None
+        if not made:
+            _make(we, demo)
     return demo
 
 

@@ -1,7 +1,7 @@
 """Refusals: exceptions that carry their status and code, and the one body that all of them answer with.
 
     Refused
-    ├── Unauthenticated   401  missing_api_key, invalid_api_key
+    ├── Unauthenticated   401  missing_api_key, invalid_api_key, invalid_token
     ├── Forbidden         403  insufficient_scope
     ├── OverPlan          403  plan_limit_reached
     ├── KeyReused         409  idempotency_key_reuse
@@ -10,6 +10,8 @@
     ├── InvalidBody       400  invalid_body
     │   └── UnsupportedMediaType  415  invalid_body
     ├── TooLarge          413  payload_too_large
+    ├── RateLimited       429  rate_limited
+    ├── TokenRefused      4xx  the codes of RFC 6749, section 5.2, and rate_limited
     ├── NotServed         501  not_implemented
     └── Fault             500  internal_error
 
@@ -18,13 +20,16 @@ Codes and their meanings are `schemas.errors`; turning the framework's errors in
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import orjson
 from starlette.responses import Response
 
 from schemas.errors import ERROR_CODES
 from schemas.issues import Issue
+
+NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+"""Of every answer about a token (RFC 6749, section 5.1)."""
 
 
 class Refused(Exception):  # noqa: N818  (an answer, not a fault of the program)
@@ -46,20 +51,30 @@ class Refused(Exception):  # noqa: N818  (an answer, not a fault of the program)
         self.code, self.details, self.headers = code, details, dict(headers or {})
 
     def response(self, correlation_id: str) -> Response:
+        """What is sent, with the status of the code or of the class."""
+        status = self.status or ERROR_CODES[self.code].status
+        return Response(orjson.dumps(self.body(correlation_id)), status, self.headers, media_type="application/json")
+
+    def body(self, correlation_id: str) -> dict[str, Any]:
         """The error body of the contract, with `message` added to it."""
         body: dict[str, Any] = {"error": self.code, "correlationId": correlation_id, "message": str(self)}
         if self.details is not None:
             body["details"] = list(self.details)
-        status = self.status or ERROR_CODES[self.code].status
-        return Response(orjson.dumps(body), status, self.headers, media_type="application/json")
+        return body
 
 
 class Unauthenticated(Refused):
-    """No credential, or none that counts; RFC 9110 asks for the challenge."""
+    """No credential, or none that counts; RFC 9110 asks for the challenge, RFC 6750 says a bearer's."""
+
+    _CHALLENGES: ClassVar[Mapping[str, str]] = {
+        "missing_api_key": 'ApiKey realm="api", header="X-API-Key", Bearer realm="api"',
+        "invalid_api_key": 'ApiKey realm="api", header="X-API-Key"',
+        "invalid_token": 'Bearer error="invalid_token"',
+    }
 
     def __init__(self, code: str) -> None:
-        """`code` is missing_api_key or invalid_api_key."""
-        super().__init__(code, headers={"WWW-Authenticate": 'ApiKey realm="api", header="X-API-Key"'})
+        """`code` is missing_api_key, invalid_api_key or invalid_token."""
+        super().__init__(code, headers={"WWW-Authenticate": self._CHALLENGES[code]})
 
 
 class Forbidden(Refused):
@@ -67,7 +82,7 @@ class Forbidden(Refused):
 
     def __init__(self, scope: str) -> None:
         """`scope` is the one that is missing."""
-        super().__init__("insufficient_scope", f"This operation needs the scope {scope}, which the key does not hold.")
+        super().__init__("insufficient_scope", f"This operation needs the scope {scope}, which the credential lacks.")
 
 
 class OverPlan(Refused):
@@ -127,6 +142,29 @@ class TooLarge(Refused):
     def __init__(self, limit: int) -> None:
         """`limit` in bytes."""
         super().__init__("payload_too_large", f"At most {limit} bytes are taken here.")
+
+
+class RateLimited(Refused):
+    """The key and its tokens have sent what they may for now; the request was not counted and not looked at."""
+
+    def __init__(self, retry_after: int) -> None:
+        """`retry_after` is whole seconds, at least 1: the next request then has room, if no other takes it."""
+        super().__init__("rate_limited", headers={"Retry-After": str(retry_after)})
+
+
+class TokenRefused(Refused):
+    """An answer of the token endpoint (RFC 6749, section 5.2): the error body of all, and its `error_description`.
+
+    Messages are printable ASCII without quotation marks and backslashes, as the section asks. Never to be cached.
+    """
+
+    def __init__(self, code: str, message: str | None = None, *, headers: Mapping[str, str] | None = None) -> None:
+        """`headers` beside those that forbid caching."""
+        super().__init__(code, message, headers={**NO_STORE, **(headers or {})})
+
+    def body(self, correlation_id: str) -> dict[str, Any]:
+        """The description is the message."""
+        return super().body(correlation_id) | {"error_description": str(self)}
 
 
 class NotServed(Refused):

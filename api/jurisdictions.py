@@ -1,14 +1,15 @@
 """GET /jurisdictions: the catalogue, for anyone. The depth of an entry is derived on the day that it is read."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from psycopg.rows import dict_row
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of
-from api.document import V1, operation
+from api.auth import Credential, admitted, offered
+from api.document import PUBLIC_ERRORS, V1, operation
 from api.parameters import LIMIT, OFFSET
 from api.service import service_of
 from compliance import catalogue
@@ -22,12 +23,15 @@ router = APIRouter(prefix=f"{V1}/jurisdictions", tags=["Jurisdictions"])
 @router.get("", **operation(
     "List jurisdictions",
     parameters=(LIMIT, OFFSET),
-    answers={200: JurisdictionListResponse}, errors=("invalid_body", "internal_error")))  # fmt: skip
-async def list_jurisdictions(request: Request) -> Response:
+    answers={200: JurisdictionListResponse}, errors=("invalid_api_key", "invalid_token", *PUBLIC_ERRORS)))  # fmt: skip
+async def list_jurisdictions(request: Request, credential: Annotated[Credential | None, Depends(offered)]) -> Response:
     """The EPR catalogue by code. `depth`: 1 signalled, 2 sourced, 3 guided (reviewed by a lawyer within 18 months).
 
-    `coverage` counts the whole catalogue, not the page. Never an amount of a fee or a legal opinion.
+    `coverage` counts the whole catalogue, not the page. Never an amount of a fee or a legal opinion. No credential is
+    needed; one that is sent is checked and counted as everywhere.
     """
+    if credential is not None:
+        await admitted(request, credential, "read")
     service, limit, offset = service_of(request), LIMIT.of(request), OFFSET.of(request)
     entries = catalogue.served([entry(row) for row in await service.reading(_rows)])
     today = service.clock.today()

@@ -7,6 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.auth import admit_left_over
 from api.bodies import unreadable
 from api.errors import Fault, NotFound, Refused, WrongMethod
 
@@ -23,6 +24,10 @@ def _answer(request: Request, refused: Refused) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refused)
+    try:
+        await admit_left_over(request)
+    except Refused as first:
+        error = first
     return _answer(request, error)
 
 

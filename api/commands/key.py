@@ -60,17 +60,22 @@ def revoke(
 ) -> None:
     """End a key at once; ending it again changes nothing."""
     with operator(data_dir) as we:
-        with we.owner() as connection:
-            company = keys.company_of(connection, client)
-        if company is None:
-            raise Refusal(f"There is no key with the client id {client}; `pcds key list` shows a company's.")
-        at = we.clock.now()
+        company, at = holder_of(we, client), we.clock.now()
         with we.company(company) as connection:
             if keys.revoke(connection, client, at):
                 after = {"revoked_at": at.isoformat()}
                 we.enter(connection, company, "api_key.revoked", client, before={"revoked_at": None}, after=after)
             [record] = [key for key in keys.every(connection) if key["client_id"] == client]
     show(record, as_json=as_json)
+
+
+def holder_of(we: Operator, client: UUID) -> UUID:
+    """The company whose key it is; raises `Refusal` where there is no such key."""
+    with we.owner() as connection:
+        company = keys.company_of(connection, client)
+    if company is None:
+        raise Refusal(f"There is no key with the client id {client}; `pcds key list` shows a company's.")
+    return company
 
 
 @app.command("list")

@@ -57,6 +57,9 @@ class Error(Answer):
     correlationId: str  # noqa: N815  (the contract's name)
     message: str
     details: list[Issue | PlanIssue] | SkipJsonSchema[None] = None
+    error_description: Annotated[
+        str | SkipJsonSchema[None], PydanticField(description="The message again, at the token endpoint (RFC 6749).")
+    ] = None
 
 
 class Pagination(Answer):

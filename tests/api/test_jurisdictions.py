@@ -39,8 +39,16 @@ def test_an_entry_shows_what_the_file_says(http, catalogue):
     assert shown == {entry.code: entry.as_dict(today) for entry in catalogue}
 
 
-def test_a_key_that_counts_for_nothing_is_not_looked_at(http):
-    assert http.get("/api/v1/jurisdictions", headers={"X-API-Key": "svc_unknown"}).status_code == 200
+def test_a_credential_that_is_sent_is_checked_and_counted_as_everywhere(http, caller):
+    for headers, code in (
+        ({"X-API-Key": "svc_unknown"}, "invalid_api_key"),
+        ({"Authorization": "Bearer unknown"}, "invalid_token"),
+    ):
+        refused = http.get("/api/v1/jurisdictions", headers=headers)
+        assert (refused.status_code, refused.json()["error"]) == (401, code)
+    assert {caller.get("/jurisdictions").status_code for _ in range(120)} == {200}
+    assert caller.get("/skus").json()["error"] == "rate_limited"
+    assert http.get("/api/v1/jurisdictions", headers={"Authorization": "Basic eDp5"}).status_code == 200
 
 
 def test_the_service_is_ready_when_the_catalogue_is_there_and_a_worker_listens(http, database):

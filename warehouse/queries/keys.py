@@ -1,4 +1,4 @@
-"""API keys: their form, their digest, the statement that authenticates, and what operators do with them.
+"""API keys: their form, their digest, the statement that lets a caller in, and what operators do with them.
 
 A key is shown once and only its SHA-256 is held: a key of this length is too random to be guessed from its digest,
 so no slow hash is needed (decisions §5).
@@ -18,28 +18,31 @@ from psycopg.rows import dict_row
 PREFIX: Final = "svc_"
 """Every key begins so (interface v1, Authentication)."""
 
-AUTHENTICATE: Final = "SELECT * FROM pcds_authenticate(%(key_hash)s)"
-"""The columns of `Key` and the digest; no row for a key unknown or revoked. It sets the transaction's company."""
+REQUESTS_PER_MINUTE: Final = 120
+"""Of a key with its tokens, in any 60 seconds, outside a window (interface v1, Limits)."""
 
-KEY_COLUMNS: Final = 6
-"""How many columns of a row of `AUTHENTICATE`, or of an `authenticated` query, are the key's."""
+ADMIT: Final = "SELECT * FROM pcds_admit(%(presented)s, %(is_token)s, %(ceiling)s, %(at)s)"
+"""The columns of `Key`, the digest, and the seconds to wait; no row for a credential that does not count.
+
+It counts the request, so it is sent by itself and commits at once: what follows holds no other request of the key up.
+"""
 
 
-def authenticated(query: str) -> str:
-    """A query of one row behind the columns of its key, as one statement for a connection that has no company.
+def seen_by_company(query: str) -> str:
+    """A query of one row, for a connection without a company, as `company_id` sees it; all null without a row.
 
     The outer side of a left join is run first, and running it sets the company that row-level security compares
-    with. Were it ever not first, or is the key not live, then there is no company, and nothing is seen.
+    with, for this statement's transaction. Were it ever not first, then there is no company, and nothing is seen.
     """
     return (
-        "SELECT caller.*, answer.* FROM pcds_authenticate(%(key_hash)s) AS caller "
+        "SELECT answer.* FROM set_config('app.company_id', %(company_id)s, true) AS caller "
         f"LEFT JOIN ({query}) AS answer ON true"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A live key: who calls, for which company, and what for."""
+    """A live key: who calls, for which company, and what for. With a token, its scopes are the token's."""
 
     client_id: UUID
     company_id: UUID
@@ -53,9 +56,9 @@ def new_key() -> str:
     return PREFIX + secrets.token_urlsafe(32)
 
 
-def digest(key: str) -> bytes:
-    """The SHA-256 that is stored and looked up."""
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+def digest(secret: str) -> bytes:
+    """The SHA-256 of a key or token, as it is stored and looked up."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
 def issue(

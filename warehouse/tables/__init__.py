@@ -6,18 +6,22 @@ What belongs here: columns, keys, indexes and which tables are a company's own. 
 
 from typing import Final
 
+from warehouse.tables.access import bearer_tokens, request_windows, spent_requests
 from warehouse.tables.answers import kept_answers
 from warehouse.tables.audit import audit_entries, audit_transactions
 from warehouse.tables.base import metadata
 from warehouse.tables.catalogue import catalogue_loads, jurisdictions
 from warehouse.tables.companies import api_keys, companies, company_counters, plans
+from warehouse.tables.files import technical_files
 from warehouse.tables.imports import import_errors, imports
 from warehouse.tables.library import brands, library_components, sites, suppliers
+from warehouse.tables.schedules import schedule_ticks
 from warehouse.tables.skus import docs, sku_versions, skus
 
 COMPANY_TABLES: Final = (
-    companies, company_counters, api_keys, brands, sites, suppliers, library_components, skus, sku_versions,
-    docs, imports, import_errors, kept_answers, audit_transactions, audit_entries,
+    companies, company_counters, api_keys, bearer_tokens, request_windows, brands, sites, suppliers,
+    library_components, skus, sku_versions, docs, technical_files, imports, import_errors, kept_answers,
+    audit_transactions, audit_entries,
 )  # fmt: skip
 """Tables under row-level security: `company_id` (`id` for companies itself) is the session's company."""
 
@@ -25,7 +29,8 @@ APPEND_ONLY: Final = (audit_transactions, audit_entries, sku_versions)
 """Tables that the application's role may read and add to, never change or empty."""
 
 __all__ = [
-    "APPEND_ONLY", "COMPANY_TABLES", "api_keys", "audit_entries", "audit_transactions", "brands",
+    "APPEND_ONLY", "COMPANY_TABLES", "api_keys", "audit_entries", "audit_transactions", "bearer_tokens", "brands",
     "catalogue_loads", "companies", "company_counters", "docs", "import_errors", "imports", "jurisdictions",
-    "kept_answers", "library_components", "metadata", "plans", "sites", "sku_versions", "skus", "suppliers",
+    "kept_answers", "library_components", "metadata", "plans", "request_windows", "schedule_ticks", "sites",
+    "sku_versions", "skus", "spent_requests", "suppliers", "technical_files",
 ]  # fmt: skip

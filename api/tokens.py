@@ -1,0 +1,93 @@
+"""POST /oauth/token: client credentials for a bearer token (RFC 6749, section 4.4; interface v1, Authentication).
+
+What the request says is `api.grants`. Whatever is wrong with it, one statement is sent and the request is counted,
+so that an unknown client, a wrong secret and a revoked key cannot be told apart by their answer or their work.
+"""
+
+import hmac
+from datetime import timedelta
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.answers import json_of
+from api.document import V1, body_of, operation
+from api.errors import NO_STORE, TokenRefused
+from api.grants import Grant, asked_for
+from api.origin import client_address
+from api.service import service_of
+from schemas.access import TokenInput
+from schemas.responses import TokenResponse
+from schemas.vocabularies import VOCABULARIES
+from warehouse.queries import tokens
+from warehouse.queries.keys import Key, digest
+from warehouse.sessions import AsyncConnection
+
+router = APIRouter(prefix=f"{V1}/oauth", tags=["Access"])
+
+_ERRORS = ("invalid_request", "invalid_client", "unsupported_grant_type", "invalid_scope", "rate_limited",
+           "internal_error")  # fmt: skip
+
+
+@router.post("/token", **operation(
+    "Exchange client credentials for a bearer token",
+    body=body_of(TokenInput, "application/x-www-form-urlencoded") | body_of(TokenInput),
+    answers={200: TokenResponse}, errors=_ERRORS))  # fmt: skip
+async def post_token(request: Request) -> Response:
+    """`client_id` is the id of an API key, `client_secret` the key itself; as HTTP Basic or in the body.
+
+    The token lives 900 seconds and ends with its key. It shares the key's requests a minute; this request does not.
+    """
+    try:
+        grant, fault = await asked_for(request), None
+    except TokenRefused as refused:
+        grant, fault = Grant(), refused
+    key = await _client(request, grant)
+    if fault is not None:
+        raise fault
+    if key is None:
+        challenge = {"WWW-Authenticate": 'Basic realm="api"'} if grant.by_basic else None
+        raise TokenRefused("invalid_client", headers=challenge)
+    return await _issued(request, key, _granted(grant, key))
+
+
+async def _client(request: Request, grant: Grant) -> Key | None:
+    """The live key that the grant names and whose secret it knows. Raises `TokenRefused` over the limits."""
+    service, presented = service_of(request), digest(grant.secret)
+    asked = {"client_id": grant.client_id, "presented": presented, "address": client_address(request) or "unknown",
+             "ceiling": tokens.REQUESTS_PER_MINUTE, "at": service.clock.now()}  # fmt: skip
+
+    async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
+        return await (await connection.execute(tokens.ADMIT, asked)).fetchone()
+
+    row = await service.reading(ask)
+    assert row is not None, "the statement answers one row whoever asks"
+    *columns, held, retry_after = row
+    if retry_after:
+        raise TokenRefused("rate_limited", headers={"Retry-After": str(retry_after)})
+    if not hmac.compare_digest(bytes(held or b""), presented):
+        return None
+    key = Key(*columns)
+    request.state.company_id, request.state.client_id = key.company_id, key.client_id
+    return key
+
+
+def _granted(grant: Grant, key: Key) -> list[str]:
+    """The scopes asked for, or all that the key holds, in the order of the vocabulary. Raises `TokenRefused`."""
+    wanted = key.scopes if grant.scopes is None else grant.scopes
+    if not wanted or not set(wanted) <= set(key.scopes):
+        raise TokenRefused("invalid_scope")
+    return [scope for scope in VOCABULARIES["scope"] if scope in wanted]
+
+
+async def _issued(request: Request, key: Key, scopes: list[str]) -> Response:
+    service, token = service_of(request), tokens.new_token()
+    expires_at = service.clock.now() + timedelta(seconds=tokens.LIFETIME_SECONDS)
+    async with service.reads.company(key.company_id) as connection:
+        await tokens.issue(connection, key, token=token, scopes=scopes, expires_at=expires_at)
+    answer = json_of({"access_token": token, "token_type": "Bearer", "expires_in": tokens.LIFETIME_SECONDS,
+                      "scope": " ".join(scopes)})  # fmt: skip
+    answer.headers.update(NO_STORE)
+    return answer

@@ -1,0 +1,21 @@
+"""The token endpoint's request as it is published. Reading it, with its two content types, is `api.tokens`."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class TokenInput(BaseModel):
+    """Client credentials for a bearer token (RFC 6749, section 4.4); unknown parameters are ignored.
+
+    The client may be given here or as HTTP Basic, not both.
+    """
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"additionalProperties": True})
+
+    grant_type: Literal["client_credentials"]
+    client_id: Annotated[str | None, Field(description="The id of the API key.")] = None
+    client_secret: Annotated[str | None, Field(description="The API key itself.")] = None
+    scope: Annotated[
+        str | None, Field(description="read, write or both, separated by a space; default all that the key holds.")
+    ] = None

@@ -1,0 +1,56 @@
+"""Request windows: a higher ceiling for one key between two instants, arranged beforehand (interface v1, Limits).
+
+A key has one window at most; opening another replaces it, and the audit ledger holds the one before. All of this is
+asked on the owner's connection: the application's role may neither see nor open windows.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import class_row
+
+Connection = psycopg.Connection[Any]
+
+_OPEN: Final = """
+INSERT INTO request_windows (client_id, company_id, per_minute, opens_at, closes_at)
+VALUES (%(client_id)s, %(company_id)s, %(per_minute)s, %(opens_at)s, %(closes_at)s)
+ON CONFLICT (client_id) DO UPDATE
+SET per_minute = excluded.per_minute, opens_at = excluded.opens_at, closes_at = excluded.closes_at
+"""
+_OF: Final = "SELECT client_id, per_minute, opens_at, closes_at FROM request_windows WHERE client_id = %s FOR UPDATE"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """From `opens_at` on, and until before `closes_at`, or until it is closed where that is None."""
+
+    client_id: UUID
+    per_minute: int
+    opens_at: datetime
+    closes_at: datetime | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The window as commands and the ledger show it (decisions §8)."""
+        return {"per_minute": self.per_minute, "from": _shown(self.opens_at), "until": _shown(self.closes_at)}
+
+
+def _shown(instant: datetime | None) -> str | None:
+    return None if instant is None else instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def of(connection: Connection, client_id: UUID) -> Window | None:
+    """The key's window, past, present or to come; locked until the transaction ends."""
+    with connection.cursor(row_factory=class_row(Window)) as cursor:
+        return cursor.execute(_OF, [client_id]).fetchone()
+
+
+def put(connection: Connection, company_id: UUID, window: Window) -> None:
+    """Make this the key's window, in place of the one it had."""
+    connection.execute(
+        _OPEN,
+        {"client_id": window.client_id, "company_id": company_id, "per_minute": window.per_minute,
+         "opens_at": window.opens_at, "closes_at": window.closes_at},
+    )  # fmt: skip
