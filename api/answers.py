@@ -1,8 +1,10 @@
 """Answers with a body: JSON out of plain values, or JSON text that the database has written already."""
 
+import hashlib
 from typing import Any
 
 import orjson
+from starlette.requests import Request
 from starlette.responses import Response
 
 
@@ -14,3 +16,17 @@ def json_of(value: Any, status: int = 200) -> Response:
 def json_text(text: str) -> Response:
     """Goes out as it is: what the database wrote is not parsed and written again."""
     return Response(text, media_type="application/json")
+
+
+def json_kept(request: Request, value: Any, *, seconds: int) -> Response:
+    """Plain values as JSON that anyone may keep for so long, and then ask for with If-None-Match (RFC 9110 §13.1.2).
+
+    304 without a body where what the caller holds is still what there is.
+    """
+    body = orjson.dumps(value)
+    tag = f'"{hashlib.sha256(body).hexdigest()}"'
+    headers = {"ETag": tag, "Cache-Control": f"public, max-age={seconds}"}
+    held = {each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")}
+    if held & {tag, "*"}:
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers=headers, media_type="application/json")

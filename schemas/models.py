@@ -147,7 +147,8 @@ def _level(value: object) -> object:
     return words.code_of(value, "packaging_level") or value if isinstance(value, str) else value
 
 
-def _model(name: str, fields: tuple[Field, ...], doc: str) -> type[Strict]:
+def model_of(name: str, fields: tuple[Field, ...], doc: str) -> type[Strict]:
+    """A model of these fields, in their order; one that is not required may be omitted."""
     members: dict[str, Any] = {}
     for field in fields:
         annotation = _type_of(field)
@@ -160,7 +161,12 @@ def _model(name: str, fields: tuple[Field, ...], doc: str) -> type[Strict]:
     return create_model(name, __base__=Strict, __doc__=doc, **members)
 
 
-_EVIDENCE: Final = Annotated[str, AfterValidator(_checked(normalise.text, min_length=None, max_length=2000))]
+FreeText = Annotated[
+    str,
+    AfterValidator(_checked(normalise.text, min_length=None, max_length=2000)),
+    PydanticField(json_schema_extra={"maxLength": 2000}),
+]
+"""A text in the caller's words."""
 
 SubstanceEntry: type[Strict] = create_model(
     "SubstanceEntry",
@@ -174,7 +180,7 @@ SubstanceEntry: type[Strict] = create_model(
             "unit": (one_of("substance_unit") | None, None),
             "basis": (one_of("substance_basis") | None, None),
             "source": (one_of("substances_source") | None, None),
-            "evidence": (_EVIDENCE | None, None),
+            "evidence": (FreeText | None, None),
         },
     ),
 )
@@ -184,8 +190,8 @@ SubstancesInput: type[Strict] = create_model(
     __doc__="Declarations by substance: one omitted is left untouched, null clears it.",
     **cast(Any, dict.fromkeys(SUBSTANCES, (SubstanceEntry | None, None))),
 )
-SkuComponentInput: type[Strict] = _model("SkuComponentInput", COMPONENT_FIELDS, "One line of a component graph.")
-SkuInput: type[Strict] = _model(
+SkuComponentInput: type[Strict] = model_of("SkuComponentInput", COMPONENT_FIELDS, "One line of a component graph.")
+SkuInput: type[Strict] = model_of(
     "SkuInput", SKU_FIELDS, "A SKU as a caller writes it: an omitted field stays, null clears."
 )
 

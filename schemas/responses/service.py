@@ -1,11 +1,12 @@
-"""What the service says of itself: whether it is well, and its document."""
+"""What the service says of itself: whether it is well, its document, its published schemas."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict
+from pydantic import Field as PydanticField
 from pydantic.json_schema import SkipJsonSchema
 
-from schemas.responses.base import Answer
+from schemas.responses.base import Answer, Day
 
 
 class Health(Answer):
@@ -21,3 +22,14 @@ class OpenApiDocument(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     openapi: str
+
+
+class JsonSchemaDocument(BaseModel):
+    """A JSON Schema (2020-12) with its version; what else may stand in it is that specification's to say."""
+
+    model_config = ConfigDict(extra="allow")
+
+    dialect: Annotated[str, PydanticField(alias="$schema")]
+    address: Annotated[str, PydanticField(alias="$id", json_schema_extra={"format": "uri"})]
+    version: Annotated[str, PydanticField(description="Of the schema: another one wherever it accepts anything else.")]
+    date: Annotated[Day, PydanticField(description="Since when this version is published.")]

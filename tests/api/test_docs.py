@@ -1,8 +1,14 @@
-"""Declarations of Conformity over HTTP: every field, newest first, and statuses of the day."""
+"""Declarations of Conformity: added by `pcds doc add`, listed over HTTP, newest first, with statuses of the day."""
 
+import json
+import os
+import subprocess
+import sys
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from schemas.responses import DocListResponse
@@ -19,6 +25,19 @@ def add(pool):
             return docs.add(conn, caller.company, uuid4(), values={"status": "draft", **given, **values}, at=at)
 
     return added
+
+
+@pytest.fixture
+def pcds(caller, database, tmp_path):
+    """`pcds doc add` for the caller's company, as an operator types it."""
+    places = {"DATABASE_URL": database.owner_url, "PCDS_DATA_DIR": str(tmp_path)}
+
+    def run(*arguments):
+        program = [sys.executable, "-m", "api.cli", "doc", "add", "--company", str(caller.company), *arguments]
+        return subprocess.run([*program, "--json"], capture_output=True, text=True, check=False,
+                              cwd=Path(__file__).parents[2], env={**os.environ, **places})  # fmt: skip
+
+    return run
 
 
 def _list(caller, **params):
@@ -94,3 +113,46 @@ def test_the_skus_coverage_follows_its_docs(caller, add):
     assert coverage() == "expired"
     add(caller, sku_id=sku["id"], status="valid", expires_on=today + timedelta(days=2))
     assert coverage() == "valid"
+
+
+def test_an_operator_adds_a_doc_of_a_sku(caller, database, pcds):
+    sku = caller.made(sku_code="B-1")
+    done = pcds("--sku", " B-1 ", "--reference", "DOC-1", "--status", "valid", "--issued-on", "2026-01-01",
+                "--expires-on", "2199-12-31", "--supplier-name", "Cap works")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    doc = json.loads(done.stdout)
+    assert _list(caller)["data"] == [doc]
+    assert (doc["sku_id"], doc["status"], doc["expires_on"]) == (sku["id"], "valid", "2199-12-31")
+    assert caller.get(f"/skus/{sku['id']}").json()["data"]["doc_status"] == "valid"
+    with psycopg.connect(database.owner_url) as owner:
+        [(after, actor)] = owner.execute(
+            "SELECT after, actor_type FROM audit_entries JOIN audit_transactions AS signed ON signed.id = "
+            "transaction_id WHERE audit_entries.company_id = %s AND action = 'doc.created' AND resource_id = %s",
+            [caller.company, doc["id"]],
+        ).fetchall()
+    assert actor == "operator"
+    assert after == {name: doc[name] for name in (
+        "sku_id", "reference", "supplier_name", "status", "issued_on", "expires_on")}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        (1, {"--sku": "OTHERS"}, "The company has no SKU OTHERS."),
+        (1, {"--sku": "UNKNOWN"}, "The company has no SKU UNKNOWN."),
+        (1, {"--reference": " "}, "A DoC needs a reference that is not empty."),
+        (1, {"--issued-on": "2026-02-01", "--expires-on": "2026-01-31"}, "cannot expire before that day"),
+        (2, {"--status": "signed"}, "signed is not one of: draft, pending, valid, expired, rejected."),
+        (2, {"--expires-on": "31/12/2026"}, "31/12/2026 is no date"),
+    ],
+)
+def test_a_doc_that_cannot_be_is_refused_in_one_sentence(caller, join, pcds, refusal):
+    status, change, said = refusal
+    caller.made(sku_code="B-1")
+    join().made(sku_code="OTHERS")
+    asked = {"--sku": "B-1", "--reference": "DOC-1", "--status": "draft", **change}
+    done = pcds(*[part for option in asked.items() for part in option])
+    assert (done.returncode, done.stdout) == (status, "")
+    assert said in " ".join(done.stderr.replace("│", " ").split())
+    assert "Traceback" not in done.stderr
+    assert _list(caller)["pagination"]["total"] == 0

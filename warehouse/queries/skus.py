@@ -38,6 +38,12 @@ def code_of(connection: psycopg.Connection[Any], sku_id: UUID) -> str | None:
     return None if row is None else str(row[0])
 
 
+def id_of(connection: psycopg.Connection[Any], sku_code: str) -> UUID | None:
+    """The id of the session's company's SKU; None where it has none of that code."""
+    row = connection.execute("SELECT id FROM skus WHERE sku_code = %s", [sku_code]).fetchone()
+    return None if row is None else row[0]
+
+
 _NEWEST_FIRST: Final = "skus.created_at DESC, skus.id"
 _OLDEST_FIRST: Final = "skus.created_at, skus.id DESC"
 _HELD: Final = "coalesce((SELECT company_counters.skus FROM company_counters), 0)"

@@ -1,0 +1,67 @@
+"""`pcds doc`: Declarations of Conformity, as operators add them; callers list them by GET /docs."""
+
+from datetime import date
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+import typer
+
+from api.commands.operator import Operator, new_id, operator
+from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, one_of, show
+from schemas.vocabularies import VOCABULARIES
+from warehouse.queries import docs, skus
+
+app: Final = typer.Typer(no_args_is_help=True, help="Declarations of Conformity.")
+
+
+@app.callback()
+def _group() -> None:
+    pass
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text} is no date; write it as 2026-08-12.") from None
+
+
+@app.command("add")
+def add_doc(
+    *,
+    company: CompanyId,
+    sku: Annotated[str, typer.Option("--sku", help="sku_code of the SKU that it covers.")],
+    reference: Annotated[str, typer.Option("--reference", help="The company's reference of the document.")],
+    status: Annotated[str, typer.Option("--status", help="draft, pending, valid, expired or rejected.")],
+    issued_on: Annotated[date | None, typer.Option("--issued-on", parser=_day, help="ISO date.")] = None,
+    expires_on: Annotated[date | None, typer.Option("--expires-on", parser=_day, help="Its last day.")] = None,
+    supplier_name: Annotated[str | None, typer.Option("--supplier-name", help="Who issued it.")] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a declaration of one SKU, whose doc_status follows from it."""
+    one_of(VOCABULARIES["doc_record_status"], [status])
+    values = {"reference": reference, "supplier_name": supplier_name, "status": status, "issued_on": issued_on,
+              "expires_on": expires_on}  # fmt: skip
+    with operator(data_dir) as we:
+        doc = added(we, company, sku.strip(), values)
+    show(doc, as_json=as_json)
+
+
+def added(we: Operator, company: UUID, sku_code: str, values: dict[str, Any]) -> dict[str, Any]:
+    """One more DoC of a SKU, in the company's ledger too; raises `Refusal` where it cannot be."""
+    if not values["reference"].strip():
+        raise Refusal("A DoC needs a reference that is not empty.")
+    issued_on, expires_on = values["issued_on"], values["expires_on"]
+    if issued_on and expires_on and expires_on < issued_on:
+        raise Refusal(f"A DoC issued on {issued_on} cannot expire before that day; {expires_on} is before it.")
+    doc_id = new_id()
+    with we.company(company) as connection:
+        sku_id = skus.id_of(connection, sku_code)
+        if sku_id is None:
+            raise Refusal(f"The company has no SKU {sku_code}.")
+        values = {"sku_id": sku_id, **values}
+        doc = docs.add(connection, company, doc_id, values=values, at=we.clock.now())
+        given = {name: value if isinstance(value, str) else str(value) for name, value in values.items() if value}
+        we.enter(connection, company, "doc.created", doc_id, after=given)
+    return doc

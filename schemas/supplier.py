@@ -1,0 +1,70 @@
+"""What a supplier answers about components: the `response` object of a submission, as a model and as its JSON Schema.
+
+Fields are the field table's, so that an accepted answer fits the write path; all are optional here. Who may answer, and
+for which components, is not a matter of form and not here.
+"""
+
+import csv
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import Field as PydanticField
+from pydantic.json_schema import GenerateJsonSchema
+
+from schemas.fields import COMPONENT_FIELDS, Field
+from schemas.models import FreeText, Strict, model_of
+
+VERSIONS: Final = Path(__file__).with_name("supplier_response_versions.csv")
+"""Each published version with its day, the digest of what it accepts, and what changed."""
+_MEANINGS: Final = {
+    "component_id": "The component that is answered for, by the id that the request names it with.",
+    "material_family": "Material family.",
+}
+"""Where a field means something else than in a component that a company writes."""
+
+
+def _answered(field: Field) -> Field:
+    return replace(field, required=False, nullable=True, meaning=_MEANINGS.get(field.name, field.meaning))
+
+
+SupplierComponentInput: type[Strict] = model_of(
+    "SupplierComponentInput",
+    tuple(_answered(field) for field in COMPONENT_FIELDS if field.name != "component_type"),
+    "What a supplier says of one component; a field omitted or null is not answered.",
+)
+
+
+class SupplierDataResponse(Strict):
+    """A supplier's answer to a request about one packaging item; every field is optional."""
+
+    components: Annotated[
+        list[SupplierComponentInput] | None,  # type: ignore[valid-type]
+        PydanticField(description="One entry for each component that is answered for."),
+    ] = None
+    contact: Annotated[FreeText | None, PydanticField(description="Whom the company may ask.")] = None
+    comment: Annotated[FreeText | None, PydanticField(description="What else there is to say.")] = None
+
+
+class _Untitled(GenerateJsonSchema):
+    """Without titles that only repeat a field's name."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002  (the library's signature)
+        return False
+
+
+@cache
+def published(address: str) -> dict[str, Any]:
+    """The JSON Schema (2020-12) of `SupplierDataResponse`, `address` its identity; the newest version and its day.
+
+    The versions are a table, whose last row a test holds against the model: what is accepted cannot change under a
+    version that was published.
+    """
+    with VERSIONS.open(encoding="utf-8", newline="") as file:
+        *_, newest = csv.DictReader(file)
+    schema = SupplierDataResponse.model_json_schema(schema_generator=_Untitled)
+    return {
+        "$schema": GenerateJsonSchema.schema_dialect, "$id": address, "version": newest["version"],
+        "date": newest["date"], **schema,
+    }  # fmt: skip
