@@ -57,7 +57,9 @@ def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         generate_unique_id_function=lambda route: route.name,
     )  # fmt: skip
     # The batch comes before the single SKU: its path would else be read as a SKU's id.
-    for resource in (tokens, batches, skus, volumes, files, imports, library, docs, jurisdictions, published, schemas, health):
+    for resource in (
+        tokens, batches, skus, volumes, files, imports, library, docs, jurisdictions, published, schemas, health,
+    ):  # fmt: skip
         app.include_router(resource.router)
     document.install(app)
     refusals.install(app)
