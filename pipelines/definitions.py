@@ -1,12 +1,14 @@
-"""The code location: every asset, job, sensor and resource, put together and nothing else."""
+"""The code location: every asset, job, schedule, sensor and resource, put together and nothing else."""
 
 import dagster as dg
 
 from pipelines.assets.grading import graded_skus, import_report
+from pipelines.assets.housekeeping import expired_access, kept_answers, old_runs, orphan_objects
 from pipelines.assets.intake import parsed_table, typed_rows, uploaded_file
 from pipelines.assets.reference import catalogue_file, jurisdiction_catalogue
-from pipelines.jobs import import_file, refresh_catalogue
+from pipelines.jobs import import_file, keep_house, refresh_catalogue
 from pipelines.resources import run_memory, service_log, workshop_resource
+from pipelines.schedules import SCHEDULES
 from pipelines.sensors import queued_imports
 
 defs = dg.Definitions(
@@ -18,8 +20,13 @@ defs = dg.Definitions(
         import_report,
         catalogue_file,
         jurisdiction_catalogue,
+        orphan_objects,
+        kept_answers,
+        expired_access,
+        old_runs,
     ],
-    jobs=[import_file, refresh_catalogue],
+    jobs=[import_file, refresh_catalogue, keep_house],
+    schedules=SCHEDULES,
     sensors=[queued_imports],
     resources={"workshop": workshop_resource, "io_manager": run_memory},
     loggers={"console": service_log},

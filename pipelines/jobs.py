@@ -4,6 +4,7 @@ from typing import Final
 
 import dagster as dg
 
+from pipelines.assets import housekeeping
 from pipelines.assets.grading import graded_skus, import_report
 from pipelines.assets.intake import parsed_table, typed_rows, uploaded_file
 from pipelines.assets.reference import jurisdiction_catalogue
@@ -18,6 +19,12 @@ refresh_catalogue: Final = dg.define_asset_job(
     "refresh_catalogue",
     selection=dg.AssetSelection.assets(jurisdiction_catalogue),
     description="The jurisdiction catalogue, from the release's pinned file or an operator's own.",
+)
+
+keep_house: Final = dg.define_asset_job(
+    "keep_house",
+    selection=dg.AssetSelection.groups(housekeeping.GROUP),
+    description="Everything of the group housekeeping, one after the other.",
 )
 
 

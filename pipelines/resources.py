@@ -32,6 +32,7 @@ class Workshop:
     clock: Clock
     rules: RuleSet
     chunk_rows: int = CHUNK_ROWS
+    runs_kept_days: int = 30
     stopping: threading.Event = field(default_factory=threading.Event)
 
 
@@ -39,7 +40,9 @@ class Workshop:
 def opened(settings: Settings, *, chunk_rows: int = CHUNK_ROWS) -> Iterator[Workshop]:
     """The workshop of these settings; its connections end with the block."""
     with Pool(Database.of(settings).app_url, size=settings.pool_size) as pool:
-        yield Workshop(pool, Objects.of(settings), Clock.of(settings), ruleset.load(), chunk_rows)
+        yield Workshop(
+            pool, Objects.of(settings), Clock.of(settings), ruleset.load(), chunk_rows, settings.runs_kept_days
+        )
 
 
 @dg.resource(description="Database pool, object store, clock and active rule-set, for the time of one run.")

@@ -1,11 +1,14 @@
 """The warm worker: waits for imports and runs each as a Dagster run in its own process (`python -m pipelines.worker`).
 
+Beside the imports, in a thread of its own, so that neither waits for the other, it ticks the schedules
+(`pipelines.ticks`).
+
 It holds what a fresh process would spend seconds on: Dagster imported, definitions resolved, pools open. What a run
 does is the assets'. The worker only decides when one begins, and outlives the database's restarts; it may die at any
 instant, since the queue and the claims are rows of Postgres. Several workers may run, on one machine or on many.
 
-The main thread waits for signals and a second one works: for the time of a run in the main thread Dagster would put
-its own handlers in place of ours, and a stop would break the run off anywhere.
+The main thread waits for signals and others work: for the time of a run in the main thread Dagster would put its own
+handlers in place of ours, and a stop would break the run off anywhere.
 """
 
 import argparse
@@ -13,7 +16,7 @@ import gc
 import signal
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -21,7 +24,6 @@ from typing import Final
 import dagster as dg
 import psycopg
 import structlog
-from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
 
 from pipelines import orphans
 from pipelines.assets.intake import run_tags
@@ -34,15 +36,14 @@ from pipelines.steps.imports import work
 from pipelines.steps.imports.claim import Claim
 from pipelines.steps.imports.process import CHUNK_ROWS
 from pipelines.steps.imports.queue import CHANNEL, LISTENER
+from pipelines.tags import CODE_LOCATION
+from pipelines.ticks import Ticker
 from warehouse import logs
 from warehouse.database import Database
 from warehouse.settings import Settings
 
 SWEEP_SECONDS: Final = 2.0
 """How often the queue is looked at without a notification: what a lost one costs, and how late a stop is seen."""
-
-_CODE_LOCATION: Final = {REPOSITORY_LABEL_TAG: "__repository__@pipelines.definitions"}
-"""By this tag the UI lists a run under its job, although no launcher has started it."""
 
 log = structlog.get_logger(__name__)
 
@@ -116,7 +117,7 @@ def execute(claim: Claim, workshop: Workshop, instance: dg.DagsterInstance) -> b
             run_config=run_config("uploaded_file", config),
             instance=instance,
             run_id=str(claim.token),
-            tags={**run_tags(sent.id, sent.company_id, sent.filename), **_CODE_LOCATION},
+            tags={**run_tags(sent.id, sent.company_id, sent.filename), **CODE_LOCATION},
             raise_on_error=False,
             resources={"workshop": workshop},
         )
@@ -142,14 +143,21 @@ def main() -> None:
             signal.signal(number, lambda *_: workshop.stopping.set())
         _job()  # before the first import waits for it
         gc.freeze()  # what is here now stays; collecting after a run need not look at it
-        worker = Worker(
-            workshop,
-            lambda: psycopg.connect(database.app_url, autocommit=True, application_name=LISTENER),
-            lambda: shared_instance(settings, database),
-            settings.data_dir / "claims",
-        )
-        with ThreadPoolExecutor(1, "imports") as thread:
-            thread.submit(worker.serve).result()
+
+        def connect() -> psycopg.Connection:
+            return psycopg.connect(database.app_url, autocommit=True, application_name=LISTENER)
+
+        def open_instance() -> dg.DagsterInstance:
+            return shared_instance(settings, database)
+
+        worker = Worker(workshop, connect, open_instance, settings.data_dir / "claims")
+        ticker = Ticker(workshop, lambda: psycopg.connect(database.app_url, autocommit=True), open_instance)
+        with ThreadPoolExecutor(2, "loop") as threads:
+            loops = [threads.submit(worker.serve), threads.submit(ticker.serve)]
+            wait(loops, return_when=FIRST_COMPLETED)
+            workshop.stopping.set()  # where one ended by itself, the other must not keep up a process that is half dead
+            for loop in loops:
+                loop.result()
 
 
 if __name__ == "__main__":

@@ -68,6 +68,8 @@ class Settings(BaseSettings):
     """Most connections of one pool; an API process has two pools, one for writes and one for reads."""
     warm_workers: bool = True
     """Whether imports are run by workers of ours; false where Dagster launches them on machines of its own."""
+    runs_kept_days: Annotated[int, Field(ge=1, le=3650)] = 30
+    """How long Dagster's record of a run that has ended is kept."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     test_clock_offset: Annotated[int, BeforeValidator(_whole_seconds), Field(ge=-_CENTURY, le=_CENTURY)] = 0
     """Seconds added to every clock that decides or is stored (decisions §11, Time)."""

@@ -1,0 +1,91 @@
+"""Group housekeeping: what is removed or anonymised once a day, each with the counts of what it did.
+
+No asset here holds data: what it materialises is that the house is kept. Each may be stopped at any piece and run
+again at any time; what they do is `pipelines.steps.housekeeping` and `pipelines.steps.audit`.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Final
+
+import dagster as dg
+from dagster._time import get_current_datetime  # the clock that stamps Dagster's runs, which no setting of ours shifts
+
+from pipelines import checks
+from pipelines.assets.intake import OWNERS
+from pipelines.resources import Workshop
+from pipelines.steps import housekeeping
+from pipelines.steps.housekeeping import Proceed
+
+GROUP: Final = "housekeeping"
+
+_ENDED: Final = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
+_BATCH: Final = 100
+
+
+class Stopping(Exception):  # noqa: N818  (no fault of the program: another run goes on)
+    """The process shall end."""
+
+
+@contextmanager
+def interruptible(context: dg.AssetExecutionContext, workshop: Workshop) -> Iterator[Proceed]:
+    """Yields the question that is asked before each piece of work; a run whose process is stopping ends as canceled."""
+
+    def proceed() -> None:
+        if workshop.stopping.is_set():
+            raise Stopping
+
+    try:
+        proceed()
+        yield proceed
+    except Stopping:
+        sentence = "The process is stopping; what was done stays, and the next worker does the rest."
+        context.instance.report_run_canceling(context.run, sentence)
+        raise dg.Failure(sentence, allow_retries=False) from None
+
+
+def _result(**counts: int) -> checks.CheckedResult:
+    return dg.MaterializeResult(metadata=counts)
+
+
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"files"})
+def orphan_objects(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+    """Uploaded bytes that no record names, older than an hour: a crash between bytes and record left them."""
+    with interruptible(context, workshop) as proceed:
+        swept = housekeeping.remove_orphans(workshop.pool, workshop.objects, proceed)
+    return _result(
+        companies=swept.companies, objects_looked_at=swept.looked_at, unfinished_uploads_removed=swept.unfinished,
+        **{f"{folder}_objects_removed": number for folder, number in swept.removed.items()},
+    )  # fmt: skip
+
+
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"})
+def kept_answers(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+    """Answers kept for requests that are sent again, removed after their 24 hours."""
+    with interruptible(context, workshop) as proceed:
+        return _result(removed=housekeeping.remove_old_answers(workshop.pool, workshop.clock, proceed))
+
+
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"})
+def expired_access(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+    """Bearer tokens that have ended, and request counts of callers that are quiet."""
+    with interruptible(context, workshop) as proceed:
+        return _result(removed=housekeeping.remove_expired_access(workshop.pool, workshop.clock, proceed))
+
+
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"})
+def old_runs(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+    """Dagster's own runs with their events, removed when they are older than the setting `PCDS_RUNS_KEPT_DAYS`.
+
+    An import's report and the file and line behind each record are rows of the service's own and stay.
+    """
+    before = get_current_datetime() - timedelta(days=workshop.runs_kept_days)
+    chosen, removed = dg.RunsFilter(statuses=_ENDED, created_before=before), 0
+    with interruptible(context, workshop) as proceed:
+        while runs := context.instance.get_runs(chosen, limit=_BATCH):
+            for run in runs:
+                proceed()
+                context.instance.delete_run(run.run_id)
+                removed += 1
+    return _result(removed=removed, kept_days=workshop.runs_kept_days)

@@ -1,0 +1,76 @@
+"""Objects that no row names: what a crash left between storing a file's bytes and committing its row.
+
+An object is an orphan when it is older than `GRACE` and its id is no row's. Its age is measured on the store's own
+clock alone, which shifts with no setting of ours, so that an upload under way is never taken for an old one. An upload
+that takes longer than half of that is refused (`api.files`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Final
+from uuid import UUID
+
+from pipelines.steps.housekeeping.companies import Proceed, every_company
+from warehouse.objects import Objects
+from warehouse.sessions import Pool
+
+GRACE: Final = timedelta(hours=1)
+_BATCH: Final = 1_000
+_NAMED_BY: Final = {
+    "files": "SELECT id FROM technical_files WHERE id = ANY(%s)",
+    "imports": "SELECT id FROM imports WHERE id = ANY(%s)",
+}
+"""Folder of a company's objects -> which ids in their keys are rows of the session's company."""
+
+
+@dataclass(slots=True)
+class Swept:
+    """What a sweep looked at and removed."""
+
+    companies: int = 0
+    looked_at: int = 0
+    removed: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_NAMED_BY, 0))
+    """Objects by the folder that they were in."""
+    unfinished: int = 0
+    """Uploads that were cut off before their object was there."""
+
+
+def remove_orphans(pool: Pool, objects: Objects, proceed: Proceed) -> Swept:
+    """Remove every company's orphans."""
+    swept, oldest = Swept(), objects.now() - GRACE
+    for company_id in every_company(pool):
+        for folder in _NAMED_BY:
+            for keys in _old_keys(objects, company_id, folder, oldest):
+                proceed()
+                orphans = _orphans(pool, company_id, folder, keys)
+                for key in orphans:
+                    objects.delete(key)
+                swept.looked_at += len(keys)
+                swept.removed[folder] += len(orphans)
+        swept.companies += 1
+    swept.unfinished = objects.drop_unfinished(GRACE)
+    return swept
+
+
+def _old_keys(objects: Objects, company_id: UUID, folder: str, oldest: datetime) -> Iterator[list[str]]:
+    old = (key for key, at in objects.stored(company_id, folder) if at < oldest)
+    while batch := list(islice(old, _BATCH)):
+        yield batch
+
+
+def _orphans(pool: Pool, company_id: UUID, folder: str, keys: list[str]) -> list[str]:
+    ids = {key: _id_of(key) for key in keys}
+    asked = sorted({identifier for identifier in ids.values() if identifier is not None})
+    with pool.company(company_id) as conn:
+        named = {row[0] for row in conn.execute(_NAMED_BY[folder], (asked,))}
+    return [key for key, identifier in ids.items() if identifier not in named]
+
+
+def _id_of(key: str) -> UUID | None:
+    """The record's id in `<company_id>/<folder>/<id>[/<part>]`; no record has any other name."""
+    try:
+        return UUID(key.split("/")[2])
+    except ValueError:
+        return None

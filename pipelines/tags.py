@@ -1,0 +1,8 @@
+"""Tags of runs that no launcher of Dagster's has started."""
+
+from typing import Final
+
+from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
+
+CODE_LOCATION: Final = {REPOSITORY_LABEL_TAG: "__repository__@pipelines.definitions"}
+"""By this tag the UI lists a run under its job, although no launcher has started it."""

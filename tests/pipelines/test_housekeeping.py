@@ -1,0 +1,169 @@
+"""What housekeeping removes, and above all what it leaves alone."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from datetime import datetime, timedelta
+from uuid import UUID, uuid4
+
+import dagster as dg
+import psycopg
+import pytest
+
+from pipelines.assets.housekeeping import Stopping
+from pipelines.definitions import defs
+from pipelines.steps import housekeeping
+from pipelines.steps.files import Received, record
+from pipelines.steps.housekeeping import orphans
+from tests.pipelines.conftest import ORIGIN, Desk
+
+OLD = (orphans.GRACE + timedelta(minutes=1)).total_seconds()
+
+
+def go_on() -> None:
+    """Nothing stops."""
+
+
+def aged(desk: Desk, *keys: str) -> None:
+    """Make objects, or what stands beside them, as old as an orphan is."""
+    folder = desk.workshop.objects.folder
+    assert folder is not None
+    for key in keys:
+        then = (folder / key).stat().st_mtime - OLD
+        os.utime(folder / key, (then, then))
+
+
+def kept(desk: Desk, company: UUID) -> set[str]:
+    return {key for key, _ in desk.workshop.objects.stored(company)}
+
+
+def kept_house(desk: Desk) -> dg.ExecuteInProcessResult:
+    """The whole job, as a run of the desk's instance."""
+    return defs.resolve_job_def("keep_house").execute_in_process(
+        run_config={"loggers": {"console": {}}}, instance=desk.instance, resources={"workshop": desk.workshop},
+        raise_on_error=False,
+    )  # fmt: skip
+
+
+def a_file(desk: Desk, company: UUID) -> str:
+    """A technical file with its record; the key of its bytes."""
+    now, sku, file_id = desk.workshop.clock.now(), uuid4(), uuid4()
+    with psycopg.connect(desk.database.owner_url) as owner:
+        owner.execute(
+            "INSERT INTO skus (id, company_id, sku_code, name, recyclability_grade, grade_provisional, ruleset_version,"
+            " version, transaction_id, created_at, updated_at)"
+            " VALUES (%(id)s, %(company)s, %(id)s, 'x', 'not_assessed', true, '1', 1, %(id)s, %(at)s, %(at)s)",
+            {"id": sku, "company": company, "at": now},
+        )
+    key = f"{company}/files/{file_id}"
+    desk.workshop.objects.put(key, b"%PDF")
+    fields = dict.fromkeys(("reference", "issuer", "issued_on", "expires_on")) | {"type": "test_report"}
+    file = Received(file_id, sku, "a.pdf", "application/pdf", 4, "0" * 64, fields)
+    with desk.workshop.pool.company(company) as conn:
+        record(conn, company, file, origin=ORIGIN, now=now)
+    return key
+
+
+def test_only_what_is_old_and_no_row_of_its_company_names_goes(desk: Desk, new_company: Callable[[str], UUID]) -> None:
+    other, objects = new_company("starter"), desk.workshop.objects
+    import_id = desk.send("sku_code,name\nH-1,Bottle\n")
+    live = {a_file(desk, desk.company), *(f"{desk.company}/imports/{import_id}/{part}" for part in ("upload", "table"))}
+    theirs = a_file(desk, other)
+    gone = [f"{desk.company}/{name}" for name in (f"files/{uuid4()}", f"imports/{uuid4()}/upload", "files/no-id")]
+    # The id of a live file of another company names nothing here.
+    gone.append(f"{desk.company}/files/{theirs.rpartition('/')[2]}")
+    young = f"{desk.company}/files/{uuid4()}"
+    for key in (*gone, young):
+        objects.put(key, b"x")
+    aged(desk, *gone, *live, theirs)
+    swept = housekeeping.remove_orphans(desk.workshop.pool, objects, go_on)
+    assert kept(desk, desk.company) == live | {young}
+    assert kept(desk, other) == {theirs}
+    assert swept.removed == {"files": 3, "imports": 1}
+
+
+def test_an_upload_under_way_is_not_swept_whatever_our_clock_says(desk: Desk) -> None:
+    desk.workshop.clock.advance(timedelta(days=400))
+    objects, folder, key = desk.workshop.objects, desk.workshop.objects.folder, f"{desk.company}/files/{uuid4()}"
+    assert folder is not None
+    staged: list[str] = []
+
+    async def bytes_of_file() -> AsyncIterator[bytes]:
+        for _ in range(3):
+            yield bytes(6 * 2**20)
+            await asyncio.to_thread(housekeeping.remove_orphans, desk.workshop.pool, objects, go_on)
+            staged.extend(path.name for path in folder.glob("*/files/*#*"))
+
+    asyncio.run(objects.put_stream(key, bytes_of_file()))
+    assert len(objects.get(key)) == 18 * 2**20
+    assert staged, "the upload was seen under way"
+    housekeeping.remove_orphans(desk.workshop.pool, objects, go_on)
+    assert kept(desk, desk.company) == {key}
+
+
+def test_what_a_kill_left_of_an_upload_goes(desk: Desk) -> None:
+    objects, cut_off = desk.workshop.objects, f"{desk.company}/files/{uuid4()}#1"
+    assert objects.folder is not None
+    (objects.folder / cut_off).parent.mkdir(parents=True)
+    (objects.folder / cut_off).write_bytes(b"half")
+    assert housekeeping.remove_orphans(desk.workshop.pool, objects, go_on).unfinished == 0
+    aged(desk, cut_off)
+    assert housekeeping.remove_orphans(desk.workshop.pool, objects, go_on).unfinished == 1
+    assert not (objects.folder / cut_off).exists()
+
+
+def test_a_sweep_that_is_stopped_half_way_goes_on_where_it_was(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(orphans, "_BATCH", 2)
+    keys = [f"{desk.company}/files/{uuid4()}" for _ in range(5)]
+    for key in keys:
+        desk.workshop.objects.put(key, b"x")
+    aged(desk, *keys)
+    calls = iter([None, Stopping()])
+
+    def proceed() -> None:
+        if (stop := next(calls)) is not None:
+            raise stop
+
+    with pytest.raises(Stopping):
+        housekeeping.remove_orphans(desk.workshop.pool, desk.workshop.objects, proceed)
+    assert len(kept(desk, desk.company)) == 3
+    housekeeping.remove_orphans(desk.workshop.pool, desk.workshop.objects, go_on)
+    assert not kept(desk, desk.company)
+
+
+def test_answers_are_kept_for_a_day(desk: Desk, new_company: Callable[[str], UUID]) -> None:
+    now, companies = desk.workshop.clock.now(), (desk.company, new_company("starter"))
+    ages = (timedelta(hours=23, minutes=59), timedelta(hours=24, seconds=1))
+    with psycopg.connect(desk.database.owner_url) as owner:
+        for company in companies:
+            for age in ages:
+                owner.execute(
+                    "INSERT INTO kept_answers (company_id, request, fingerprint, status, media_type, body, answered_at)"
+                    " VALUES (%s, %s, '', 200, 'application/json', '', %s)",
+                    (company, uuid4().bytes, now - age),
+                )
+    assert housekeeping.remove_old_answers(desk.workshop.pool, desk.workshop.clock, go_on) >= 2
+    with psycopg.connect(desk.database.owner_url) as owner:
+        left = owner.execute("SELECT answered_at FROM kept_answers WHERE company_id = ANY(%s)", (list(companies),))
+        assert {at for (at,) in left} == {now - ages[0]}
+
+
+def test_old_runs_go_and_young_ones_stay(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert desk.run(desk.send("sku_code,name\nH-1,Bottle\n"))
+    [imported] = desk.instance.get_runs()
+
+    def keep_house() -> list[str]:
+        assert kept_house(desk).success
+        return [run.run_id for run in desk.instance.get_runs()]
+
+    assert imported.run_id in keep_house()
+    later = datetime.now().astimezone() + timedelta(days=31)
+    monkeypatch.setattr("pipelines.assets.housekeeping.get_current_datetime", lambda: later)
+    assert len(keep_house()) == 1, "the run itself is left"
+
+
+def test_a_run_whose_process_stops_ends_as_canceled(desk: Desk) -> None:
+    desk.workshop.stopping.set()
+    assert not kept_house(desk).success
+    [run] = desk.instance.get_runs()
+    assert run.status == dg.DagsterRunStatus.CANCELED
