@@ -50,7 +50,7 @@ class Pool:
         self._url = url
         self._pool: ConnectionPool[Connection] = ConnectionPool(
             url, min_size=1, max_size=size, open=False, timeout=_REUNION_SECONDS, num_workers=1,
-            kwargs={"autocommit": True},
+            kwargs={"autocommit": True, "client_encoding": "utf8"},  # digests depend on it (warehouse.chain)
         )  # fmt: skip
 
     def __enter__(self) -> Self:

@@ -1,7 +1,8 @@
-"""Entries of the audit ledger that are about one record, with what changed of it.
+"""The audit ledger: entries about one record, and the link that every transaction of a company adds to its chain.
 
-What belongs here: what the doors, commands and schedules do to records other than SKUs. What does not: SKUs, whose
-entries the write path stores with their row versions (`store`), and reading the ledger (`audit`).
+What belongs here: how anything comes into the ledger. SKUs come by the thousand with the write path (`store`), all
+other records one by one (`enter`); both end in `linked`. What does not: reading and verifying the ledger (`audit`),
+and what a digest is made of (`warehouse.chain`).
 """
 
 from collections.abc import Mapping
@@ -11,34 +12,88 @@ from uuid import UUID
 
 import orjson
 import psycopg
-from psycopg.types.json import Json
 from uuid_utils import uuid7
 
 from pipelines.steps.origin import Origin
+from schemas.audit import ACTIONS
+from warehouse.chain import CURRENT
 
-_TRANSACTION: Final = """
-INSERT INTO audit_transactions
-    (id, company_id, at, actor_type, actor_id, actor_name, reason, correlation_id, ip, user_agent)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+_SIGNED: Final = (
+    "id", "company_id", "at", "actor_type", "actor_id", "actor_name", "reason", "correlation_id", "ip", "user_agent",
+)  # fmt: skip
+_TYPES: Final = {"id": "uuid", "company_id": "uuid", "at": "timestamptz"}
+_GIVEN: Final = {name: f"%({name})s::{_TYPES.get(name, 'text')}" for name in _SIGNED}
+
+
+def _linked() -> str:
+    link = {
+        **_GIVEN,
+        "number": "company_counters.links + 1",
+        "first_entry": "company_counters.audit_entries + 1",
+        "entries": "SELECT count(*) FROM leaves",
+    }
+    digests = "SELECT string_agg(digest, ''::bytea ORDER BY place) FROM leaves"
+    return f"""
+counted AS (
+    UPDATE company_counters
+    SET skus = skus + %(created)s, links = links + 1,
+        audit_entries = audit_entries + (SELECT count(*) FROM leaves),
+        chain_hash = {CURRENT.of_link("company_counters.chain_hash", link, digests)}
+    WHERE company_id = %(company_id)s
+    RETURNING links, audit_entries, chain_hash
+), entered AS (
+    INSERT INTO audit_entries (company_id, id, transaction_id, action, resource_id, version, before, after, digest)
+    SELECT %(company_id)s, counted.audit_entries - count(*) OVER () + place, %(id)s, action, resource_id, version,
+           before, after, digest
+    FROM leaves, counted
+)
+INSERT INTO audit_transactions ({", ".join(_SIGNED)}, number, first_entry, entries, digest_version, hash)
+SELECT {", ".join(_GIVEN.values())}, counted.links, counted.audit_entries - leaves.count + 1, leaves.count,
+       {CURRENT.version}, counted.chain_hash
+FROM counted, (SELECT count(*) FROM leaves) AS leaves"""
+
+
+LINKED: Final = _linked()
+"""The end of a statement whose `leaves` are its entries: place (from 1), action, resource_id, version, before, after,
+digest. It counts them and `created` SKUs, adds the link and stores both.
+
+The company's counters are one row, which a transaction locks here, after everything else and shortly before its
+commit. So links and entries have numbers without gaps, in the order of the commits.
 """
-_ENTRY: Final = """
-INSERT INTO audit_entries (company_id, transaction_id, action, resource_id, before, after)
-VALUES (%s, %s, %s, %s, %s, %s)
-"""
+
+_FIELDS: Final = {
+    "action": "%(action)s", "resource_id": "%(resource_id)s", "before": "%(before)s", "after": "%(after)s",
+}  # fmt: skip
+_ENTER: Final = f"""
+WITH leaves AS (
+    SELECT 1 AS place, %(action)s::text AS action, %(resource_id)s::text AS resource_id, NULL::integer AS version,
+           %(before)s::json AS before, %(after)s::json AS after, {CURRENT.of_entry(_FIELDS)} AS digest
+), {LINKED}"""
+
+
+def signature(company_id: UUID, origin: Origin, now: datetime) -> dict[str, Any]:
+    """The parameters of `LINKED` that say whose transaction it is, who causes it and when; with an id of its own."""
+    return {
+        "id": UUID(str(uuid7())), "company_id": company_id, "at": now, "actor_type": origin.actor_type,
+        "actor_id": origin.actor_id, "actor_name": origin.actor_name, "reason": origin.reason,
+        "correlation_id": origin.correlation_id, "ip": origin.ip, "user_agent": origin.user_agent,
+    }  # fmt: skip
 
 
 def enter(
     conn: psycopg.Connection[Any], company_id: UUID, action: str, resource_id: UUID | str, *,
     origin: Origin, now: datetime, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None,
 ) -> None:  # fmt: skip
-    """Add one entry in the caller's transaction, whose session has the company set.
+    """Add one entry in the caller's transaction, whose session has the company set; it is the last thing to do there.
 
-    `action` is `resource.verb`; `before` and `after` hold the fields that changed, as JSON takes them, and are null
-    where there was nothing before or is nothing after.
+    `action` is one of `schemas.audit`; `before` and `after` hold the fields that changed, as JSON takes them, and are
+    null where there was nothing before or is nothing after.
     """
-    transaction = UUID(str(uuid7()))
-    actor = (origin.actor_type, origin.actor_id, origin.actor_name, origin.reason)
-    request = (origin.correlation_id, origin.ip, origin.user_agent)
-    conn.execute(_TRANSACTION, (transaction, company_id, now, *actor, *request))
-    values = (None if value is None else Json(value, dumps=orjson.dumps) for value in (before, after))
-    conn.execute(_ENTRY, (company_id, transaction, action, str(resource_id), *values))
+    assert action in ACTIONS, f"{action} is not published in schemas/audit.py"
+    entry = {"action": action, "resource_id": str(resource_id), "before": _json(before), "after": _json(after)}
+    added = conn.execute(_ENTER, {**signature(company_id, origin, now), **entry, "created": 0})
+    assert added.rowcount == 1, "a company has its counters from the beginning"
+
+
+def _json(value: Mapping[str, Any] | None) -> str | None:
+    return None if value is None else orjson.dumps(value).decode()

@@ -1,7 +1,7 @@
-"""Storing: new rows, changed rows, the versions they replace, the audit entries and the counter, together.
+"""Storing: new rows, changed rows, the versions they replace, their ledger entries and the counters, in one statement.
 
-The statements are the same for one row and for thousands; only how the rows reach the database differs (see
-`stored.FEW`): as one parameter inside one statement, or through COPY into a temporary table and one statement each.
+The statement is the same for one row and for thousands; only how the rows reach it differs (see `stored.FEW`): as one
+of its parameters, or through COPY into a temporary table.
 """
 
 import re
@@ -16,12 +16,13 @@ import polars as pl
 import psycopg
 from psycopg import RawCursor, errors
 from sqlalchemy.dialects import postgresql
-from uuid_utils import uuid7
 
+from pipelines.steps import ledger
 from pipelines.steps.origin import Origin
 from pipelines.steps.patch import DTYPES
 from pipelines.steps.stored import FEW, NULL
 from pipelines.steps.table import Table
+from warehouse.chain import CURRENT
 from warehouse.tables import skus
 from warehouse.tables.skus import DERIVED_COLUMNS, VALUE_COLUMNS
 
@@ -46,60 +47,54 @@ def _declared(columns: Sequence[str]) -> str:
     return ", ".join(["id uuid", *(f"{name} {_SQL_TYPES[DTYPES[name]]}" for name in columns)])
 
 
-@lru_cache(maxsize=1024)
-def _statements(written: tuple[str, ...], held: str = "") -> dict[str, str]:
-    """The statements that store the staged rows of these columns; a column that is not staged keeps what it has.
+_VERSION: Final = "{table}.sku_code, {table}.id, {table}.version, {digest} AS row_digest"
+_LEAF: Final = {
+    "action": "%(resource)s::text || CASE stored.version WHEN 1 THEN '.created' ELSE '.updated' END",
+    "resource_id": "stored.id::text",
+    "version": "stored.version",
+}
 
-    `held` is a further condition on the rows that are there already.
+
+@lru_cache(maxsize=1024)
+def _statement(written: tuple[str, ...], *, few: bool) -> tuple[str, list[str]]:
+    """The statement that stores rows of these columns, with the names of its numbered parameters.
+
+    A column that is not staged keeps what it has. The parts of the statement see the tables as they were before it:
+    what was written reaches the ledger as `RETURNING` gives it. Parameters are numbered, because psycopg would
+    translate a text of this length anew at each execution.
     """
     staged = ("id", *written)
-    return {
-        "kept": (
-            f"INSERT INTO sku_versions ({_ALL}) SELECT {', '.join(f'skus.{c.name}' for c in skus.columns)} "
-            f"FROM skus JOIN staged ON staged.id = skus.id{held}"
-        ),
-        "changed": (
-            f"UPDATE skus SET {', '.join(f'{name} = {_cast(name)}' for name in written)}, updated_at = %(now)s, "
-            "transaction_id = %(transaction)s, import_id = %(import)s FROM staged "
-            f"WHERE skus.id = staged.id{held}"
-        ),
-        "made": (
-            f"INSERT INTO skus (company_id, created_at, updated_at, transaction_id, import_id, {', '.join(staged)}) "
-            f"SELECT %(company)s, %(now)s, %(now)s, %(transaction)s, %(import)s, {', '.join(map(_cast, staged))} "
-            "FROM staged WHERE staged.version = 1 ORDER BY staged.sku_code"
-        ),
-        "entered": (
-            "INSERT INTO audit_entries (company_id, transaction_id, action, resource_id, version) SELECT %(company)s, "
-            "%(transaction)s, %(resource)s::text || CASE staged.version WHEN 1 THEN '.created' ELSE '.updated' END, "
-            "staged.id::text, staged.version FROM staged ORDER BY staged.sku_code"
-        ),
-        "signed": (
-            "INSERT INTO audit_transactions (id, company_id, at, actor_type, actor_id, actor_name, reason, "
-            "correlation_id, ip, user_agent) VALUES (%(transaction)s, %(company)s, %(now)s, %(actor_type)s, "
-            "%(actor_id)s, %(actor_name)s, %(reason)s, %(correlation_id)s, %(ip)s, %(user_agent)s)"
-        ),
-        "counted": (
-            "UPDATE company_counters SET skus = skus + %(created)s WHERE company_id = %(company)s AND %(created)s > 0"
-        ),
-    }
-
-
-@lru_cache(maxsize=1024)
-def _one_statement(written: tuple[str, ...]) -> tuple[str, list[str]]:
-    """The same as one statement whose rows are its parameter, with the names of its numbered parameters.
-
-    Numbered, because psycopg would translate a text of this length anew at each execution. The few ids are named,
-    because a join alone may be planned as reading all rows of the company, where their number is not known yet.
-    """
-    held = " AND skus.id = ANY(%(ids)s::uuid[])"
-    whole = (
-        f"WITH staged AS MATERIALIZED (SELECT * FROM json_to_recordset(%(rows)s::json) "
-        f"AS staged ({_declared(written)})), "
-        + ", ".join(f"{name} AS ({statement})" for name, statement in _statements(written, held).items())
-        + " SELECT"
-    )
+    # Few ids are named: a join alone may be planned as reading all rows of the company, while their number is unknown.
+    held = "AND skus.id = ANY(%(ids)s::uuid[])" if few else ""
+    rows = f"json_to_recordset(%(rows)s::json) AS staged ({_declared(written)})"
+    returned = _VERSION.format(table="skus", digest=CURRENT.of_row("skus"))
+    whole = f"""
+WITH {f"staged AS MATERIALIZED (SELECT * FROM {rows})," if few else ""}
+kept AS (
+    INSERT INTO sku_versions ({_ALL}) SELECT {", ".join(f"skus.{c.name}" for c in skus.columns)}
+    FROM skus JOIN staged ON staged.id = skus.id {held}
+), changed AS (
+    UPDATE skus
+    SET {", ".join(f"{name} = {_cast(name)}" for name in written)}, updated_at = %(at)s, transaction_id = %(id)s,
+        import_id = %(import)s
+    FROM staged WHERE skus.id = staged.id {held}
+    RETURNING {returned}
+), made AS (
+    INSERT INTO skus (company_id, created_at, updated_at, transaction_id, import_id, {", ".join(staged)})
+    SELECT %(company_id)s, %(at)s, %(at)s, %(id)s, %(import)s, {", ".join(map(_cast, staged))}
+    FROM staged WHERE staged.version = 1 ORDER BY staged.sku_code
+    RETURNING {returned}
+), leaves AS MATERIALIZED (
+    SELECT row_number() OVER (ORDER BY stored.sku_code COLLATE "C") AS place, {_fields()}, NULL::json AS before,
+           NULL::json AS after, {CURRENT.of_entry(_LEAF, "stored.row_digest")} AS digest
+    FROM (SELECT * FROM changed UNION ALL SELECT * FROM made) AS stored
+), {ledger.LINKED}"""
     names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", whole)))
     return re.sub(r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", whole), names
+
+
+def _fields() -> str:
+    return ", ".join(f"{expression} AS {name}" for name, expression in _LEAF.items())
 
 
 def store(
@@ -113,30 +108,21 @@ def store(
     `sku` or a part of it. Raises `SerializationFailure` where another transaction has created one of the codes
     meanwhile: whoever opened the transaction repeats the whole write (`Pool.retrying`), which then finds the row.
     """
-    parameters: dict[str, Any] = {
-        "company": company_id, "transaction": UUID(str(uuid7())), "now": now, "import": import_id,
-        "created": rows["version"].count(1), "resource": resource,
-        "actor_type": origin.actor_type, "actor_id": origin.actor_id, "actor_name": origin.actor_name,
-        "reason": origin.reason, "correlation_id": origin.correlation_id, "ip": origin.ip,
-        "user_agent": origin.user_agent,
+    staged, few = ("id", *columns, *_ALWAYS), len(rows) <= FEW
+    parameters = {
+        **ledger.signature(company_id, origin, now),
+        "import": import_id, "created": rows["version"].count(1), "resource": resource,
     }  # fmt: skip
-    written = (*columns, *_ALWAYS)
+    if few:
+        parameters |= {"ids": rows["id"], "rows": orjson.dumps(rows.dicts(staged)).decode()}
+    else:
+        _copy(conn, rows.frame({name: DTYPES[name] for name in staged}))
+    statement, names = _statement(staged[1:], few=few)
     try:
-        _write(conn, rows, written, parameters)
+        done = RawCursor(conn).execute(statement, [parameters[name] for name in names])
     except errors.UniqueViolation as collision:
         raise errors.SerializationFailure("another transaction has created one of the codes") from collision
-
-
-def _write(conn: psycopg.Connection[Any], rows: Table, written: tuple[str, ...], parameters: dict[str, Any]) -> None:
-    staged = ("id", *written)
-    if len(rows) <= FEW:
-        named = {**parameters, "ids": rows["id"], "rows": orjson.dumps(rows.dicts(staged)).decode()}
-        statement, names = _one_statement(written)
-        RawCursor(conn).execute(statement, [named[name] for name in names])
-        return
-    _copy(conn, rows.frame({name: DTYPES[name] for name in staged}))
-    for statement in _statements(written).values():
-        conn.execute(statement, parameters)
+    assert done.rowcount == 1, "a company has its counters from the beginning"
 
 
 def _copy(conn: psycopg.Connection[Any], staged: pl.DataFrame) -> None:

@@ -2,9 +2,24 @@
 
 For SKUs the values before and after are not copied here: an entry names the version it made, and the row versions
 hold the values. Other records keep their changed fields in `before` and `after`.
+
+Transactions are the links of the company's chain (`warehouse.chain`). They and the entries have numbers of the company
+without gaps, in the order of the commits; the last ones stand in `company_counters`.
 """
 
-from sqlalchemy import JSON, BigInteger, Column, Identity, Integer, PrimaryKeyConstraint, Table, Text, Uuid
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+)  # fmt: skip
 
 from warehouse.tables.base import company, identity, instant, metadata
 
@@ -21,12 +36,19 @@ audit_transactions = Table(
     Column("correlation_id", Text, nullable=False),
     Column("ip", Text),
     Column("user_agent", Text),
+    Column("number", BigInteger, nullable=False, comment="of the link in the company's chain, from 1"),
+    Column("first_entry", BigInteger, nullable=False, comment="the lowest id of its entries, which follow each other"),
+    Column("entries", Integer, nullable=False, comment="how many they are"),
+    Column("digest_version", Integer, nullable=False, comment="what the hash is made of (warehouse.chain)"),
+    Column("hash", LargeBinary, nullable=False, comment="over the hash of the link before and all of this one"),
+    UniqueConstraint("company_id", "number"),
+    Index(None, "company_id", "at"),
 )
 
 audit_entries = Table(
     "audit_entries",
     metadata,
-    Column("id", BigInteger, Identity(always=True)),
+    Column("id", BigInteger, autoincrement=False, comment="number in the company's ledger, from 1"),
     company(),
     Column("transaction_id", Uuid, nullable=False),
     Column("action", Text, nullable=False),
@@ -34,5 +56,6 @@ audit_entries = Table(
     Column("version", Integer, comment="of the SKU, where the entry is about one"),
     Column("before", JSON),
     Column("after", JSON),
+    Column("digest", LargeBinary, nullable=False, comment="over the entry and the row version that it names"),
     PrimaryKeyConstraint("company_id", "id"),
 )

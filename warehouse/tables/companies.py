@@ -1,4 +1,4 @@
-"""Companies, the plans they are on, their keys, and the counter that the plan's SKU limit is held against."""
+"""Companies, the plans they are on, their keys, and the counters of what they hold."""
 
 from sqlalchemy import ARRAY, BigInteger, Boolean, Column, ForeignKey, Integer, LargeBinary, Table, Text, Uuid
 
@@ -27,7 +27,10 @@ company_counters = Table(
     "company_counters",
     metadata,
     Column("company_id", Uuid, ForeignKey("companies.id"), primary_key=True),
-    Column("skus", BigInteger, nullable=False, server_default="0"),
+    Column("skus", BigInteger, nullable=False, server_default="0", comment="held against the plan's limit"),
+    Column("links", BigInteger, nullable=False, server_default="0", comment="of the audit chain"),
+    Column("audit_entries", BigInteger, nullable=False, server_default="0"),
+    Column("chain_hash", LargeBinary, comment="of the last link; null before the first"),
 )
 
 api_keys = Table(

@@ -1,0 +1,50 @@
+"""What the audit ledger can say: every action with its meaning, and who may act. Published as enumerations.
+
+An action is `resource.verb`; the part before the dot is the entry's `resource_type` (decisions §2, §9). v1 is
+additive, so that a client takes an action that it does not know for one more of its resource.
+"""
+
+from typing import Final
+
+ACTIONS: Final[dict[str, str]] = {
+    "api_key.issued": "A key was issued.",
+    "api_key.revoked": "A key was ended; it and its tokens count no more.",
+    "brand.created": "A brand was added.",
+    "company.created": "The company was added.",
+    "company.updated": "The company was moved to another plan.",
+    "doc.created": "A declaration of conformity was added.",
+    "doc.expired": "The last day of a declaration of conformity has passed.",
+    "doc.updated": "A declaration of conformity was changed.",
+    "import.completed": "Every row of a file has its outcome.",
+    "import.failed": "A file could not be processed to its end.",
+    "import.submitted": "A file was accepted.",
+    "library_component.created": "A shared component was added to the library.",
+    "site.created": "A site was added.",
+    "sku.created": "A SKU was created.",
+    "sku.updated": "Fields, components or the grade of a SKU changed.",
+    "sku_volumes.updated": "Units placed of a SKU changed.",
+    "supplier.created": "A supplier was added.",
+    "technical_file.uploaded": "A technical file of a SKU was stored.",
+    "window.closed": "A higher rate limit of a key was ended before its time.",
+    "window.opened": "A key was given a higher rate limit for a time.",
+}
+"""Every action that an entry can have."""
+
+RESOURCE_TYPES: Final = tuple(dict.fromkeys(action.partition(".")[0] for action in ACTIONS))
+"""Every resource type, by name."""
+
+ACTORS: Final[dict[str, str]] = {
+    "api_key": "A key or a token of it; `id` is the client id, `name` the one that the key was issued with.",
+    "user": "A person who signed in.",
+    "connection": "An application that a person connected.",
+    "supplier": "A supplier who answered a request.",
+    "import": "A file that was imported; `id` is the import's, `name` the file's.",
+    "operator": "A command on the server; `id` is the account that it ran under.",
+    "system": "The service itself, on schedule.",
+}
+"""Every type of actor."""
+
+
+def actions_of(resource_type: str) -> tuple[str, ...]:
+    """The actions that are about one type of resource."""
+    return tuple(action for action in ACTIONS if action.partition(".")[0] == resource_type)
