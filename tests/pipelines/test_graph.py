@@ -17,10 +17,12 @@ GRAPH = {
         ["catalogue_file"],
         ["codes_valid", "eu_and_gb_present", "no_amount_of_money", "sources_present"],
     ),
+    **dict.fromkeys(("orphan_objects", "kept_answers", "expired_access", "old_runs"), ("housekeeping", [], [])),
 }
 JOBS = {
     "import_file": {"uploaded_file", "parsed_table", "typed_rows", "graded_skus", "import_report"},
     "refresh_catalogue": {"jurisdiction_catalogue"},
+    "keep_house": {"orphan_objects", "kept_answers", "expired_access", "old_runs"},
 }
 
 
@@ -51,8 +53,10 @@ def test_jobs_take_their_assets_in_one_process() -> None:
         assert job.executor_def is dg.in_process_executor
 
 
-def test_nothing_starts_by_itself() -> None:
+def test_only_housekeeping_starts_by_itself() -> None:
     (sensor,) = defs.sensors or ()
     assert isinstance(sensor, dg.SensorDefinition)
     assert (sensor.name, sensor.default_status) == ("queued_imports", dg.DefaultSensorStatus.STOPPED)
-    assert not defs.schedules
+    (schedule,) = defs.schedules or ()
+    assert isinstance(schedule, dg.ScheduleDefinition)
+    assert (schedule.name, schedule.default_status) == ("daily_housekeeping", dg.DefaultScheduleStatus.RUNNING)
