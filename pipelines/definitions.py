@@ -3,7 +3,13 @@
 import dagster as dg
 
 from pipelines.assets.grading import graded_skus, import_report
-from pipelines.assets.housekeeping import expired_access, kept_answers, old_runs, orphan_objects
+from pipelines.assets.housekeeping import (
+    anonymised_addresses,
+    expired_access,
+    kept_answers,
+    old_runs,
+    orphan_objects,
+)
 from pipelines.assets.intake import parsed_table, typed_rows, uploaded_file
 from pipelines.assets.reference import catalogue_file, jurisdiction_catalogue
 from pipelines.jobs import import_file, keep_house, refresh_catalogue
@@ -23,6 +29,7 @@ defs = dg.Definitions(
         orphan_objects,
         kept_answers,
         expired_access,
+        anonymised_addresses,
         old_runs,
     ],
     jobs=[import_file, refresh_catalogue, keep_house],

@@ -1,7 +1,7 @@
 """Group housekeeping: what is removed or anonymised once a day, each with the counts of what it did.
 
 No asset here holds data: what it materialises is that the house is kept. Each may be stopped at any piece and run
-again at any time; what they do is `pipelines.steps.housekeeping` and `pipelines.steps.audit`.
+again at any time; what they do is `pipelines.steps.housekeeping`.
 """
 
 from collections.abc import Iterator
@@ -72,6 +72,15 @@ def expired_access(context: dg.AssetExecutionContext, workshop: dg.ResourceParam
     """Bearer tokens that have ended, and request counts of callers that are quiet."""
     with interruptible(context, workshop) as proceed:
         return _result(removed=housekeeping.remove_expired_access(workshop.pool, workshop.clock, proceed))
+
+
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"})
+def anonymised_addresses(
+    context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]
+) -> checks.CheckedResult:
+    """Addresses and user agents in audit ledgers and imports, forgotten after 12 calendar months; actions are kept."""
+    with interruptible(context, workshop) as proceed:
+        return _result(records_changed=housekeeping.forget_addresses(workshop.pool, workshop.clock, proceed))
 
 
 @dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"})

@@ -4,6 +4,7 @@ import dagster as dg
 
 from pipelines.definitions import defs
 
+HOUSEKEEPING = {"orphan_objects", "kept_answers", "expired_access", "anonymised_addresses", "old_runs"}
 GRAPH = {
     # asset: group, what it is made from, checks
     "uploaded_file": ("intake", [], []),
@@ -17,12 +18,12 @@ GRAPH = {
         ["catalogue_file"],
         ["codes_valid", "eu_and_gb_present", "no_amount_of_money", "sources_present"],
     ),
-    **dict.fromkeys(("orphan_objects", "kept_answers", "expired_access", "old_runs"), ("housekeeping", [], [])),
+    **dict.fromkeys(HOUSEKEEPING, ("housekeeping", [], [])),
 }
 JOBS = {
     "import_file": {"uploaded_file", "parsed_table", "typed_rows", "graded_skus", "import_report"},
     "refresh_catalogue": {"jurisdiction_catalogue"},
-    "keep_house": {"orphan_objects", "kept_answers", "expired_access", "old_runs"},
+    "keep_house": HOUSEKEEPING,
 }
 
 

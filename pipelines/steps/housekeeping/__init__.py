@@ -2,13 +2,15 @@
 
     orphans.py    objects that no row names
     expired.py    answers older than a day, tokens and counts that have ended
+    addresses.py  where requests came from, after 12 months
 
-Each function can be stopped between two pieces and begun again; what it did stays. Anonymising addresses is the
-ledger's own (`pipelines.steps.audit`), and when all this happens is the schedules' (`pipelines.schedules`).
+Each function can be stopped between two pieces and begun again; what it did stays. When all this happens is the
+schedules' (`pipelines.schedules`).
 """
 
-from pipelines.steps.housekeeping.companies import Proceed, every_company
+from pipelines.steps.housekeeping.addresses import forget_addresses
+from pipelines.steps.housekeeping.companies import Proceed
 from pipelines.steps.housekeeping.expired import remove_expired_access, remove_old_answers
 from pipelines.steps.housekeeping.orphans import Swept, remove_orphans
 
-__all__ = ["Proceed", "Swept", "every_company", "remove_expired_access", "remove_old_answers", "remove_orphans"]
+__all__ = ["Proceed", "Swept", "forget_addresses", "remove_expired_access", "remove_old_answers", "remove_orphans"]
