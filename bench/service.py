@@ -39,9 +39,11 @@ class Service:
         return dict(json.loads(subprocess.run(program, check=True, capture_output=True).stdout))
 
     def company(self) -> tuple[UUID, str]:
-        """A fresh company on the enterprise plan, with a key."""
+        """A fresh company on the enterprise plan, with a key whose window lets every load through."""
         made = self.command("company", "add", "--name", f"bench {time.time_ns()}", "--plan", "enterprise")
-        return UUID(made["id"]), str(self.command("key", "issue", "--company", made["id"])["api_key"])
+        key = self.command("key", "issue", "--company", made["id"])
+        self.command("window", "open", "--key", key["client_id"], "--per-minute", "1000000")
+        return UUID(made["id"]), str(key["api_key"])
 
     def private_mib(self) -> dict[str, float]:
         """Private memory of every process of the service, in MiB, by what it is; Postgres counted as one."""

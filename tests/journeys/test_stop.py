@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import dagster as dg
 import httpx2
@@ -18,6 +19,7 @@ import pytest
 
 from pipelines.instance import shared_instance
 from tests.warehouse.test_supervisor import _free_port
+from tests.windows import widen
 from warehouse.database import Database
 from warehouse.embedded import running
 from warehouse.settings import Settings
@@ -39,6 +41,7 @@ class Service:
             SERVE, env=os.environ | self.settings.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         until(lambda: self.ask("GET", "/readyz", key="").status_code == 200)
+        widen(Database.of(self.settings), UUID(self.demo["client_id"]))
 
     def stop(self) -> None:
         """SIGTERM, as a service manager sends it."""
@@ -57,8 +60,12 @@ class Service:
             return httpx2.Response(503)
 
     @property
+    def demo(self) -> dict[str, str]:
+        return dict(json.loads((self.settings.data_dir / "demo.json").read_text(encoding="utf-8")))
+
+    @property
     def key(self) -> str:
-        return str(json.loads((self.settings.data_dir / "demo.json").read_text(encoding="utf-8"))["api_key"])
+        return self.demo["api_key"]
 
     def send(self, name: str) -> str:
         rows = (f"{name}{number:05},{name} {number},plastic,{number % 90}.5" for number in range(ROWS))
