@@ -14,7 +14,7 @@ from uuid import UUID
 import orjson
 import polars as pl
 import psycopg
-from psycopg import RawCursor, errors
+from psycopg import RawCursor
 from sqlalchemy.dialects import postgresql
 
 from pipelines.steps import ledger
@@ -47,12 +47,16 @@ def _declared(columns: Sequence[str]) -> str:
     return ", ".join(["id uuid", *(f"{name} {_SQL_TYPES[DTYPES[name]]}" for name in columns)])
 
 
-_VERSION: Final = "{table}.sku_code, {table}.id, {table}.version, {digest} AS row_digest"
-_LEAF: Final = {
+_STORED: Final = f"RETURNING skus.sku_code, skus.id, skus.version, {CURRENT.of_row('skus')} AS row_digest"
+_ENTRY: Final = {
     "action": "%(resource)s::text || CASE stored.version WHEN 1 THEN '.created' ELSE '.updated' END",
-    "resource_id": "stored.id::text",
-    "version": "stored.version",
-}
+    "resource_id": "stored.id::text", "version": "stored.version",
+}  # fmt: skip
+_LEAVES: Final = f"""
+SELECT row_number() OVER (ORDER BY stored.sku_code COLLATE "C") AS place,
+       {", ".join(f"{expression} AS {name}" for name, expression in _ENTRY.items())},
+       NULL::json AS before, NULL::json AS after, {CURRENT.of_entry(_ENTRY, "stored.row_digest")} AS digest
+FROM (SELECT * FROM changed UNION ALL SELECT * FROM made) AS stored"""
 
 
 @lru_cache(maxsize=1024)
@@ -64,12 +68,11 @@ def _statement(written: tuple[str, ...], *, few: bool) -> tuple[str, list[str]]:
     translate a text of this length anew at each execution.
     """
     staged = ("id", *written)
+    rows = f"SELECT * FROM json_to_recordset(%(rows)s::json) AS staged ({_declared(written)})"
     # Few ids are named: a join alone may be planned as reading all rows of the company, while their number is unknown.
     held = "AND skus.id = ANY(%(ids)s::uuid[])" if few else ""
-    rows = f"json_to_recordset(%(rows)s::json) AS staged ({_declared(written)})"
-    returned = _VERSION.format(table="skus", digest=CURRENT.of_row("skus"))
     whole = f"""
-WITH {f"staged AS MATERIALIZED (SELECT * FROM {rows})," if few else ""}
+WITH {f"staged AS MATERIALIZED ({rows})," if few else ""}
 kept AS (
     INSERT INTO sku_versions ({_ALL}) SELECT {", ".join(f"skus.{c.name}" for c in skus.columns)}
     FROM skus JOIN staged ON staged.id = skus.id {held}
@@ -77,24 +80,14 @@ kept AS (
     UPDATE skus
     SET {", ".join(f"{name} = {_cast(name)}" for name in written)}, updated_at = %(at)s, transaction_id = %(id)s,
         import_id = %(import)s
-    FROM staged WHERE skus.id = staged.id {held}
-    RETURNING {returned}
+    FROM staged WHERE skus.id = staged.id {held} {_STORED}
 ), made AS (
     INSERT INTO skus (company_id, created_at, updated_at, transaction_id, import_id, {", ".join(staged)})
     SELECT %(company_id)s, %(at)s, %(at)s, %(id)s, %(import)s, {", ".join(map(_cast, staged))}
-    FROM staged WHERE staged.version = 1 ORDER BY staged.sku_code
-    RETURNING {returned}
-), leaves AS MATERIALIZED (
-    SELECT row_number() OVER (ORDER BY stored.sku_code COLLATE "C") AS place, {_fields()}, NULL::json AS before,
-           NULL::json AS after, {CURRENT.of_entry(_LEAF, "stored.row_digest")} AS digest
-    FROM (SELECT * FROM changed UNION ALL SELECT * FROM made) AS stored
-), {ledger.LINKED}"""
+    FROM staged WHERE staged.version = 1 ORDER BY staged.sku_code {_STORED}
+), leaves AS MATERIALIZED ({_LEAVES}), {ledger.LINKED}"""
     names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", whole)))
     return re.sub(r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", whole), names
-
-
-def _fields() -> str:
-    return ", ".join(f"{expression} AS {name}" for name, expression in _LEAF.items())
 
 
 def store(
@@ -105,8 +98,8 @@ def store(
 
     `columns` are the value columns that the patch gives, sku_code among them; `rows` has them, `id` and `version` as
     they shall be, the derived columns, `import_sheet` and `import_line`. `resource` is what the audit names as written,
-    `sku` or a part of it. Raises `SerializationFailure` where another transaction has created one of the codes
-    meanwhile: whoever opened the transaction repeats the whole write (`Pool.retrying`), which then finds the row.
+    `sku` or a part of it. Where another transaction has created one of the codes meanwhile, this one fails with
+    `UniqueViolation`: whoever opened it repeats the whole write (`Pool.retrying`), which then finds the row.
     """
     staged, few = ("id", *columns, *_ALWAYS), len(rows) <= FEW
     parameters = {
@@ -118,10 +111,7 @@ def store(
     else:
         _copy(conn, rows.frame({name: DTYPES[name] for name in staged}))
     statement, names = _statement(staged[1:], few=few)
-    try:
-        RawCursor(conn).execute(statement, [parameters[name] for name in names])
-    except errors.UniqueViolation as collision:
-        raise errors.SerializationFailure("another transaction has created one of the codes") from collision
+    RawCursor(conn).execute(statement, [parameters[name] for name in names])
 
 
 def _copy(conn: psycopg.Connection[Any], staged: pl.DataFrame) -> None:
