@@ -9,6 +9,7 @@ from pipelines import checks
 from pipelines.assets import preview
 from pipelines.assets.holding import Intake, holding
 from pipelines.resources import Workshop
+from pipelines.steps import volumes
 from pipelines.steps.imports import claim as claims
 from pipelines.steps.imports import settle, work
 from pipelines.steps.imports.claim import Claim
@@ -111,7 +112,9 @@ def typed_rows(
 ) -> checks.CheckedResult:
     """One row per SKU with typed values (weights in g, shares in percent); lines that cannot be read stand apart."""
     with holding(context, workshop, uploaded_file.claim):
-        typed = type_rows(parsed_table, default_year=uploaded_file.work.default_year)
+        with workshop.pool.system() as conn:
+            served = volumes.served_markets(conn)
+        typed = type_rows(parsed_table, default_year=uploaded_file.work.default_year, served_markets=served)
     return dg.MaterializeResult(
         value=typed,
         metadata={

@@ -10,12 +10,15 @@ from typing import Any, Final
 import orjson
 import psycopg
 
+from compliance import catalogue
+
 _SERVED: Final = "SELECT code FROM jurisdictions WHERE in_catalogue"
 
 
 def served_markets(conn: psycopg.Connection[Any]) -> frozenset[str]:
-    """The codes that the catalogue serves: those that volumes may be of."""
-    return frozenset(code for (code,) in conn.execute(_SERVED))
+    """The codes that the catalogue serves, those that volumes may be of; the release's until one is loaded."""
+    loaded = frozenset(code for (code,) in conn.execute(_SERVED))
+    return loaded or frozenset(entry.code for entry in catalogue.served(catalogue.pinned()))
 
 
 def market(code: str, served: Set[str]) -> str | None:

@@ -29,7 +29,7 @@ def work(sent: Upload, position: int) -> Work:
 
 def run_through(sent: Upload, sizes: list[int]) -> list[Chunk]:
     """The committed chunks when a run of each size but the last dies after its first chunk."""
-    typed, done = type_rows(sent, default_year=2026), list[Chunk]()
+    typed, done = type_rows(sent, default_year=2026, served_markets=frozenset()), list[Chunk]()
     for size in sizes:
         if done and done[-1].last:
             break

@@ -39,7 +39,7 @@ def job_of(desk: Desk, claim: Claim) -> process.Job:
     shop = desk.workshop
     sent = work.load(shop.pool, claim)
     upload = Upload.from_bytes(shop.objects.get(sent.table_key))
-    typed = type_rows(upload, default_year=sent.default_year)
+    typed = type_rows(upload, default_year=sent.default_year, served_markets=frozenset())
     return process.Job(shop.pool, shop.clock, shop.rules, claim, sent, upload, typed)
 
 

@@ -4,6 +4,7 @@ How a cell of a kind is typed is `values.py`; what is wrong between a row and th
 is written.
 """
 
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -41,9 +42,12 @@ class TypedRows:
     rejected: int
 
 
-def type_rows(upload: Upload, *, default_year: int) -> TypedRows:
-    """The typed rows of an upload. `default_year` is the year of volumes that name none."""
-    main, volumes = _with_volumes(_without_repeats(type_sheet(upload.main)), default_year)
+def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) -> TypedRows:
+    """The typed rows of an upload.
+
+    `default_year` is the year of volumes that name none; `served_markets` are the codes that they may be of.
+    """
+    main, volumes = _with_volumes(_without_repeats(type_sheet(upload.main)), default_year, served_markets)
     found = graphs.NONE if upload.parts is None else graphs.read_graphs(type_sheet(upload.parts))
     code = main.values["sku_code"]
     unread = _unread_codes(upload)
@@ -98,15 +102,15 @@ def _without_repeats(main: TypedSheet) -> TypedSheet:
     return main.with_faults("sku_code", found)
 
 
-def _with_volumes(main: TypedSheet, default_year: int) -> tuple[TypedSheet, pl.Series | None]:
+def _with_volumes(main: TypedSheet, default_year: int, served_markets: Set[str]) -> tuple[TypedSheet, pl.Series | None]:
     """The volumes of each row, and the sheet with their faults; None where no column holds volumes."""
     columns = [column for column in main.sheet.columns if column.market is not None]
     if not columns:
         return main, None
     height = main.sheet.table.height
     own = main.values.get(VOLUME_YEAR.name, pl.Series([None], dtype=pl.Int64).new_from_index(0, height))
-    texts, faults = volume_texts(columns, main.values, main.given, own.fill_null(default_year))
-    for name, found in faults.items():
+    texts, faults = volume_texts(columns, main.values, main.given, own.fill_null(default_year), served_markets)
+    for name, found in faults:
         main = main.with_faults(name, found)
     return main, texts
 

@@ -1,32 +1,47 @@
 """Volume columns -> one JSON object a row: `{"FR/2026/0": 1000}`, market, year and half -> units or null."""
 
 import json
+from collections.abc import Iterator, Set
+from dataclasses import replace
+from itertools import combinations
 
 import polars as pl
 
+from pipelines.steps import volumes
 from pipelines.steps.reading.columns import Column
 from pipelines.steps.reading.json_text import joined, members
 from pipelines.steps.reading.typed import faults_where
 
+Faults = tuple[str, pl.DataFrame]
+"""A column's name and faults of its cells."""
+
 
 def volume_texts(
-    columns: list[Column], values: dict[str, pl.Series], given: dict[str, pl.Series], years: pl.Series
-) -> tuple[pl.Series, dict[str, pl.DataFrame]]:
+    columns: list[Column], values: dict[str, pl.Series], given: dict[str, pl.Series], years: pl.Series,
+    served_markets: Set[str],
+) -> tuple[pl.Series, list[Faults]]:  # fmt: skip
     """The volumes of each row as JSON text, keys in order, and the faults by column.
 
-    `years` is the year of each row for columns that name none. The same market, year and half twice in a row is
-    the fault `duplicate_row` of the later column.
+    `years` is the year of each row for columns that name none. A column of a subdivision that the catalogue does not
+    serve counts for its country; what it does not serve at all is the fault `unknown_market` of each given cell. The
+    same market, year and half twice in a row is the fault `duplicate_row` of the later column.
     """
-    ordered = sorted(columns, key=lambda column: (column.market or "", column.year or 0, column.half))
+    markets = {column.name: volumes.market(str(column.market), served_markets) for column in columns}
+    counted = [replace(column, market=market) for column in columns if (market := markets[column.name])]
+    ordered = sorted(counted, key=lambda column: (column.market or "", column.year or 0, column.half))
     dated = [_dated(column, values[column.name], given[column.name], years) for column in ordered]
-    texts = joined([part for parts in dated for part in parts], "{", "}")
-    if not _may_meet(ordered):
-        return texts, {}
-    faults = {
-        column.name: faults_where(met, "duplicate_row", f"{column.name} gives units that another column gives too.")
-        for column, met in _meetings(ordered, given, years)
-    }
-    return _in_order(texts), faults
+    nothing = pl.repeat(None, len(years), dtype=pl.String, eager=True)
+    texts = joined([part for parts in dated for part in parts], "{", "}") if dated else nothing
+    faults = [_unserved(column, given) for column in columns if markets[column.name] is None]
+    pairs = [pair for pair in combinations(ordered, 2) if _may_meet(*pair)]
+    if not pairs:
+        return texts, faults
+    return _in_order(texts), faults + list(_meetings(pairs, given, years))
+
+
+def _unserved(column: Column, given: dict[str, pl.Series]) -> Faults:
+    sentence = f"The catalogue does not serve {column.market}; GET /jurisdictions lists what it serves."
+    return column.name, faults_where(given[column.name], "unknown_market", sentence)
 
 
 def _dated(column: Column, values: pl.Series, given: pl.Series, years: pl.Series) -> list[pl.Series]:
@@ -38,18 +53,19 @@ def _dated(column: Column, values: pl.Series, given: pl.Series, years: pl.Series
     ]
 
 
-def _may_meet(columns: list[Column]) -> bool:
-    """Whether a column without a year and one with stand for the same market and half."""
-    dated = {(column.market, column.half) for column in columns if column.year}
-    return any(column.year is None and (column.market, column.half) in dated for column in columns)
+def _may_meet(first: Column, later: Column) -> bool:
+    """Whether both can stand for the same market, year and half."""
+    same = (first.market, first.half) == (later.market, later.half)
+    return same and (first.year is None or later.year is None or first.year == later.year)
 
 
-def _meetings(columns: list[Column], given: dict[str, pl.Series], years: pl.Series) -> list[tuple[Column, pl.Series]]:
-    return [
-        (later, given[later.name] & given[first.name] & (years == later.year))
-        for first in columns if first.year is None
-        for later in columns if later.year and (later.market, later.half) == (first.market, first.half)
-    ]  # fmt: skip
+def _meetings(pairs: list[tuple[Column, Column]], given: dict[str, pl.Series], years: pl.Series) -> Iterator[Faults]:
+    """The rows of which two columns give the same units."""
+    for first, later in pairs:
+        met = given[first.name] & given[later.name]
+        if first.year != later.year:
+            met &= years == (first.year or later.year)
+        yield later.name, faults_where(met, "duplicate_row", f"{later.name} gives units that {first.name} gives too.")
 
 
 def _in_order(texts: pl.Series) -> pl.Series:

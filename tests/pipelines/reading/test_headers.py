@@ -128,3 +128,32 @@ def test_both_years_of_one_market_in_a_row_are_a_fault() -> None:
 
 def test_all_fields_are_columns() -> None:
     assert set(SKU) - {"substances", "components"} <= set(fields_of("sku"))
+
+
+def test_a_volume_column_counts_for_the_market_that_the_catalogue_serves():
+    table = [
+        ["sku_code", "name", "annual_volume_be_vlg_2026", "annual_volume_us_ca_2026", "annual_volume_br_2026"],
+        ["A", "Bottle", "7", "8", ""], ["B", "Bottle", "1", "", "9"], ["C", "Bottle", "", "", "null"],
+    ]  # fmt: skip
+    upload, rows = read(delimited(table))
+    assert [column["field"] for column in upload.source["columns"]] == table[0]
+    assert rows.values["volumes"].to_list() == ['{"BE/2026/0": 7, "US-CA/2026/0": 8}']
+    places = ("line", "field", "column", "value", "code")
+    assert rows.errors.select(places).rows() == [
+        (3, "annual_volume_br_2026", "E", "9", "unknown_market"),
+        (4, "annual_volume_br_2026", "E", "null", "unknown_market"),
+    ]
+
+
+def test_two_columns_that_count_for_one_market_meet():
+    regions = ["annual_volume_be_vlg", "annual_volume_be_wal", "annual_volume_be_2025"]
+    table = [["sku_code", "name", *regions], ["A", "Bottle", "1", "2", ""], ["B", "Bottle", "1", "", "3"]]
+    _, rows = read(delimited(table))
+    assert rows.errors.select("line", "field", "code").rows() == [(2, "annual_volume_be_wal", "duplicate_row")]
+    assert rows.values["volumes"].to_list() == ['{"BE/2025/0": 3, "BE/2026/0": 1}']
+
+
+def test_a_file_of_markets_that_no_one_serves_has_no_volumes():
+    _, rows = read(delimited([["sku_code", "name", "annual_volume_br"], ["A", "Bottle", ""], ["B", "Bottle", "1"]]))
+    assert rows.values["volumes"].to_list() == [None]
+    assert rows.errors["code"].to_list() == ["unknown_market"]

@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 
 import xlsxwriter
 
+from compliance.catalogue import pinned, served
 from pipelines.steps.reading import TypedRows, Upload, read_upload, type_rows
 
 TODAY = datetime.date(2026, 11, 21)
+SERVED = frozenset(entry.code for entry in served(pinned()))
 Table = Sequence[Sequence[object]]
 
 
@@ -86,7 +88,7 @@ def sheet_xml(rows: str) -> bytes:
 def read(data: bytes, mapping: Mapping[str, object] | None = None) -> tuple[Upload, TypedRows]:
     """An upload and its typed rows, through the stored form, as a worker reads them."""
     upload = Upload.from_bytes(read_upload(data, "file", mapping=mapping, today=TODAY).to_bytes())
-    return upload, type_rows(upload, default_year=TODAY.year)
+    return upload, type_rows(upload, default_year=TODAY.year, served_markets=SERVED)
 
 
 def values(data: bytes, mapping: Mapping[str, object] | None = None) -> list[dict[str, object]]:
