@@ -1,6 +1,7 @@
 """Answers with a body: JSON out of plain values, or JSON text that the database has written already."""
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -19,14 +20,20 @@ def json_text(text: str) -> Response:
 
 
 def json_kept(request: Request, value: Any, *, seconds: int) -> Response:
-    """Plain values as JSON that anyone may keep for so long, and then ask for with If-None-Match (RFC 9110 §13.1.2).
+    """Plain values as JSON that anyone may keep for so long; see `kept`."""
+    return kept(request, orjson.dumps(value), "application/json", seconds=seconds)
+
+
+def kept(
+    request: Request, body: bytes, media_type: str, *, seconds: int, headers: Mapping[str, str] | None = None
+) -> Response:
+    """A body that anyone may keep for so long, and then ask for with If-None-Match (RFC 9110 §13.1.2).
 
     304 without a body where what the caller holds is still what there is.
     """
-    body = orjson.dumps(value)
     tag = f'"{hashlib.sha256(body).hexdigest()}"'
-    headers = {"ETag": tag, "Cache-Control": f"public, max-age={seconds}"}
+    sent = {**(headers or {}), "ETag": tag, "Cache-Control": f"public, max-age={seconds}"}
     held = {each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")}
     if held & {tag, "*"}:
-        return Response(status_code=304, headers=headers)
-    return Response(body, headers=headers, media_type="application/json")
+        return Response(status_code=304, headers=sent)
+    return Response(body, headers=sent, media_type=media_type)

@@ -25,6 +25,7 @@ from api import (
     volumes,
 )
 from api.correlation import Correlation
+from api.reference import routes as reference
 from api.service import opened
 from warehouse import logs
 from warehouse.clock import Clock
@@ -59,6 +60,7 @@ def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     # The batch comes before the single SKU: its path would else be read as a SKU's id.
     for resource in (
         tokens, batches, skus, volumes, files, imports, library, docs, jurisdictions, published, schemas, health,
+        reference,
     ):  # fmt: skip
         app.include_router(resource.router)
     document.install(app)

@@ -12,7 +12,7 @@ from api.answers import json_of
 from api.auth import Writer
 from api.bodies import JsonBody, fingerprint
 from api.document import V1, WRITE_ERRORS, body_of, operation
-from api.errors import InvalidBody
+from api.errors import InvalidBody, WrongMethod
 from api.origin import origin_of
 from api.service import service_of
 from api.writing import answer
@@ -57,6 +57,13 @@ def _shown(rows: Rows, *, dry_run: bool) -> Response:
         "summary": {"total": len(rows), **{name: outcomes[name] for name in _OUTCOMES}},
         "results": [_published(index, rows[index]) for index in sorted(rows)],
     })  # fmt: skip
+
+
+@router.get("/batch", include_in_schema=False)
+@router.put("/batch", include_in_schema=False)
+def wrong_method() -> Response:
+    """Without this, the path would be taken for the one of a SKU whose id is “batch”."""
+    raise WrongMethod(["POST"])
 
 
 def _validated(body: Any) -> tuple[Records, Rows]:

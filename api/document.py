@@ -25,6 +25,11 @@ _REFERENCE: Final = "#/components/schemas/{model}"
 _published_bodies: dict[str, type[BaseModel]] = {}
 """The models that `body_of` and `rows_of` were asked for while the routes were declared."""
 
+_KEPT: Final = {
+    "ETag": "Names these bytes; send it back as If-None-Match.",
+    "Cache-Control": "How long the answer may be kept before asking again.",
+}
+
 PUBLIC_ERRORS: Final = ("invalid_body", "rate_limited", "internal_error")
 """What an operation without a credential can answer."""
 READ_ERRORS: Final = (
@@ -45,12 +50,13 @@ def operation(
     body: Mapping[str, Any] | None = None,
     security: Sequence[Mapping[str, Sequence[str]]] | None = None,
     headers: Mapping[str, str] | None = None,
+    kept: bool = False,
 ) -> dict[str, Any]:
     """The arguments that a route takes beside its path: what is published of it, with the handler's docstring.
 
     `body` maps media types to what `body_of`, `rows_of` or a schema of one's own describe. `security` is needed only
     where it is not what the route depends on (`[]` is none). `headers` are those of its successes, with their meanings,
-    beside the ones that every operation has.
+    beside the ones that every operation has. `kept` where the handler answers with `api.answers.kept`.
     """
     extra: dict[str, Any] = {"x-stability": "stable"}
     if parameters:
@@ -60,9 +66,15 @@ def operation(
     if security is not None:
         extra["security"] = [dict(requirement) for requirement in security]
     documented: dict[int | str, Any] = {
-        status: {"model": model, "description": (model.__doc__ or "").strip(), "headers": _headers(headers or {})}
+        status: {"model": model, "description": (model.__doc__ or "").strip(),
+                 "headers": _headers({**(headers or {}), **(_KEPT if kept else {})})}
         for status, model in answers.items()
-    }
+    }  # fmt: skip
+    if kept:
+        documented[304] = {
+            "description": "What If-None-Match names is still what there is.",
+            "headers": _headers(_KEPT),
+        }
     for status in sorted({ERROR_CODES[code].status for code in errors}):
         codes = [code for code in errors if ERROR_CODES[code].status == status]
         documented[status] = {"model": Error, "description": "", "x-error-codes": codes}

@@ -1,17 +1,29 @@
 """GET /openapi.json: the document, as bytes made once."""
 
-from fastapi import APIRouter
+from typing import Final
+
+import orjson
+from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.answers import json_of
+from api.answers import kept
 from api.document import V1, operation
 from schemas.responses import OpenApiDocument
 
 router = APIRouter(prefix=V1, tags=["Service"])
 
+_KEPT_SECONDS: Final = 300
 
-@router.get("/openapi.json", **operation("This document", answers={200: OpenApiDocument}))
+
+@router.get("/openapi.json", **operation("This document", answers={200: OpenApiDocument}, kept=True))
 async def openapi_json(request: Request) -> Response:
     """OpenAPI 3.1, generated from the models that the handlers validate with."""
-    return json_of(request.app.openapi())
+    return kept(request, _bytes(request.app), "application/json", seconds=_KEPT_SECONDS)
+
+
+def _bytes(app: FastAPI) -> bytes:
+    if not hasattr(app.state, "openapi_bytes"):
+        app.state.openapi_bytes = orjson.dumps(app.openapi())
+    held: bytes = app.state.openapi_bytes
+    return held

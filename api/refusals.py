@@ -37,16 +37,22 @@ async def _framework(request: Request, error: Exception) -> Response:
         case 404:
             return _answer(request, NotFound())
         case 405:
-            return _answer(request, WrongMethod(allowed(request.app, request.url.path)))
+            return _answer(request, WrongMethod(allowed(request.app, request.url.path) or _of_route(error)))
         case 400:
             return _answer(request, unreadable(str(error.detail)))
     return _answer(request, Fault())
 
 
 def allowed(app: FastAPI, path: str) -> list[str]:
-    """Every method of a path. The framework names only those of the first route that fits it."""
+    """Every published method of a path. The framework names only those of the first route that fits it."""
     methods: set[str] = set()
-    for template, operations in app.openapi()["paths"].items():
+    paths = app.openapi()["paths"]
+    for template, operations in ({path: paths[path]} if path in paths else paths).items():
         if re.fullmatch(re.sub(r"\\{[^}]*\\}", "[^/]+", re.escape(template)), path):
             methods |= {method.upper() for method in operations}
     return sorted(methods)
+
+
+def _of_route(error: HTTPException) -> list[str]:
+    """What the framework names: for the pages, which are not published as operations."""
+    return (error.headers or {}).get("Allow", "").split(", ")

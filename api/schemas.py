@@ -1,6 +1,6 @@
 """GET /schemas/…: JSON Schemas for others than callers of the API, made from the models that validate."""
 
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -12,19 +12,14 @@ from api.service import service_of
 from schemas import supplier
 from schemas.responses import JsonSchemaDocument
 
-_UNCHANGED: Final[dict[int | str, Any]] = {304: {"description": "The schema is the one that If-None-Match names."}}
-router = APIRouter(prefix=f"{V1}/schemas", tags=["Service"], responses=_UNCHANGED)
+router = APIRouter(prefix=f"{V1}/schemas", tags=["Service"])
 
 _KEPT_SECONDS: Final = 3600
-_HEADERS: Final = {
-    "ETag": "Names these bytes; send it back as If-None-Match.",
-    "Cache-Control": "How long the schema may be kept before asking again.",
-}
 
 
 @router.get("/supplier-data-response", **operation(
     "Schema of a supplier's response",
-    answers={200: JsonSchemaDocument}, errors=("internal_error",), headers=_HEADERS))  # fmt: skip
+    answers={200: JsonSchemaDocument}, errors=("internal_error",), kept=True))  # fmt: skip
 async def supplier_data_response(request: Request) -> Response:
     """JSON Schema 2020-12 of the `response` object of POST /api/supplier-data/{token}, versioned and dated.
 

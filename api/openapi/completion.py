@@ -2,10 +2,15 @@
 
 from typing import Any, Final
 
+from api.openapi import errors
 from api.openapi.schemas import Schema, below, of_document
-from schemas.errors import ERROR_CODES
 
 _WRITES: Final = ("post", "put", "patch", "delete")
+_CLIENT: Final = {
+    "type": "http",
+    "scheme": "basic",
+    "description": "The id of the key as user, the key as password (RFC 6749, section 2.3.1); or both in the body.",
+}
 _LIMIT: Final = {"requests": 120, "seconds": 60, "counted_by": "key and its tokens"}
 _TOKEN_LIMIT: Final = {"requests": 30, "seconds": 60, "counted_by": "client, and address"}
 _IDEMPOTENCY_KEY: Final = {
@@ -37,22 +42,12 @@ _HEADERS: Final[dict[str, dict[str, Any]]] = {
     },
 }
 _HEADERS_OF_STATUS: Final = {"401": ("WWW-Authenticate",), "429": ("Retry-After",)}
-_EXAMPLE_ID: Final = "0198b8a0-5a52-7c1e-9d0e-3f6a1c2b4d5e"
-_EXAMPLE_DETAILS: Final[dict[str, list[dict[str, Any]]]] = {
-    "invalid_body": [
-        {"field": "components[0].weight_g", "code": "out_of_range",
-         "message": "Input should be greater than or equal to 0."},
-    ],
-    "plan_limit_reached": [
-        {"code": "plan_limit_reached", "limit": 1000, "held": 990, "new": 25,
-         "message": "The plan holds 1000 SKUs; 990 are held and the request brings 25 new ones."},
-    ],
-}  # fmt: skip
 
 
 def complete(document: dict[str, Any]) -> None:
     """Complete every operation and the form of every schema, in place."""
     document["components"]["headers"] = _HEADERS
+    document["components"]["securitySchemes"]["Client"] = _CLIENT
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             _complete(operation, path, method)
@@ -67,33 +62,25 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
     secured = bool(operation.setdefault("security", []))
     writes = method in _WRITES and secured
     if path.endswith("/oauth/token"):
+        operation["security"] = [{}, {"Client": []}]
         operation["x-rate-limit"] = _TOKEN_LIMIT
     elif secured:
         operation["x-rate-limit"] = _LIMIT
         operation["x-scope"] = "write" if writes else "read"
+        for requirement in operation["security"]:
+            if "BearerToken" in requirement:  # the one scheme with scopes; a key holds its own
+                requirement["BearerToken"] = [operation["x-scope"]]
     if writes:
         operation.setdefault("parameters", []).append(_IDEMPOTENCY_KEY)
     operation["responses"] = dict(sorted(operation["responses"].items()))
     for status, response in operation["responses"].items():
         if "x-error-codes" in response:
-            _refusal(response)
+            errors.publish(response, counted=writes)
         names = ["X-Correlation-Id", *_HEADERS_OF_STATUS.get(status, ())]
         if writes and status.startswith("2"):
             names.append("Idempotent-Replayed")
         headers = response.setdefault("headers", {})
         headers |= {name: {"$ref": f"#/components/headers/{name}"} for name in names}
-
-
-def _refusal(response: dict[str, Any]) -> None:
-    """The description and one example for each code that an error answer can carry."""
-    codes = response["x-error-codes"]
-    response["description"] = " ".join(f"`{code}`: {ERROR_CODES[code].meaning}" for code in codes)
-    response["content"]["application/json"]["examples"] = {code: {"value": _example(code)} for code in codes}
-
-
-def _example(code: str) -> dict[str, Any]:
-    body = {"error": code, "correlationId": _EXAMPLE_ID, "message": ERROR_CODES[code].meaning}
-    return body | ({"details": _EXAMPLE_DETAILS[code]} if code in _EXAMPLE_DETAILS else {})
 
 
 def _formed(schema: Schema) -> None:

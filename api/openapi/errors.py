@@ -1,0 +1,32 @@
+"""Error answers as they are published: a description and one example for each code that an operation can send."""
+
+from typing import Any, Final
+
+from schemas.errors import ERROR_CODES
+
+_CORRELATION_ID: Final = "0198b8a0-5a52-7c1e-9d0e-3f6a1c2b4d5e"
+_DETAILS: Final[dict[str, list[dict[str, Any]]]] = {
+    "invalid_body": [
+        {"field": "components[0].weight_g", "code": "out_of_range",
+         "message": "Input should be greater than or equal to 0."},
+    ],
+    "plan_limit_reached": [
+        {"code": "plan_limit_reached", "limit": 1000, "held": 990, "new": 25,
+         "message": "The plan holds 1000 SKUs; 990 are held and the request brings 25 new ones."},
+    ],
+}  # fmt: skip
+
+
+def publish(response: dict[str, Any], *, counted: bool) -> None:
+    """Complete an error answer that names its codes in `x-error-codes`; `counted` where SKUs are counted."""
+    codes = response["x-error-codes"]
+    response["description"] = " ".join(f"`{code}`: {ERROR_CODES[code].meaning}" for code in codes)
+    response["content"]["application/json"]["examples"] = {
+        code: {"value": example(code, counted=counted)} for code in codes
+    }
+
+
+def example(code: str, *, counted: bool = True) -> dict[str, Any]:
+    """The body of an error with this code."""
+    body = {"error": code, "correlationId": _CORRELATION_ID, "message": ERROR_CODES[code].meaning}
+    return body | ({"details": _DETAILS[code]} if code == "invalid_body" or (counted and code in _DETAILS) else {})

@@ -1,0 +1,141 @@
+"""The pages as text: what of the document each shows. How it looks is `templates/`; what it says is the document's."""
+
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from api.openapi.errors import example
+from api.reference import shapes
+from schemas.errors import ERROR_CODES
+from schemas.issues import ISSUE_CODES
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation with what stands around it in the document."""
+
+    method: str
+    path: str
+    published: dict[str, Any]
+
+    @property
+    def anchor(self) -> str:
+        """Its place on the page."""
+        return str(self.published["operationId"])
+
+    @property
+    def bodies(self) -> list[tuple[list[str], dict[str, Any]]]:
+        """What its body may be: the media types of a schema, and that schema; empty where it takes none."""
+        grouped: list[tuple[list[str], dict[str, Any]]] = []
+        for media_type, content in self.published.get("requestBody", {}).get("content", {}).items():
+            same = next((types for types, held in grouped if held["schema"] == content["schema"]), None)
+            if same is None:
+                grouped.append(([media_type], content))
+            else:
+                same.append(media_type)
+        return grouped
+
+    @property
+    def codes(self) -> list[str]:
+        """The error codes that it can answer."""
+        return [code for answer in self.published["responses"].values() for code in answer.get("x-error-codes", ())]
+
+    @property
+    def curl(self) -> str:
+        """A request that can be sent as it stands, once BASE, KEY and what it names in capitals are set."""
+        parts = ["curl" if self.method in ("GET", "POST") else f"curl -X {self.method}", *self._credential()]
+        for types, content in self.bodies[:1]:
+            parts += _sent(types[0], content)
+        return " \\\n  ".join([*parts, f'"$BASE{self.path}"'])
+
+    def _credential(self) -> list[str]:
+        if "x-scope" in self.published:
+            return ['-H "X-API-Key: $KEY"']
+        return ['-u "$CLIENT_ID:$KEY"'] if self.published["security"] else []
+
+
+def _sent(media_type: str, content: dict[str, Any]) -> Iterator[str]:
+    """The arguments that send a body: its first example, or its required parts."""
+    example: dict[str, Any] = next(iter(content.get("examples", {}).values()), {"value": {}})["value"]
+    match media_type:
+        case "application/json":
+            yield "-H 'Content-Type: application/json'"
+            yield f"-d {shlex.quote(json.dumps(example, ensure_ascii=False))}"
+        case "application/x-www-form-urlencoded":
+            yield from (f"-d {name}={value}" for name, value in example.items())
+        case "multipart/form-data":
+            yield from (f"-F {name}=@{name.upper()}" if name == "file" else f"-F {name}={value}" for name, value in
+                        ({"file": ""} | example).items())  # fmt: skip
+
+
+def operations(document: Document) -> dict[str, list[Operation]]:
+    """Operations by tag, both in the document's order."""
+    by_tag: dict[str, list[Operation]] = {tag["name"]: [] for tag in document["tags"]}
+    for path, methods in document["paths"].items():
+        for method, published in methods.items():
+            by_tag[published["tags"][0]].append(Operation(method.upper(), path, published))
+    return {tag: found for tag, found in by_tag.items() if found}
+
+
+def _prose(text: str) -> Markup:
+    """Paragraphs of a description, with `code` in backticks."""
+    paragraphs = []
+    for paragraph in text.split("\n\n"):
+        words = [
+            Markup("<code>{}</code>").format(part) if place % 2 else escape(part)
+            for place, part in enumerate(paragraph.split("`"))
+        ]
+        paragraphs.append(Markup("<p>{}</p>").format(Markup().join(words)))
+    return Markup().join(paragraphs)
+
+
+def _resolved(document: Document, schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema itself, or the one that it refers to."""
+    if "$ref" not in schema:
+        return schema
+    found: dict[str, Any] = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return found
+
+
+_TEMPLATES: Final = Environment(
+    loader=PackageLoader("api.reference"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+    lstrip_blocks=True,
+)  # fmt: skip
+_TEMPLATES.filters |= {
+    "prose": _prose,
+    "rows": shapes.rows,
+    "type": shapes.type_of,
+    "limits": shapes.limits,
+    "json": partial(json.dumps, indent=2, ensure_ascii=False),
+}
+
+
+def render(document: Document) -> dict[str, str]:
+    """Every page by the part of its path after /reference."""
+    schemas = document["components"]["schemas"]
+    by_tag = operations(document)
+    given: dict[str, Any] = {
+        "document": document,
+        "operations": by_tag,
+        "answered_by": {
+            code: [found for group in by_tag.values() for found in group if code in found.codes] for code in ERROR_CODES
+        },
+        "resolved": partial(_resolved, document),
+        "objects": {name: schema for name, schema in schemas.items() if "properties" in schema},
+        "vocabularies": {name: schema for name, schema in schemas.items() if "enum" in schema},
+        "errors": {code: (error, example(code)) for code, error in ERROR_CODES.items()},
+        "issues": ISSUE_CODES,
+    }
+    return {name: _TEMPLATES.get_template(f"{name or 'operations'}.html").render(given, page=name) for name in PAGES}
+
+
+PAGES: Final = ("", "errors", "fields")
+"""The pages: operations, error codes, field tables."""
