@@ -1,0 +1,70 @@
+"""One real deployment per test process: two API processes and an import worker on a database of their own.
+
+`caller` is a company of one test alone. `shop` is shared by all tests of the process and has a wide window: tests use
+codes of their own in it and never count what it holds.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pipelines.steps.catalogue import load, read
+from tests.contract.outside import Caller, Place, Server
+from warehouse.dagster_home import environment as dagster_environment
+from warehouse.database import Database
+from warehouse.sessions import Pool
+from warehouse.settings import Settings
+
+DAY_SECONDS = 86_400
+
+
+@pytest.fixture(scope="session")
+def place(database: Database, pool: Pool) -> Place:
+    """This process's deployment, its database migrated and its catalogue loaded, before anything is started on it."""
+    folder = Path(tempfile.mkdtemp(dir=os.environ["PCDS_TESTS_ROOT"], prefix="contract-"))
+    settings = Settings.load(data_dir=folder / "data", database_url=database.owner_url, trusted_proxies="127.0.0.1")
+    with pool.system() as connection:
+        load(connection, read(None), datetime.now(UTC))
+    variables = settings.environment() | dagster_environment(settings, database)
+    return Place(os.environ | variables, folder)
+
+
+@pytest.fixture(scope="session")
+def service(place: Place) -> Iterator[Server]:
+    with place.serving(processes=2, imports=True) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def tomorrow(place: Place) -> Iterator[Server]:
+    """The same deployment as it answers 25 hours from now."""
+    with place.shifted(PCDS_TEST_CLOCK_OFFSET=DAY_SECONDS + 3600).serving() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def before_the_law(place: Place) -> Iterator[Server]:
+    """The same deployment as it answered on 1 August 2026, before the PFAS rules began to apply."""
+    back = round((datetime.now(UTC) - datetime(2026, 8, 1, tzinfo=UTC)).total_seconds())
+    with place.shifted(PCDS_TEST_CLOCK_OFFSET=-back).serving() as server:
+        yield server
+
+
+@pytest.fixture
+def caller(service: Server) -> Caller:
+    return service.joined()
+
+
+@pytest.fixture
+def other(service: Server) -> Caller:
+    """Another company."""
+    return service.joined()
+
+
+@pytest.fixture(scope="session")
+def shop(service: Server) -> Caller:
+    return service.joined(per_minute=100_000)
