@@ -1,3 +1,6 @@
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -10,6 +13,14 @@ from warehouse.settings import Settings
 @pytest.fixture
 def objects(tmp_path: Path) -> Objects:
     return Objects.of(Settings.load(data_dir=tmp_path))
+
+
+@pytest.fixture(params=["folder", "store"])
+def either(request: pytest.FixtureRequest, tmp_path: Path) -> Objects:
+    """The folder of a data directory, and a store behind a URL, which has no files on this machine."""
+    return Objects.of(
+        Settings.load(data_dir=tmp_path, objects_url={"folder": None, "store": "memory:///"}[request.param])
+    )
 
 
 def keys(objects: Objects, *where: object) -> list[str]:
@@ -40,3 +51,40 @@ def test_a_key_cannot_leave_its_company(objects: Objects, name: str) -> None:
 def test_only_the_service_looks_into_the_folder(objects: Objects) -> None:
     assert objects.folder is not None
     assert objects.folder.stat().st_mode & 0o077 == 0
+
+
+async def pieces(number: int, *, broken: bool = False) -> AsyncIterator[bytes]:
+    for piece in range(number):
+        yield bytes([piece % 256]) * 100_000
+    if broken:
+        raise ValueError("the sender went away")
+
+
+@pytest.mark.parametrize("number", [0, 1, 200])
+def test_a_stream_is_stored_whole_and_read_anywhere(either: Objects, number: int) -> None:
+    key, expected = f"{uuid4()}/files/a", b"".join(bytes([piece]) * 100_000 for piece in range(number))
+    asyncio.run(either.put_stream(key, pieces(number)))
+    assert either.get(key) == expected
+    with either.open(key) as file:
+        assert file.seek(0, 2) == len(expected)
+        file.seek(max(0, len(expected) - 150_000))
+        assert file.read() == expected[-150_000:]
+    with pytest.raises(NoSuchObject):
+        either.open(f"{uuid4()}/files/a")
+
+
+@pytest.mark.parametrize("number", [0, 1, 200])
+def test_a_stream_that_breaks_leaves_nothing(either: Objects, number: int) -> None:
+    company = uuid4()
+    with pytest.raises(ValueError, match="went away"):
+        asyncio.run(either.put_stream(f"{company}/files/a", pieces(number, broken=True)))
+    assert keys(either, company) == []
+    assert either.folder is None or not [path for path in either.folder.rglob("*") if path.is_file()]
+
+
+def test_ages_are_told_by_the_stores_own_time(either: Objects) -> None:
+    company = uuid4()
+    either.put(f"{company}/files/a", b"x")
+    [(_, written)] = either.stored(company)
+    assert written <= either.now() <= either.now()
+    assert either.drop_unfinished(timedelta(0)) == 0
