@@ -27,5 +27,6 @@ def place(data_dir: Path) -> Iterator[Place]:
     with running(place.settings, durable=False) as database:
         migrate(database)
         place.found(database)
-        yield place
+        with place.client:
+            yield place
         place.end()

@@ -20,7 +20,9 @@ import psycopg
 
 from warehouse.database import Database
 from warehouse.embedded import revive
+from warehouse.queries import windows
 from warehouse.queries.keys import digest, new_key
+from warehouse.queries.windows import Window
 from warehouse.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -41,21 +43,23 @@ class Place:
     key: str = field(default_factory=new_key)
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     other_port: int = field(default_factory=free_port)
+    client: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=20))
 
     @property
     def ports(self) -> dict[str, int]:
         return {"api": self.settings.port, "other api": self.other_port}
 
     def found(self, database: Database) -> None:
-        """Make the company and its key in a migrated database."""
-        now = datetime.now(UTC)
+        """Make the company and its key in a migrated database, with a window for as many requests as a test sends."""
+        now, client = datetime.now(UTC), uuid4()
         with psycopg.connect(database.owner_url) as owner:
             owner.execute("INSERT INTO companies VALUES (%s, 'Kill', 'enterprise', %s)", (self.company, now))
             owner.execute("INSERT INTO company_counters (company_id) VALUES (%s)", (self.company,))
             owner.execute(
                 "INSERT INTO api_keys (id, company_id, name, key_hash, scopes, created_at) "
-                "VALUES (%s, %s, 'ERP', %s, '{read,write}', %s)", (uuid4(), self.company, digest(self.key), now),
+                "VALUES (%s, %s, 'ERP', %s, '{read,write}', %s)", (client, self.company, digest(self.key), now),
             )  # fmt: skip
+            windows.put(owner, self.company, Window(client, 1_000_000, now, None))
 
     def start(self, *names: str) -> None:
         for name in names:
@@ -95,12 +99,16 @@ class Place:
         with psycopg.connect(Database.of(self.settings).owner_url) as owner:
             return owner.execute(query).fetchone() or ()
 
+    def column(self, query: str) -> list[str]:
+        with psycopg.connect(Database.of(self.settings).owner_url) as owner:
+            return [value for (value,) in owner.execute(query)]
+
     def ask(self, method: str, path: str, *, of: str = "api", **request: object) -> httpx2.Response | None:
         """One request to one of the API processes; None where it is away."""
         headers = {"X-API-Key": self.key, **dict(request.pop("headers", {}))}
         url = f"http://127.0.0.1:{self.ports[of]}{path}"
         try:
-            return httpx2.request(method, url, headers=headers, timeout=20, **request)
+            return self.client.request(method, url, headers=headers, **request)
         except httpx2.TransportError:
             return None
 

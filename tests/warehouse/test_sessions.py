@@ -10,7 +10,7 @@ import pytest
 from psycopg import errors
 
 from warehouse.database import Database
-from warehouse.sessions import AsyncPool, Pool
+from warehouse.sessions import AsyncPool, Pool, TransactionLost
 
 _ADD = "INSERT INTO brands (id, company_id, name, created_at, updated_at) VALUES (%s, %s, %s, now(), now())"
 
@@ -101,6 +101,77 @@ def test_a_connection_lost_inside_the_block_is_told_even_when_the_block_did_not_
         pytest.raises(psycopg.OperationalError),
     ):
         write(pool)
+
+
+@pytest.mark.parametrize("pipelined", [True, False])
+@pytest.mark.parametrize(
+    ("noticed", "repeatable", "tries"), [(True, False, 2), (False, False, 1), (False, True, 2)],
+    ids=["before the commit", "at the commit", "at the commit, repeatable"],
+)  # fmt: skip
+def test_what_a_lost_connection_cut_off_is_repeated_where_that_is_safe(
+    database: Database, company: UUID, *, noticed: bool, repeatable: bool, tries: int, pipelined: bool
+) -> None:
+    """A commit that was sent may have been done, so only what finds that out for itself is sent again."""
+    begun = []
+
+    def work(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+        begun.append(connection.execute("SELECT 1").fetchone())
+        if len(begun) == 1:
+            _cut_connections(database)
+        if noticed or len(begun) > 1:
+            connection.execute(_ADD, (uuid4(), company, "Vale"))
+            connection.execute("SELECT 1").fetchone()
+
+    with Pool(f"{database.app_url}&application_name=cut%20me", size=2) as pool:
+        if tries == 2:
+            pool.run(company, work, pipelined=pipelined, repeatable=repeatable)
+        else:
+            with pytest.raises(TransactionLost) as lost:
+                pool.run(company, work, pipelined=pipelined, repeatable=repeatable)
+            assert lost.value.in_doubt
+        with pool.company(company) as connection:
+            assert connection.execute("SELECT count(*) FROM brands").fetchone() == (tries - 1,)
+    assert len(begun) == tries
+
+
+def test_in_a_pipeline_a_statement_that_failed_is_told_at_the_commit_and_undoes_all(
+    database: Database, company: UUID
+) -> None:
+    def write(pool: Pool, *names: str, then: Exception | None = None) -> None:
+        with pool.company(company, pipelined=True) as connection:
+            for name in names:
+                connection.execute(_ADD, (uuid4(), company, name))
+            if then:
+                raise then
+
+    with Pool(database.app_url, size=1) as pool:
+        with pytest.raises(errors.UniqueViolation):
+            write(pool, "Vale", "Vale")
+        with pytest.raises(KeyError):
+            write(pool, "Vale", then=KeyError())
+        write(pool, "Vale", "Peak")
+        with pool.company(company) as connection:
+            assert connection.execute("SELECT name FROM brands ORDER BY name").fetchall() == [("Peak",), ("Vale",)]
+
+
+def test_who_takes_a_name_second_is_repeated_and_finds_it(pool: Pool, company: UUID) -> None:
+    """Both look, neither finds it, both make it: the second one looks again."""
+    both_looked = threading.Barrier(2, timeout=10)
+    tries = []
+
+    def make(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+        tries.append(connection.execute("SELECT FROM brands").rowcount)
+        if len(tries) <= 2:
+            both_looked.wait()
+        if not tries[-1]:
+            connection.execute(_ADD, (uuid4(), company, "Vale"))
+
+    threads = [threading.Thread(target=pool.run, args=(company, make)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert tries == [0, 0, 1]
 
 
 def test_a_deadlock_is_repeated_until_both_have_written(pool: Pool, company: UUID) -> None:
