@@ -69,7 +69,7 @@ def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, str]:
 
 
 async def _pairs(request: Request) -> list[tuple[str, Any]]:
-    media_type = request.headers.get("Content-Type", _FORM).partition(";")[0].strip().lower()
+    media_type = (request.headers.get("Content-Type") or _FORM).partition(";")[0].strip().lower()
     if media_type not in (_FORM, _JSON):
         raise TokenRefused("invalid_request", f"Send the parameters as {_FORM} or {_JSON}.")
     try:

@@ -1,8 +1,9 @@
 """The real app over the real database: a client per worker, companies with keys per test."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from random import randrange
 from uuid import UUID, uuid4
 
 import pytest
@@ -11,10 +12,13 @@ from starlette.testclient import TestClient
 from api.app import create
 from compliance.catalogue import Jurisdiction, served
 from pipelines.steps.catalogue import load, read
+from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.queries import keys
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
+
+PROXY = "127.0.0.1"
 
 
 @dataclass(frozen=True)
@@ -25,9 +29,11 @@ class Caller:
     company: UUID
     client_id: UUID
     key: str
+    address: str = field(default_factory=lambda: f"10.{randrange(256)}.{randrange(256)}.{randrange(256)}")
+    """Its own, since token requests are limited by address."""
 
     def request(self, method: str, path: str, **more: object):
-        headers = {"X-API-Key": self.key, **more.pop("headers", {})}
+        headers = {"X-API-Key": self.key, "X-Forwarded-For": self.address, **more.pop("headers", {})}
         return self.http.request(method, f"/api/v1{path}", headers=headers, **more)
 
     def get(self, path: str, **more: object):
@@ -48,8 +54,8 @@ class Caller:
 
 @pytest.fixture(scope="session")
 def http(database: Database, catalogue: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    settings = Settings.load(data_dir=tmp_path_factory.mktemp("data"))
-    with TestClient(create(settings, database)) as client:
+    settings = Settings.load(data_dir=tmp_path_factory.mktemp("data"), trusted_proxies=PROXY)
+    with TestClient(create(settings, database), client=(PROXY, 50_000)) as client:
         yield client
 
 
@@ -73,6 +79,16 @@ def join(http: TestClient, pool: Pool, new_company: Callable[[str], UUID]) -> Ca
         return Caller(http, company, client, key)
 
     return joined
+
+
+@pytest.fixture
+def stopped(
+    database: Database, clock: StoppedClock, join: Callable[..., Caller], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Caller]:
+    """A caller of an app of its own, whose clock stands until the test moves it."""
+    settings = Settings.load(data_dir=tmp_path_factory.mktemp("stopped"), trusted_proxies=PROXY)
+    with TestClient(create(settings, database, clock), client=(PROXY, 50_000)) as http:
+        yield replace(join(), http=http)
 
 
 @pytest.fixture
