@@ -21,5 +21,5 @@ technical_files = Table(
     Column("expires_on", Date),
     instant("created_at"),
     instant("updated_at"),
-    Index("ix_technical_files_newest", "company_id", "sku_id", desc("created_at"), desc("id")),
+    Index("ix_technical_files_newest", "company_id", "sku_id", desc("created_at")),
 )

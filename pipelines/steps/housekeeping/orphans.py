@@ -18,11 +18,14 @@ from warehouse.sessions import Pool
 
 GRACE: Final = timedelta(hours=1)
 _BATCH: Final = 1_000
-_NAMED_BY: Final = {
-    "files": "SELECT id FROM technical_files WHERE id = ANY(%s)",
-    "imports": "SELECT id FROM imports WHERE id = ANY(%s)",
-}
-"""Folder of a company's objects -> which ids in their keys are rows of the session's company."""
+_TABLES: Final = {"files": "technical_files", "imports": "imports"}
+"""Folder of a company's objects -> the table whose ids stand in their keys."""
+_NAMED: Final = """
+SELECT wanted.id FROM unnest(%s::uuid[]) AS wanted (id)
+CROSS JOIN LATERAL (SELECT FROM {table} WHERE {table}.id = wanted.id LIMIT 1) AS named
+"""
+"""Which ids are rows of the session's company. Looked up one by one: of a list Postgres may think that reading all of
+the company's rows is cheaper."""
 
 
 @dataclass(slots=True)
@@ -31,7 +34,7 @@ class Swept:
 
     companies: int = 0
     looked_at: int = 0
-    removed: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_NAMED_BY, 0))
+    removed: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_TABLES, 0))
     """Objects by the folder that they were in."""
     unfinished: int = 0
     """Uploads that were cut off before their object was there."""
@@ -41,7 +44,7 @@ def remove_orphans(pool: Pool, objects: Objects, proceed: Proceed) -> Swept:
     """Remove every company's orphans."""
     swept, oldest = Swept(), objects.now() - GRACE
     for company_id in every_company(pool):
-        for folder in _NAMED_BY:
+        for folder in _TABLES:
             for keys in _old_keys(objects, company_id, folder, oldest):
                 proceed()
                 orphans = _orphans(pool, company_id, folder, keys)
@@ -64,7 +67,7 @@ def _orphans(pool: Pool, company_id: UUID, folder: str, keys: list[str]) -> list
     ids = {key: _id_of(key) for key in keys}
     asked = sorted({identifier for identifier in ids.values() if identifier is not None})
     with pool.company(company_id) as conn:
-        named = {row[0] for row in conn.execute(_NAMED_BY[folder], (asked,))}
+        named = {row[0] for row in conn.execute(_NAMED.format(table=_TABLES[folder]), (asked,))}
     return [key for key, identifier in ids.items() if identifier not in named]
 
 

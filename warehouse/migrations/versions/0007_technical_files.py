@@ -25,7 +25,7 @@ CREATE TABLE technical_files (
     updated_at TIMESTAMP WITH TIME ZONE NOT NULL,
     CONSTRAINT pk_technical_files PRIMARY KEY (id)
 );
-CREATE INDEX ix_technical_files_newest ON technical_files (company_id, sku_id, created_at DESC, id DESC);
+CREATE INDEX ix_technical_files_newest ON technical_files (company_id, sku_id, created_at DESC);
 COMMENT ON COLUMN technical_files.id IS 'the object <company_id>/files/<id> holds the bytes';
 COMMENT ON COLUMN technical_files.media_type IS 'what the bytes are, not what they were declared as';
 COMMENT ON COLUMN technical_files.sha256 IS 'of the bytes, hexadecimal';
