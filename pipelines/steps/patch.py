@@ -7,7 +7,7 @@ comparing, copying and merging a column is the same for every column.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 import polars as pl
 from sqlalchemy import Boolean, Double, Integer
@@ -43,6 +43,11 @@ class Patch:
 
     values: Table
     given: Table
+
+    @classmethod
+    def of(cls, values: pl.DataFrame, given: pl.DataFrame) -> Self:
+        """The patch that two frames make."""
+        return cls(Table.of(values), Table.of(given))
 
     def without(self, rows: Collection[int]) -> "Patch":
         """The patch less the rows of these numbers."""
@@ -95,12 +100,20 @@ def _stored(record: Mapping[str, Any], rules: RuleSet) -> tuple[dict[str, Any], 
     return {**row, **{name: substances.entry_text(entry) for name, entry in entries.items()}}, faults
 
 
-def from_typed(values: pl.DataFrame, given: pl.DataFrame, rules: RuleSet) -> tuple[Patch, list[RowIssue]]:
-    """Typed import rows → a patch: substance columns become entries, once for each distinct combination."""
+class TypedPatch(NamedTuple):
+    """Typed import rows in stored columns, still as frames, and the faults that one row shows by itself."""
+
+    values: pl.DataFrame
+    given: pl.DataFrame
+    issues: list[RowIssue]
+
+
+def from_typed(values: pl.DataFrame, given: pl.DataFrame, rules: RuleSet) -> TypedPatch:
+    """Typed import rows in stored columns: substance columns become entries, once for each distinct combination."""
     source = [name for name in given.columns if name in substances.COLUMNS]
     plain = [name for name in given.columns if name in VALUE_COLUMNS]
     if not source:
-        return Patch(Table.of(values.select("row", *plain)), Table.of(given.select(plain))), []
+        return TypedPatch(values.select("row", *plain), given.select(plain), [])
     flagged = values.select(source).with_columns(given.select(pl.col(source).name.prefix("given:")))
     combinations = flagged.unique(maintain_order=True)
     read = [substances.declared_in_columns(row, rules) for row in combinations.iter_rows(named=True)]
@@ -110,14 +123,14 @@ def from_typed(values: pl.DataFrame, given: pl.DataFrame, rules: RuleSet) -> tup
         pl.int_range(pl.len()).alias("combination"),
     )
     joined = flagged.join(entries, on=flagged.columns, how="left", nulls_equal=True, maintain_order="left")
-    patch = Patch(
-        Table.of(values.select("row", *plain).with_columns(joined.select(SUBSTANCES))),
-        Table.of(given.select(plain).with_columns(joined.select(pl.col(f"has:{n}").alias(n) for n in SUBSTANCES))),
-    )
     faulty = {number: faults for number, (_, faults) in enumerate(read) if faults}
     issues = [
         RowIssue(row, fault)
         for row, combination in zip(values["row"], joined["combination"], strict=True)
         for fault in faulty.get(combination, ())
     ]
-    return patch, issues
+    return TypedPatch(
+        values.select("row", *plain).with_columns(joined.select(SUBSTANCES)),
+        given.select(plain).with_columns(joined.select(pl.col(f"has:{n}").alias(n) for n in SUBSTANCES)),
+        issues,
+    )

@@ -26,6 +26,7 @@ SELECT: Final = ", ".join(f"skus.{name}::text" if DTYPES[name] == pl.String else
 """The select list that gives `sku_detail` its row."""
 
 _KINDS: Final = frozenset({"text", "code", "number", "integer", "truth", "gtin", "uuid"})
+_GRADE: Final = ("recyclability_grade", "recyclability_score")
 _PLAIN: Final = tuple(field.name for field in SKU_FIELDS if field.kind in _KINDS and field.name in VALUE_COLUMNS)
 
 
@@ -40,34 +41,41 @@ def record(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def sku_detail(row: Mapping[str, Any], *, doc_status: str) -> dict[str, Any]:
-    """SkuDetailResponse.data of one row; `id` and the instants are null for what a dry run would create."""
+def fields(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What is held in one row and graded from it, under the names of SkuDetailResponse; what is explained, not."""
     held = record(row)
     weight = row["weight_grams"]
-    rules = rulesets.load(row["ruleset_version"])
-    grade = {name: row[name] for name in ("recyclability_grade", "recyclability_score")}
     return {
-        "id": row["id"],
         **{name: held[name] for name in _PLAIN},
         "weight_grams": row["components_weight_g"] if weight is None else weight,
-        **grade,
+        **{name: row[name] for name in _GRADE},
         "markets": held["markets"],
         "use_contexts": held["use_contexts"],
-        "doc_status": doc_status,
         "substances": {name: substances.published(held[name]) for name in SUBSTANCES},
         **{substances.LEGACY[name]: substances.legacy_of(name, held[name]) for name in SUBSTANCES},
         "substances_source": None,
-        "packaging_format_key": _format_key(row["packaging_format"], rules),
         "volumes": volumes.published(row["volumes"]),
         "components": [components.published(line) for line in held["components"]],
+    }
+
+
+def sku_detail(row: Mapping[str, Any], *, doc_status: str) -> dict[str, Any]:
+    """SkuDetailResponse.data of one row; `id` and the instants are null for what a dry run would create."""
+    held = record(row)
+    rules = rulesets.load(row["ruleset_version"])
+    return {
+        "id": row["id"],
+        **fields(row),
+        "doc_status": doc_status,
+        "packaging_format_key": _format_key(row["packaging_format"], rules),
         "compliance": {
-            **grade,
+            **{name: row[name] for name in _GRADE},
             "doc_status": doc_status,
             "annex_v_flags": annex_v.flags(held, rules),
             "grade_trace": grading.explain(held, rules),
         },
-        "created_at": _instant(row["created_at"]),
-        "updated_at": _instant(row["updated_at"]),
+        "created_at": instant(row["created_at"]),
+        "updated_at": instant(row["updated_at"]),
     }
 
 
@@ -76,6 +84,6 @@ def _format_key(text: str | None, rules: RuleSet) -> str | None:
     return known.key if known else None
 
 
-def _instant(at: str | None) -> str | None:
+def instant(at: str | None) -> str | None:
     """RFC 3339 in UTC with Z, out of the database's text."""
     return None if at is None else datetime.fromisoformat(at).astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -71,16 +71,23 @@ def _mentions(patch: Patch) -> Iterable[_Mention]:
 
 
 def _fold_markets(conn: psycopg.Connection[Any], patch: Patch) -> Patch:
-    """A subdivision that the catalogue does not serve is kept as its parent; most patches name none."""
     if "markets" not in patch.values:
         return patch
-    literals = {literal for literal in patch.values["markets"] if literal and "-" in literal}
-    if not literals:
-        return patch
+    folded = folded_markets(conn, patch.values["markets"])
+    markets = [folded.get(literal, literal) for literal in patch.values["markets"]]
+    return Patch(patch.values.with_columns({"markets": markets}), patch.given) if folded else patch
+
+
+def folded_markets(conn: psycopg.Connection[Any], literals: Iterable[str | None]) -> dict[str | None, str | None]:
+    """The array literals that name a subdivision, each as it is stored; most patches name none.
+
+    A subdivision that the catalogue does not serve is kept as its parent.
+    """
+    with_parts = {literal for literal in literals if literal and "-" in literal}
+    if not with_parts:
+        return {}
     served = frozenset(
         code
         for (code,) in conn.execute("SELECT code FROM jurisdictions WHERE in_catalogue AND parent_code IS NOT NULL")
     )
-    folded = {old: array_literal(normalise.markets(array_values(old) or [], served)) for old in literals}
-    markets = [folded.get(literal, literal) for literal in patch.values["markets"]]
-    return Patch(patch.values.with_columns({"markets": markets}), patch.given)
+    return {old: array_literal(normalise.markets(array_values(old) or [], served)) for old in with_parts}

@@ -1,7 +1,7 @@
 """The stored rows that a patch meets: found by sku_code, locked in that order, read into a frame.
 
 Rows are locked in the order of their codes by every writer, so that two writers wait for each other and never for
-ever. A few rows come back as parameters and tuples, many through COPY: the same query, two ways to carry it.
+ever. A few rows come back as tuples, many through COPY: the same query, two ways to carry its answer.
 """
 
 import io
@@ -24,9 +24,6 @@ FEW: Final = 200
 NULL: Final = "\ue5e5"
 """Null in COPY's CSV: a private-use character by itself, which no caller's cell is."""
 
-_BY_PARAMETER: Final = "WHERE skus.sku_code = ANY(%(codes)s::text[])"
-_BY_TABLE: Final = "JOIN wanted_codes AS codes ON skus.sku_code = codes.code"
-
 _CARRIED: Final = ("id", *DERIVED_COLUMNS, "version", "created_at", "updated_at")
 _JUDGED: Final = (
     "sku_code", "material", "material_subtype", "weight_grams", "packaging_format", "packaging_level", "use_contexts",
@@ -46,7 +43,7 @@ def read(
     held = [name for name in VALUE_COLUMNS if name in columns or name in _JUDGED]
     schema = {name: DTYPES[name] for name in (*_CARRIED, *held)}
     if len(codes) <= FEW:
-        query = _query(_BY_PARAMETER, tuple(schema), f", {DOC_STATUS} AS doc_status", locking=locking)
+        query = _query(tuple(schema), f", {DOC_STATUS} AS doc_status", locking=locking)
         cursor = conn.execute(query, {"codes": codes, "today": today})
         rows, names = cursor.fetchall(), (*schema, "doc_status")
         return Table({name: [row[at] for row in rows] for at, name in enumerate(names)})
@@ -55,23 +52,20 @@ def read(
 
 def lock_versions(conn: psycopg.Connection[Any], codes: list[str]) -> dict[str, int]:
     """The rows of these codes locked until the transaction ends, and which version each has now."""
-    held = _copied(conn, codes, {"sku_code": pl.String, "version": pl.Int64}, locking=True)
-    return dict(held.rows(("sku_code", "version")))
+    query = _query(("sku_code", "version"), locking=True)
+    return dict(conn.execute(query, {"codes": codes}).fetchall())
 
 
 def _copied(conn: psycopg.Connection[Any], codes: list[str], schema: dict[str, Any], *, locking: bool) -> Table:
-    """The rows of many codes by COPY, in both directions."""
-    conn.execute("CREATE TEMPORARY TABLE IF NOT EXISTS wanted_codes (code text) ON COMMIT DELETE ROWS")
-    with conn.cursor() as cursor:
-        cursor.execute("DELETE FROM wanted_codes")
-        with cursor.copy(f"COPY wanted_codes FROM STDIN (FORMAT csv, NULL '{NULL}')") as copy:
-            copy.write(pl.DataFrame({"code": codes}).write_csv(include_header=False, quote_style="always").encode())
-        cursor.execute("ANALYZE wanted_codes")
-        data = io.BytesIO()
-        query = _query(_BY_TABLE, tuple(schema), locking=locking)
-        with cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv, NULL '{NULL}')") as copy:
-            for block in copy:
-                data.write(block)
+    """The rows of many codes by COPY."""
+    data = io.BytesIO()
+    query = _query(tuple(schema), locking=locking)
+    with (
+        conn.cursor() as cursor,
+        cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv, NULL '{NULL}')", {"codes": codes}) as copy,
+    ):
+        for block in copy:
+            data.write(block)
     data.seek(0)
     return Table.of(read_copied(data, schema))
 
@@ -86,7 +80,7 @@ def read_copied(data: io.BytesIO, schema: dict[str, Any]) -> pl.DataFrame:
 
 
 @lru_cache(maxsize=1024)
-def _query(found: str, columns: tuple[str, ...], more: str = "", *, locking: bool) -> str:
+def _query(columns: tuple[str, ...], more: str = "", *, locking: bool) -> str:
     selected = ", ".join(f"skus.{name}::text" if DTYPES[name] == pl.String else f"skus.{name}" for name in columns)
     lock = " FOR UPDATE OF skus" if locking else ""
-    return f"SELECT {selected}{more} FROM skus {found} ORDER BY skus.sku_code{lock}"
+    return f"SELECT {selected}{more} FROM skus WHERE sku_code = ANY(%(codes)s::text[]) ORDER BY sku_code{lock}"

@@ -4,6 +4,7 @@ Between two chunks a run may end in any way; the next one reads the position and
 moves the position under the claim's token, so that a chunk is in the database once or not at all.
 """
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,10 +16,11 @@ import polars as pl
 import psycopg
 
 from compliance.ruleset import RuleSet
+from pipelines.steps import unchanged
 from pipelines.steps.imports import report, settle
 from pipelines.steps.imports.claim import Claim, prove
 from pipelines.steps.imports.work import Work
-from pipelines.steps.patch import RowIssue, from_typed
+from pipelines.steps.patch import Patch, RowIssue, TypedPatch, from_typed
 from pipelines.steps.reading import TypedRows, Upload
 from pipelines.steps.write import Prepared, prepare, write_patch
 from warehouse.clock import Clock
@@ -63,11 +65,29 @@ class Chunk:
     last: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The typed rows from `start` on, in stored columns; `held` is the grade of each that is held already as it is."""
+
+    start: int
+    typed: TypedPatch
+    held: pl.Series
+
+    def of(self, chunk: Chunk) -> tuple[Patch, list[RowIssue], Counter[str]]:
+        """Of a chunk: what has to be written, the faults of what cannot be, the grades of what needs nothing."""
+        within = slice(chunk.start - self.start, chunk.stop - self.start)
+        held = self.held[within]
+        values, given = (frame[within].filter(held.is_null()) for frame in (self.typed.values, self.typed.given))
+        unfit = [fault for fault in self.typed.issues if chunk.start <= fault.row < chunk.stop]
+        return Patch.of(values, given).without([fault.row for fault in unfit]), unfit, Counter(held.drop_nulls())
+
+
 class Ahead(NamedTuple):
-    """A chunk prepared without locks, and the faults of rows that did not even come that far."""
+    """A chunk prepared without locks. Faults of rows that did not come that far, grades of those held already."""
 
     prepared: Prepared
     unfit: list[RowIssue]
+    held: Counter[str]
 
 
 @dataclass(slots=True)
@@ -88,12 +108,15 @@ def write_rows(job: Job, *, chunk_rows: int = CHUNK_ROWS, proceed: Callable[[], 
     `ClaimLost` and `pipelines.steps.plans.PlanLimitReached`; what was committed before stays.
     """
     written = Written()
+    begun = time.perf_counter()
+    rows = _compared(job)
+    written.seconds.update({"compare": time.perf_counter() - begun})
     with ThreadPoolExecutor(1, thread_name_prefix="ahead") as ahead:
-        for chunk, pending in _prepared_ahead(job, chunks(job.upload, job.typed, job.work, chunk_rows), ahead):
+        for chunk, pending in _prepared_ahead(job, rows, chunk_rows, ahead):
             proceed()
             outcomes, counts = job.pool.retrying(partial(_write_chunk, job, chunk, pending))
             written.outcomes.update(counts)
-            grades = Counter(outcomes.merged["recyclability_grade"])
+            grades = Counter(outcomes.merged["recyclability_grade"]) + pending.result().held
             written.ungraded += grades.pop(None, 0)
             written.grades += grades
             written.seconds.update(outcomes.seconds)
@@ -101,13 +124,21 @@ def write_rows(job: Job, *, chunk_rows: int = CHUNK_ROWS, proceed: Callable[[], 
     return written
 
 
+def _compared(job: Job) -> Rows:
+    """The rows that no run has committed yet, compared with what is held."""
+    start = job.work.position
+    typed = from_typed(job.typed.values[start:], job.typed.given[start:], job.rules)
+    with job.pool.company(job.work.company_id) as conn:
+        return Rows(start, typed, unchanged.find(conn, typed))
+
+
 def _prepared_ahead(
-    job: Job, chunks: Iterator[Chunk], ahead: ThreadPoolExecutor
+    job: Job, rows: Rows, size: int, ahead: ThreadPoolExecutor
 ) -> Iterator[tuple[Chunk, Future[Ahead]]]:
     """Each chunk with its preparation, begun while the one before it is being stored."""
     waiting: tuple[Chunk, Future[Ahead]] | None = None
-    for chunk in chunks:
-        begun = chunk, ahead.submit(_prepare, job, chunk)
+    for chunk in chunks(job.upload, job.typed, job.work, size):
+        begun = chunk, ahead.submit(_prepare, job, rows, chunk)
         if waiting is not None:
             yield waiting
         waiting = begun
@@ -153,19 +184,17 @@ def _keys(placed: pl.DataFrame) -> pl.Series:
     return placed["sheet_position"] * _LINES_PER_SHEET + placed["line"]
 
 
-def _prepare(job: Job, chunk: Chunk) -> Ahead:
+def _prepare(job: Job, rows: Rows, chunk: Chunk) -> Ahead:
     """A chunk read, merged and graded without locks, while another one is stored."""
-    rows = slice(chunk.start, chunk.stop)
-    patch, unfit = from_typed(job.typed.values[rows], job.typed.given[rows], job.rules)
-    fit = patch.without([row for row, _ in unfit])
+    patch, unfit, held = rows.of(chunk)
     with job.pool.company(job.work.company_id) as conn:
-        prepared = prepare(conn, fit, now=job.clock.now(), rules=job.rules, whole_rows=False, locking=False)
-    return Ahead(prepared, unfit)
+        prepared = prepare(conn, patch, now=job.clock.now(), rules=job.rules, whole_rows=False, locking=False)
+    return Ahead(prepared, unfit, held)
 
 
 def _write_chunk(job: Job, chunk: Chunk, pending: Future[Ahead]) -> tuple[Prepared, Counter[str]]:
     """One chunk in one transaction; the last one completes the import with it."""
-    now, work, (ahead, unfit) = job.clock.now(), job.work, pending.result()
+    now, work, (ahead, unfit, held) = job.clock.now(), job.work, pending.result()
     values = job.typed.values[chunk.start : chunk.stop]
     source = values.select("row", import_sheet="sheet", import_line="line")
     with job.pool.company(work.company_id) as conn:
@@ -176,7 +205,8 @@ def _write_chunk(job: Job, chunk: Chunk, pending: Future[Ahead]) -> tuple[Prepar
         found = report.of_writer([*unfit, *outcomes.errors], values, job.upload, work)
         report.store(conn, work, pl.concat([chunk.faults.select(found.columns), found]))
         counts = outcomes.counts
-        counts["rejected"] = values.height - len(outcomes.merged) + chunk.rejected
+        counts["unchanged"] += held.total()
+        counts["rejected"] = values.height - held.total() - len(outcomes.merged) + chunk.rejected
         _advance(conn, job, chunk, counts)
         if chunk.last:
             settle.complete(conn, job.claim, work, now)

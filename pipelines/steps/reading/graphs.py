@@ -41,7 +41,7 @@ def read_graphs(typed: TypedSheet) -> Graphs:
     texts = (
         table.filter(pl.col("sku_code").is_not_null() & ~pl.col("sku_code").is_in(list(faulty)))
         .group_by("sku_code", maintain_order=True)
-        .agg(pl.concat_str(pl.lit("["), pl.col("text").str.join(", "), pl.lit("]")).first().alias("components"),
+        .agg(pl.concat_str(pl.lit("["), pl.col("text").str.join(","), pl.lit("]")).first().alias("components"),
              pl.col("line").first())
     )  # fmt: skip
     return Graphs(texts, frozenset(faulty), code.null_count(), typed)
@@ -83,7 +83,7 @@ def _objects(typed: TypedSheet) -> pl.Series:
 def _arrays(name: str, literals: pl.Series) -> pl.Series:
     """Array literals (`{a,b}`) as members with a JSON array."""
     distinct = literals.drop_nulls().unique(maintain_order=True)
-    texts = [f'"{name}": ' + json.dumps([code for code in text.strip("{}").split(",") if code]) for text in distinct]
+    texts = [f'"{name}":' + json.dumps([code for code in text.strip("{}").split(",") if code]) for text in distinct]
     return literals.replace_strict(distinct, texts, default=None, return_dtype=pl.String)
 
 
@@ -99,8 +99,8 @@ def _substances(typed: TypedSheet) -> pl.Series | None:
         if found:
             entry = joined(found, "{", "}")
             entries.append(
-                pl.DataFrame({"entry": entry}).select(pl.concat_str(pl.lit(f'"{name}": '), "entry")).to_series()
+                pl.DataFrame({"entry": entry}).select(pl.concat_str(pl.lit(f'"{name}":'), "entry")).to_series()
             )
     if not entries:
         return None
-    return joined(entries, '"substances": {', "}")
+    return joined(entries, '"substances":{', "}")

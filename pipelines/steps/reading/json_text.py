@@ -1,4 +1,7 @@
-"""Typed columns -> JSON text, column by column: how volumes and graphs are written for the write path."""
+"""Typed columns -> JSON text, column by column: how volumes and graphs are written for the write path.
+
+Without spaces, as the stored text is, so that volumes that are held already are the same text.
+"""
 
 import json
 
@@ -6,10 +9,10 @@ import polars as pl
 
 
 def members(key: str, values: pl.Series, given: pl.Series) -> pl.Series:
-    """`"key": value` for each row where the value is given (a given null is `null`), else null."""
+    """`"key":value` for each row where the value is given (a given null is `null`), else null."""
     text = _encoded(values).fill_null("null")
     pairs = (
-        pl.DataFrame({"text": text}).select(pl.concat_str(pl.lit(f"{json.dumps(key)}: "), pl.col("text"))).to_series()
+        pl.DataFrame({"text": text}).select(pl.concat_str(pl.lit(f"{json.dumps(key)}:"), pl.col("text"))).to_series()
     )
     return pairs.set(~given, None)
 
@@ -18,7 +21,7 @@ def joined(parts: list[pl.Series], opening: str, closing: str) -> pl.Series:
     """The parts of each row between brackets; null where no part is there."""
     frame = pl.DataFrame({str(at): part for at, part in enumerate(parts)})
     some = pl.any_horizontal(pl.all().is_not_null())
-    text = pl.concat_str(pl.lit(opening), pl.concat_str(pl.all(), separator=", ", ignore_nulls=True), pl.lit(closing))
+    text = pl.concat_str(pl.lit(opening), pl.concat_str(pl.all(), separator=",", ignore_nulls=True), pl.lit(closing))
     return frame.select(pl.when(some).then(text)).to_series()
 
 

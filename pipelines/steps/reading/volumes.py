@@ -1,8 +1,9 @@
-"""Volume columns -> one JSON object a row: `{"FR/2026/0": 1000}`, market, year and half -> units or null."""
+"""Volume columns -> one JSON object a row: `{"FR/2026/0":1000}`, market, year and half -> units or null."""
 
 import json
 from collections.abc import Iterator, Set
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 
 import polars as pl
@@ -28,7 +29,7 @@ def volume_texts(
     """
     markets = {column.name: volumes.market(str(column.market), served_markets) for column in columns}
     counted = [replace(column, market=market) for column in columns if (market := markets[column.name])]
-    ordered = sorted(counted, key=lambda column: (column.market or "", column.year or 0, column.half))
+    ordered = sorted(counted, key=lambda column: f"{column.market}/{column.year or 0}/{column.half}")
     dated = [_dated(column, values[column.name], given[column.name], years) for column in ordered]
     nothing = pl.repeat(None, len(years), dtype=pl.String, eager=True)
     texts = joined([part for parts in dated for part in parts], "{", "}") if dated else nothing
@@ -70,5 +71,6 @@ def _meetings(pairs: list[tuple[Column, Column]], given: dict[str, pl.Series], y
 
 def _in_order(texts: pl.Series) -> pl.Series:
     """Objects with their keys sorted."""
-    ordered = [None if text is None else json.dumps(json.loads(text), sort_keys=True) for text in texts]
+    sort = partial(json.dumps, sort_keys=True, separators=(",", ":"))
+    ordered = [None if text is None else sort(json.loads(text)) for text in texts]
     return pl.Series(texts.name, ordered, dtype=pl.String)

@@ -62,7 +62,7 @@ def test_weights(cell: str, expected: object) -> None:
         ("Weight", "1.234", ["5.5"], ";", 1.234),
         ("Weight", "1.234", ["1.234.567"], ",", 1234.0),
         ("Weight", "1.234", ["5.5", "5,5"], ",", "ambiguous_number"),
-        ("annual_volume_fr", "1.000", ["2 000,0"], ",", '{"FR/2026/0": 1000}'),
+        ("annual_volume_fr", "1.000", ["2 000,0"], ",", '{"FR/2026/0":1000}'),
     ],
 )
 def test_a_lone_mark_is_decided_by_the_column_then_the_delimiter_then_the_exact_header(
@@ -98,8 +98,8 @@ def test_a_lone_mark_is_decided_by_the_column_then_the_delimiter_then_the_exact_
         ("pfas_status", "unter Grenzwert", "below_limit"), ("pfas_value", "12", 12.0),
         ("description", '="00123"', "00123"), ("description", "'=1+1", "=1+1"), ("description", "=1+1", "=1+1"),
         ("description", "  padded ", "  padded "), ("description", "x" * 32_768, "too_long"),
-        ("annual_volume_gb_2026_h1", "1 000", '{"GB/2026/1": 1000}'), ("Volume annuel DE", "5", '{"DE/2026/0": 5}'),
-        ("annual_volume_us_ca_2025", "5", '{"US-CA/2025/0": 5}'), ("annual_volume_fr", "null", '{"FR/2026/0": null}'),
+        ("annual_volume_gb_2026_h1", "1 000", '{"GB/2026/1":1000}'), ("Volume annuel DE", "5", '{"DE/2026/0":5}'),
+        ("annual_volume_us_ca_2025", "5", '{"US-CA/2025/0":5}'), ("annual_volume_fr", "null", '{"FR/2026/0":null}'),
         ("annual_volume_fr", "-1", "out_of_range"), ("annual_volume_fr", "1.5", "invalid_number"),
     ],
 )  # fmt: skip

@@ -121,7 +121,7 @@ def test_both_years_of_one_market_in_a_row_are_a_fault() -> None:
              ["A", "a", 2025, 1, 2, ""], ["B", "b", 2026, 1, 2, ""], ["C", "c", "", "null", "", 5]]  # fmt: skip
     _, rows = read(delimited(table))
     assert rows.values["volumes"].to_list() == [
-        '{"FR/2025/0": 1, "FR/2026/0": 2}', '{"FR/2026/0": null, "GB/2026/1": 5}',
+        '{"FR/2025/0":1,"FR/2026/0":2}', '{"FR/2026/0":null,"GB/2026/1":5}',
     ]  # fmt: skip
     assert rows.errors.select("line", "field", "code").rows() == [(3, "annual_volume_fr_2026", "duplicate_row")]
 
@@ -137,7 +137,7 @@ def test_a_volume_column_counts_for_the_market_that_the_catalogue_serves():
     ]  # fmt: skip
     upload, rows = read(delimited(table))
     assert [column["field"] for column in upload.source["columns"]] == table[0]
-    assert rows.values["volumes"].to_list() == ['{"BE/2026/0": 7, "US-CA/2026/0": 8}']
+    assert rows.values["volumes"].to_list() == ['{"BE/2026/0":7,"US-CA/2026/0":8}']
     places = ("line", "field", "column", "value", "code")
     assert rows.errors.select(places).rows() == [
         (3, "annual_volume_br_2026", "E", "9", "unknown_market"),
@@ -150,7 +150,7 @@ def test_two_columns_that_count_for_one_market_meet():
     table = [["sku_code", "name", *regions], ["A", "Bottle", "1", "2", ""], ["B", "Bottle", "1", "", "3"]]
     _, rows = read(delimited(table))
     assert rows.errors.select("line", "field", "code").rows() == [(2, "annual_volume_be_wal", "duplicate_row")]
-    assert rows.values["volumes"].to_list() == ['{"BE/2025/0": 3, "BE/2026/0": 1}']
+    assert rows.values["volumes"].to_list() == ['{"BE/2025/0":3,"BE/2026/0":1}']
 
 
 def test_a_file_of_markets_that_no_one_serves_has_no_volumes():
