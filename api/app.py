@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from fastapi import FastAPI
 
 from api import (
+    audit,
     batches,
     docs,
     document,
@@ -59,7 +60,7 @@ def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     )  # fmt: skip
     # The batch comes before the single SKU: its path would else be read as a SKU's id.
     for resource in (
-        tokens, batches, skus, volumes, files, imports, library, docs, jurisdictions, published, schemas, health,
+        tokens, batches, skus, volumes, files, imports, library, docs, audit, jurisdictions, published, schemas, health,
         reference,
     ):  # fmt: skip
         app.include_router(resource.router)

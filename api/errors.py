@@ -4,6 +4,7 @@
     ├── Unauthenticated   401  missing_api_key, invalid_api_key, invalid_token
     ├── Forbidden         403  insufficient_scope
     ├── OverPlan          403  plan_limit_reached
+    ├── WithoutAuditLog   403  plan_limit_reached
     ├── KeyReused         409  idempotency_key_reuse
     ├── NotFound          404  not_found
     ├── WrongMethod       405  not_found
@@ -93,6 +94,15 @@ class OverPlan(Refused):
         message = f"The plan holds {limit} SKUs; {held} are held and the request brings {new} new ones."
         issue = {"code": "plan_limit_reached", "limit": limit, "held": held, "new": new, "message": message}
         super().__init__("plan_limit_reached", message, details=[issue])
+
+
+class WithoutAuditLog(Refused):
+    """The company's plan does not include the audit log (interface v1, Authentication 10)."""
+
+    def __init__(self) -> None:
+        """Nothing is counted here, so that nothing is told of limits."""
+        message = "The plan of this company does not include the audit log; the enterprise plan does."
+        super().__init__("plan_limit_reached", message, details=[{"code": "plan_limit_reached", "message": message}])
 
 
 class KeyReused(Refused):

@@ -98,7 +98,8 @@ def _truth(values: Sequence[str]) -> bool:
     return _TRUTHS[values[-1]]
 
 
-def _instant(values: Sequence[str]) -> datetime:
+def instant(values: Sequence[str]) -> datetime:
+    """The last value as an instant of RFC 3339; raises `Unfit`."""
     if _RFC_3339.fullmatch(values[-1]):
         try:
             return datetime.fromisoformat(values[-1].upper())
@@ -134,7 +135,7 @@ SKU_CODE: Final[Parameter[list[str] | None]] = Parameter(
     "Only these sku_codes, compared exactly; may repeat.",
 )  # fmt: skip
 UPDATED_SINCE: Final[Parameter[datetime | None]] = Parameter(
-    "updated_since", _instant, None, {"type": "string", "format": "date-time"},
+    "updated_since", instant, None, {"type": "string", "format": "date-time"},
     "Only SKUs updated at or after this instant (RFC 3339 with Z or an offset).",
 )  # fmt: skip
 MAPPING: Final[Parameter[str | None]] = Parameter(

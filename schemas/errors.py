@@ -45,7 +45,7 @@ ERROR_CODES: Final[dict[str, ErrorCode]] = {
     ),
     "plan_limit_reached": ErrorCode(
         403,
-        "The write would pass the number of SKUs that the plan holds.",
+        "The write would pass the number of SKUs that the plan holds, or the plan does not include the operation.",
         "Ask the operator for a larger plan, or send fewer new sku_codes; known ones cost nothing.",
     ),
     "not_found": ErrorCode(

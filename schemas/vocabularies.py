@@ -6,6 +6,7 @@ design attributes come from the design-for-recycling rules; a test holds them eq
 
 from typing import Final
 
+from schemas import audit
 from schemas.technical_files import TYPES
 
 VOCABULARIES: Final[dict[str, tuple[str, ...]]] = {
@@ -67,6 +68,9 @@ VOCABULARIES: Final[dict[str, tuple[str, ...]]] = {
     "import_status": ("queued", "processing", "completed", "failed"),
     "outcome": ("created", "updated", "unchanged", "rejected"),
     "technical_file_type": tuple(TYPES),
+    "audit_action": tuple(audit.ACTIONS),
+    "audit_resource_type": audit.RESOURCE_TYPES,
+    "audit_actor_type": tuple(audit.ACTORS),
 }  # fmt: skip
 
 SUBSTANCES: Final = ("pfas", "svhc", "bpa", "heavy_metals")

@@ -5,6 +5,7 @@ field is always present unless it has a default; v1 is additive, so that clients
 """
 
 from schemas.responses.access import TokenResponse
+from schemas.responses.audit import AuditLogResponse
 from schemas.responses.base import Error
 from schemas.responses.docs import DocListResponse
 from schemas.responses.files import TechnicalFilesListResponse, TechnicalFileUploadResponse
@@ -16,8 +17,8 @@ from schemas.responses.skus import SkuBatchResponse, SkuDetailResponse, SkuListR
 from schemas.responses.volumes import VolumesWriteResult
 
 __all__ = [
-    "BrandListResponse", "DocListResponse", "Error", "Health", "ImportAccepted", "ImportStatusResponse",
-    "JsonSchemaDocument", "JurisdictionListResponse", "LibraryComponentListResponse", "OpenApiDocument",
-    "SiteListResponse", "SkuBatchResponse", "SkuDetailResponse", "SkuListResponse", "SkuWriteResult",
+    "AuditLogResponse", "BrandListResponse", "DocListResponse", "Error", "Health", "ImportAccepted",
+    "ImportStatusResponse", "JsonSchemaDocument", "JurisdictionListResponse", "LibraryComponentListResponse",
+    "OpenApiDocument", "SiteListResponse", "SkuBatchResponse", "SkuDetailResponse", "SkuListResponse", "SkuWriteResult",
     "TechnicalFileUploadResponse", "TechnicalFilesListResponse", "TokenResponse", "VolumesWriteResult",
 ]  # fmt: skip

@@ -41,12 +41,14 @@ class Issue(Answer):
 
 
 class PlanIssue(Answer):
-    """What stands against a plan's limit."""
+    """What stands against a plan's limit; without the counts where the plan does not include the operation at all."""
 
     code: Literal["plan_limit_reached"]
-    limit: int
-    held: int
-    new: Annotated[int, PydanticField(description="Distinct new sku_codes of the whole body or file.")]
+    limit: int | SkipJsonSchema[None] = None
+    held: int | SkipJsonSchema[None] = None
+    new: Annotated[
+        int | SkipJsonSchema[None], PydanticField(description="Distinct new sku_codes of the whole body or file.")
+    ] = None
     message: str
 
 

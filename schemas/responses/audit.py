@@ -1,0 +1,43 @@
+"""The audit ledger as it is answered."""
+
+from typing import Annotated, Any
+
+from pydantic import Field as PydanticField
+
+from schemas.responses.base import Answer, Instant, Pagination, code
+
+_CHANGED = "Only the fields that changed; of a SKU under the names of SkuDetailResponse."
+Before = Annotated[dict[str, Any] | None, PydanticField(description=f"{_CHANGED} Null where there was nothing before.")]
+After = Annotated[dict[str, Any] | None, PydanticField(description=f"{_CHANGED} Null where there is nothing after.")]
+
+
+class AuditActor(Answer):
+    """Who acted."""
+
+    type: code("audit_actor_type")  # type: ignore[valid-type]
+    id: Annotated[str | None, PydanticField(description="The client id of a key, the id of an import, …")]
+    name: Annotated[str | None, PydanticField(description="The name given to the key, the name of the file, …")]
+
+
+class AuditEntry(Answer):
+    """One state change of one record. Entries are never changed or removed; `pcds audit verify` proves it."""
+
+    id: Annotated[str, PydanticField(description="The entry's number in the company's ledger, from 1, without gaps.")]
+    at: Instant
+    actor: AuditActor
+    action: code("audit_action")  # type: ignore[valid-type]
+    resource_type: code("audit_resource_type")  # type: ignore[valid-type]
+    resource_id: str
+    before: Before
+    after: After
+    reason: Annotated[str | None, PydanticField(description="Where one was given.")]
+    ip: Annotated[str | None, PydanticField(description="Null without a request, and after 12 months.")]
+    user_agent: Annotated[str | None, PydanticField(description="Null without a request, and after 12 months.")]
+    correlation_id: Annotated[str, PydanticField(description="Of the request; an import's is that of its submission.")]
+
+
+class AuditLogResponse(Answer):
+    """A page of the ledger, newest first."""
+
+    data: list[AuditEntry]
+    pagination: Pagination
