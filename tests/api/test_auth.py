@@ -18,7 +18,9 @@ def _same(answer):
 
 
 @pytest.mark.parametrize(("method", "path"), PATHS)
-@pytest.mark.parametrize("headers", [{}, {"X-API-Key": ""}, {"X-API-Key": "sk_live_1"}, {"Authorization": "Basic eDp5"}])
+@pytest.mark.parametrize(
+    "headers", [{}, {"X-API-Key": ""}, {"X-API-Key": "sk_live_1"}, {"Authorization": "Basic eDp5"}]
+)
 def test_a_request_without_a_key_of_ours_is_missing_one(http, method, path, headers):
     answer = http.request(method, f"/api/v1{path}", headers=headers)
     assert (answer.status_code, answer.json()["error"]) == (401, "missing_api_key")

@@ -16,6 +16,8 @@ from warehouse.migrate import migrate
 from warehouse.queries import keys
 from warehouse.settings import Settings
 
+NOBODY = "00000000-0000-7000-8000-000000000000"
+
 
 class Pcds:
     def __init__(self, data_dir: Path) -> None:
@@ -76,6 +78,38 @@ def test_a_key_is_issued_where_the_plan_has_keys_shown_once_and_revoked(pcds, co
     assert pcds.json("key", "revoke", issued["client_id"]) == first
 
 
+def test_a_window_is_opened_replaced_closed_and_audited(pcds, company):
+    client = pcds.json("key", "issue", "--company", company, "--allow-any-plan")["client_id"]
+    begin, end = "2026-12-01T08:00:00Z", "2026-12-01T20:00:00Z"
+    assert "no window" in pcds.refused(1, "window", "close", client)
+    opened = pcds.json("window", "open", "--key", client, "--per-minute", 600, "--from", begin, "--until", end)
+    assert opened == {"client_id": client, "per_minute": 600, "from": begin, "until": end}
+    shifted = ("--from", "2026-12-01", "--until", "2026-12-01T21:00:00+01:00")
+    moved = pcds.json("window", "open", "--key", client, "--per-minute", 900, *shifted)
+    assert moved == {"client_id": client, "per_minute": 900, "from": "2026-12-01T00:00:00Z", "until": end}
+    now = pcds.json("window", "open", "--key", client, "--per-minute", 900)
+    assert now["until"] is None
+    closed = pcds.json("window", "close", client)
+    assert closed["from"] == now["from"] < closed["until"]
+    assert pcds.json("window", "close", client) == closed
+    with psycopg.connect(_database(pcds).owner_url) as owner:
+        entered = owner.execute(
+            "SELECT action, before, after FROM audit_entries WHERE resource_id = %s AND action LIKE 'window.%%' "
+            "ORDER BY id", [client],
+        ).fetchall()  # fmt: skip
+    shown = [{name: value for name, value in each.items() if name != "client_id"} for each in (opened, moved, now)]
+    assert entered == [
+        ("window.opened", None, shown[0]), ("window.opened", shown[0], shown[1]), ("window.opened", *shown[1:]),
+        ("window.closed", {"until": None}, {"until": closed["until"]}),
+    ]  # fmt: skip
+
+
+def test_a_window_to_come_that_is_closed_never_begins(pcds, company):
+    client = pcds.json("key", "issue", "--company", company, "--allow-any-plan")["client_id"]
+    pcds.json("window", "open", "--key", client, "--per-minute", "500", "--from", "2126-01-01T00:00:00Z")
+    assert pcds.json("window", "close", client)["until"] == "2126-01-01T00:00:00Z"
+
+
 def test_records_are_added_with_every_field_and_audited(pcds, company):
     brand = pcds.json("brand", "add", "--company", company, "--name", "B", "--owner-name", "O")
     site = pcds.json("site", "add", "--company", company, "--name", "S", "--roles", "manufacturing,packing",
@@ -97,12 +131,26 @@ def test_records_are_added_with_every_field_and_audited(pcds, company):
         assert (f"{action}.created", record["id"], "operator") in entered
 
 
+def test_a_ledger_is_verified_and_tells_what_was_tampered_with(pcds):
+    company = pcds.json("company", "add", "--name", "Chain", "--plan", "enterprise")["id"]
+    pcds.json("brand", "add", "--company", company, "--name", "B")
+    whole = pcds.json("audit", "verify", "--company", company)
+    assert whole == {"entries": 2, "ok": True, "first_bad": None}
+    with psycopg.connect(_database(pcds).owner_url) as owner:
+        owner.execute("UPDATE audit_entries SET after = '{}' WHERE id = 2 AND company_id = %s", [company])
+    assert pcds.json("audit", "verify", "--company", company) == {"entries": 2, "ok": False, "first_bad": "2"}
+    nobody = "00000000-0000-7000-8000-000000000000"
+    assert nobody in pcds.refused(1, "audit", "verify", "--company", nobody)
+
+
 def test_what_cannot_be_done_is_refused_in_one_sentence(pcds, company):
     pcds.json("brand", "add", "--company", company, "--name", "Twice")
     assert "already" in pcds.refused(1, "brand", "add", "--company", company, "--name", "Twice")
-    nobody = "00000000-0000-7000-8000-000000000000"
+    nobody = NOBODY
     assert nobody in pcds.refused(1, "key", "issue", "--company", nobody)
     assert nobody in pcds.refused(1, "key", "revoke", nobody)
+    assert nobody in pcds.refused(1, "window", "open", "--key", nobody, "--per-minute", 500)
+    assert nobody in pcds.refused(1, "window", "close", nobody)
     part = ("--code", "X", "--name", "X", "--component-type", "cap", "--material-family", "glass")
     assert nobody in pcds.refused(1, "component", "add", "--company", company, *part, "--supplier-id", nobody)
 
@@ -114,6 +162,10 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(pcds, company):
         ("key", "issue", "--company", "12"),
         ("site", "add", "--company", "00000000-0000-7000-8000-000000000000", "--name", "S", "--roles", "selling"),
         ("serve", "--port", "70000"),
+        ("window", "open", "--key", NOBODY, "--per-minute", "120"),
+        ("window", "open", "--key", NOBODY, "--per-minute", "500", "--from", "tomorrow"),
+        ("window", "open", "--key", NOBODY, "--per-minute", "500", "--from", "2026-12-01T08:00:00"),
+        ("window", "open", "--key", NOBODY, "--per-minute", "500", "--from", "2026-12-02", "--until", "2026-12-01"),
         ("nothing",),
     ],
 )
