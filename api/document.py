@@ -13,7 +13,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from api.openapi import about, completion, vocabularies
+from api.openapi import about, completion, examples, vocabularies
 from api.parameters import Parameter
 from schemas.errors import ERROR_CODES
 from schemas.responses import Error
@@ -128,4 +128,5 @@ def _build(app: FastAPI) -> dict[str, Any]:
     built["components"]["schemas"] |= made["$defs"]
     completion.complete(built)
     vocabularies.name(built)
+    examples.add(built)
     return built

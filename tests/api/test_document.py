@@ -1,12 +1,16 @@
 """The OpenAPI document: every operation is described, its bodies are the validating models, its errors are coded."""
 
+import orjson
 import pytest
 
 from api.app import assembled
 from schemas.errors import ERROR_CODES
 from schemas.fields import COMPONENT, SKU
+from schemas.issues import ISSUE_CODES
+from tests.api.published import Published
 
 DOCUMENT = assembled().openapi()
+PUBLISHED = Published(DOCUMENT)
 OPERATIONS = {(m.upper(), p): o for p, ms in DOCUMENT["paths"].items() for m, o in ms.items()}
 CONTRACT = {
     ("POST", "/oauth/token"), ("GET", "/skus"), ("POST", "/skus"), ("GET", "/skus/{id}"), ("PUT", "/skus/{id}"),
@@ -73,6 +77,31 @@ def test_every_reference_leads_somewhere():
     components = DOCUMENT["components"]
     held = {f"#/components/{kind}/{name}" for kind, parts in components.items() for name in parts}
     assert set(references(DOCUMENT)) <= held
+
+
+@pytest.mark.parametrize("key", OPERATIONS, ids=" ".join)
+def test_every_operation_has_examples_that_are_true(key):
+    operation = OPERATIONS[key]
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        assert content["schema"].get("format") == "binary" or content["examples"]
+    for status, answer in operation["responses"].items():
+        for content in answer.get("content", {}).values():
+            for example in content.get("examples", {}).values():
+                body = example["value"]
+                headers = dict.fromkeys(answer["headers"], "given")
+                assert not list(PUBLISHED.faults(*key, int(status), headers, body))
+    best = min(status for status in operation["responses"] if status.startswith("2"))
+    assert operation["responses"][best]["content"]["application/json"]["examples"]
+
+
+def test_every_error_code_and_issue_code_is_published_with_what_to_do():
+    for code in (*ERROR_CODES.values(), *ISSUE_CODES.values()):
+        assert code.meaning.endswith(".")
+        assert code.remedy.endswith(".")
+
+
+def test_the_document_is_the_same_bytes_each_time():
+    assert orjson.dumps(assembled().openapi()) == orjson.dumps(DOCUMENT)
 
 
 def test_the_served_document_is_this_one(http):

@@ -1,0 +1,29 @@
+"""Examples of bodies and answers: what a service really took and answered, kept in `examples/` by operation.
+
+`python -m tools.record_examples` records them; a test holds each against its schema, and that none is missing.
+"""
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from api.openapi.schemas import operations
+
+
+def add(document: dict[str, Any]) -> None:
+    """Put the examples beside the schemas that they are examples of."""
+    held = {
+        path.name.removesuffix(".json"): json.loads(path.read_text(encoding="utf-8"))
+        for path in (files("api.openapi") / "examples").iterdir()
+    }
+    for operation in operations(document):
+        kept = held.get(operation["operationId"], {"answers": {}})
+        for content in operation.get("requestBody", {}).get("content", {}).values():
+            _beside(content, kept.get("body"))
+        for status, answer in kept["answers"].items():
+            _beside(operation["responses"][status]["content"]["application/json"], answer)
+
+
+def _beside(content: dict[str, Any], value: Any) -> None:
+    if value is not None and content["schema"].get("format") != "binary":
+        content["examples"] = {"example": {"value": value}}

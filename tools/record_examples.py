@@ -1,0 +1,163 @@
+"""Record the examples of the document: a day of an ERP system against a service of its own, kept answer by answer.
+
+    python -m tools.record_examples
+
+Each operation has a file in `api/openapi/examples/`: the body that was sent and the answers by status. Run it when an
+answer has gained a field; a test holds what is kept against the schemas. Nothing here is invented but the packaging.
+"""
+
+import json
+import time
+from typing import Any, Final
+
+import httpx2
+
+from tools.service import ROOT, Service, running
+
+KEPT: Final = ROOT / "api" / "openapi" / "examples"
+_PNG: Final = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010804000000b51c0c020000000b4944415478da6364f80f00010501012718e3660000"
+    "000049454e44ae426082"
+)
+_CSV: Final = "sku_code,name,material,weight_grams\nJAR-25,Jam jar 250 ml,glass,165.5\n,Nameless,glass,10\n"
+_SECRET: Final = "sat_" + "x" * 43
+_POLLS: Final = 300
+
+
+class _Recorder:
+    def __init__(self, service: Service) -> None:
+        self._http = httpx2.Client(base_url=service.address, headers={"X-API-Key": service.key}, timeout=30)
+        self._kept: dict[str, dict[str, Any]] = {}
+
+    def call(self, operation: str, method: str, path: str, *, shown: Any = None, **more: Any) -> Any:
+        """Send a request and keep it; `shown` stands for a body that is no JSON."""
+        answer = self._http.request(method, path, **more)
+        assert answer.is_success, f"{operation}: {answer.text}"
+        body = more.get("json", shown)
+        kept = self._kept.setdefault(operation, {"answers": {}})
+        if body is not None:
+            kept.setdefault("body", body)
+        kept["answers"].setdefault(str(answer.status_code), answer.json())
+        return answer.json()
+
+    def polled(self, operation: str, path: str) -> None:
+        """Keep the answer of an import that has ended."""
+        for _ in range(_POLLS):
+            if self._http.get(path).json()["status"] in ("completed", "failed"):
+                break
+            time.sleep(0.1)
+        self.call(operation, "GET", path)
+
+    def hide(self, operation: str, field: str, text: str) -> None:
+        """Put a text in place of a secret."""
+        for answer in self._kept[operation]["answers"].values():
+            answer[field] = text
+
+    def shorten(self, operation: str, *fields: str) -> None:
+        """Keep only these fields of a long answer."""
+        answers = self._kept[operation]["answers"]
+        for status, answer in answers.items():
+            answers[status] = {field: answer[field] for field in fields}
+
+    def write(self) -> None:
+        """One file an operation."""
+        for operation, kept in self._kept.items():
+            text = json.dumps(kept, indent=1, ensure_ascii=False)
+            (KEPT / f"{operation}.json").write_text(f"{text}\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Record every operation."""
+    with running("--base-url", "https://pcds.example") as service:
+        recorder = _Recorder(service)
+        sku = _skus(recorder, service)
+        _evidence(recorder, sku)
+        _lists(recorder)
+        _service_itself(recorder, service)
+        recorder.write()
+
+
+def _skus(recorder: _Recorder, service: Service) -> str:
+    company = ("--company", service.company_id)
+    brand = service.made("brand", "add", *company, "--name", "Source Claire", "--owner-name", "Source Claire SAS")
+    site = service.made("site", "add", *company, "--name", "Vittel", "--roles", "manufacturing,packing",
+                        "--country", "FR", "--city", "Vittel")  # fmt: skip
+    cap = service.made("component", "add", *company, "--code", "CAP-28", "--name", "Cap 28 mm", "--component-type",
+                       "cap", "--material-family", "plastic", "--polymer-or-grade", "HDPE", "--weight-g", "1.6",
+                       "--colour", "light")  # fmt: skip
+    bottle = {
+        "sku_code": "WTR-50",
+        "name": "Water bottle 50 cl",
+        "material": "plastic",
+        "recycled_content_percent": 30,
+        "food_contact": True,
+        "markets": ["FR", "ES-CT"],
+        "gtin": "4006381333931",
+        "packaging_level": "sales",
+        "packaging_format": "bottle",
+        "brand_id": brand["id"],
+        "manufacturing_site_id": site["id"],
+        "substances": {"pfas": {"status": "absent", "source": "supplier_attestation"}},
+        "components": [
+            {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 12.8,
+             "colour": "transparent"},
+            {"component_type": "cap", "component_id": cap["id"]},
+            {"component_type": "label", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 0.7,
+             "coverage_percent": 35, "adhesive_type": "washable"},
+        ],
+    }  # fmt: skip
+    made: str = recorder.call("post_sku", "POST", "/api/v1/skus", json=bottle)["data"]["id"]
+    recorder.call("post_sku", "POST", "/api/v1/skus", json=bottle | {"recycled_content_percent": 50})
+    recorder.call("put_sku", "PUT", f"/api/v1/skus/{made}", json={
+        "sku_code": "WTR-50", "name": "Water bottle 50 cl", "recycled_content_percent": 35})  # fmt: skip
+    recorder.call("post_batch", "POST", "/api/v1/skus/batch", json={
+        "skus": [{"sku_code": "CAN-33", "name": "Can 33 cl", "material": "metal", "weight_grams": 13.1},
+                 {"sku_code": "CAN-50", "name": "Can 50 cl", "gtin": "4006381333932"}],
+        "dry_run": False})  # fmt: skip
+    recorder.call("put_volumes", "PUT", f"/api/v1/skus/{made}/volumes", json=[
+        {"market": "FR", "year": 2026, "units_placed": 15500},
+        {"market": "ES-CT", "year": 2026, "half": 0, "units_placed": 900}])  # fmt: skip
+    service.made("doc", "add", *company, "--sku", "WTR-50", "--reference", "DOC-2026-17", "--status", "valid",
+                 "--issued-on", "2026-09-01", "--expires-on", "2031-08-31", "--supplier-name", "Pret SA")  # fmt: skip
+    recorder.call("get_sku", "GET", f"/api/v1/skus/{made}")
+    return made
+
+
+def _evidence(recorder: _Recorder, sku: str) -> None:
+    fields = {"type": "packaging_photo", "reference": "PH-0042", "issued_on": "2026-09-01"}
+    photo = {"file": ("bottle.png", _PNG, "image/png")}
+    shown = {"file": "(the bytes of bottle.png)", **fields}
+    path = f"/api/v1/skus/{sku}/files"
+    recorder.call("post_file", "POST", path, shown=shown, data=fields, files=photo)
+    recorder.call("post_file", "POST", f"{path}?dry_run=true", data=fields, files=photo)
+    recorder.call("list_files", "GET", path)
+    table = {"file": ("portfolio.csv", _CSV.encode(), "text/csv")}
+    accepted = recorder.call("post_import", "POST", "/api/v1/imports", shown={"file": _CSV}, files=table)
+    recorder.polled("get_import", accepted["poll_url"])
+
+
+def _lists(recorder: _Recorder) -> None:
+    recorder.call("list_skus", "GET", "/api/v1/skus?limit=2")
+    recorder.call("list_components", "GET", "/api/v1/components")
+    recorder.call("list_sites", "GET", "/api/v1/sites")
+    recorder.call("list_brands", "GET", "/api/v1/brands")
+    recorder.call("list_docs", "GET", "/api/v1/docs")
+    recorder.call("list_audit_entries", "GET", "/api/v1/audit-log?limit=2")
+    recorder.call("list_jurisdictions", "GET", "/api/v1/jurisdictions?limit=2&offset=13")
+
+
+def _service_itself(recorder: _Recorder, service: Service) -> None:
+    asked = {"grant_type": "client_credentials", "scope": "read write"}
+    secret = (service.client_id, service.key)
+    recorder.call("post_token", "POST", "/api/v1/oauth/token", shown=asked, data=asked, auth=secret)
+    recorder.hide("post_token", "access_token", _SECRET)
+    recorder.call("openapi_json", "GET", "/api/v1/openapi.json")
+    recorder.shorten("openapi_json", "openapi", "info")
+    recorder.call("supplier_data_response", "GET", "/api/v1/schemas/supplier-data-response")
+    recorder.shorten("supplier_data_response", "$schema", "$id", "version", "date", "title")
+    recorder.call("healthz", "GET", "/healthz")
+    recorder.call("readyz", "GET", "/readyz")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""A service for the occasion: started in a directory of its own, with a company and a key, and ended afterwards."""
+
+import contextlib
+import http.client
+import json
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).parents[1]
+_PCDS: Final = (sys.executable, "-m", "api.cli")
+_SECONDS_TO_START: Final = 120
+_SECONDS_TO_END: Final = 60
+_PER_MINUTE: Final = "1000000"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A service that answers, and a key of its one company without a limit that would be felt."""
+
+    data_dir: Path
+    port: int
+    company_id: str
+    client_id: str
+    key: str
+
+    @property
+    def address(self) -> str:
+        """Where its paths begin."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def made(self, *command: str) -> dict[str, Any]:
+        """What a `pcds` command printed, sent to this service's data."""
+        return _made(self.data_dir, *command)
+
+
+@contextlib.contextmanager
+def running(*options: str) -> Iterator[Service]:
+    """A service that was started with these options of `pcds serve`; it and its data end with the block."""
+    with tempfile.TemporaryDirectory(prefix="pcds-") as directory:
+        Path(directory).chmod(0o711)  # the embedded server may run as another account
+        data_dir, log_path, port = Path(directory) / "data", Path(directory) / "log", _free_port()
+        serving = [*_PCDS, "serve", "--no-demo", "--no-dagster-ui", "--port", str(port), "--data-dir", str(data_dir),
+                   *options]  # fmt: skip
+        with log_path.open("wb") as log, subprocess.Popen(serving, cwd=ROOT, stdout=log, stderr=log) as process:
+            try:
+                _wait(port, process, log_path)
+                yield _prepared(data_dir, port)
+            finally:
+                process.terminate()
+                process.wait(_SECONDS_TO_END)
+
+
+def _prepared(data_dir: Path, port: int) -> Service:
+    company = _made(data_dir, "company", "add", "--name", "Example", "--plan", "enterprise")
+    key = _made(data_dir, "key", "issue", "--company", company["id"], "--name", "erp")
+    _made(data_dir, "window", "open", "--key", key["client_id"], "--per-minute", _PER_MINUTE)
+    return Service(data_dir, port, company["id"], key["client_id"], key["api_key"])
+
+
+def _made(data_dir: Path, *command: str) -> dict[str, Any]:
+    asked = [*_PCDS, *command, "--json", "--data-dir", str(data_dir)]
+    done = subprocess.run(asked, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    made: dict[str, Any] = json.loads(done.stdout)
+    return made
+
+
+def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + _SECONDS_TO_START
+    while time.monotonic() < deadline and process.poll() is None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            connection.request("GET", "/readyz")
+            if connection.getresponse().status == 200:
+                return
+        time.sleep(0.2)
+    sys.exit(f"The service did not start:\n{log.read_text(encoding='utf-8')}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
