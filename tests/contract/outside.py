@@ -60,33 +60,50 @@ class Place:
         """The API on a free port, with a worker for imports where asked, until the block ends."""
         port = free_port()
         environment = {**self.environment, "PCDS_PORT": str(port)}
-        python = (sys.executable, "-m")
-        commands = [(*python, "uvicorn", "api.app:create", "--factory", "--host", "127.0.0.1", "--port", str(port),
-                     "--workers", str(processes), "--no-access-log", "--no-proxy-headers", "--no-server-header",
-                     "--log-level", "warning", "--timeout-graceful-shutdown", "5")]  # fmt: skip
-        if imports:
-            commands.append((*python, "pipelines.worker"))
+        api = ("uvicorn", "api.app:create", "--factory", "--host", "127.0.0.1", "--port", str(port),
+               "--workers", str(processes), "--no-access-log", "--no-proxy-headers", "--no-server-header",
+               "--log-level", "warning", "--timeout-graceful-shutdown", "5")  # fmt: skip
         log = self.folder / f"{port}.log"
-        with log.open("wb") as lines:
-            started = [
-                subprocess.Popen(command, env=environment, stdout=lines, stderr=lines, start_new_session=True)
-                for command in commands
-            ]
-            try:
-                # No connection is kept, so that any of the processes may take the next request.
-                with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, limits=_ONE_REQUEST) as client:
-                    server = Server(self, client, log)
-                    ready = "/readyz" if imports else "/healthz"
-                    until(lambda: server.answers(ready), lambda: log.read_text(encoding="utf-8")[-4000:])
-                    yield server
-            finally:
-                for process in started:
-                    process.terminate()
-                for process in started:
-                    with suppress(subprocess.TimeoutExpired):
-                        process.wait(15)
-                    with suppress(ProcessLookupError):
-                        os.killpg(process.pid, signal.SIGKILL)
+        programs = [Program(command, environment, log) for command in (api, *[("pipelines.worker",)] * imports)]
+        try:
+            # No connection is kept, so that any of the processes may take the next request.
+            with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, limits=_ONE_REQUEST) as client:
+                server = Server(self, client, log, programs[-1])
+                ready = "/readyz" if imports else "/healthz"
+                until(lambda: server.answers(ready), lambda: log.read_text(encoding="utf-8")[-4000:])
+                yield server
+        finally:
+            for program in programs:
+                program.process.terminate()
+            for program in programs:
+                program.end(15)
+
+
+class Program:
+    """One program of a deployment, in a process group of its own."""
+
+    def __init__(self, command: tuple[str, ...], environment: dict[str, str], log: Path) -> None:
+        self._command, self._environment, self._log = (sys.executable, "-m", *command), environment, log
+        self.process = self._started()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        with self._log.open("ab") as lines:
+            return subprocess.Popen(
+                self._command, env=self._environment, stdout=lines, stderr=lines, start_new_session=True
+            )
+
+    def end(self, seconds: float) -> None:
+        """Wait for it, then kill it and what it has started."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def replace(self) -> None:
+        """Kill it wherever it is, and start another in its place."""
+        self.end(0)
+        self.process = self._started()
 
 
 @dataclass(frozen=True)
@@ -96,6 +113,7 @@ class Server:
     place: Place
     client: httpx2.Client
     log: Path
+    worker: Program
 
     def answers(self, path: str) -> bool:
         try:

@@ -85,7 +85,7 @@ def test_every_door_grades_anew(shop, method):
         [row] = good(shop.post("/skus/batch", {"skus": [body]}))["results"]
         assert row["recyclability_grade"] != sku["recyclability_grade"]
     else:
-        header = "sku_code;name;component_type;material_family;polymer_or_grade;weight_g;colour\n"
+        header = "sku_code;name;component_type;material_family;polymer_or_grade;component_weight_g;colour\n"
         lines = [
             f"{sku['sku_code']};Dark;{p['component_type']};plastic;{p['polymer_or_grade']};{p['weight_g']};"
             f"{p.get('colour', '')}\n"

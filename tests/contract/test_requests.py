@@ -1,0 +1,115 @@
+"""What holds for every request: correlation, unknown paths and methods, the error body, its codes."""
+
+import re
+from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
+
+import pytest
+
+from tests.contract.outside import codes, good, refused
+from tests.contract.shapes import faults
+
+STATUSES = {
+    "missing_api_key": {401}, "invalid_api_key": {401}, "rate_limited": {429}, "invalid_token": {401},
+    "insufficient_scope": {403}, "invalid_request": {400}, "invalid_client": {401}, "unsupported_grant_type": {400},
+    "invalid_scope": {400}, "not_found": {404, 405}, "invalid_body": {400, 415}, "payload_too_large": {413},
+    "idempotency_key_reuse": {409}, "plan_limit_reached": {403}, "not_implemented": {501}, "internal_error": {500},
+}  # fmt: skip
+"""Each code of the contract with the statuses that it may be sent with."""
+
+
+@pytest.mark.promise("CNV-05", "CNV-06")
+def test_every_answer_has_a_correlation_id(shop):
+    for path in ("/skus", "/nowhere", f"/skus/{uuid4()}", "/jurisdictions", "/skus?limit=x"):
+        fresh = shop.get(path)
+        given = shop.get(path, headers={"X-Correlation-Id": "order-7/b"})
+        assert fresh.headers["X-Correlation-Id"]
+        assert given.headers["X-Correlation-Id"] == "order-7/b"
+        if given.is_error:
+            assert given.json()["correlationId"] == "order-7/b"
+            assert fresh.json()["correlationId"] == fresh.headers["X-Correlation-Id"]
+    assert shop.get("/skus", headers={"X-Correlation-Id": "x" * 128}).headers["X-Correlation-Id"] == "x" * 128
+    for strange in ("x" * 129, "two words", "é".encode(), ""):
+        kept = shop.get("/skus", headers={"X-Correlation-Id": strange}).headers["X-Correlation-Id"]
+        assert re.fullmatch(r"[\x21-\x7e]{1,128}", kept)
+        assert kept not in ("x" * 129, strange)
+
+
+@pytest.mark.promise("CNV-07", "SVC-11")
+def test_what_is_not_there_is_not_found(shop):
+    for path in ("/nowhere", "/skus/", "/webhooks", "/skus/not-a-uuid", "/skus/%00", "/imports/1", "/beta/skus",
+                 "/skus/not-a-uuid/files", "/api/v2/skus", f"/skus/{uuid4()}/nothing"):  # fmt: skip
+        refused(shop.get(path), 404, "not_found")
+    refused(shop.put("/skus/not-a-uuid/volumes", []), 404, "not_found")
+
+
+@pytest.mark.promise("CNV-08")
+def test_a_wrong_method_is_told_the_right_ones(shop):
+    for method, path, right in (
+        ("DELETE", "/skus", {"GET", "POST"}), ("POST", f"/skus/{uuid4()}", {"GET", "PUT"}),
+        ("GET", "/oauth/token", {"POST"}), ("PATCH", "/imports", {"POST"}), ("PUT", "/jurisdictions", {"GET"}),
+        ("GET", f"/skus/{uuid4()}/volumes", {"PUT"}),
+    ):  # fmt: skip
+        answer = shop.request(method, path)
+        refused(answer, 405, "not_found")
+        allowed = {word.strip() for word in answer.headers["Allow"].split(",")} - {"HEAD", "OPTIONS"}
+        assert allowed == right, (method, path)
+
+
+@pytest.mark.promise("CNV-04")
+def test_an_unknown_query_parameter_is_ignored(shop):
+    sku = shop.made()
+    assert shop.data("/skus", sku_code=sku["sku_code"], colour="red") == shop.data("/skus", sku_code=sku["sku_code"])
+    assert good(shop.post("/skus?verbose=1", {"sku_code": sku["sku_code"], "name": "N"}))["outcome"] == "updated"
+
+
+@pytest.mark.promise("ERR-01", "ERR-02")
+def test_an_error_names_each_fault_in_words(shop):
+    body = {"sku_code": "E", "name": "", "weight_grams": -1, "components": [{"component_type": "hat"}]}
+    answer = shop.post("/skus", body)
+    assert answer.headers["Content-Type"].startswith("application/json")
+    assert faults("Error", answer.json()) == []
+    issues = refused(answer, 400, "invalid_body")
+    assert {issue["field"] for issue in issues} == {"name", "weight_grams", "components[0].component_type"}
+    assert all(issue["code"] and " " in issue["message"] and "row" not in issue for issue in issues)
+    assert "details" not in shop.get(f"/skus/{uuid4()}").json()
+
+
+@pytest.mark.promise("ERR-14", "ERR-06")
+def test_what_is_no_json_is_an_invalid_body(shop):
+    for path in ("/skus", "/skus/batch"):
+        for content in (b"", b"{", b"\xff\xfe", b"{'a': 1}", b'{"sku_code": NaN}', b"[" * 100_000):
+            assert codes(shop.request("POST", path, content=content)) == ["invalid_format"], content[:20]
+    assert codes(shop.post("/skus", [])) == ["invalid_type"]
+
+
+@pytest.mark.promise("ERR-04", "ERR-13", "SVC-06")
+def test_the_document_names_the_codes_of_the_contract_with_their_statuses(shop):
+    document = good(shop.get("/openapi.json"))
+    seen = set()
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            for status, response in operation["responses"].items():
+                for code in response.get("content", {}).get("application/json", {}).get("examples", {}):
+                    if int(status) >= 400 and path.startswith("/api/v1"):
+                        assert int(status) in STATUSES[code], (path, code, status)
+                        seen.add(code)
+    assert set(STATUSES) - seen <= {"not_implemented"}
+    schemas = document["components"]["schemas"]
+    listed = schemas["Issue"]["properties"]["code"]
+    listed = schemas[listed["$ref"].rpartition("/")[2]] if "$ref" in listed else listed
+    assert {"required", "unknown_field", "invalid_gtin", "pfas_food_contact_prohibited", "duplicate_row"} <= set(listed["enum"])
+
+
+@pytest.mark.promise("ERR-10", "CNV-05")
+def test_a_fault_shows_nothing_of_itself_and_is_found_in_the_log(place, shop):
+    """A deployment whose database has none of our tables: every question to it is a fault."""
+    url = urlsplit(place.environment["DATABASE_URL"])
+    with place.shifted(DATABASE_URL=urlunsplit(url._replace(path="/postgres"))).serving() as server:
+        lost = shop.at(server)
+        for answer in (lost.get("/skus"), lost.post("/skus", {"sku_code": "F", "name": "F"})):
+            refused(answer, 500, "internal_error")
+            body = answer.json()
+            assert {"error", "correlationId", "message"} == set(body)
+            assert not re.search(r"pcds_|psycopg|function|relation|SELECT|Traceback|\.py", answer.text)
+            assert body["correlationId"] in server.log.read_text(encoding="utf-8")
