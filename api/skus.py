@@ -56,7 +56,7 @@ async def get_sku(request: Request, key_hash: Presented) -> Response:
     row = dict(zip(_COLUMNS, await read(request, key_hash, _DETAIL, parameters), strict=True))
     if row["id"] is None:
         raise NotFound
-    return json_of({"data": present.sku_detail(row, doc_status=row["doc_status"])})
+    return json_of({"data": present.sku_detail(row, present.record(row), doc_status=row["doc_status"])})
 
 
 @router.post("", **operation(

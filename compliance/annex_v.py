@@ -6,6 +6,7 @@ that the record does not hold. Rows are `annex_v.csv`; what a row's facts mean i
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 from compliance import catalogue
@@ -106,7 +107,12 @@ def _layers(record: Record) -> list[Mapping[str, Any]]:
 
 def _required(clauses: str, facts: Mapping[str, Any]) -> bool:
     """Whether all clauses hold; a clause is atoms of which one must."""
-    return all(any(_holds(atom, facts) for atom in clause.split(" OR ")) for clause in clauses.split(" AND "))
+    return all(any(_holds(atom, facts) for atom in atoms) for atoms in _clauses(clauses))
+
+
+@cache
+def _clauses(text: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(clause.split(" OR ")) for clause in text.split(" AND "))
 
 
 def _holds(atom: str, facts: Mapping[str, Any]) -> bool:
@@ -135,6 +141,7 @@ def _open_facts(ban: Ban, facts: Mapping[str, Any]) -> list[str] | None:
     return still_open
 
 
+@cache
 def _parsed(atom: str) -> tuple[str, str, str]:
     found = _ATOM.fullmatch(atom.strip())
     assert found, atom

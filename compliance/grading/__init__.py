@@ -6,16 +6,15 @@ step by step in the modules beside this one; `docs/grading.md` says how to read 
 
 from dataclasses import dataclass
 
-from compliance.grading.assessment import assess
 from compliance.grading.components import Record
-from compliance.grading.provisional import is_provisional
-from compliance.grading.rows import GRADED_INPUTS, grade_rows
+from compliance.grading.provisional import judge
+from compliance.grading.rows import GRADED_INPUTS, explain_row, grade_rows
 from compliance.grading.score import stored
 from compliance.grading.trace import explain
 from compliance.grading.warnings import warnings
 from compliance.ruleset import RuleSet
 
-__all__ = ["GRADED_INPUTS", "Grade", "explain", "grade", "grade_rows", "warnings"]
+__all__ = ["GRADED_INPUTS", "Grade", "explain", "explain_row", "grade", "grade_rows", "warnings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +32,5 @@ class Grade:
 
 def grade(record: Record, rules: RuleSet) -> Grade:
     """The grade of a stored SKU; never fails on a record that the contract accepts."""
-    assessed = assess(record, rules)
-    return Grade(
-        assessed.result.grade,
-        stored(assessed.result.score),
-        is_provisional(record, assessed, rules),
-        rules.version,
-    )
+    assessed, provisional = judge(record, rules)
+    return Grade(assessed.result.grade, stored(assessed.result.score), provisional, rules.version)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from compliance.grading.assessment import Assessment, UnitAssessment, assess_unit, conclude
+from compliance.grading.assessment import Assessment, UnitAssessment, assess, assess_unit, conclude
 from compliance.grading.components import CARRIED, CONSUMABLE_FIELD, UNSPECIFIED, Part, Record, code_without_text
 from compliance.grading.firing import Face
 from compliance.grading.listing import Effect, open_fields, outcome
@@ -19,6 +19,19 @@ from compliance.ruleset import RuleSet
 _STEP: Final = 0.000001
 _CACHED: Final = 65_536
 _OPEN_MATERIALS: Final = frozenset(UNSPECIFIED.values())
+
+
+class Judgement(NamedTuple):
+    """All that is found out about a record: what its grade rests on, and whether an open fact could change it."""
+
+    assessment: Assessment
+    provisional: bool
+
+
+def judge(record: Record, rules: RuleSet) -> Judgement:
+    """The record assessed through all steps."""
+    assessed = assess(record, rules)
+    return Judgement(assessed, is_provisional(record, assessed, rules))
 
 
 def is_provisional(record: Record, assessed: Assessment, rules: RuleSet) -> bool:

@@ -1,6 +1,8 @@
-"""Grading many SKUs at once: the same kernel, asked once for each distinct input and remembered.
+"""Grading stored rows: the same kernel, asked once for each distinct input and remembered.
 
-Which columns are read is said at `GRADED_INPUTS`; nothing about a rule stands here.
+A grade is remembered for long, because a file repeats its inputs; the assessment behind it for a moment, because a
+write that grades one SKU explains it right after. Which columns are read is said at `GRADED_INPUTS`; nothing about a
+rule stands here.
 """
 
 import re
@@ -10,9 +12,10 @@ from typing import Any, Final, TypeAlias
 
 import orjson
 
-from compliance.grading.assessment import assess
-from compliance.grading.provisional import is_provisional
+from compliance.grading.components import Record
+from compliance.grading.provisional import Judgement, judge
 from compliance.grading.score import stored
+from compliance.grading.trace import traced
 from compliance.ruleset import RuleSet
 
 GRADED_INPUTS: Final = (
@@ -44,12 +47,22 @@ def _deciding(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*others, None, contexts, svhc, _IDS.sub("", graph))
 
 
+def explain_row(row: tuple[Any, ...], record: Record, rules: RuleSet) -> dict[str, object]:
+    """The `grade_trace` of a row of `GRADED_INPUTS`; `record` is the same row, from which the lines' ids are told."""
+    return traced(_judged(_deciding(row), rules), record, rules)
+
+
 @lru_cache(maxsize=32_768)
 def _graded(row: tuple[Any, ...], rules: RuleSet) -> Answer:
+    judged = _judged(row, rules)
+    return judged.assessment.result.grade, stored(judged.assessment.result.score), judged.provisional
+
+
+@lru_cache(maxsize=64)
+def _judged(row: tuple[Any, ...], rules: RuleSet) -> Judgement:
     record = dict(zip(GRADED_INPUTS, row, strict=True))
     contexts, svhc, components = record["use_contexts"], record["svhc"], record["components"]
     record["use_contexts"] = contexts.strip("{}").split(",") if contexts else ()
     record["svhc"] = orjson.loads(svhc) if svhc else None
     record["components"] = orjson.loads(components) if components else ()
-    assessed = assess(record, rules)
-    return assessed.result.grade, stored(assessed.result.score), is_provisional(record, assessed, rules)
+    return judge(record, rules)

@@ -5,11 +5,11 @@ It tells what `compliance.grading.assessment` found and decides nothing.
 
 from collections.abc import Iterator, Sequence
 
-from compliance.grading.assessment import Assessment, UnitAssessment, assess
+from compliance.grading.assessment import Assessment, UnitAssessment
 from compliance.grading.components import Record, lines
 from compliance.grading.firing import rows_for_type
 from compliance.grading.listing import RANK
-from compliance.grading.provisional import is_provisional
+from compliance.grading.provisional import Judgement, judge
 from compliance.grading.score import stored
 from compliance.rule_rows import Rule
 from compliance.ruleset import RuleSet
@@ -29,8 +29,12 @@ _ASKED: dict[str, str] = {
 
 def explain(record: Record, rules: RuleSet) -> dict[str, object]:
     """The `grade_trace` of a record (decisions §9), ready for JSON."""
-    assessed = assess(record, rules)
-    provisional = is_provisional(record, assessed, rules)
+    return traced(judge(record, rules), record, rules)
+
+
+def traced(judged: Judgement, record: Record, rules: RuleSet) -> dict[str, object]:
+    """The same of a record that is judged already."""
+    assessed, provisional = judged
     body = assessed.units[0] if assessed.units else None
     limited = body.result.limited if body else None
     return {

@@ -43,7 +43,10 @@ def record(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def fields(row: Mapping[str, Any]) -> dict[str, Any]:
     """What is held in one row and graded from it, under the names of SkuDetailResponse; what is explained, not."""
-    held = record(row)
+    return _fields(row, record(row))
+
+
+def _fields(row: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
     weight = row["weight_grams"]
     return {
         **{name: held[name] for name in _PLAIN},
@@ -59,20 +62,19 @@ def fields(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def sku_detail(row: Mapping[str, Any], *, doc_status: str) -> dict[str, Any]:
-    """SkuDetailResponse.data of one row; `id` and the instants are null for what a dry run would create."""
-    held = record(row)
+def sku_detail(row: Mapping[str, Any], held: Mapping[str, Any], *, doc_status: str) -> dict[str, Any]:
+    """SkuDetailResponse.data of one row and its `record`; a dry run's new SKU has neither `id` nor instants."""
     rules = rulesets.load(row["ruleset_version"])
     return {
         "id": row["id"],
-        **fields(row),
+        **_fields(row, held),
         "doc_status": doc_status,
         "packaging_format_key": _format_key(row["packaging_format"], rules),
         "compliance": {
             **{name: row[name] for name in _GRADE},
             "doc_status": doc_status,
             "annex_v_flags": annex_v.flags(held, rules),
-            "grade_trace": grading.explain(held, rules),
+            "grade_trace": grading.explain_row(tuple(row[name] for name in grading.GRADED_INPUTS), held, rules),
         },
         "created_at": instant(row["created_at"]),
         "updated_at": instant(row["updated_at"]),

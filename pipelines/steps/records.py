@@ -7,6 +7,7 @@ POST, PUT and batch come here, inside a transaction that the caller opened and r
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -88,7 +89,7 @@ def _fill(
         ]
         if row["id"] is not None and row["outcome"] != "unchanged":
             row["created_at"], row["updated_at"] = row["created_at"] or now.isoformat(), now.isoformat()
-        result.detail = lambda row=row: present.sku_detail(row, doc_status=row.get("doc_status") or "missing")
+        result.detail = partial(present.sku_detail, row, held, doc_status=row.get("doc_status") or "missing")
 
 
 def _weight_warning(row: Mapping[str, Any]) -> list[Issue]:

@@ -3,7 +3,7 @@
 import json
 import random
 
-from compliance.grading import GRADED_INPUTS, grade, grade_rows
+from compliance.grading import GRADED_INPUTS, explain, explain_row, grade, grade_rows
 from compliance.ruleset import load
 
 RULES = load()
@@ -52,6 +52,12 @@ def test_many_are_graded_as_one_by_one_in_their_order():
     one_by_one = [grade(record, RULES) for record in records]
     assert grade_rows(_rows(records), RULES) == [(g.grade, g.score, g.provisional) for g in one_by_one]
     assert len({g.grade for g in one_by_one}) > 3
+
+
+def test_a_row_is_explained_as_its_record():
+    records = list(_records(400))
+    for record, row in zip(records, _rows(records), strict=True):
+        assert explain_row(row, record, RULES) == explain(record, RULES)
 
 
 def test_an_empty_graph_is_none():
