@@ -9,7 +9,7 @@ from typing import NoReturn
 import psycopg
 import typer
 
-from api.commands import catalogue, company, doc, key, library, service, window
+from api.commands import audit, catalogue, company, doc, key, library, service, window
 from api.commands.shared import Refusal
 from warehouse.embedded import ServerError
 from warehouse.settings import SettingsError
@@ -27,6 +27,7 @@ for kind in library.APPS:
     app.add_typer(library.APPS[kind], name=kind)
 app.add_typer(doc.app, name="doc")
 app.add_typer(catalogue.app, name="catalogue")
+app.add_typer(audit.app, name="audit")
 
 
 def main() -> None:

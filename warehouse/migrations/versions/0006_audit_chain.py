@@ -109,7 +109,8 @@ def upgrade() -> None:
     _each(_COLUMNS)
     for table in _READ:
         op.execute(f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY")
-    op.execute("SET LOCAL client_encoding TO 'UTF8'")
+    op.execute("SET LOCAL client_encoding = 'UTF8'")
+    op.execute("SET LOCAL statement_timeout = 0")  # the tables are locked: a ledger of millions takes its minutes once
     for statement in (_NUMBER_TRANSACTIONS, _NUMBER_ENTRIES, _LINK, _CHAIN, _HASH, _COUNT):
         op.get_bind().exec_driver_sql(statement)
     for table in _READ:
