@@ -65,14 +65,15 @@ def versions() -> list[str]:
 
 @lru_cache(maxsize=16)
 def load(version: str | None = None) -> RuleSet:
-    """The rule-set of a published version, by default the newest.
+    """The rule-set of a published version, by default the newest: one object a version, however it is asked for.
 
     Raises `TableError` where there is no such version or its tables contradict each other.
     """
-    wanted = version or versions()[-1]
-    if wanted not in versions():
-        raise TableError(f"There is no rule-set {wanted}; published are {', '.join(versions())}.")
-    return read(RULES / wanted)
+    if version is None:
+        return load(versions()[-1])
+    if version not in versions():
+        raise TableError(f"There is no rule-set {version}; published are {', '.join(versions())}.")
+    return read(RULES / version)
 
 
 def read(folder: Path) -> RuleSet:
