@@ -3,26 +3,34 @@
 How a grade comes about is `compliance.grading`; nothing here decides anything.
 """
 
-from typing import Final
+from typing import Any, Final
 
 from compliance.grading import GRADED_INPUTS, grade_rows
 from compliance.ruleset import RuleSet
 from pipelines.steps.components import total_weight_g
 from pipelines.steps.table import Table
 
-_COMPUTED: Final = ("recyclability_grade", "recyclability_score", "grade_provisional", "components_weight_g",
-                    "ruleset_version")  # fmt: skip
+_GRADED: Final = ("recyclability_grade", "recyclability_score", "grade_provisional")
 
 
 def grade(merged: Table, rules: RuleSet) -> Table:
     """The merged rows with their derived columns computed anew; unchanged rows keep what is stored."""
-    changed = [at for at, outcome in enumerate(merged["outcome"]) if outcome != "unchanged"]
-    if not changed:
+    changed = [outcome != "unchanged" for outcome in merged["outcome"]]
+    if not any(changed):
         return merged
-    asked = merged.take(changed) if len(changed) < len(merged) else merged
-    grades = grade_rows(asked.rows(GRADED_INPUTS), rules)
-    computed = {name: list(merged[name]) for name in _COMPUTED}
-    for at, graded, graph in zip(changed, grades, asked["components"], strict=True):
-        for name, value in zip(_COMPUTED, (*graded, total_weight_g(graph), rules.version), strict=True):
-            computed[name][at] = value
-    return merged.with_columns(computed)
+    asked = merged.where(changed)
+    graded = zip(*grade_rows(asked.rows(GRADED_INPUTS), rules), strict=True)
+    computed = {
+        **{name: list(values) for name, values in zip(_GRADED, graded, strict=True)},
+        "components_weight_g": [total_weight_g(graph) for graph in asked["components"]],
+        "ruleset_version": [rules.version] * len(asked),
+    }
+    if asked is merged:
+        return merged.with_columns(computed)
+    return merged.with_columns({name: _filled(merged[name], changed, values) for name, values in computed.items()})
+
+
+def _filled(held: list[Any], changed: list[bool], computed: list[Any]) -> list[Any]:
+    """The column with the computed values, in their order, where the row changed."""
+    new = iter(computed)
+    return [next(new) if is_changed else old for old, is_changed in zip(held, changed, strict=True)]

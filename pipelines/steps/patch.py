@@ -54,8 +54,8 @@ class Patch:
         if not rows:
             return self
         left_out = set(rows)
-        kept = [at for at, row in enumerate(self.values["row"]) if row not in left_out]
-        return Patch(self.values.take(kept), self.given.take(kept))
+        kept = [row not in left_out for row in self.values["row"]]
+        return Patch(self.values.where(kept), self.given.where(kept))
 
 
 def array_literal(values: Sequence[str] | None) -> str | None:

@@ -44,7 +44,7 @@ def read(
     schema = {name: DTYPES[name] for name in (*_CARRIED, *held)}
     if len(codes) <= FEW:
         query = _query(tuple(schema), f", {DOC_STATUS} AS doc_status", locking=locking)
-        cursor = conn.execute(query, {"codes": codes, "today": today})
+        cursor = conn.execute(query, {"codes": _array(codes), "today": today})
         rows, names = cursor.fetchall(), (*schema, "doc_status")
         return Table({name: [row[at] for row in rows] for at, name in enumerate(names)})
     return _copied(conn, codes, schema, locking=locking)
@@ -53,7 +53,7 @@ def read(
 def lock_versions(conn: psycopg.Connection[Any], codes: list[str]) -> dict[str, int]:
     """The rows of these codes locked until the transaction ends, and which version each has now."""
     query = _query(("sku_code", "version"), locking=True)
-    return dict(conn.execute(query, {"codes": codes}).fetchall())
+    return dict(conn.execute(query, {"codes": _array(codes)}).fetchall())
 
 
 def _copied(conn: psycopg.Connection[Any], codes: list[str], schema: dict[str, Any], *, locking: bool) -> Table:
@@ -62,12 +62,18 @@ def _copied(conn: psycopg.Connection[Any], codes: list[str], schema: dict[str, A
     query = _query(tuple(schema), locking=locking)
     with (
         conn.cursor() as cursor,
-        cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv, NULL '{NULL}')", {"codes": codes}) as copy,
+        cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv, NULL '{NULL}')", {"codes": _array(codes)}) as copy,
     ):
         for block in copy:
             data.write(block)
     data.seek(0)
     return Table.of(read_copied(data, schema))
+
+
+def _array(codes: Sequence[str]) -> str:
+    """Codes as one array literal; element by element psycopg takes 7 ms for ten thousand."""
+    quoted = "\x00".join(codes).replace("\\", "\\\\").replace('"', '\\"').replace("\x00", '","')
+    return f'{{"{quoted}"}}' if codes else "{}"
 
 
 def read_copied(data: io.BytesIO, schema: dict[str, Any]) -> pl.DataFrame:

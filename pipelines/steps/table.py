@@ -6,6 +6,7 @@ One row costs microseconds here, where a frame costs its plan and its threads; f
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, Self
 
 import polars as pl
@@ -40,9 +41,11 @@ class Table:
         """The table with these columns added or in the place of those of the same name."""
         return Table({**self.columns, **columns})
 
-    def take(self, positions: Sequence[int]) -> "Table":
-        """The rows at these positions, in that order."""
-        return Table({name: [column[at] for at in positions] for name, column in self.columns.items()})
+    def where(self, kept: Sequence[bool]) -> "Table":
+        """The rows for which this says true; the table itself where those are all."""
+        if all(kept):
+            return self
+        return Table({name: list(compress(column, kept)) for name, column in self.columns.items()})
 
     def rows(self, names: Iterable[str]) -> Iterator[tuple[Any, ...]]:
         """The rows as tuples of these columns."""

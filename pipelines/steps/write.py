@@ -138,7 +138,7 @@ def _still_holds(conn: psycopg.Connection[Any], ahead: Prepared) -> bool:
 
 
 def _without(merged: Table, rows: set[int]) -> Table:
-    return merged.take([at for at, row in enumerate(merged["row"]) if row not in rows]) if rows else merged
+    return merged.where([row not in rows for row in merged["row"]]) if rows else merged
 
 
 def _with_ids(merged: Table) -> Table:
@@ -152,9 +152,8 @@ def _with_ids(merged: Table) -> Table:
 
 def _changed(merged: Table, source: pl.DataFrame | None) -> Table:
     """The rows to store, each with the sheet and line of the file that it came from, if it came from one."""
-    changed = merged.take([at for at, outcome in enumerate(merged["outcome"]) if outcome != "unchanged"])
-    places = {} if source is None else {row: place for row, *place in source.iter_rows()}
-    sheets, lines = (
-        zip(*(places.get(row, (None, None)) for row in changed["row"]), strict=True) if changed else ((), ())
-    )
-    return changed.with_columns({"import_sheet": list(sheets), "import_line": list(lines)})
+    changed = merged.where([outcome != "unchanged" for outcome in merged["outcome"]])
+    if source is None:
+        return changed.with_columns(dict.fromkeys(("import_sheet", "import_line"), [None] * len(changed)))
+    places = pl.DataFrame({"row": changed["row"]}).join(source, on="row", how="left", maintain_order="left")
+    return changed.with_columns({name: places[name].to_list() for name in ("import_sheet", "import_line")})
