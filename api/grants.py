@@ -30,7 +30,6 @@ class Grant:
     client_id: UUID | None = None
     secret: str = ""
     scopes: list[str] | None = None
-    by_basic: bool = False
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -51,7 +50,7 @@ async def asked_for(request: Request) -> Grant:
     if basic is None and not (client and secret):
         raise TokenRefused("invalid_request", "Send client_id and client_secret, as HTTP Basic or in the body.")
     scopes = sent["scope"].split() if "scope" in sent else None
-    return Grant(_identifier(client), secret, scopes, by_basic=basic is not None)
+    return Grant(_identifier(client), secret, scopes)
 
 
 def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, str]:

@@ -48,8 +48,7 @@ async def post_token(request: Request) -> Response:
     if fault is not None:
         raise fault
     if key is None:
-        challenge = {"WWW-Authenticate": 'Basic realm="api"'} if grant.by_basic else None
-        raise TokenRefused("invalid_client", headers=challenge)
+        raise TokenRefused("invalid_client", headers={"WWW-Authenticate": 'Basic realm="api"'})
     return await _issued(request, key, _granted(grant, key))
 
 

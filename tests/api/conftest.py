@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from random import randrange
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -12,6 +13,7 @@ from starlette.testclient import TestClient
 from api.app import create
 from compliance.catalogue import Jurisdiction, served
 from pipelines.steps.catalogue import load, read
+from tests.api.published import Published
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.queries import keys
@@ -19,6 +21,19 @@ from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
 PROXY = "127.0.0.1"
+
+
+class Checked(TestClient):
+    """A client that takes no answer that the document does not publish."""
+
+    def request(self, method: str, url: Any, **more: Any) -> Any:
+        answer = super().request(method, url, **more)
+        if not hasattr(self, "published"):
+            self.published = Published(self.app.openapi())
+        body = answer.json() if answer.headers.get("Content-Type") == "application/json" else None
+        path = answer.request.url.path
+        assert not list(self.published.faults(method, path, answer.status_code, answer.headers, body))
+        return answer
 
 
 @dataclass(frozen=True)
@@ -55,7 +70,7 @@ class Caller:
 @pytest.fixture(scope="session")
 def http(database: Database, catalogue: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     settings = Settings.load(data_dir=tmp_path_factory.mktemp("data"), trusted_proxies=PROXY)
-    with TestClient(create(settings, database), client=(PROXY, 50_000)) as client:
+    with Checked(create(settings, database), client=(PROXY, 50_000)) as client:
         yield client
 
 

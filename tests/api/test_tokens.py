@@ -174,7 +174,7 @@ def test_unknown_wrong_and_revoked_clients_cannot_be_told_apart(caller, join, po
         assert refused(answer) == (401, "invalid_client")
         said.append(_but_for_its_id(answer))
     assert all(one == said[0] for one in said)
-    assert said[0][2] == ('Basic realm="api"' if by_basic else None)
+    assert said[0][2] == 'Basic realm="api"'
 
 
 @pytest.mark.parametrize("encoded", ["", "!!!", "bm9jb2xvbg==", b64encode(b"\xff:\xff").decode()])
