@@ -6,6 +6,7 @@ request is made of is the door's to say (`api.writing`); nothing here knows HTTP
 """
 
 import hashlib
+import zlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Self
@@ -15,6 +16,9 @@ import psycopg
 
 KEPT_FOR: Final = timedelta(hours=24)
 """From the first answer on; a replay prolongs nothing (interface v1, Limits; decisions §11)."""
+
+_FAST: Final = 1
+"""The level of deflation: a quarter of the bytes is left to write and to log, for a moment of work."""
 
 _LOCK: Final = "SELECT pg_advisory_xact_lock(%s)"
 _RECALL: Final = (
@@ -66,12 +70,13 @@ class Once:
         kept = conn.execute(_RECALL, [self.company_id, self.request, now - KEPT_FOR]).fetchone()
         if kept is None:
             return None
-        fingerprint, *answer = kept
+        fingerprint, status, media_type, body = kept
         if fingerprint != self.fingerprint:
             raise KeyReused
-        return Answer(*answer)
+        return Answer(status, media_type, zlib.decompress(body))
 
     def keep(self, conn: psycopg.Connection[Any], answer: Answer, now: datetime) -> None:
         """Keep the answer of a request that was done in this transaction; one older than a day is replaced."""
+        body = zlib.compress(answer.body, _FAST)
         about = [self.company_id, self.request, self.fingerprint]
-        conn.execute(_KEEP, [*about, answer.status, answer.media_type, answer.body, now])
+        conn.execute(_KEEP, [*about, answer.status, answer.media_type, body, now])

@@ -15,7 +15,7 @@ kept_answers = Table(
     Column("fingerprint", LargeBinary, nullable=False, comment="SHA-256 of the payload"),
     Column("status", Integer, nullable=False, comment="of HTTP, 200 to 299"),
     Column("media_type", Text, nullable=False),
-    Column("body", LargeBinary, nullable=False),
+    Column("body", LargeBinary, nullable=False, comment="as zlib deflates it (RFC 1950)"),
     instant("answered_at"),
     PrimaryKeyConstraint("company_id", "request"),
     Index("ix_kept_answers_answered_at", "answered_at"),

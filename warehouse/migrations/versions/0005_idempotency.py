@@ -1,7 +1,7 @@
 """Answers kept for requests that are sent again.
 
-The index by time is for the sweep of what is older than a day. A body is a few kilobytes, read only by a repeat: it
-is stored as it is, because compressing it would cost each write more than the day's disc is worth.
+The index by time is for the sweep of what is older than a day. A body comes deflated, so that Postgres is not to try
+and compress it again.
 """
 
 from alembic import op
@@ -29,6 +29,7 @@ _STATEMENTS = (
     "COMMENT ON COLUMN kept_answers.request IS 'SHA-256 of company, method, path and Idempotency-Key'",
     "COMMENT ON COLUMN kept_answers.fingerprint IS 'SHA-256 of the payload'",
     "COMMENT ON COLUMN kept_answers.status IS 'of HTTP, 200 to 299'",
+    "COMMENT ON COLUMN kept_answers.body IS 'as zlib deflates it (RFC 1950)'",
     "ALTER TABLE kept_answers ENABLE ROW LEVEL SECURITY",
     "ALTER TABLE kept_answers FORCE ROW LEVEL SECURITY",
     f"CREATE POLICY company ON kept_answers USING (company_id = {_COMPANY}) WITH CHECK (company_id = {_COMPANY})",
