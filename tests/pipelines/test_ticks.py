@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,15 @@ from typing import Any
 import dagster as dg
 import psycopg
 import pytest
+from dagster._core.remote_origin import InProcessCodeLocationOrigin, RemoteInstigatorOrigin, RemoteRepositoryOrigin
+from dagster._core.scheduler.instigation import (
+    InstigatorState,
+    InstigatorStatus,
+    InstigatorType,
+    ScheduleInstigatorData,
+)
 from dagster._core.storage.tags import SCHEDULE_NAME_TAG
+from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
 from pipelines import ticks
 from pipelines.schedules import daily_housekeeping
@@ -20,6 +28,13 @@ from pipelines.worker import Worker
 from tests.pipelines.conftest import Desk
 from tests.pipelines.test_worker import FILE, ends
 from warehouse.database import Database
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    """An instance that keeps schedules, too."""
+    with dg.instance_for_test() as instance:
+        yield instance
 
 
 @pytest.fixture
@@ -32,7 +47,7 @@ def connect(database: Database) -> Callable[[], psycopg.Connection[Any]]:
 
 @pytest.fixture
 def ticker(desk: Desk, connect: Callable[[], psycopg.Connection[Any]]) -> Ticker:
-    return Ticker(desk.workshop, connect, lambda: nullcontext(desk.instance))  # type: ignore[arg-type, return-value]
+    return Ticker(desk.workshop, connect, lambda: nullcontext(desk.instance))
 
 
 def runs(desk: Desk) -> list[dg.DagsterRun]:
@@ -63,7 +78,7 @@ def test_what_is_due_runs_once_a_day_and_what_was_missed_is_made_up_for_once(des
 
 
 def test_of_several_workers_one_runs_it(desk: Desk, connect: Callable[[], psycopg.Connection[Any]]) -> None:
-    tickers = [Ticker(desk.workshop, connect, lambda: nullcontext(desk.instance)) for _ in range(4)]  # type: ignore[arg-type, return-value]
+    tickers = [Ticker(desk.workshop, connect, lambda: nullcontext(desk.instance)) for _ in range(4)]
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(Ticker.turn, tickers))
     for ticker in tickers:
@@ -83,6 +98,24 @@ def test_what_a_kill_broke_off_is_ended_and_done_again(
     statuses = {run.run_id: run.status for run in runs(desk)}
     assert statuses.pop(killed.run_id) == dg.DagsterRunStatus.FAILURE
     assert list(statuses.values()) == [dg.DagsterRunStatus.SUCCESS]
+
+
+def test_the_ui_sees_a_scheduler_and_its_switch_is_heeded(desk: Desk, ticker: Ticker) -> None:
+    ticker.beat()
+    assert "SCHEDULER" in desk.instance.get_daemon_heartbeats()
+    origin = RemoteInstigatorOrigin(
+        RemoteRepositoryOrigin(InProcessCodeLocationOrigin(LoadableTargetOrigin()), "__repository__"),
+        "daily_housekeeping",
+    )
+    switch = InstigatorState(
+        origin, InstigatorType.SCHEDULE, InstigatorStatus.STOPPED, ScheduleInstigatorData("5 0 * * *")
+    )
+    desk.instance.add_instigator_state(switch)
+    ticker.turn()
+    assert not runs(desk)
+    desk.instance.update_instigator_state(switch.with_status(InstigatorStatus.DECLARED_IN_CODE))
+    ticker.turn()
+    assert len(runs(desk)) == 1
 
 
 def test_a_run_that_fails_is_tried_again(desk: Desk, ticker: Ticker, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,18 +140,20 @@ def test_an_import_does_not_wait_for_housekeeping(
 
     monkeypatch.setattr("pipelines.steps.housekeeping.remove_old_answers", slow)
     monkeypatch.setattr(ticks, "LOOK_SECONDS", 0.1)
-    worker = Worker(desk.workshop, connect, lambda: desk.instance, tmp_path)
-    other = dg.DagsterInstance.ephemeral()
-    ticker = Ticker(desk.workshop, connect, lambda: other)
+    worker = Worker(desk.workshop, connect, lambda: nullcontext(desk.instance), tmp_path)
+    ticker = Ticker(desk.workshop, connect, lambda: nullcontext(desk.instance))
     with ThreadPoolExecutor(2) as threads:
         loops = [threads.submit(worker.serve), threads.submit(ticker.serve)]
-        assert begun.wait(30)
-        assert ends(desk, FILE)["status"] == "completed"
-        finished.set()
-        deadline = time.monotonic() + 30
-        while not done(connect) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        desk.workshop.stopping.set()
+        try:
+            assert begun.wait(30)
+            assert ends(desk, FILE)["status"] == "completed"
+            finished.set()
+            deadline = time.monotonic() + 30
+            while not done(connect) and time.monotonic() < deadline:
+                time.sleep(0.05)
+        finally:
+            finished.set()
+            desk.workshop.stopping.set()
         for loop in loops:
             loop.result(10)
     assert done(connect)
