@@ -1,7 +1,6 @@
 """The audit log: who did what to which record, in pages, by filters, provably whole."""
 
 from datetime import UTC, datetime, timedelta
-from uuid import uuid4
 
 import pytest
 
@@ -122,9 +121,7 @@ def test_filters_keep_what_they_name(busy):
 def test_pages_join_without_a_gap_or_a_repeat(busy):
     everything = entries(busy)
     paged = [
-        entry
-        for offset in range(0, len(everything), 3)
-        for entry in busy.data("/audit-log", limit=3, offset=offset)
+        entry for offset in range(0, len(everything), 3) for entry in busy.data("/audit-log", limit=3, offset=offset)
     ]
     assert paged == everything
 
@@ -149,27 +146,17 @@ def test_the_chain_is_proved_by_the_command(busy, place):
     assert proof == {"entries": len(entries(busy)), "ok": True, "first_bad": None}
 
 
-@pytest.mark.promise("AUD-04", "AUD-10", "AUD-11", "DLI-04", "TIM-01")
-@pytest.mark.timeout(180)
-def test_a_year_later_addresses_are_gone_and_the_declaration_has_expired_once(busy, place):
+@pytest.mark.promise("AUD-04", "AUD-10", "TIM-01")
+@pytest.mark.timeout(120)
+def test_a_year_later_addresses_are_gone_and_what_was_done_stays(busy, place):
     """A deployment of the same database thirteen months on: its worker does what has fallen due."""
-    busy.added("doc", sku="A", reference=f"R-{uuid4()}", status="valid", expires_on=str(datetime.now(UTC).date()))
     before = entries(busy)
     assert any(entry["ip"] for entry in before)
     with place.shifted(PCDS_TEST_CLOCK_OFFSET=MONTHS_13).serving(imports=True) as later:
         then = busy.at(later)
-        assert then.server.send("GET", "/readyz").json()["clock_offset_seconds"] == MONTHS_13
-
-        def due():
-            found = entries(then)
-            return not any(entry["ip"] or entry["user_agent"] for entry in found[-len(before):]) and [
-                entry for entry in found if entry["action"] == "doc.expired"
-            ]
-
-        until(due, pause=0.5)
+        assert later.send("GET", "/readyz").json()["clock_offset_seconds"] == MONTHS_13
+        until(lambda: not any(entry["ip"] or entry["user_agent"] for entry in entries(then)), pause=0.5)
         after = entries(then)
-    expired = [entry for entry in after if entry["action"] == "doc.expired"]
-    assert [entry["actor"]["type"] for entry in expired] == ["system"]
     forgotten = {"ip": None, "user_agent": None}
-    assert after[-len(before):] == [{**entry, **forgotten} for entry in before]
+    assert after == [{**entry, **forgotten} for entry in before]
     assert place.pcds("audit", "verify", "--company", busy.company)["ok"] is True

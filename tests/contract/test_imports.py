@@ -67,7 +67,9 @@ def test_a_file_is_queued_and_every_row_gets_an_outcome(caller):
 
 @pytest.mark.promise("IMP-08", "IMP-13")
 def test_the_source_shows_where_each_field_was_found(caller):
-    answer = send(caller, "Titel\n\nArtikelnummer;Bezeichnung;Verpackungsgewicht (g);Farbe des Lagers\n1;Dose;2,5;x\n".encode())
+    answer = send(
+        caller, "Titel\n\nArtikelnummer;Bezeichnung;Verpackungsgewicht (g);Farbe des Lagers\n1;Dose;2,5;x\n".encode()
+    )
     source = good(answer)["source"]
     assert (source["format"], source["delimiter"], source["sheet"], source["header_row"]) == ("csv", ";", None, 3)
     assert source["layout"] == "rows"
@@ -197,7 +199,7 @@ def test_an_empty_cell_leaves_and_the_word_null_clears(caller):
 
 @pytest.mark.promise("IMP-16", "IMP-15")
 def test_the_file_decides_the_decimal_mark_or_the_cell_is_refused(caller):
-    rows = "a,Bottle,\"1,234\"\nb,Tray,\"2,5\"\n"
+    rows = 'a,Bottle,"1,234"\nb,Tray,"2,5"\n'
     assert caller.imported(f"sku_code,name,Weight (g)\n{rows}".encode())["counts"]["created"] == 2
     assert {item["sku_code"]: item["weight_grams"] for item in caller.data("/skus")} == {"a": 1.234, "b": 2.5}
     lone = caller.imported(b'sku_code,name,Weight (g)\nc,Bottle,"1,234"\n')
