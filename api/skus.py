@@ -30,7 +30,6 @@ router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 
 _COLUMNS = (*present.COLUMNS, "doc_status")
 _DETAIL = f"SELECT {present.SELECT}, {queries.DOC_STATUS} AS doc_status FROM skus WHERE id = %(id)s"
-_CODE = "SELECT sku_code FROM skus WHERE id = %s"
 
 
 @router.get("", **operation(
@@ -97,10 +96,10 @@ def _written_one(request: Request, key: Key, body: Any, addressed: UUID | None =
 
 
 def _code_of(conn: Connection, sku_id: UUID) -> str:
-    row = conn.execute(_CODE, [sku_id]).fetchone()
-    if row is None:
+    code = queries.code_of(conn, sku_id)
+    if code is None:
         raise NotFound
-    return str(row[0])
+    return code
 
 
 def _valid(body: Any) -> dict[str, Any]:
