@@ -9,7 +9,7 @@ from starlette.responses import Response
 from api.answers import json_of
 from api.auth import Writer
 from api.bodies import JsonBody, fingerprint
-from api.document import V1, WRITE_ERRORS, operation, rows_of
+from api.document import READ_ERRORS, V1, operation, rows_of
 from api.errors import InvalidBody, NotFound
 from api.origin import origin_of
 from api.parameters import DRY_RUN, RECORD_ID, record_id
@@ -27,7 +27,8 @@ router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 @router.put("/{id}/volumes", **operation(
     "Set units placed per market and period",
     parameters=(RECORD_ID, DRY_RUN), body=rows_of(VolumeRowInput, most=MAX_VOLUME_ROWS),
-    answers={200: VolumesWriteResult}, errors=(*WRITE_ERRORS, "not_found")))  # fmt: skip
+    answers={200: VolumesWriteResult},
+    errors=(*READ_ERRORS, "not_found", "idempotency_key_reuse", "payload_too_large")))  # fmt: skip
 def put_volumes(request: Request, key: Writer, body: JsonBody) -> Response:
     """Upserts rows of the SKU: one per market, year and half. A row with null units is cleared.
 

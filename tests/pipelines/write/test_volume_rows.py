@@ -7,8 +7,11 @@ from uuid import uuid4
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from compliance.catalogue import pinned, served
+from pipelines.steps import volumes
 from pipelines.steps.records import write_records
 from pipelines.steps.volume_rows import write_volumes
+from schemas.issues import ISSUE_CODES
 from schemas.models import Invalid, parse_volumes
 from tests.pipelines.conftest import ORIGIN
 
@@ -61,3 +64,37 @@ def test_rows_by_themselves_are_what_columns_of_a_file_are(desk, first, then):
         assert {error["code"] for error in desk.poll(sent)["errors"]} == refused
         held = dict(desk.rows("SELECT sku_code, volumes::text FROM skus WHERE company_id = %s"))
         assert held[by_rows] == held[by_file]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5) | st.just("FR"),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["market", "year", "half", "units_placed", "units", "0"]), inner, max_size=5)
+    ),
+    max_leaves=20,
+)
+
+
+@given(body=JSON | st.lists(BY_MARKET_YEAR_AND_HALF | JSON, max_size=4))
+def test_whatever_is_sent_is_rows_or_named_faults(body):
+    rows, issues = _read(body)
+    assert all(issue.code in ISSUE_CODES for issue in issues)
+    assert all((issue.row is None) != isinstance(body, list) for issue in issues)
+    if not issues:
+        assert [set(row) for row in rows] == [{"market", "year", "half", "units_placed"}] * len(body)
+        assert parse_volumes(rows) == rows
+
+
+def _read(body):
+    try:
+        return parse_volumes(body), []
+    except Invalid as invalid:
+        return [], invalid.issues
+
+
+def test_until_a_catalogue_is_loaded_the_releases_markets_are_served(pool):
+    with pool.system() as conn:
+        conn.execute("DELETE FROM jurisdictions")
+        assert volumes.served_markets(conn) == {entry.code for entry in served(pinned())}
+        conn.rollback()
