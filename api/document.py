@@ -13,7 +13,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from api.openapi import about, completion, examples, vocabularies
+from api.openapi import about, completion, examples, links, vocabularies
 from api.parameters import Parameter
 from schemas.errors import ERROR_CODES
 from schemas.responses import Error
@@ -129,4 +129,5 @@ def _build(app: FastAPI) -> dict[str, Any]:
     completion.complete(built)
     vocabularies.name(built)
     examples.add(built)
+    links.add(built)
     return built

@@ -131,7 +131,7 @@ DRY_RUN: Final = Parameter(
     "Validate and grade, report what would happen, write nothing. Also 1 and 0.",
 )  # fmt: skip
 SKU_CODE: Final[Parameter[list[str] | None]] = Parameter(
-    "sku_code", _codes, None, {"type": "array", "items": {"type": "string"}},
+    "sku_code", _codes, None, {"type": "array", "items": {"type": "string", "pattern": r"^[^\u0000]*$"}},
     "Only these sku_codes, compared exactly; may repeat.",
 )  # fmt: skip
 UPDATED_SINCE: Final[Parameter[datetime | None]] = Parameter(

@@ -15,9 +15,9 @@ _LIMIT: Final = {"requests": 120, "seconds": 60, "counted_by": "key and its toke
 _TOKEN_LIMIT: Final = {"requests": 30, "seconds": 60, "counted_by": "client, and address"}
 _IDEMPOTENCY_KEY: Final = {
     "name": "Idempotency-Key", "in": "header", "required": False,
-    "description": "Any text of up to 255 characters. The same request with the same key within 24 hours gets the "
+    "description": "Any text of 1 to 255 characters. The same request with the same key within 24 hours gets the "
     "first answer instead of writing again; another payload under it is refused with 409. A dry run uses no key.",
-    "schema": {"type": "string", "maxLength": 255},
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
 }  # fmt: skip
 _HEADERS: Final[dict[str, dict[str, Any]]] = {
     "X-Correlation-Id": {
