@@ -1,11 +1,12 @@
 """Who calls: a key or a bearer token to a live key, the scope that the operation needs, and the limit on requests.
 
 An unknown and a revoked credential take the same path: one digest, one statement, one comparison, one answer. That
-statement counts the request and commits by itself (`docs/decisions/0007-admission-in-one-statement.md`). Reads send
-it right before their query (`api.reading`); writes ask here first, before their body is read.
+statement counts the request too (`docs/decisions/0007-admission-in-one-statement.md`). Reads send it together with
+their query (`api.reading`); writes ask here first, before their body is read.
 """
 
 import hmac
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -79,7 +80,7 @@ async def _presented(
 
 
 Presented = Annotated[Credential, Depends(_presented)]
-"""The credential of a read, to be looked up on the connection of the read's query."""
+"""The credential of a read, to be looked up in the same statement as the read's query."""
 
 
 async def offered(request: Request) -> Credential | None:
@@ -90,19 +91,22 @@ async def offered(request: Request) -> Credential | None:
         return None
 
 
-async def admit(request: Request, connection: AsyncConnection, credential: Credential, scope: str) -> Key:
-    """The live key behind a credential; its company is noted for the log, and the request counted.
+def presenting(request: Request, credential: Credential) -> dict[str, Any]:
+    """The parameters of `ADMIT`."""
+    return {"presented": credential.digest, "is_token": credential.is_token, "usual_ceiling": REQUESTS_PER_MINUTE,
+            "asked_at": service_of(request).clock.now()}  # fmt: skip
+
+
+def accepted(request: Request, row: Sequence[Any] | None, credential: Credential, scope: str) -> Key:
+    """The live key behind the row of `ADMIT`; notes its company for the log.
 
     Raises `Unauthenticated`, `RateLimited` or `Forbidden`, in this order.
     """
-    asked = {"presented": credential.digest, "is_token": credential.is_token, "ceiling": REQUESTS_PER_MINUTE,
-             "at": service_of(request).clock.now()}  # fmt: skip
-    row: tuple[Any, ...] | None = await (await connection.execute(ADMIT, asked)).fetchone()
     request.state.credential = None
-    *columns, held, retry_after = row or (b"", 0)
-    if not hmac.compare_digest(bytes(held), credential.digest):
+    held = bytes(row[5]) if row else bytes(len(credential.digest))
+    if not hmac.compare_digest(held, credential.digest) or row is None:
         raise Unauthenticated("invalid_token" if credential.is_token else "invalid_api_key")
-    key = Key(*columns)
+    key, retry_after = Key(*row[:5]), row[-1]
     request.state.company_id, request.state.client_id = key.company_id, key.client_id
     if retry_after:
         raise RateLimited(retry_after)
@@ -112,14 +116,19 @@ async def admit(request: Request, connection: AsyncConnection, credential: Crede
 
 
 async def admitted(request: Request, credential: Credential, scope: str) -> Key:
-    """The same on a connection of its own."""
-    return await service_of(request).reading(lambda connection: admit(request, connection, credential, scope))
+    """The live key behind a credential, looked up and counted by itself; raises as `accepted` does."""
+    asked = presenting(request, credential)
+
+    async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
+        return await (await connection.execute(ADMIT, asked)).fetchone()
+
+    return accepted(request, await service_of(request).reading(ask), credential, scope)
 
 
 async def admit_left_over(request: Request) -> None:
     """Let in what was refused for another reason before its credential was looked up, so that it counts like any other.
 
-    Raises as `admit` does: who may not call is told nothing else.
+    Raises as `accepted` does: who may not call is told nothing else.
     """
     credential: Credential | None = getattr(request.state, "credential", None)
     if credential is not None:

@@ -144,7 +144,6 @@ def test_the_application_may_neither_see_nor_change_what_decides(database: Datab
     statements = (
         "SELECT * FROM spent_requests", "DELETE FROM spent_requests", "SELECT * FROM request_windows",
         "SELECT * FROM bearer_tokens", "DELETE FROM bearer_tokens", "SELECT pcds_spend('{a}', '{1}', now())",
-        "SELECT pcds_history('a', now())",
         "INSERT INTO request_windows VALUES (gen_random_uuid(), gen_random_uuid(), 9, now(), null)",
         "INSERT INTO bearer_tokens VALUES ('x', gen_random_uuid(), gen_random_uuid(), '{read}', now())",
     )  # fmt: skip

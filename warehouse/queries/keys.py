@@ -21,23 +21,26 @@ PREFIX: Final = "svc_"
 REQUESTS_PER_MINUTE: Final = 120
 """Of a key with its tokens, in any 60 seconds, outside a window (interface v1, Limits)."""
 
-ADMIT: Final = "SELECT * FROM pcds_admit(%(presented)s, %(is_token)s, %(ceiling)s, %(at)s)"
-"""The columns of `Key`, the digest, and the seconds to wait; no row for a credential that does not count.
+_CALLER: Final = "pcds_caller(%(presented)s, %(is_token)s, %(usual_ceiling)s, %(asked_at)s) AS caller"
+_COUNTED: Final = (
+    "CASE WHEN caller.wait = 0 THEN pcds_count(caller.client_id, caller.ceiling, %(asked_at)s) ELSE caller.wait END"
+)
+ADMIT: Final = f"SELECT caller.*, {_COUNTED} AS retry_after FROM {_CALLER}"
+"""`CALLER_COLUMNS` of the caller; no row for a credential that does not count. Commit it at once: it holds the key."""
 
-It counts the request, so it is sent by itself and commits at once: what follows holds no other request of the key up.
-"""
+CALLER_COLUMNS: Final = 9
+"""Of a row of `ADMIT`, or of an `admitting` query: those of `Key`, the digest, the ceiling, and twice the seconds to
+wait, of which the last are the answer and 0 where the request is let in and counted."""
 
 
-def seen_by_company(query: str) -> str:
-    """A query of one row, for a connection without a company, as `company_id` sees it; all null without a row.
+def admitting(query: str) -> str:
+    """A query of one row behind the columns of its caller, as one statement for a connection that has no company.
 
     The outer side of a left join is run first, and running it sets the company that row-level security compares
-    with, for this statement's transaction. Were it ever not first, then there is no company, and nothing is seen.
+    with. Were it ever not first, is the key not live or must it wait, then there is no company, and nothing is seen.
+    The request is counted last, so that no other of the key waits for the query.
     """
-    return (
-        "SELECT answer.* FROM set_config('app.company_id', %(company_id)s, true) AS caller "
-        f"LEFT JOIN ({query}) AS answer ON true"
-    )
+    return f"SELECT caller.*, {_COUNTED}, answer.* FROM {_CALLER} LEFT JOIN ({query}) AS answer ON true"
 
 
 @dataclass(frozen=True, slots=True)

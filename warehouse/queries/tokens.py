@@ -26,7 +26,7 @@ REQUESTS_PER_MINUTE: Final = 30
 ADMIT: Final = (
     "SELECT * FROM pcds_admit_client(%(client_id)s::uuid, %(presented)s::bytea, %(address)s, %(ceiling)s, %(at)s)"
 )
-"""The columns of `keys.ADMIT`, of which those of the key are null where client and secret are no live key's."""
+"""The columns of `Key`, the digest and the seconds to wait; those of the key null where the two are no live key's."""
 
 _ISSUE: Final = (
     "INSERT INTO bearer_tokens (token_hash, company_id, client_id, scopes, expires_at) VALUES (%s, %s, %s, %s, %s)"

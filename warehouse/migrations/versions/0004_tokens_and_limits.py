@@ -1,6 +1,6 @@
 """Bearer tokens, request windows, exact request limits, and the admission of a caller in one statement.
 
-`pcds_admit` takes the place of `pcds_authenticate`. Its functions run as their owner, because a caller is of no
+`pcds_caller` takes the place of `pcds_authenticate`. Its functions run as their owner, because a caller is of no
 company yet, and answer for a digest only. The application's role reads and changes none of the counts and windows; it
 adds tokens in the session of their company.
 """
@@ -15,11 +15,16 @@ down_revision = "0003"
 _OWN = "company_id = (SELECT nullif(current_setting('app.company_id', true), '')::uuid)"
 _OWNED = ("bearer_tokens", "request_windows")
 _FOR_THE_APPLICATION = (
-    "pcds_admit(bytea, boolean, integer, timestamptz)",
+    "pcds_caller(bytea, boolean, integer, timestamptz)",
+    "pcds_count(uuid, integer, timestamptz)",
     "pcds_admit_client(uuid, bytea, text, integer, timestamptz)",
     "pcds_sweep_access(timestamptz)",
 )
-_INNER = ("pcds_spend(text[], integer[], timestamptz)", "pcds_history(text, timestamptz)")
+_INNER = (
+    "pcds_recent(spent_requests, timestamptz)",
+    "pcds_wait(spent_requests, integer, timestamptz)",
+    "pcds_spend(text[], integer[], timestamptz)",
+)
 
 
 def upgrade() -> None:
