@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled at install: where PYTHONDONTWRITEBYTECODE is set, every start would compile the libraries again.
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 
-.PHONY: help setup setup-dev serve test check lint-api bench lock clean
+.PHONY: help setup setup-dev serve test check lint-api fuzz-api soak bench lock clean
 help:  ## What can be done here
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -40,6 +40,13 @@ check: setup-dev  ## Lint, format, types, direction of imports
 
 lint-api: setup-dev  ## The OpenAPI document against Redocly's and Spectral's rules (needs an npm registry once)
 	$(BIN)/python -m tools.lint_api
+
+fuzz-api: setup-dev  ## Every operation of a running service, called in every way that its document allows
+	$(BIN)/python -m tools.fuzz_api
+
+soak: setup-dev  ## The same for longer and from other beginnings (SEEDS="2 3", EXAMPLES=400)
+	for seed in $(or $(SEEDS),2 3); do \
+	  $(BIN)/python -m tools.fuzz_api --seed $$seed --max-examples $(or $(EXAMPLES),400) || exit 1; done
 
 bench: setup-dev  ## Ratios to floors measured in the same run (ROWS=50000)
 	$(BIN)/python -m bench --rows $(or $(ROWS),50000)
