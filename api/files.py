@@ -26,7 +26,7 @@ from pipelines.steps.files import Received, SkuUnknown, judge, key_of, record
 from schemas.normalise import Unfit
 from schemas.responses import Error, TechnicalFilesListResponse, TechnicalFileUploadResponse
 from schemas.technical_file_form import MAX_TEXT
-from schemas.technical_files import TYPES
+from schemas.technical_files import MEDIA_TYPES, TYPES
 from warehouse.queries import files as queries
 from warehouse.queries.keys import Key
 from warehouse.sessions import Connection
@@ -36,25 +36,30 @@ router = APIRouter(prefix=f"{V1}/skus/{{id}}/files", tags=["Technical files"])
 _SLOWEST_SECONDS: Final = 1800.0
 """How long a body may take: less than what is swept must be old, so that no upload is swept under way."""
 
-_TEXT: Final = {"type": "string", "maxLength": MAX_TEXT}
-_DAY: Final = {"type": "string", "format": "date"}
+
+def _text(meaning: str) -> dict[str, Any]:
+    return {"type": "string", "maxLength": MAX_TEXT, "description": meaning}
+
+
+def _day(meaning: str) -> dict[str, Any]:
+    return {"type": "string", "format": "date", "description": meaning}
+
+
+_FIELDS: Final = {
+    "file": {"type": "string", "format": "binary", "description": "The document, with its name; 20 000 000 bytes."},
+    "type": {"type": "string", "enum": list(TYPES), "description": "What the document is."},
+    "reference": _text("Your own reference of the document."),
+    "issuer": _text("Who issued it."),
+    "issued_on": _day("ISO date."),
+    "expires_on": _day("ISO date, not before `issued_on`."),
+}
 _BODY: Final = {
     "multipart/form-data": {
-        "schema": {
-            "type": "object",
-            "required": ["file", "type"],
-            "additionalProperties": False,
-            "properties": {
-                "file": {"type": "string", "format": "binary"},
-                "type": {"type": "string", "enum": list(TYPES)},
-                "reference": _TEXT,
-                "issuer": _TEXT,
-                "issued_on": _DAY,
-                "expires_on": _DAY,
-            },
-        }
+        "schema": {"type": "object", "required": ["file", "type"], "additionalProperties": False,
+                   "properties": _FIELDS},
+        "encoding": {"file": {"contentType": ", ".join(kind.media_type for kind in MEDIA_TYPES)}},
     }
-}
+}  # fmt: skip
 _UPLOAD: Final = operation(
     "Upload one technical file",
     parameters=(RECORD_ID, DRY_RUN), body=_BODY,

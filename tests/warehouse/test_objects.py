@@ -88,3 +88,20 @@ def test_ages_are_told_by_the_stores_own_time(either: Objects) -> None:
     [(_, written)] = either.stored(company)
     assert written <= either.now() <= either.now()
     assert either.drop_unfinished(timedelta(0)) == 0
+
+
+def test_a_stream_that_takes_too_long_is_dropped(either: Objects) -> None:
+    company = uuid4()
+
+    async def endless() -> AsyncIterator[bytes]:
+        yield bytes(12 * 2**20)
+        await asyncio.sleep(60)
+
+    async def put() -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await either.put_stream(f"{company}/files/a", endless())
+
+    asyncio.run(put())
+    assert keys(either, company) == []
+    assert either.folder is None or not [path for path in either.folder.rglob("*") if path.is_file()]

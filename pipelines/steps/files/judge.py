@@ -45,6 +45,6 @@ def _of_container(container: str, marks: set[str]) -> MediaType | None:
 def _of_signature(head: bytes) -> MediaType | None:
     try:
         types = {match.mime_type for match in puremagic.magic_string(head)}
-    except puremagic.PureError:
+    except (puremagic.PureError, ValueError):  # nothing that it knows, or nothing at all
         return None
     return next((kind for kind in MEDIA_TYPES if not kind.container and kind.media_type in types), None)
