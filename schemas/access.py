@@ -11,7 +11,7 @@ class TokenInput(BaseModel):
     The client may be given here or as HTTP Basic, not both.
     """
 
-    model_config = ConfigDict(extra="allow", json_schema_extra={"additionalProperties": True})
+    model_config = ConfigDict(extra="ignore")
 
     grant_type: Literal["client_credentials"]
     client_id: Annotated[str | None, Field(description="The id of the API key.")] = None

@@ -84,10 +84,8 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
 
 
 def _formed(schema: Schema) -> None:
-    """Null as a type beside the others, and nothing that says what is so without it."""
+    """Null as a type beside the others, and no titles that only repeat a field's name."""
     schema.pop("title", None)
-    if schema.get("additionalProperties") is True:  # as without it, and some generators take it for a fault
-        del schema["additionalProperties"]
     match schema.get("anyOf"):
         case [{"type": "integer"}, {"type": "number"}, *others]:  # every integer is a number
             schema["anyOf"] = [{"type": "number"}, *others]
