@@ -61,7 +61,8 @@ class Workbook:
             if found is None:
                 texts[f"c{at}"], kinds[f"c{at}"] = empty, plain
                 continue
-            found = found.unique("at", keep="last", maintain_order=True)
+            if not (found["at"].diff() > 0).all():  # rows out of order, or a cell twice
+                found = found.unique("at", keep="last", maintain_order=True)
             text, kind = self._shown(found, numeric=numeric)
             texts[f"c{at}"], kinds[f"c{at}"] = empty.scatter(found["at"], text), plain.scatter(found["at"], kind)
         lines = rows.cast(pl.Int64).alias("line")
