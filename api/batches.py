@@ -42,9 +42,7 @@ def post_batch(request: Request, key: Writer, body: JsonBody) -> Response:
 
     def work(conn: Connection) -> Response:
         records, rows = _validated(body)
-        sent = list(records.values())
-        results = write_records(conn, key.company_id, sent, origin=origin, now=now, dry_run=dry_run)
-        rows |= dict(zip(records, results, strict=True))
+        rows |= write_records(conn, key.company_id, records, origin=origin, now=now, dry_run=dry_run)
         return _shown(rows, dry_run=dry_run)
 
     return answer(request, key, fingerprint(body), work, dry_run=dry_run)

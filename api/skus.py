@@ -89,7 +89,7 @@ def _written_one(request: Request, key: Key, body: Any, addressed: UUID | None =
         if code not in (None, record["sku_code"]):
             sentence = f"This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus."
             raise InvalidBody([Issue("sku_code_mismatch", sentence, "sku_code")])
-        [row] = write_records(conn, key.company_id, [record], origin=origin, now=now, dry_run=dry_run)
+        [row] = write_records(conn, key.company_id, {0: record}, origin=origin, now=now, dry_run=dry_run).values()
         return _shown(row, dry_run=dry_run)
 
     return answer(request, key, fingerprint(body), work, dry_run=dry_run, pipelined=True)

@@ -4,7 +4,7 @@ POST, PUT and batch come here, inside a transaction that the caller opened and r
 (`warehouse.sessions.Pool.run`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -28,7 +28,7 @@ _MISMATCH: Final = 0.05
 
 @dataclass(slots=True)
 class RowResult:
-    """What became of one record; `detail` is SkuDetailResponse.data of an accepted one."""
+    """What became of one record; `detail` makes SkuDetailResponse.data of an accepted one."""
 
     index: int
     sku_code: str
@@ -42,23 +42,23 @@ class RowResult:
 
 
 def write_records(
-    conn: psycopg.Connection[Any], company_id: UUID, records: Sequence[Mapping[str, Any]], *, origin: Origin,
+    conn: psycopg.Connection[Any], company_id: UUID, records: Mapping[int, Mapping[str, Any]], *, origin: Origin,
     now: datetime, dry_run: bool, resource: str = "sku",
-) -> list[RowResult]:  # fmt: skip
-    """Write validated records (`schemas.models.parse_sku`) in the caller's transaction; one result each, in order.
+) -> dict[int, RowResult]:  # fmt: skip
+    """Write validated records (`schemas.models.parse_sku`) in the caller's transaction; one result each.
 
-    A record whose code an earlier one has is rejected. `resource` is what the audit calls the thing written. Raises
-    `plans.PlanLimitReached`.
+    Records and results go by the number of their row in what the caller sent. A record whose code an earlier one has
+    is rejected. `resource` is what the audit calls the thing written. Raises `plans.PlanLimitReached`.
     """
     rules = ruleset.load()
-    results = [RowResult(index, record["sku_code"], "rejected") for index, record in enumerate(records)]
+    results = {row: RowResult(row, record["sku_code"], "rejected") for row, record in records.items()}
     first: dict[str, int] = {}
-    for result in results:
-        before = first.setdefault(result.sku_code, result.index)
-        if before != result.index:
+    for row, result in results.items():
+        before = first.setdefault(result.sku_code, row)
+        if before != row:
             sentence = f"Row {before} has the same sku_code; send each code once."
             result.errors.append(Issue("duplicate_sku_code", sentence, "sku_code"))
-    patch, faults = from_records([(r.index, records[r.index]) for r in results if not r.errors], rules)
+    patch, faults = from_records([(row, records[row]) for row, result in results.items() if not result.errors], rules)
     outcomes = write_patch(
         conn, company_id, patch, origin=origin, now=now, rules=rules, dry_run=dry_run, resource=resource
     )
@@ -69,12 +69,8 @@ def write_records(
 
 
 def _fill(
-    results: list[RowResult],
-    patch: Patch,
-    outcomes: Prepared,
-    rules: RuleSet,
-    now: datetime,
-) -> None:
+    results: Mapping[int, RowResult], patch: Patch, outcomes: Prepared, rules: RuleSet, now: datetime
+) -> None:  # fmt: skip
     """Outcomes, grades, warnings and details into the results of the accepted rows."""
     sent = dict(patch.values.rows(("row", "volumes"))) if "volumes" in patch.values else {}
     for row in outcomes.merged.dicts(outcomes.merged.names):

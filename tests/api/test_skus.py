@@ -112,6 +112,9 @@ def test_a_batch_decides_each_row_by_itself(caller):
     assert [row["index"] for row in answer["results"]] == [0, 1, 2, 3, 4]
     codes = [{issue["code"] for issue in row["errors"]} for row in answer["results"]]
     assert codes == [set(), set(), {"invalid_gtin", "unknown_field"}, {"duplicate_sku_code"}, {"invalid_type"}]
+    assert answer["results"][3]["errors"][0]["message"].startswith("Row 0 has the same sku_code")
+    moved = caller.post("/skus/batch", {"skus": ["no object", *rows[2:4], rows[3]]}).json()["results"]
+    assert moved[3]["errors"][0]["message"].startswith("Row 2 has the same sku_code")
     assert caller.get("/skus").json()["pagination"]["total"] == 2
 
 

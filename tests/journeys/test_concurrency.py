@@ -60,9 +60,10 @@ def test_twenty_writers_by_every_road_lose_nothing(database: Database, company: 
                 part = wanted[start : start + (60 if number < len(FIELDS) else size)]
                 bodies = [parse_sku({"name": "n", "sku_code": code, field: token}) for code in part]
                 results = pool.run(company, lambda conn, bodies=bodies: write_records(
-                    conn, company, bodies, origin=Origin("api_key", "k", "k", "c"), now=Clock().now(), dry_run=False,
+                    conn, company, dict(enumerate(bodies)), origin=Origin("api_key", "k", "k", "c"), now=Clock().now(),
+                    dry_run=False,
                 ))  # fmt: skip
-                assert not [r.errors for r in results if r.errors]
+                assert not [r.errors for r in results.values() if r.errors]
 
     with Pool(database.app_url, size=20) as pool:
         with ThreadPoolExecutor(20) as writers:

@@ -75,8 +75,8 @@ class House:
             try:
                 body = parse_sku(orjson.loads(orjson.dumps(saying.replaced(record, self.own))))
                 with self.desk.workshop.pool.company(self.desk.company) as conn:
-                    [row] = write_records(conn, self.desk.company, [body], origin=ORIGIN,
-                                          now=self.desk.workshop.clock.now(), dry_run=False)  # fmt: skip
+                    [row] = write_records(conn, self.desk.company, {0: body}, origin=ORIGIN,
+                                          now=self.desk.workshop.clock.now(), dry_run=False).values()  # fmt: skip
                 issues = row.errors
             except Invalid as invalid:
                 issues = invalid.issues

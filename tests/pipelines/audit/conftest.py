@@ -25,9 +25,10 @@ def write(pool: Pool, company: UUID, clock: StoppedClock) -> Write:
     """Writes records of the company in one transaction."""
 
     def write(*bodies: dict[str, Any]) -> list[RowResult]:
-        records = [parse_sku({"name": "n", **body}) for body in bodies]
-        return pool.run(company, lambda conn: write_records(
+        records = {row: parse_sku({"name": "n", **body}) for row, body in enumerate(bodies)}
+        results = pool.run(company, lambda conn: write_records(
             conn, company, records, origin=ORIGIN, now=clock.now(), dry_run=False))  # fmt: skip
+        return list(results.values())
 
     return write
 

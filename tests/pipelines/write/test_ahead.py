@@ -24,7 +24,7 @@ def test_what_changed_meanwhile_is_seen(pool: Pool, company: UUID, clock: Stoppe
     def write(**fields: object) -> None:
         body = parse_sku({"sku_code": "S000", "name": "n", **fields})
         with pool.company(company) as conn:
-            write_records(conn, company, [body], origin=ORIGIN, now=clock.now(), dry_run=False)
+            write_records(conn, company, {0: body}, origin=ORIGIN, now=clock.now(), dry_run=False)
 
     if between != "a new SKU":
         write(description="old", product_category="old")

@@ -18,7 +18,7 @@ ODD = ['a"b', "a\\b", "a,b", "{a}", "a'b", "NULL", "null", "é %s %(codes)s", "a
 
 @pytest.mark.parametrize("more", [0, FEW], ids=["few", "many"])
 def test_a_code_of_any_characters_is_found(pool: Pool, company: UUID, clock: StoppedClock, more: int) -> None:
-    records = [parse_sku({"sku_code": code, "name": "n"}) for code in ODD]
+    records = {row: parse_sku({"sku_code": code, "name": "n"}) for row, code in enumerate(ODD)}
     with pool.company(company) as conn:
         write_records(conn, company, records, origin=ORIGIN, now=clock.now(), dry_run=False)
     codes = [*ODD, *(f"not held {at}" for at in range(more))]

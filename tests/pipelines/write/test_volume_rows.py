@@ -49,7 +49,7 @@ def _file(code, rows):
 def test_rows_by_themselves_are_what_columns_of_a_file_are(desk, first, then):
     shop, by_rows, by_file = desk.workshop, f"R-{uuid4()}", f"F-{uuid4()}"
     with shop.pool.company(desk.company) as conn:
-        made = [{"sku_code": code, "name": "Bottle"} for code in (by_rows, by_file)]
+        made = {row: {"sku_code": code, "name": "Bottle"} for row, code in enumerate((by_rows, by_file))}
         write_records(conn, desk.company, made, origin=ORIGIN, now=shop.clock.now(), dry_run=False)
     for rows in (first, then):
         refused = set()

@@ -18,9 +18,10 @@ CAP = {"component_type": "cap", "material_family": "plastic", "polymer_or_grade"
 @pytest.fixture
 def write(pool, company, clock):
     def write(*bodies: dict[str, Any], dry_run: bool = False) -> list[RowResult]:
-        records = [parse_sku({"name": "n", **body}) for body in bodies]
-        return pool.run(company, lambda conn: write_records(
+        records = {row: parse_sku({"name": "n", **body}) for row, body in enumerate(bodies)}
+        results = pool.run(company, lambda conn: write_records(
             conn, company, records, origin=ORIGIN, now=clock.now(), dry_run=dry_run))  # fmt: skip
+        return list(results.values())
 
     return write
 
