@@ -19,3 +19,7 @@ class TokenInput(BaseModel):
     scope: Annotated[
         str | None, Field(description="read, write or both, separated by a space; default all that the key holds.")
     ] = None
+
+
+class TokenForm(TokenInput):
+    """The same parameters as a form: a name of its own, by which generated clients tell the two encodings apart."""
