@@ -118,4 +118,5 @@ docs = Table(
     instant("created_at"),
     instant("updated_at"),
     Index(None, "company_id", "sku_id"),
+    Index("ix_docs_newest", "company_id", text("created_at DESC"), "id"),
 )
