@@ -19,10 +19,14 @@ _IDEMPOTENCY_KEY: Final = {
     "first answer instead of writing again; another payload under it is refused with 409. A dry run uses no key.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
 }  # fmt: skip
+_CORRELATION_ID: Final = {
+    "name": "X-Correlation-Id", "in": "header", "required": False,
+    "description": "Your own name for this exchange, kept when it is of 1 to 128 visible ASCII characters.",
+    "schema": {"type": "string"},
+}  # fmt: skip
 _HEADERS: Final[dict[str, dict[str, Any]]] = {
     "X-Correlation-Id": {
-        "description": "Names this exchange; an error's `correlationId` is the same. Your own is kept when you send "
-        "one of up to 128 visible ASCII characters.",
+        "description": "Names this exchange; an error's `correlationId` is the same.",
         "required": True,
         "schema": {"type": "string", "maxLength": 128},
     },
@@ -70,8 +74,8 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
         for requirement in operation["security"]:
             if "BearerToken" in requirement:  # the one scheme with scopes; a key holds its own
                 requirement["BearerToken"] = [operation["x-scope"]]
-    if writes:
-        operation.setdefault("parameters", []).append(_IDEMPOTENCY_KEY)
+    parameters = operation.setdefault("parameters", [])
+    parameters += [_IDEMPOTENCY_KEY, _CORRELATION_ID] if writes else [_CORRELATION_ID]
     operation["responses"] = dict(sorted(operation["responses"].items()))
     for status, response in operation["responses"].items():
         if "x-error-codes" in response:
