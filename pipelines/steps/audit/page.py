@@ -4,7 +4,7 @@ Entries about a SKU hold no values. What they changed is the difference of two r
 the page alone and told in the fields of SkuDetailResponse.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
@@ -20,29 +20,46 @@ _OF_ENTRIES: Final = {"actions": "e.action = ANY(%(actions)s::text[])"}
 FILTERS: Final = (*_OF_TRANSACTIONS, *_OF_ENTRIES)
 """The parameters that a page can be filtered by; `since` and `until` are inclusive."""
 
-_VERSION: Final = " ".join(f"""
-(SELECT coalesce(
-    (SELECT to_json(held) FROM (SELECT {present.SELECT} FROM sku_versions AS skus
-                                WHERE skus.id = chosen.sku_id AND skus.version = chosen.version - {{ago}}) AS held),
-    (SELECT to_json(held) FROM (SELECT {present.SELECT} FROM skus
-                                WHERE skus.id = chosen.sku_id AND skus.version = chosen.version - {{ago}}) AS held)))
-""".split())  # fmt: skip
-"""The row version that an entry made (`ago` 0), or the one before it (1); null where the entry is about no SKU."""
+_HELD: Final = f"SELECT json_build_array({present.SELECT}) FROM {{table}} AS skus WHERE skus.id = chosen.sku_id"
+_VERSION: Final = f"""coalesce(
+    ({_HELD.format(table="sku_versions")} AND skus.version = chosen.version - {{ago}}),
+    ({_HELD.format(table="skus")} AND skus.version = chosen.version - {{ago}}))"""
+"""The row version that an entry made (`ago` 0), or the one before it (1), as an array of the columns of `present`.
 
-_COUNTED: Final = "(SELECT audit_entries FROM company_counters)"
+Null where the entry is about no SKU. Without names, as they are most of the text that would travel and be parsed.
+"""
+
+_NUMBERED: Final = "SELECT audit_entries AS upto FROM company_counters"
+_BY_NUMBER: Final = "e.id <= (SELECT upto FROM found) - {offset:d} ORDER BY e.id DESC LIMIT {limit:d}"
+
+_TRANSACTIONS: Final = """
+SELECT t.first_entry, t.entries, sum(t.entries) OVER (ORDER BY t.number DESC ROWS UNBOUNDED PRECEDING) AS upto
+FROM audit_transactions AS t WHERE {conditions}"""
+_BY_TRANSACTION: Final = """e.id = ANY(ARRAY(
+    SELECT generate_series(greatest(first_entry, first_entry + upto - {offset:d} - {limit:d}),
+                           first_entry - 1 + least(entries, upto - {offset:d}))
+    FROM found WHERE upto > {offset:d} AND upto - entries < {offset:d} + {limit:d}))"""
+
+_ENTRIES: Final = "SELECT e.id FROM audit_entries AS e {joined} WHERE {conditions}"
+_JOINED: Final = "JOIN audit_transactions AS t ON t.id = e.transaction_id"
+_BY_ENTRY: Final = "e.id = ANY(ARRAY(SELECT id FROM found ORDER BY id DESC LIMIT {limit:d} OFFSET {offset:d}))"
 
 
 def statement(limit: int, offset: int, filters: Collection[str] = ()) -> str:
     """One row: whether the company's plan includes the ledger, and if so the page as JSON text for `shown`.
 
-    `filters` are those of `FILTERS` whose parameters are given. An unfiltered page goes by the entries' numbers, so
-    that it costs the same wherever it lies. Limit and offset stand in the text, as in `warehouse.queries.pages`.
+    `filters` are those of `FILTERS` whose parameters are given. Limit and offset stand in the text, as in
+    `warehouse.queries.pages`.
     """
-    rows, total = _filtered(limit, offset, filters) if filters else _numbered(limit, offset)
+    found, total, chosen = _search(filters)
     return f"""
 SELECT plans.audit_log AS included, CASE WHEN plans.audit_log THEN (
-    WITH chosen AS MATERIALIZED ({rows})
-    SELECT json_build_object('total', {total}, 'entries', coalesce(json_agg(entry ORDER BY entry.id DESC), '[]'))
+    WITH found AS MATERIALIZED ({found}), chosen AS MATERIALIZED (
+        SELECT e.*, CASE WHEN e.version IS NOT NULL THEN e.resource_id::uuid END AS sku_id
+        FROM audit_entries AS e WHERE {chosen.format(limit=limit, offset=offset)}
+    )
+    SELECT json_build_object('total', (SELECT coalesce({total}, 0) FROM found),
+                             'entries', coalesce(json_agg(entry ORDER BY entry.id DESC), '[]'))
     FROM (
         SELECT chosen.id, t.at, t.actor_type, t.actor_id, t.actor_name, chosen.action, chosen.resource_id,
                chosen.before, chosen.after, t.reason, t.ip, t.user_agent, t.correlation_id,
@@ -54,30 +71,21 @@ SELECT plans.audit_log AS included, CASE WHEN plans.audit_log THEN (
 FROM companies JOIN plans USING (plan)"""
 
 
-_CHOSEN: Final = "SELECT e.*, CASE WHEN e.version IS NOT NULL THEN e.resource_id::uuid END AS sku_id"
+def _search(filters: Collection[str]) -> tuple[str, str, str]:
+    """What finds all that the filters leave, how many entries that is, and the condition on those of the page.
 
-
-def _numbered(limit: int, offset: int) -> tuple[str, str]:
-    """The rows of an unfiltered page, and the total: entries have numbers without gaps."""
-    newest = f"e.id <= {_COUNTED} - {offset:d}"
-    return f"{_CHOSEN} FROM audit_entries AS e WHERE {newest} ORDER BY e.id DESC LIMIT {limit:d}", _COUNTED
-
-
-def _filtered(limit: int, offset: int, filters: Collection[str]) -> tuple[str, str]:
-    """The rows of a filtered page, and the total. The entries of a transaction are found by their numbers."""
-    of_transactions = " AND ".join(_OF_TRANSACTIONS[name] for name in filters if name in _OF_TRANSACTIONS) or "true"
-    of_entries = " AND ".join(_OF_ENTRIES[name] for name in filters if name in _OF_ENTRIES) or "true"
-    found = f"""
-FROM audit_transactions AS t CROSS JOIN LATERAL (
-    SELECT * FROM audit_entries AS e
-    WHERE e.id >= t.first_entry AND e.id < t.first_entry + t.entries AND {of_entries} ORDER BY e.id DESC OFFSET 0) AS e
-WHERE {of_transactions}"""
-    rows = f"{_CHOSEN} {found} ORDER BY t.number DESC, e.id DESC LIMIT {limit:d} OFFSET {offset:d}"
-    if of_entries == "true":
-        return rows, f"(SELECT coalesce(sum(t.entries), 0) FROM audit_transactions AS t WHERE {of_transactions})"
-    if of_transactions == "true":
-        return rows, f"(SELECT count(*) FROM audit_entries AS e WHERE {of_entries})"
-    return rows, f"(SELECT count(*) {found})"
+    All entries have numbers without gaps, so that a page costs the same wherever it lies. Filters on transactions
+    look at those alone, each of which knows the numbers of its entries; only a filter on actions looks at every entry.
+    """
+    of_transactions = [_OF_TRANSACTIONS[name] for name in filters if name in _OF_TRANSACTIONS]
+    of_entries = [_OF_ENTRIES[name] for name in filters if name in _OF_ENTRIES]
+    conditions = " AND ".join((*of_entries, *of_transactions))
+    if of_entries:
+        joined = _JOINED if of_transactions else ""
+        return _ENTRIES.format(joined=joined, conditions=conditions), "count(*)", _BY_ENTRY
+    if of_transactions:
+        return _TRANSACTIONS.format(conditions=conditions), "max(upto)", _BY_TRANSACTION
+    return _NUMBERED, "max(upto)", _BY_NUMBER
 
 
 def shown(page: str, limit: int, offset: int) -> dict[str, Any]:
@@ -106,12 +114,16 @@ def _entry(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_NOTHING: Final = present.fields(dict.fromkeys(present.COLUMNS))
+def _fields(held: Sequence[Any]) -> dict[str, Any]:
+    return present.fields(dict(zip(present.COLUMNS, held, strict=True)))
 
 
-def _difference(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+_NOTHING: Final = _fields([None] * len(present.COLUMNS))
+
+
+def _difference(old: Sequence[Any] | None, new: Sequence[Any]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
     """The fields that differ as they were and as they are; of a new SKU those that have a value."""
-    is_now = present.fields(new)
-    was = _NOTHING if old is None else present.fields(old)
+    is_now = _fields(new)
+    was = _NOTHING if old is None else _fields(old)
     changed = [name for name in is_now if is_now[name] != was[name]]
     return None if old is None else {name: was[name] for name in changed}, {name: is_now[name] for name in changed}
