@@ -13,7 +13,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from api.openapi import about, completion, examples, links, vocabularies
+from api.openapi import about, completion, examples, links, meanings, vocabularies
 from api.parameters import Parameter
 from schemas.errors import ERROR_CODES
 from schemas.responses import Error
@@ -127,6 +127,7 @@ def _build(app: FastAPI) -> dict[str, Any]:
     _, made = models_json_schema(bodies, ref_template=_REFERENCE)  # type: ignore[arg-type]
     built["components"]["schemas"] |= made["$defs"]
     completion.complete(built)
+    meanings.add(built)
     vocabularies.name(built)
     examples.add(built)
     links.add(built)

@@ -1,5 +1,6 @@
 """Schemas of the document in words: the type of a field, its limits, and the fields of a body or an answer."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -66,7 +67,7 @@ def _words(schema: Schema) -> str:
     if "anyOf" in schema:
         return " or ".join(dict.fromkeys(_words(part) for part in schema["anyOf"]))
     if "const" in schema:
-        return repr(schema["const"]).replace("'", "")
+        return json.dumps(schema["const"]).strip('"')
     if "enum" in schema:
         return " | ".join(str(code) for code in schema["enum"])
     kinds = schema.get("type", "any value")

@@ -4,6 +4,7 @@ import orjson
 import pytest
 
 from api.app import assembled
+from api.openapi.meanings import table
 from schemas.errors import ERROR_CODES
 from schemas.fields import COMPONENT, SKU
 from schemas.issues import ISSUE_CODES
@@ -98,6 +99,16 @@ def test_every_error_code_and_issue_code_is_published_with_what_to_do():
     for code in (*ERROR_CODES.values(), *ISSUE_CODES.values()):
         assert code.meaning.endswith(".")
         assert code.remedy.endswith(".")
+
+
+def test_every_field_says_what_it_means_and_no_meaning_is_left_over():
+    schemas = DOCUMENT["components"]["schemas"]
+    fields = {(name, field): about for name, schema in schemas.items()
+              for field, about in schema.get("properties", {}).items()}  # fmt: skip
+    assert [key for key, about in fields.items() if not about.get("description")] == []
+    names = {field for _, field in fields}
+    assert {(name, field) for name, field in table() if (name, field) not in fields and name != "*"} == set()
+    assert {field for name, field in table() if name == "*"} <= names
 
 
 def test_the_document_is_the_same_bytes_each_time():

@@ -1,0 +1,22 @@
+"""What a field means where its model does not say: `meanings.csv`, by schema and field, `*` for any schema."""
+
+import csv
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+def add(document: dict[str, Any]) -> None:
+    """Describe every field of the schemas that has no description yet."""
+    for name, schema in document["components"]["schemas"].items():
+        for field, published in schema.get("properties", {}).items():
+            meaning = table().get((name, field)) or table().get(("*", field))
+            if meaning:
+                published.setdefault("description", meaning)
+
+
+@cache
+def table() -> dict[tuple[str, str], str]:
+    """The meanings by schema and field."""
+    rows = csv.DictReader((files("api.openapi") / "meanings.csv").read_text(encoding="utf-8").splitlines())
+    return {(row["schema"], row["field"]): row["meaning"] for row in rows}

@@ -1,0 +1,111 @@
+"""The pages at /reference: all that the document says, every link leads somewhere, nothing comes from outside."""
+
+from html.parser import HTMLParser
+
+import pytest
+
+from api.app import assembled
+from api.reference.pages import PAGES, render
+from api.reference.shapes import limits, type_of
+from schemas.errors import ERROR_CODES
+from schemas.issues import ISSUE_CODES
+from schemas.vocabularies import VOCABULARIES
+
+DOCUMENT = assembled().openapi()
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """What stands in a page: ids, addresses, tags; a tag that is closed out of turn is a fault."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.addresses: list[str] = []
+        self.tags: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        assert not self._open
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        given = dict(attrs)
+        self.tags.append(tag)
+        self.ids += [given["id"]] if "id" in given else []
+        self.addresses += [given[name] for name in ("href", "src") if name in given]
+        assert not any(name.startswith("on") or name == "style" for name in given), attrs
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+
+RENDERED = render(DOCUMENT)
+READ = {name: Page(text) for name, text in RENDERED.items()}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_whole_and_asks_for_nothing_from_outside(name):
+    page = READ[name]
+    assert len(page.ids) == len(set(page.ids))
+    assert all(address.startswith(("/reference", "/api/v1/openapi.json", "#")) for address in page.addresses)
+    assert {"header", "nav", "main", "h1"} <= set(page.tags)
+    assert not {"script", "img", "iframe", "form"} & set(page.tags)
+    assert page.tags.count("h1") == page.tags.count("main") == 1
+
+
+def test_every_link_between_pages_leads_to_a_place():
+    for name, page in READ.items():
+        for address in page.addresses:
+            path, _, fragment = address.partition("#")
+            target = name if not path else path.removeprefix("/reference").removeprefix("/")
+            if fragment:
+                assert fragment in READ[target].ids, address
+
+
+def test_every_operation_code_field_and_vocabulary_has_its_place():
+    operations = {op["operationId"] for methods in DOCUMENT["paths"].values() for op in methods.values()}
+    assert operations <= set(READ[""].ids)
+    assert {*ERROR_CODES, *(f"issue-{code}" for code in ISSUE_CODES)} <= set(READ["errors"].ids)
+    assert set(DOCUMENT["components"]["schemas"]) == set(READ["fields"].ids) - {"content", "objects", "vocabularies"}
+    for code in VOCABULARIES["component_type"]:
+        assert f"<code>{code}</code>" in RENDERED["fields"]
+
+
+@pytest.mark.parametrize("path", [*(f"/{name}" if name else "" for name in PAGES), "/style.css"])
+def test_the_pages_are_served_closed_to_scripts_and_may_be_kept(http, path):
+    first = http.get(f"/reference{path}")
+    assert first.status_code == 200
+    assert first.headers["Content-Security-Policy"].startswith("default-src 'none'; style-src 'self'")
+    assert first.headers["Content-Type"].startswith("text/css" if path.endswith("css") else "text/html")
+    again = http.get(f"/reference{path}", headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_an_unknown_page_is_not_found_and_other_methods_are_not_taken(http):
+    assert http.get("/reference/nowhere").json()["error"] == "not_found"
+    assert http.get("/reference/../errors").status_code == 404
+    refused = http.post("/reference/errors")
+    assert (refused.status_code, refused.headers["Allow"]) == (405, "GET")
+
+
+def test_the_document_may_be_kept(http):
+    first = http.get("/api/v1/openapi.json")
+    again = http.get("/api/v1/openapi.json", headers={"If-None-Match": f'"other", {first.headers["ETag"]}'})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize(("schema", "words", "bounds"), [
+    ({"type": ["string", "null"], "maxLength": 2000}, "string or null", "at most 2\u202f000 characters"),
+    ({"type": "string", "format": "date-time"}, "instant", ""),
+    ({"type": "array", "items": {"$ref": "#/components/schemas/Issue"}, "maxItems": 3}, "array of Issue",
+     "at most 3 entries"),
+    ({"anyOf": [{"$ref": "#/components/schemas/Material"}, {"type": "null"}]}, "Material or null", ""),
+    ({"type": "number", "minimum": 0, "maximum": 100}, "number", "0 to 100"),
+    ({"const": True, "type": "boolean"}, "true", ""),
+    ({"enum": ["csv", "xlsx"], "type": "string"}, "csv | xlsx", ""),
+    ({"type": "integer", "default": 50}, "integer", "default 50"),
+])  # fmt: skip
+def test_a_schema_in_words(schema, words, bounds):
+    assert type_of(schema).words == words
+    assert limits(schema) == bounds
