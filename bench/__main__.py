@@ -6,7 +6,7 @@ import time
 
 import psutil
 
-from bench import grading, imports, lists, requests
+from bench import grading, imports, lists, requests, uploads
 from bench.report import HEAD, Line
 from bench.service import started
 
@@ -17,7 +17,9 @@ def main() -> None:
     arguments.add_argument("--rows", type=int, default=50_000, help="rows of the imported files")
     arguments.add_argument("--grade", type=int, default=50_000, help="most SKUs to grade alone (1000000 on demand)")
     arguments.add_argument("--rounds", type=int, default=3, help="rounds of each import")
-    arguments.add_argument("--only", choices=("imports", "requests", "lists", "grading"), help="one part of the table")
+    arguments.add_argument(
+        "--only", choices=("imports", "requests", "lists", "grading", "uploads"), help="one part of the table"
+    )
     asked = arguments.parse_args()
     print(f"{psutil.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}\n")
     print(HEAD)
@@ -36,6 +38,9 @@ def main() -> None:
                 _print(line)
         if asked.only in (None, "lists"):
             for line in lists.measure(service, asked.rows):
+                _print(line)
+        if asked.only in (None, "uploads"):
+            for line in uploads.measure(service):
                 _print(line)
         if asked.only in (None, "imports"):
             for line in imports.measure(service, asked.rows, asked.rounds):

@@ -45,27 +45,29 @@ def remove_orphans(pool: Pool, objects: Objects, proceed: Proceed) -> Swept:
     swept, oldest = Swept(), objects.now() - GRACE
     for company_id in every_company(pool):
         for folder in _TABLES:
-            for keys in _old_keys(objects, company_id, folder, oldest):
+            for held in _batches(objects, company_id, folder):
                 proceed()
-                orphans = _orphans(pool, company_id, folder, keys)
+                orphans = _orphans(pool, company_id, folder, [key for key, at in held if at < oldest])
                 for key in orphans:
                     objects.delete(key)
-                swept.looked_at += len(keys)
+                swept.looked_at += len(held)
                 swept.removed[folder] += len(orphans)
         swept.companies += 1
     swept.unfinished = objects.drop_unfinished(GRACE)
     return swept
 
 
-def _old_keys(objects: Objects, company_id: UUID, folder: str, oldest: datetime) -> Iterator[list[str]]:
-    old = (key for key, at in objects.stored(company_id, folder) if at < oldest)
-    while batch := list(islice(old, _BATCH)):
+def _batches(objects: Objects, company_id: UUID, folder: str) -> Iterator[list[tuple[str, datetime]]]:
+    held = objects.stored(company_id, folder)
+    while batch := list(islice(held, _BATCH)):
         yield batch
 
 
 def _orphans(pool: Pool, company_id: UUID, folder: str, keys: list[str]) -> list[str]:
     ids = {key: _id_of(key) for key in keys}
     asked = sorted({identifier for identifier in ids.values() if identifier is not None})
+    if not asked:
+        return keys
     with pool.company(company_id) as conn:
         named = {row[0] for row in conn.execute(_NAMED.format(table=_TABLES[folder]), (asked,))}
     return [key for key, identifier in ids.items() if identifier not in named]
