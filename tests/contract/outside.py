@@ -201,7 +201,7 @@ class Caller:
             report.update(good(self.get(poll_url)))
             return report["status"] in ("completed", "failed")
 
-        until(ended, lambda: str(report), pause=0.1)
+        until(ended, lambda: f"{report}\n{self.server.log.read_text(encoding='utf-8')[-4000:]}", pause=0.1)
         return report
 
     def token(self, **form: Any) -> httpx2.Response:

@@ -86,7 +86,7 @@ def test_a_missing_part_an_unknown_type_and_a_broken_body_are_refused(shop, sku,
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_another_media_type_or_a_contradiction_is_415(shop, sku, send, data, filename, media_type):
+def test_another_media_type_or_a_contradiction_is_415(shop, sku, send, data, filename, media_type):  # noqa: PLR0917
     answer = send(data, filename, media_type)
     issues = refused(answer, 415, "invalid_body")
     assert [issue["code"] for issue in issues] == ["unsupported_media_type"]

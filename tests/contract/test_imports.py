@@ -67,9 +67,7 @@ def test_a_file_is_queued_and_every_row_gets_an_outcome(caller):
 
 @pytest.mark.promise("IMP-08", "IMP-13")
 def test_the_source_shows_where_each_field_was_found(caller):
-    answer = send(
-        caller, "Titel\n\nArtikelnummer;Bezeichnung;Verpackungsgewicht (g);Farbe des Lagers\n1;Dose;2,5;x\n".encode()
-    )
+    answer = send(caller, b"Titel\n\nArtikelnummer;Bezeichnung;Verpackungsgewicht (g);Farbe des Lagers\n1;Dose;2,5;x\n")
     source = good(answer)["source"]
     assert (source["format"], source["delimiter"], source["sheet"], source["header_row"]) == ("csv", ";", None, 3)
     assert source["layout"] == "rows"
@@ -81,7 +79,7 @@ def test_the_source_shows_where_each_field_was_found(caller):
     french = send(caller, "Référence;Désignation;Matériau;Contact alimentaire\n1;Pot;verre;oui\n".encode())
     fields = [column["field"] for column in good(french)["source"]["columns"]]
     assert fields == ["sku_code", "name", "material", "food_contact"]
-    assert codes(send(caller, "Artikelnummer;Code article;name\n1;2;3\n".encode())) == ["ambiguous_column"]
+    assert codes(send(caller, b"Artikelnummer;Code article;name\n1;2;3\n")) == ["ambiguous_column"]
 
 
 @pytest.mark.promise("IMP-04")

@@ -93,7 +93,7 @@ def test_the_legacy_fields_are_marked_deprecated(document):
 def test_the_reference_is_a_public_page_of_every_operation_and_field(service):
     page = service.send("GET", "/reference")
     pages, seen = page.text, set()
-    waiting = [link for link in re.findall(r'href="(/reference[^"#?]*)', page.text)]
+    waiting = list(re.findall(r'href="(/reference[^"#?]*)', page.text))
     assert (page.status_code, page.headers["Content-Type"].partition(";")[0]) == (200, "text/html")
     while waiting:
         link = waiting.pop()

@@ -1,0 +1,208 @@
+"""Two companies, every id of one tried by the other, at every operation that the running service publishes.
+
+The operations, their path parameters and the references in their bodies are read from the OpenAPI document. Only a
+valid request of each has to be known; an operation for which none is known fails here until it is taught.
+"""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.contract.outside import Caller, good, refused
+from tests.contract.samples import PDF
+
+LINE = {"component_type": "body", "material_family": "glass"}
+ROW = {"sku_code": "ISO", "name": "Isolated"}
+UPLOAD = {"data": {"type": "packaging_photo"}, "files": {"file": ("a.pdf", PDF, "application/pdf")}}
+VALID: dict[str, dict[str, Any]] = {
+    "GET /skus/{id}": {}, "PUT /skus/{id}": {"json": ROW}, "GET /skus/{id}/files": {},
+    "PUT /skus/{id}/volumes": {"json": [{"market": "FR", "year": 2026, "units_placed": 1}]},
+    "POST /skus/{id}/files": UPLOAD, "GET /imports/{id}": {}, "POST /skus": {"json": ROW},
+    "POST /skus/batch": {"json": {"skus": [ROW]}},
+    "POST /imports": {"content": b"sku_code;name\nISO;Isolated\n", "params": {"filename": "iso.csv"}},
+    "GET /skus": {}, "GET /components": {}, "GET /sites": {}, "GET /brands": {}, "GET /docs": {}, "GET /audit-log": {},
+}  # fmt: skip
+"""A request of each operation that its own company may make."""
+
+OF_NOBODY = {"POST /oauth/token", "GET /jurisdictions", "GET /openapi.json", "GET /schemas/supplier-data-response"}
+"""Operations that name no record of a company."""
+
+KINDS = {"brand_id": "brand", "manufacturing_site_id": "site", "packing_site_id": "site",
+         "supplier_id": "supplier", "component_id": "component"}  # fmt: skip
+"""What the ids in bodies refer to."""
+
+WITHOUT_COMPANY = {"alembic_version", "plans", "jurisdictions", "catalogue_loads", "schedule_ticks"}
+"""Tables that belong to no company, and hold nothing of one."""
+
+
+@pytest.fixture(scope="module")
+def owner(service) -> Caller:
+    return service.joined(per_minute=10_000)
+
+
+@pytest.fixture(scope="module")
+def stranger(service) -> Caller:
+    return service.joined(per_minute=10_000)
+
+
+@pytest.fixture(scope="module")
+def operations(service) -> dict[str, dict[str, Any]]:
+    """Every operation of v1 by its name, with its references resolved no further than asked."""
+    document = good(service.send("GET", "/api/v1/openapi.json"))
+    return {
+        f"{method.upper()} {path.removeprefix('/api/v1')}": {"operation": operation, "schemas": document["components"]}
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if path.startswith("/api/v1")
+    }
+
+
+@pytest.fixture(scope="module")
+def records(owner) -> dict[str, str]:
+    """The id of one record of each kind that the owner holds."""
+    made = {
+        "brand": owner.added("brand", name="Own"), "site": owner.added("site", name="Own", roles="packing"),
+        "supplier": owner.added("supplier", name="Own"),
+        "component": owner.added("component", code="OWN", name="Own", component_type="cap", material_family="glass"),
+        "skus": owner.made(**ROW), "imports": owner.imported(b"sku_code;name\nISO;Isolated\n"),
+    }  # fmt: skip
+    owner.added("doc", sku="ISO", reference="Own", status="valid")
+    return {kind: record["id"] for kind, record in made.items()}
+
+
+def call(caller: Caller, name: str, records: dict[str, str], **change: Any):
+    """A valid request of the operation by this caller, with the owner's ids in its path."""
+    method, _, path = name.partition(" ")
+    return caller.request(
+        method, path.replace("{id}", records.get(path.split("/")[1], "")), **{**VALID[name], **change}
+    )
+
+
+def references(schema: dict[str, Any], schemas: dict[str, Any], at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The places of a body's schema that hold an id, as the names that lead there; `[]` is an element."""
+    if "$ref" in schema:
+        yield from references(schemas["schemas"][schema["$ref"].rpartition("/")[2]], schemas, at)
+    for part in (*schema.get("anyOf", []), *schema.get("oneOf", []), *schema.get("allOf", [])):
+        yield from references(part, schemas, at)
+    if schema.get("format") == "uuid":
+        yield at
+    for name, part in schema.get("properties", {}).items():
+        yield from references(part, schemas, (*at, name))
+    if isinstance(schema.get("items"), dict):
+        yield from references(schema["items"], schemas, (*at, "[]"))
+
+
+def holding(body: Any, at: tuple[str, ...], value: str) -> Any:
+    """The body with a value at a place, made where it is not there yet."""
+    if not at:
+        return value
+    step, *rest = at
+    if step == "[]":
+        first = body[0] if body else dict(LINE)
+        return [holding(first, tuple(rest), value)]
+    inner = body.get(step, [] if rest[:1] == ["[]"] else {})
+    return {**body, step: holding(inner, tuple(rest), value)}
+
+
+@pytest.mark.promise("SVC-02", "SVC-03", "ERR-05")
+def test_every_published_operation_is_known_here(operations):
+    untaught = set(operations) - set(VALID) - OF_NOBODY
+    assert not untaught, f"teach this test a valid request of {untaught}"
+    assert set(VALID) <= set(operations)
+
+
+@pytest.mark.promise("SVC-02", "ERR-05")
+def test_every_id_in_a_path_is_unknown_to_the_other_company(operations, owner, stranger, records):
+    stranger.made(**ROW)
+    addressed = [name for name in operations if "{id}" in name]
+    assert len(addressed) >= 6
+    for name in addressed:
+        for headers in ({}, {"Idempotency-Key": name}):
+            refused(call(stranger, name, records, headers=headers), 404, "not_found")
+        assert call(owner, name, records).is_success, name
+        assert call(stranger.bearing(), name, records).status_code == 404
+    assert stranger.data("/skus")[0]["name"] == ROW["name"]
+    assert len(owner.data(f"/skus/{records['skus']}/files")) == 1
+
+
+@pytest.mark.promise("SVC-02", "INP-16", "ERR-05")
+def test_every_id_in_a_body_is_unknown_to_the_other_company(operations, owner, stranger, records):
+    tried = []
+    for name, published in operations.items():
+        body = published["operation"].get("requestBody", {}).get("content", {}).get("application/json")
+        if name in OF_NOBODY or body is None:
+            continue
+        for at in references(body["schema"], published["schemas"]):
+            assert at[-1] in KINDS, f"teach this test what {at} of {name} refers to"
+            filled = holding(deepcopy(VALID[name]["json"]), at, records[KINDS[at[-1]]])
+            own, foreign = call(owner, name, records, json=filled), call(stranger, "POST /skus", records, json=filled)
+            if "{id}" not in name:
+                foreign = call(stranger, name, records, json=filled)
+            assert own.is_success, (name, at, own.text)
+            issues = foreign.json().get("details") or foreign.json()["results"][0]["errors"]
+            assert [issue["code"] for issue in issues] == ["unknown_reference"], (name, at)
+            row = good(own).get("results", [good(own)])[0]
+            assert row["outcome"] in ("created", "updated", "unchanged"), (name, at, row)
+            tried.append((name, at))
+    assert len(tried) >= 15
+    assert {at[-1] for _, at in tried} == set(KINDS)
+
+
+@pytest.mark.promise("SVC-02", "WRT-04")
+def test_every_id_in_a_file_is_unknown_to_the_other_company(owner, stranger, records):
+    for field, kind in KINDS.items():
+        part = field in ("supplier_id", "component_id")
+        header = f"sku_code;name;{'component_type;material_family;' if part else ''}{field}"
+        cells = f"FILE;File;{'body;glass;' if part else ''}{records[kind]}"
+        file = f"{header}\n{cells}\n".encode()
+        assert owner.imported(file)["counts"]["rejected"] == 0, field
+        report = stranger.imported(file)
+        assert [error["code"] for error in report["errors"]] == ["unknown_reference"], field
+
+
+@pytest.mark.promise("SVC-02", "SVC-03")
+def test_no_list_shows_a_record_of_the_other_company(operations, owner, service, records):
+    empty = service.joined()
+    lists = [name for name in operations if name.startswith("GET ") and "{" not in name and name not in OF_NOBODY]
+    assert len(lists) >= 6
+    widened = {"company_id": owner.company, "company": owner.company, "all": "true", "sku_code": ROW["sku_code"],
+               "actor": owner.client_id, "updated_since": "2020-01-01T00:00:00Z"}  # fmt: skip
+    for name in lists:
+        assert good(call(owner, name, records))["data"], name
+        for params in ({}, widened):
+            page = good(call(empty, name, records, params=params))
+            theirs = [*records.values(), owner.company, owner.client_id]
+            assert not [found for found in theirs if found in str(page)], name
+            assert page["data"] == [] or name == "GET /audit-log"
+
+
+@pytest.mark.promise("SVC-02")
+def test_no_table_shows_a_row_to_a_session_of_no_or_another_company(database, records, owner, stranger):
+    tables = """
+        SELECT c.relname, c.relrowsecurity AND c.relforcerowsecurity,
+               EXISTS (SELECT FROM pg_policy WHERE polrelid = c.oid),
+               (SELECT attname FROM pg_attribute WHERE attrelid = c.oid AND NOT attisdropped
+                 AND attname = CASE c.relname WHEN 'companies' THEN 'id' ELSE 'company_id' END),
+               has_table_privilege('pcds_app', c.oid, 'SELECT')
+        FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
+        """
+    with psycopg.connect(database.owner_url) as connection:
+        found = connection.execute(tables).fetchall()
+    held = {name: (secured, policy, readable) for name, secured, policy, column, readable in found if column}
+    assert len(held) >= 12
+    assert {name for name, (secured, policy, _) in held.items() if not (secured and policy)} == set()
+    shared = {name for name, *_, column, readable in found if column is None and readable}
+    assert shared <= WITHOUT_COMPANY, "a table that the application reads belongs to a company or to nobody"
+    columns = {name: column for name, _, _, column, _ in found if column}
+    with psycopg.connect(database.app_url, autocommit=True) as connection:
+        for name, (_, _, readable) in held.items():
+            if not readable:
+                continue
+            assert connection.execute(f"SELECT count(*) FROM {name}").fetchone() == (0,), name
+            with connection.transaction():
+                connection.execute("SELECT set_config('app.company_id', %s, true)", [stranger.company])
+                foreign = f"SELECT count(*) FROM {name} WHERE {columns[name]} <> %s"
+                assert connection.execute(foreign, [stranger.company]).fetchone() == (0,), name
