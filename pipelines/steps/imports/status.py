@@ -32,7 +32,7 @@ def status(
         row = cursor.execute(_IMPORT, (import_id,)).fetchone()
         if row is None:
             return None
-        errors = cursor.execute(_PAGE, (import_id, limit, offset)).fetchall()
+        errors = cursor.execute(_PAGE, (import_id, limit, offset)).fetchall() if row["faults"] else []
         alive = row["heartbeat_at"] or row["created_at"]
         if row["status"] in ("queued", "processing") and clock.now() - alive > queue.STALLED_AFTER:
             queue.announce(conn, import_id)
