@@ -24,7 +24,10 @@ FEW: Final = 200
 NULL: Final = "\ue5e5"
 """Null in COPY's CSV: a private-use character by itself, which no caller's cell is."""
 
-_CARRIED: Final = ("id", *DERIVED_COLUMNS, "version", "created_at", "updated_at")
+_CARRIED: Final = ("id", *DERIVED_COLUMNS, "version")
+INSTANTS: Final = ("created_at", "updated_at")
+"""Wanted where a caller is shown the record; writing an instant as text costs Postgres more than any other column."""
+
 _JUDGED: Final = (
     "sku_code", "material", "material_subtype", "weight_grams", "packaging_format", "packaging_level", "use_contexts",
     "svhc", "components", "food_contact", "pfas", "markets", "volumes",
@@ -37,10 +40,10 @@ def read(
 ) -> Table:
     """The company's rows of these codes, ids and instants as text; with `locking` until the transaction ends.
 
-    Holds at least `columns` and what the later steps look at; few rows, which are shown to a caller, also the
-    `doc_status` of the day.
+    Holds at least `columns`, which may name `INSTANTS`, and what the later steps look at; few rows, which are shown to
+    a caller, also the `doc_status` of the day.
     """
-    held = [name for name in VALUE_COLUMNS if name in columns or name in _JUDGED]
+    held = [name for name in (*INSTANTS, *VALUE_COLUMNS) if name in columns or name in _JUDGED]
     schema = {name: DTYPES[name] for name in (*_CARRIED, *held)}
     if len(codes) <= FEW:
         query = _query(tuple(schema), f", {DOC_STATUS} AS doc_status", locking=locking)

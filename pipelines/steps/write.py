@@ -86,7 +86,7 @@ def prepare(
         patch, library, errors = resolve(conn, patch)
         patch = patch.without([error.row for error in errors])
     with watch.step("read"):
-        columns = VALUE_COLUMNS if whole_rows else patch.given.names
+        columns = (*VALUE_COLUMNS, *stored.INSTANTS) if whole_rows else patch.given.names
         held = stored.read(conn, patch.values["sku_code"], columns, now.date(), locking=locking)
     with watch.step("merge"):
         merged, faults = merge(patch, held, library, rules)
