@@ -17,15 +17,15 @@ _EQUAL: Final = ("pattern", "format", "const")
 def breaks(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Every difference that is not additive, each as one sentence with its place; empty where there is none."""
     found = [f"The schema {name} has vanished." for name in _gone(_schemas(old), _schemas(new))]
-    comparison = _Comparison(old, new)
+    comparison, same_schemas = _Comparison(old, new), _schemas(old) == _schemas(new)
     for path, methods in old["paths"].items():
         for method, operation in methods.items():
             place = f"{method.upper()} {path}"
             now = new["paths"].get(path, {}).get(method)
             if now is None:
                 found.append(f"{place} has vanished.")
-                continue
-            found += comparison.operation(operation, now, place)
+            elif not (same_schemas and now == operation):
+                found += comparison.operation(operation, now, place)
     return list(dict.fromkeys(found))
 
 

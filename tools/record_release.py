@@ -2,7 +2,8 @@
 
     python -m tools.record_release
 
-Refuses where the document is not additive to the last one that was kept: that would be /api/v2.
+Refuses where the document is not additive to the last one that was kept: that would be /api/v2. Where that last one
+was never released, delete its file first.
 """
 
 import json
@@ -17,9 +18,11 @@ RELEASED: Final = Path(__file__).with_name("released")
 
 
 def last() -> dict[str, Any]:
-    """The document of the last release; versions are compared as numbers."""
-    newest = max(RELEASED.glob("*.json"), key=lambda path: tuple(map(int, path.stem.split("."))))
-    document: dict[str, Any] = json.loads(newest.read_text(encoding="utf-8"))
+    """The document of the last release, an empty one before the first; versions are compared as numbers."""
+    kept = sorted(RELEASED.glob("*.json"), key=lambda path: tuple(map(int, path.stem.split("."))))
+    if not kept:
+        return {"paths": {}, "components": {"schemas": {}}}
+    document: dict[str, Any] = json.loads(kept[-1].read_text(encoding="utf-8"))
     return document
 
 
