@@ -9,7 +9,7 @@ import psycopg
 from bench.report import Line
 from bench.service import Service, load, raw_request
 
-SMALL, READS, ROUNDS = 1_000, 200, 5
+SMALL, READS, ROUNDS = 1_000, 100, 5
 _VERSIONS = 100
 """Versions of each SKU, so that every entry has a version before it to differ from."""
 
