@@ -26,7 +26,7 @@ NULL: Final = "\ue5e5"
 
 _CARRIED: Final = ("id", *DERIVED_COLUMNS, "version")
 INSTANTS: Final = ("created_at", "updated_at")
-"""Wanted where a caller is shown the record; writing an instant as text costs Postgres more than any other column."""
+"""Wanted only where a caller is shown the record, which nobody is by an import."""
 
 _JUDGED: Final = (
     "sku_code", "material", "material_subtype", "weight_grams", "packaging_format", "packaging_level", "use_contexts",
