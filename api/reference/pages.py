@@ -85,16 +85,15 @@ def operations(document: Document) -> dict[str, list[Operation]]:
     return {tag: found for tag, found in by_tag.items() if found}
 
 
+def _inline(text: str) -> Markup:
+    """A sentence, with `code` in backticks."""
+    parts = enumerate(text.split("`"))
+    return Markup().join(Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in parts)
+
+
 def _prose(text: str) -> Markup:
-    """Paragraphs of a description, with `code` in backticks."""
-    paragraphs = []
-    for paragraph in text.split("\n\n"):
-        words = [
-            Markup("<code>{}</code>").format(part) if place % 2 else escape(part)
-            for place, part in enumerate(paragraph.split("`"))
-        ]
-        paragraphs.append(Markup("<p>{}</p>").format(Markup().join(words)))
-    return Markup().join(paragraphs)
+    """The paragraphs of a description."""
+    return Markup().join(Markup("<p>{}</p>").format(_inline(paragraph)) for paragraph in text.split("\n\n"))
 
 
 def _resolved(document: Document, schema: dict[str, Any]) -> dict[str, Any]:
@@ -110,6 +109,7 @@ _TEMPLATES: Final = Environment(
     lstrip_blocks=True,
 )  # fmt: skip
 _TEMPLATES.filters |= {
+    "inline": _inline,
     "prose": _prose,
     "rows": shapes.rows,
     "type": shapes.type_of,
