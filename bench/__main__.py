@@ -6,7 +6,7 @@ import time
 
 import psutil
 
-from bench import grading, imports, lists, requests, uploads
+from bench import audit, grading, imports, lists, requests, uploads
 from bench.report import HEAD, Line
 from bench.service import started
 
@@ -16,9 +16,10 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--rows", type=int, default=50_000, help="rows of the imported files")
     arguments.add_argument("--grade", type=int, default=50_000, help="most SKUs to grade alone (1000000 on demand)")
+    arguments.add_argument("--entries", type=int, default=1_000_000, help="entries of the large audit ledger")
     arguments.add_argument("--rounds", type=int, default=3, help="rounds of each import")
     arguments.add_argument(
-        "--only", choices=("imports", "requests", "lists", "grading", "uploads"), help="one part of the table"
+        "--only", choices=("imports", "requests", "lists", "grading", "uploads", "audit"), help="one part of the table"
     )
     asked = arguments.parse_args()
     print(f"{psutil.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}\n")
@@ -41,6 +42,9 @@ def main() -> None:
                 _print(line)
         if asked.only in (None, "uploads"):
             for line in uploads.measure(service):
+                _print(line)
+        if asked.only in (None, "audit"):
+            for line in audit.measure(service, asked.entries):
                 _print(line)
         if asked.only in (None, "imports"):
             for line in imports.measure(service, asked.rows, asked.rounds):
