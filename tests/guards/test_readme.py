@@ -28,7 +28,7 @@ for attempt in $(seq {attempts}); do
 REPORT=$(
 {polling}
 )
-case $REPORT in *'"status":"completed"'*) break ;; *) sleep 0.2 ;; esac
+case $REPORT in *'"status":"completed"'*) break ;; *) sleep 1 ;; esac
 done
 echo "$REPORT"
 echo {BREAK}
