@@ -39,4 +39,7 @@ def shared_instance(settings: Settings, database: Database) -> dg.DagsterInstanc
     for storage, questions in _ASKED_AGAIN_AND_AGAIN.items():
         for question in questions:
             setattr(getattr(instance, storage), question, cache(getattr(getattr(instance, storage), question)))
+    # Each run would configure logging anew for handlers that dagster.yaml could name and ours does not: it closes every
+    # handler of the process, and two threads that begin and log a run at once wait for each other for ever.
+    instance.get_yaml_python_handlers = list  # type: ignore[method-assign]
     return instance
