@@ -5,6 +5,8 @@ A table that holds SKUs and components at once is split in `long_layout.py`. Typ
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 
 import polars as pl
 
@@ -14,10 +16,10 @@ from pipelines.steps.reading.grid import Grid, LineFault, letter
 from pipelines.steps.reading.header import Header, find_header
 from pipelines.steps.reading.mapping import Mapped
 from pipelines.steps.reading.refusal import refuse
+from pipelines.steps.reading.skipped import listed, not_data
 
 MOST_ROWS = 50_000
 _MOST_PARTS = 20 * MOST_ROWS
-_MOST_SKIPPED = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +56,16 @@ def read_sheet(
     columns = mapped.columns if table == "sku" else {}
     header = header or find_header(grid, table, columns, mapped.header_row if table == "sku" else None)
     body = _without_ragged(grid.below(header.line), grid, header)
-    held = _named(body.cells, header.columns).select(pl.any_horizontal(pl.all().is_not_null())).to_series()
+    cells = _named(body.cells, header.columns)
+    reasons = not_data(cells, header.columns, _label(body, header))
+    held = ~reduce(or_, reasons.values())
     most = MOST_ROWS if table == "sku" else _MOST_PARTS
     if held.sum() + len(body.faults) > most:
         raise refuse("too_many_rows", f"One import takes {most} data lines; this table has more. Send it in parts.")
-    cells = _named(body.cells, header.columns).with_columns(line=body.lines).filter(held)
+    cells = cells.with_columns(line=body.lines).filter(held)
     kinds = None if body.kinds is None else _named(body.kinds, header.columns).filter(held)
     marks = decimal_marks(cells, kinds, header.columns, told=mapped.decimal, delimiter=delimiter)
-    skipped = _skipped(body.lines.filter(~held))
+    skipped = listed(body.lines, reasons)
     return Sheet(name, header.line, header.columns, header.ignored, cells, marks, body.faults, kinds, skipped)
 
 
@@ -75,12 +79,11 @@ def published_ignored(ignored: Iterable[tuple[int, str]]) -> list[dict[str, str]
     return [{"column": letter(at), "header": header} for at, header in ignored]
 
 
-def _skipped(lines: pl.Series) -> tuple[tuple[int, str], ...]:
-    """Lines that hold something, but in no column that is read: notes, signatures, totals beside the table."""
-    listed = [(int(line), "no recognised column has a value") for line in lines.head(_MOST_SKIPPED)]
-    if len(lines) > _MOST_SKIPPED:
-        listed.append((int(lines[_MOST_SKIPPED]), f"and {len(lines) - _MOST_SKIPPED - 1} more such lines below"))
-    return tuple(listed)
+def _label(body: Grid, header: Header) -> pl.Series | None:
+    """The cells of the first column where no field is read from it."""
+    if "c0" not in body.cells.columns or any(column.position == 0 for column in header.columns):
+        return None
+    return body.cells["c0"]
 
 
 def _named(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:

@@ -40,9 +40,9 @@ class Workbook:
         return self._grid(kept, dict.fromkeys(kept["column"].unique().sort(), False))
 
     def body(self, sheet: SheetPart, columns: Iterable[Column]) -> Grid:
-        """All rows that hold something, with the cells of these columns only."""
+        """All rows that hold something, with the cells of these columns and of the first one only."""
         cells = read_cells(self._package, sheet.path)
-        numeric = {column.position: column.field.kind in _NUMERIC for column in columns}
+        numeric = {0: False} | {column.position: column.field.kind in _NUMERIC for column in columns}
         return self._grid(cells, numeric)
 
     def _grid(self, cells: pl.DataFrame, columns: dict[int, bool]) -> Grid:

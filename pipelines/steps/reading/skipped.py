@@ -1,0 +1,168 @@
+"""Which lines below a header are no data: examples, help texts, totals, notes, the header once more.
+
+They are left out of the table and its counts, and listed in `source.skipped` with the reason. A line is left out only
+where a word says what it is (`words.csv`, vocabulary `line`), or where it stands right below the header, is written
+like help, and every typed cell of it would be refused. All else that is odd about a line is a fault of its row.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cache, reduce
+from operator import or_
+
+import polars as pl
+
+from pipelines.steps.reading.columns import Column
+from pipelines.steps.reading.values import read_values
+from schemas.words import code_of, fold, words
+
+_HELP_ROWS = 5
+"""Lines below the header among which help is looked for: flags, formats and field ids rarely fill more than three."""
+_MOST_LISTED = 200
+_TYPED = ("number", "integer", "ppm", "truth", "code", "codes", "markets", "gtin", "uuid")
+_READABLE = ("ambiguous_number", "value_range", "digits_lost", "out_of_range", "cell_error")
+"""Faults of cells that were meant as a value, whatever is wrong with them."""
+_ACCENTED = {"a": "[aàáâä]", "c": "[cç]", "e": "[eèéêë]", "i": "[iìíîï]", "n": "[nñ]", "o": "[oòóôö]",
+             "u": "[uùúûü]", " ": r"[\W_]+"}  # fmt: skip
+
+NOTHING_READ = "no recognised column has a value"
+EXAMPLE = "an example, by its word"
+TOTAL = "a total, by its word"
+NOTE = "a note: nothing but a remark in one cell"
+HELP = "help for the columns, below the header"
+REPEATED = "the header once more"
+
+
+def not_data(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series | None) -> dict[str, pl.Series]:
+    """Reason -> a truth for each row of `cells`, which has a column under each column's name.
+
+    `label` is the first column of the sheet where it is not among those read: people write `Total` there.
+    """
+    code = cells["sku_code"]
+    name = cells["name"] if "name" in cells.columns else pl.repeat(None, len(code), dtype=pl.String, eager=True)
+    label = pl.repeat(None, len(code), dtype=pl.String, eager=True) if label is None else label
+    others = cells.select(pl.any_horizontal(False, pl.exclude("sku_code", "name").is_not_null())).to_series()
+    return {
+        NOTHING_READ: code.is_null() & name.is_null() & ~others,
+        EXAMPLE: reduce(or_, (_says(texts, _example()) for texts in (code, name, label))),
+        TOTAL: _totals(code, name, label),
+        REPEATED: _repeats(cells, columns),
+        HELP: _help(cells, columns, label),
+        NOTE: _notes(code, name) & ~others,
+    }
+
+
+def listed(lines: pl.Series, reasons: dict[str, pl.Series]) -> tuple[tuple[int, str], ...]:
+    """The lines left out, in their order, each with its first reason; the last one stands for what is too much."""
+    found: dict[int, str] = {}
+    for reason, where in reasons.items():
+        for line in lines.filter(where):
+            found.setdefault(int(line), reason)
+    ordered = sorted(found.items())
+    if len(ordered) > _MOST_LISTED:
+        more = len(ordered) - _MOST_LISTED - 1
+        ordered = [*ordered[:_MOST_LISTED], (ordered[_MOST_LISTED][0], f"and {more} more lines below that are no data")]
+    return tuple(ordered)
+
+
+def _totals(code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
+    """A total's word in place of the code, or as the name or in front of a line without code."""
+    of_code, of_name, of_label = (_says(texts, _total()) for texts in (code, name, label))
+    nameless = ~name.str.contains(r"\p{L}").fill_null(value=False)
+    return (of_code & (nameless | of_name)) | (code.is_null() & (of_name | of_label))
+
+
+def _notes(code: pl.Series, name: pl.Series) -> pl.Series:
+    """One cell, the code or the name, which is a remark: a note's word, a colon, or a sentence."""
+    return (_says(code, _note()) & name.is_null()) | (_says(name, _note()) & code.is_null())
+
+
+def _repeats(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
+    """Lines that hold the headers of at least two columns, and all of those that they give."""
+    nothing = pl.repeat(value=False, n=cells.height, eager=True)
+    own = [column for column in columns if column.name in ("sku_code", "name", "component_type")]
+    if len(own) < 2:
+        return nothing
+    return reduce(lambda all_of, column: all_of & (cells[column.name] == column.header), own, ~nothing).fill_null(False)
+
+
+def _help(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series) -> pl.Series:
+    """The lines right below the header, up to the first data line, that speak of the columns."""
+    top = list(cells.head(_HELP_ROWS).select(column.name for column in columns).iter_rows())
+    found = []
+    for row, first in zip(top, label.head(_HELP_ROWS), strict=True):
+        held = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell is not None]
+        helps = _is_help(held) or (first is not None and _helps(first))
+        if not helps and not any(_example_word(cell) for cell in (*row[:2], first) if cell is not None):
+            break
+        found.append(helps)
+    return pl.Series([*found, *[False] * (cells.height - len(found))], dtype=pl.Boolean)
+
+
+def _is_help(held: list[tuple[Column, str]]) -> bool:
+    texts = [cell for _, cell in held]
+    if not texts:
+        return False
+    if all(map(_helps, texts)):
+        return True
+    if len(held) > 1 and all(fold(cell) in (fold(c.name), fold(c.field.name), fold(c.header)) for c, cell in held):
+        return True
+    typed = [(column, cell) for column, cell in held if column.field.kind in _TYPED]
+    if not typed or any(_is_meant(column, cell) for column, cell in typed):
+        return False
+    shapes = {"".join("0" if c.isdigit() else c for c in cell) for cell in texts}
+    told = sum(map(_helps, texts)) * 2 >= len(texts)
+    return told or (len(texts) > 2 and len(shapes) == 1) or len(texts[0].split()) > 3
+
+
+def _is_meant(column: Column, cell: str) -> bool:
+    """Whether a cell is a value of its column, or was meant to be one."""
+    faults = read_values(pl.Series([cell]), column, None, None).faults
+    return not faults.height or faults["code"][0] in _READABLE
+
+
+def _helps(cell: str) -> bool:
+    """Whether a cell is a word of help as such, beside digits (`Text (255)`), or one and an explanation after it."""
+    folded = "".join(c for c in fold(cell) if not c.isdigit()).strip()
+    start = fold(cell.replace("\n", ".").split(".")[0].split(":")[0])
+    return code_of(folded, "line") == "help" or (start != fold(cell) and code_of(start, "line") == "help")
+
+
+def _example_word(cell: str) -> bool:
+    return bool(_says(pl.Series([cell]), _example())[0])
+
+
+def _says(texts: pl.Series, pattern: str) -> pl.Series:
+    return texts.str.contains(pattern).fill_null(value=False)
+
+
+@cache
+def _example() -> str:
+    """`EXAMPLE-001`, `Exemple :`, `Beispiel: Flasche`, `Bottle (example)`; not `Example Street bottle`."""
+    word = _one_of("example")
+    return rf"(?i)^[\W_]*(?:{word})[\W_\d]*$|^\W*(?:{word})\s*:|[(\[](?:{word})[)\]]\W*$"
+
+
+@cache
+def _total() -> str:
+    """`Total`, `Summe:`, `Total 2026`, `Total (g)`; not `Total Quartz oil`."""
+    word = _one_of("total")
+    return rf"(?i)^[\W_]*(?:{word})(?:[\W_\d]*$|\s*[:=(])"
+
+
+@cache
+def _note() -> str:
+    word = _one_of("note")
+    return rf"(?i)^[\W_]*(?:{word})\b|:(?:\s|$)|(?:\S+\s+){{5,}}\S"
+
+
+def _one_of(code: str) -> str:
+    return "|".join(sorted(map(_pattern, _words_of(code)), key=len, reverse=True))
+
+
+def _words_of(code: str) -> Iterator[str]:
+    return (word for word, of in words("line").items() if of == code)
+
+
+def _pattern(word: str) -> str:
+    """A folded word as a pattern that also takes its accents."""
+    return "".join(_ACCENTED.get(character, character) for character in word)

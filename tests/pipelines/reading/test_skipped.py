@@ -1,0 +1,70 @@
+"""Lines that are no data: left out and listed with their reason; what only looks odd stays a row."""
+
+import pytest
+
+from pipelines.steps.reading import skipped
+from tests.pipelines.reading.writing import delimited, read, workbook
+
+HEAD = ["sku_code", "name", "weight_grams", "material"]
+DATA = ["A-1", "Bottle", "12.5", "glass"]
+
+
+def left_out(*rows: list[str], head: list[str] = HEAD) -> list[tuple[int, str]]:
+    """The lines that are skipped, which must be the same in both formats, and in no count."""
+    found = []
+    for data in (delimited([head, *rows]), workbook({"SKUs": [head, *rows]})):
+        upload, typed = read(data)
+        found.append([(line["line"], line["reason"]) for line in upload.source["skipped"]])
+        assert upload.rows == typed.values.height + typed.rejected == len(rows) - len(found[-1])
+    assert found[0] == found[1]
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (["EXAMPLE-001", "Bottle 500 ml", "12.5", "glass"], skipped.EXAMPLE),
+        (["Exemple :", "Bouteille", "12,5", "verre"], skipped.EXAMPLE),
+        (["A-9", "Beispiel: Flasche", "12", "Glas"], skipped.EXAMPLE),
+        (["A-9", "Bottle (example)", "12", "glass"], skipped.EXAMPLE),
+        (["M", "M", "K", "K"], skipped.HELP), (["Pflichtfeld", "Pflichtfeld", "Kann", "Kann"], skipped.HELP),
+        (["Text (255)", "Text (500)", "Zahl", "Auswahl"], skipped.HELP),
+        (["Mandatory. Your own code.", "Mandatory. What it is.", "Optional: in grams", "Optional"], skipped.HELP),
+        (["sku_code", "name", "weight_grams", "material"], skipped.REPEATED),
+        (["NTG-P-001", "NTG-P-002", "NTG-P-049", "NTG-P-050"], skipped.HELP),
+        (["The code that your own system gives to the packaging", "its name", "without product", "of the list"],
+         skipped.HELP),
+        (["Total", "", "125.5", ""], skipped.TOTAL), (["", "Summe:", "125.5", ""], skipped.TOTAL),
+        (["Total général", "", "125.5", ""], skipped.TOTAL), (["TOTAL 2026", "3 SKUs total", "1", ""], None),
+        (["Date: 12.03.2026", "", "", ""], skipped.NOTE), (["", "Unterschrift", "", ""], skipped.NOTE),
+        (["We confirm that all of this is right", "", "", ""], skipped.NOTE),
+        (["TOTAL", "Total Quartz oil can", "125.5", "metal"], None),
+        (["A-9", "Example Street bottle", "1", "glass"], None),
+        (["EXA-1", "Bottle", "1", "glass"], None), (["M", "Bottle M", "1", "glass"], None),
+        (["A-9", "Date: the fruit", "1", "glass"], None), (["A-9", "n", "heavy", "stone"], None),
+    ],
+)  # fmt: skip
+def test_a_line_is_left_out_by_what_it_says(row: list[str], reason: str | None) -> None:
+    assert left_out(row, DATA) == ([] if reason is None else [(2, reason)])
+
+
+def test_help_is_only_looked_for_below_the_header_and_totals_everywhere() -> None:
+    flags = ["M", "M", "K", "K"]
+    assert left_out(flags, ["EXAMPLE-1", "e", "1", ""], DATA, ["Total", "", "9", ""], ["B", "b", "", ""]) == [
+        (2, skipped.HELP), (3, skipped.EXAMPLE), (5, skipped.TOTAL),
+    ]  # fmt: skip
+    assert left_out(DATA, ["B", "M", "K", "K"])[:1] == []
+
+
+def test_the_first_column_may_say_it_although_no_field_is_read_from_it() -> None:
+    head = ["", *HEAD]
+    rows = [["Description", "the code", "the name", "grams", "one of"], ["Exemple :", *DATA], ["", *DATA],
+            ["Summe", "", "", "12.5", ""]]  # fmt: skip
+    assert left_out(*rows, head=head) == [(2, skipped.HELP), (3, skipped.EXAMPLE), (5, skipped.TOTAL)]
+
+
+def test_no_more_lines_are_listed_than_a_person_reads() -> None:
+    table = [HEAD, DATA, *[["Total", "", str(at), ""] for at in range(300)]]
+    found = read(delimited(table))[0].source["skipped"]
+    assert len(found) == 201
+    assert found[-1]["reason"].startswith("and 99 more")
