@@ -96,7 +96,8 @@ SELECT * FROM ({_ALTERED}) AS altered, ({_MISSING}) AS missing, ({_BROKEN}) AS b
 def verify(conn: psycopg.Connection[Any]) -> Verdict:
     """Verify the ledger of the session's company, in one statement and so in one snapshot.
 
-    About ten seconds of one core for each million entries; the limit on the time of a statement is lifted for this transaction.
+    About ten seconds of one core for each million entries; the limit on the time of a statement is lifted for this
+    transaction.
     """
     conn.execute("SET LOCAL statement_timeout = 0")
     with conn.cursor(row_factory=dict_row) as cursor:
