@@ -70,7 +70,7 @@ class Place:
             with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, limits=_ONE_REQUEST) as client:
                 server = Server(self, client, log, programs[-1])
                 ready = "/readyz" if imports else "/healthz"
-                until(lambda: server.answers(ready), lambda: log.read_text(encoding="utf-8")[-4000:])
+                until(lambda: server.answers(ready), server.said)
                 yield server
         finally:
             for program in programs:
@@ -114,6 +114,11 @@ class Server:
     client: httpx2.Client
     log: Path
     worker: Program
+
+    def said(self) -> str:
+        """The last that its log says beside the requests."""
+        lines = self.log.read_text(encoding="utf-8").splitlines()
+        return "\n".join([line for line in lines if '"event": "request"' not in line][-10:])
 
     def answers(self, path: str) -> bool:
         try:
@@ -201,7 +206,7 @@ class Caller:
             report.update(good(self.get(poll_url)))
             return report["status"] in ("completed", "failed")
 
-        until(ended, lambda: f"{report}\n{self.server.log.read_text(encoding='utf-8')[-4000:]}", pause=0.1)
+        until(ended, lambda: f"{report}\n{self.server.said()}", pause=0.1)
         return report
 
     def token(self, **form: Any) -> httpx2.Response:
