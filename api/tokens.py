@@ -33,7 +33,7 @@ _ERRORS = ("invalid_request", "invalid_client", "unsupported_grant_type", "inval
 
 @router.post("/token", **operation(
     "Exchange client credentials for a bearer token",
-    body=body_of(TokenForm, "application/x-www-form-urlencoded") | body_of(TokenInput),
+    body=body_of(TokenInput) | body_of(TokenForm, "application/x-www-form-urlencoded"),
     answers={200: TokenResponse}, errors=_ERRORS))  # fmt: skip
 async def post_token(request: Request) -> Response:
     """`client_id` is the id of an API key, `client_secret` the key itself; as HTTP Basic or in the body.

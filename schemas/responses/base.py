@@ -23,7 +23,7 @@ def code(vocabulary: str) -> Any:
 
 
 Identifier = Annotated[str, PydanticField(json_schema_extra={"format": "uuid"})]
-Instant = Annotated[str, PydanticField(json_schema_extra={"format": "date-time"}, pattern=r"Z$")]
+Instant = Annotated[str, PydanticField(json_schema_extra={"format": "date-time"}, pattern=r"^.+Z$")]
 Day = Annotated[str, PydanticField(json_schema_extra={"format": "date"})]
 Number = int | float
 Grade: Any = code("recyclability_grade")

@@ -48,7 +48,7 @@ class GradeTrace(Answer):
 
     ruleset_version: str
     indicative: Annotated[
-        Literal[True], PydanticField(description="No legal grade exists before the delegated acts, due 1 January 2028.")
+        bool, PydanticField(description="True: no legal grade exists before the delegated acts, due 1 January 2028.")
     ]
     provisional: Annotated[bool, PydanticField(description="Whether a fact that is not given could change the grade.")]
     reason: Annotated[str, PydanticField(description="One sentence: why the grade is what it is.")]
