@@ -1,8 +1,8 @@
 """Connections of the application's role: one transaction each, with its company set where it has one.
 
 A session without a company sees no row of a company: row-level security compares every row with the setting that
-`company` makes for its transaction. What belongs here: pools, transactions, and what to do when a connection was lost
-it was committed, because Postgres restarted. What does not: queries.
+`company` makes for its transaction. What belongs here: pools, transactions, and what to do when a
+connection was lost because Postgres restarted. What does not: queries.
 """
 
 import asyncio
