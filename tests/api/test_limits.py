@@ -78,6 +78,20 @@ def test_who_may_not_call_is_told_nothing_else(http, path):
         assert refused(http.get(f"/api/v1{path}", headers=headers)) == (401, code)
 
 
+@pytest.mark.parametrize("path", ["/skus", "/jurisdictions"])
+def test_admission_adds_at_most_one_statement(caller, monkeypatch, path):
+    sent = []
+
+    async def counted(connection, query, *more, **options):
+        sent.append(query)
+        return await execute(connection, query, *more, **options)
+
+    execute = psycopg.AsyncConnection.execute
+    monkeypatch.setattr(psycopg.AsyncConnection, "execute", counted)
+    assert caller.get(path).status_code == 200
+    assert len(sent) == 1, "the caller and the page are one statement; a cursor's own is not counted here"
+
+
 def test_a_refused_write_costs_no_reading_of_its_body(stopped):
     spent(stopped, 120)
     answer = stopped.request("POST", "/skus", content=b"{" * 3_000_000)
@@ -98,7 +112,7 @@ def test_a_window_raises_the_ceiling_between_its_two_instants_and_not_outside(st
     open_window(database, stopped, per_minute=1_000, opens_at=opens_at, closes_at=closes_at)
     assert refused(stopped.get("/skus")) == (429, "rate_limited"), "the instant at which a window ends is outside it"
     clock.advance(40 * SECOND)
-    spent(stopped, 90)
+    spent(stopped, 120)
     assert refused(stopped.get("/skus")) == (429, "rate_limited")
     open_window(database, stopped, per_minute=5_000, opens_at=opens_at, closes_at=None)
     spent(stopped, 300)

@@ -21,16 +21,14 @@ PREFIX: Final = "svc_"
 REQUESTS_PER_MINUTE: Final = 120
 """Of a key with its tokens, in any 60 seconds, outside a window (interface v1, Limits)."""
 
-_CALLER: Final = "pcds_caller(%(presented)s, %(is_token)s, %(usual_ceiling)s, %(asked_at)s) AS caller"
-_COUNTED: Final = (
-    "CASE WHEN caller.wait = 0 THEN pcds_count(caller.client_id, caller.ceiling, %(asked_at)s) ELSE caller.wait END"
-)
-ADMIT: Final = f"SELECT caller.*, {_COUNTED} AS retry_after FROM {_CALLER}"
-"""`CALLER_COLUMNS` of the caller; no row for a credential that does not count. Commit it at once: it holds the key."""
+ADMIT: Final = "SELECT * FROM pcds_admit(%(presented)s, %(is_token)s, %(usual_ceiling)s, %(asked_at)s)"
+"""The columns of `Key`, the digest, and 0 or the seconds to wait; no row for a credential that does not count.
 
-CALLER_COLUMNS: Final = 9
-"""Of a row of `ADMIT`, or of an `admitting` query: those of `Key`, the digest, the ceiling, and twice the seconds to
-wait, of which the last are the answer and 0 where the request is let in and counted."""
+It sets the transaction's company, and counts the request when the transaction commits.
+"""
+
+CALLER_COLUMNS: Final = 7
+"""How many columns of a row of `ADMIT`, or of an `admitting` query, are the caller's."""
 
 
 def admitting(query: str) -> str:
@@ -38,9 +36,8 @@ def admitting(query: str) -> str:
 
     The outer side of a left join is run first, and running it sets the company that row-level security compares
     with. Were it ever not first, is the key not live or must it wait, then there is no company, and nothing is seen.
-    The request is counted last, so that no other of the key waits for the query.
     """
-    return f"SELECT caller.*, {_COUNTED}, answer.* FROM {_CALLER} LEFT JOIN ({query}) AS answer ON true"
+    return f"SELECT caller.*, answer.* FROM ({ADMIT}) AS caller LEFT JOIN ({query}) AS answer ON true"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ What belongs here: columns, keys, indexes and which tables are a company's own. 
 
 from typing import Final
 
-from warehouse.tables.access import bearer_tokens, request_windows, spent_requests
+from warehouse.tables.access import bearer_tokens, request_slots, request_windows
 from warehouse.tables.answers import kept_answers
 from warehouse.tables.audit import audit_entries, audit_transactions
 from warehouse.tables.base import metadata
@@ -31,6 +31,6 @@ APPEND_ONLY: Final = (audit_transactions, audit_entries, sku_versions)
 __all__ = [
     "APPEND_ONLY", "COMPANY_TABLES", "api_keys", "audit_entries", "audit_transactions", "bearer_tokens", "brands",
     "catalogue_loads", "companies", "company_counters", "docs", "import_errors", "imports", "jurisdictions",
-    "kept_answers", "library_components", "metadata", "plans", "request_windows", "schedule_ticks", "sites",
-    "sku_versions", "skus", "spent_requests", "suppliers", "technical_files",
+    "kept_answers", "library_components", "metadata", "plans", "request_slots", "request_windows", "schedule_ticks",
+    "sites", "sku_versions", "skus", "suppliers", "technical_files",
 ]  # fmt: skip

@@ -1,6 +1,18 @@
-"""Bearer tokens, request windows, and what was spent of every limit; how they decide is migration 0004's functions."""
+"""Bearer tokens, request windows, and the places of every limit; how they decide is migration 0004's functions."""
 
-from sqlalchemy import ARRAY, BigInteger, Column, DateTime, ForeignKey, Index, Integer, LargeBinary, Table, Text, Uuid
+from sqlalchemy import (
+    ARRAY,
+    Column,
+    DateTime,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    Uuid,
+)  # fmt: skip
 
 from warehouse.tables.base import company, instant, metadata
 
@@ -25,18 +37,16 @@ request_windows = Table(
     Column("closes_at", DateTime(timezone=True), comment="the first instant after it; null is until it is closed"),
 )
 
-spent_requests = Table(
-    "spent_requests",
+request_slots = Table(
+    "request_slots",
     metadata,
-    Column("spender", Text, primary_key=True, comment="key:ID, token requests as client:ID and address:IP"),
-    Column(
-        "instants", ARRAY(DateTime(timezone=True)), nullable=False, server_default="{-infinity}",
-        comment="of admissions in the last minute, ascending, behind the one before them",
-    ),
-    Column(
-        "numbers", ARRAY(BigInteger), nullable=False, server_default="{0}",
-        comment="how many had been admitted by each of these instants, it included",
-    ),
+    Column("spender", Text, comment="key:ID, for token requests client:ID and address:IP"),
+    Column("number", Integer),
+    Column("taken_at", DateTime(timezone=True), nullable=False, server_default="-infinity",
+           comment="by the last of its requests"),
+    Column("requests", Integer, nullable=False, server_default="0",
+           comment="that hold it; above 1 only where a ceiling is above 1 000"),
+    PrimaryKeyConstraint("spender", "number"),
     prefixes=["UNLOGGED"],
-    postgresql_with={"fillfactor": "25", "toast_tuple_target": "8160"},
+    postgresql_with={"fillfactor": "50"},
 )  # fmt: skip

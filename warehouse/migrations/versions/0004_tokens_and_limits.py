@@ -1,7 +1,7 @@
 """Bearer tokens, request windows, exact request limits, and the admission of a caller in one statement.
 
-`pcds_caller` takes the place of `pcds_authenticate`. Its functions run as their owner, because a caller is of no
-company yet, and answer for a digest only. The application's role reads and changes none of the counts and windows; it
+`pcds_admit` takes the place of `pcds_authenticate`. The functions run as their owner, because a caller is of no
+company yet, and answer for a digest only. The application's role reads and changes none of the limits and windows; it
 adds tokens in the session of their company.
 """
 
@@ -15,16 +15,11 @@ down_revision = "0003"
 _OWN = "company_id = (SELECT nullif(current_setting('app.company_id', true), '')::uuid)"
 _OWNED = ("bearer_tokens", "request_windows")
 _FOR_THE_APPLICATION = (
-    "pcds_caller(bytea, boolean, integer, timestamptz)",
-    "pcds_count(uuid, integer, timestamptz)",
+    "pcds_admit(bytea, boolean, integer, timestamptz)",
     "pcds_admit_client(uuid, bytea, text, integer, timestamptz)",
     "pcds_sweep_access(timestamptz)",
 )
-_INNER = (
-    "pcds_recent(spent_requests, timestamptz)",
-    "pcds_wait(spent_requests, integer, timestamptz)",
-    "pcds_spend(text[], integer[], timestamptz)",
-)
+_INNER = "pcds_take(text, integer, timestamptz)"
 
 
 def upgrade() -> None:
@@ -36,7 +31,7 @@ def upgrade() -> None:
         op.execute(f"CREATE POLICY company ON {table} USING ({_OWN}) WITH CHECK ({_OWN})")
         op.execute(f"CREATE POLICY owner_admits ON {table} TO CURRENT_ROLE USING (true) WITH CHECK (true)")
     op.execute("GRANT INSERT ON bearer_tokens TO pcds_app")
-    for function in (*_FOR_THE_APPLICATION, *_INNER):
+    for function in (*_FOR_THE_APPLICATION, _INNER):
         op.execute(f"REVOKE ALL ON FUNCTION {function} FROM PUBLIC")
     for function in _FOR_THE_APPLICATION:
         op.execute(f"GRANT EXECUTE ON FUNCTION {function} TO pcds_app")

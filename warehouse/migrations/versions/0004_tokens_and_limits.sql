@@ -1,4 +1,4 @@
--- Bearer tokens, request windows, the counts behind every limit, and the functions through which a caller is let in.
+-- Bearer tokens, request windows, the places behind every limit, and the functions through which a caller is let in.
 -- Policies and grants are in 0004_tokens_and_limits.py. Instants are the service's clock's, never the database's.
 
 CREATE TABLE bearer_tokens (
@@ -24,106 +24,75 @@ CREATE TABLE request_windows (
 );
 COMMENT ON COLUMN request_windows.closes_at IS 'the first instant after it; null is until it is closed';
 
--- Unlogged: a count is worth a minute, and a request that changes nothing else must not wait for the disk. A row is
--- rewritten at each request, so its page has room for new versions, and its arrays stay in the row.
-CREATE UNLOGGED TABLE spent_requests (
+-- What a spender may send in a minute, as places that are free again 60 seconds after they were taken. Unlogged: a place
+-- is worth a minute, and a request that changes nothing else must not wait for the disk.
+CREATE UNLOGGED TABLE request_slots (
     spender TEXT NOT NULL,
-    instants TIMESTAMP WITH TIME ZONE[] DEFAULT '{-infinity}' NOT NULL,
-    numbers BIGINT[] DEFAULT '{0}' NOT NULL,
-    CONSTRAINT pk_spent_requests PRIMARY KEY (spender)
-) WITH (fillfactor = 25, toast_tuple_target = 8160);
-COMMENT ON COLUMN spent_requests.spender IS 'key:ID, token requests as client:ID and address:IP';
-COMMENT ON COLUMN spent_requests.instants IS 'of admissions in the last minute, ascending, behind the one before them';
-COMMENT ON COLUMN spent_requests.numbers IS 'how many had been admitted by each of these instants, it included';
+    number INTEGER NOT NULL,
+    taken_at TIMESTAMP WITH TIME ZONE DEFAULT '-infinity' NOT NULL,
+    requests INTEGER DEFAULT '0' NOT NULL,
+    CONSTRAINT pk_request_slots PRIMARY KEY (spender, number)
+) WITH (fillfactor = 50);
+COMMENT ON COLUMN request_slots.spender IS 'key:ID, for token requests client:ID and address:IP';
+COMMENT ON COLUMN request_slots.taken_at IS 'by the last of its requests';
+COMMENT ON COLUMN request_slots.requests IS 'that hold it; above 1 only where a ceiling is above 1 000';
 
--- What counts of a spender's history at an instant: the last 60 seconds, behind the entry before them. Whoever took its
--- instant earlier may come later, so instants never step back; a history that lies a minute or more ahead was written
--- under another clock and counts for nothing.
-CREATE FUNCTION pcds_recent(history spent_requests, at timestamptz) RETURNS spent_requests
-LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-    span CONSTANT interval := '60 s';
-    newest timestamptz := history.instants[cardinality(history.instants)];
-    before integer;
-BEGIN
-    IF newest >= at + span THEN
-        history.instants := '{-infinity}';
-        history.numbers := '{0}';
-    ELSE
-        before := width_bucket(greatest(at, newest) - span, history.instants);
-        history.instants := history.instants[before:];
-        history.numbers := history.numbers[before:];
-    END IF;
-    RETURN history;
-END $$;
-
--- Whole seconds until there is room for one more under the ceiling, 0 where there is: the oldest entry to go is the
--- first whose end leaves less than the ceiling. The history is a recent one.
-CREATE FUNCTION pcds_wait(history spent_requests, ceiling integer, at timestamptz) RETURNS integer
-LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-    newest integer := cardinality(history.instants);
-    oldest integer;
-BEGIN
-    IF history.numbers[newest] - history.numbers[1] < ceiling THEN
-        RETURN 0;
-    END IF;
-    oldest := width_bucket(history.numbers[newest] - ceiling, history.numbers) + 1;
-    at := greatest(at, history.instants[newest]);
-    RETURN ceil(extract(epoch FROM history.instants[oldest] + interval '60 s' - at));
-END $$;
-
--- Spend one request of every spender, or of none where one of them has spent its ceiling in the last 60 seconds.
--- Returns the whole seconds to wait, 0 where it was spent. Each history is locked until the transaction ends, in the
--- order given, which must be the same everywhere. A ceiling above 1 000 is counted by the second: requests of one
--- second are one entry, at the instant of the last of them.
-CREATE FUNCTION pcds_spend(spenders text[], ceilings integer[], at timestamptz) RETURNS integer
+-- Take one of a spender's places; 0, or the whole seconds to wait where none is free. Nobody waits for anybody: a place
+-- that another transaction is taking counts as taken. A place holds one request. Under a ceiling above 1 000 it holds as
+-- many as let 120 places make the ceiling, each less than a second after the one before, and is free 60 seconds after
+-- the last. What was taken a minute or more ahead was taken under another clock, and is free.
+CREATE FUNCTION pcds_take(wanted text, ceiling integer, at timestamptz) RETURNS integer
 LANGUAGE plpgsql AS $$
 DECLARE
-    histories spent_requests[];
-    history spent_requests;
-    newest integer;
-    wait integer := 0;
+    span CONSTANT interval := '60 s';
+    room CONSTANT integer := CASE WHEN ceiling > 1000 THEN (ceiling + 119) / 120 ELSE 1 END;
+    places CONSTANT integer := ceiling / room;
+    open_since CONSTANT timestamptz := CASE WHEN room > 1 THEN at - interval '1 s' ELSE 'infinity' END;
+    chosen integer;
+    held integer;
+    oldest timestamptz;
 BEGIN
-    FOR i IN 1 .. cardinality(spenders) LOOP
-        LOOP
-            SELECT * INTO history FROM spent_requests WHERE spender = spenders[i] FOR UPDATE;
-            EXIT WHEN FOUND;
-            INSERT INTO spent_requests (spender) VALUES (spenders[i]) ON CONFLICT DO NOTHING;
-        END LOOP;
-        history := pcds_recent(history, at);
-        wait := greatest(wait, pcds_wait(history, ceilings[i], at));
-        histories[i] := history;
-    END LOOP;
-    IF wait > 0 THEN
-        RETURN wait;
-    END IF;
-    FOR i IN 1 .. cardinality(spenders) LOOP
-        history := histories[i];
-        newest := cardinality(history.instants);
-        at := greatest(at, history.instants[newest]);
-        IF ceilings[i] > 1000 AND history.instants[newest] >= date_trunc('second', at) THEN
-            history.instants[newest] := at;
-            history.numbers[newest] := history.numbers[newest] + 1;
+    LOOP
+        IF room > 1 THEN
+            -- One that has room left before one that is empty, so that none is left half full.
+            SELECT slot.number INTO chosen FROM request_slots AS slot
+            WHERE slot.spender = wanted AND slot.number <= places
+                AND (slot.taken_at <= at - span OR slot.taken_at >= at + span
+                     OR slot.taken_at > open_since AND slot.requests < room)
+            ORDER BY slot.taken_at DESC LIMIT 1 FOR UPDATE SKIP LOCKED;
         ELSE
-            history.instants := history.instants || at;
-            history.numbers := history.numbers || history.numbers[newest] + 1;
+            SELECT slot.number INTO chosen FROM request_slots AS slot
+            WHERE slot.spender = wanted AND slot.number <= places
+                AND (slot.taken_at <= at - span OR slot.taken_at >= at + span)
+            LIMIT 1 FOR UPDATE SKIP LOCKED;
         END IF;
-        UPDATE spent_requests SET instants = history.instants, numbers = history.numbers WHERE spender = spenders[i];
+        IF FOUND THEN
+            UPDATE request_slots AS slot
+            SET requests = CASE WHEN slot.taken_at > open_since AND slot.taken_at < at + span
+                                THEN slot.requests + 1 ELSE 1 END,
+                taken_at = CASE WHEN slot.taken_at < at + span THEN greatest(slot.taken_at, at) ELSE at END
+            WHERE slot.spender = wanted AND slot.number = chosen;
+            RETURN 0;
+        END IF;
+        SELECT count(*), min(slot.taken_at) FILTER (WHERE slot.taken_at > at - span) INTO held, oldest
+        FROM request_slots AS slot WHERE slot.spender = wanted AND slot.number <= places;
+        IF held = places THEN
+            RETURN greatest(1, ceil(extract(epoch FROM coalesce(oldest, at - span) + span - at)));
+        END IF;
+        INSERT INTO request_slots (spender, number) SELECT wanted, generate_series(1, places) ON CONFLICT DO NOTHING;
     END LOOP;
-    RETURN 0;
 END $$;
 
--- Who calls: the live key behind the digest of a key or of a token, the scopes that this credential has, the ceiling of
--- the key now, and the seconds to wait as its history stands, unlocked. No row for a credential that is unknown,
--- expired or revoked; all of them take the same way to it. The digest comes back for the caller to compare.
+-- Let a request in: the live key behind the digest of a key or of a token, the scopes that this credential has, and 0 or
+-- the seconds to wait. No row for a credential that is unknown, expired or revoked; all of them take the same way to
+-- it. The digest comes back for the caller to compare.
 -- The transaction is then the company's; nobody's where the key must wait, so that a query behind it sees nothing.
-CREATE FUNCTION pcds_caller(presented bytea, is_token boolean, usual_ceiling integer, at timestamptz)
-RETURNS TABLE (
-    client_id uuid, company_id uuid, name text, scopes text[], plan text, digest bytea, ceiling integer, wait integer
-)
+CREATE FUNCTION pcds_admit(presented bytea, is_token boolean, usual_ceiling integer, at timestamptz)
+RETURNS TABLE (client_id uuid, company_id uuid, name text, scopes text[], plan text, digest bytea, retry_after integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
 #variable_conflict use_variable
+DECLARE
+    ceiling integer;
 BEGIN
     IF is_token THEN
         SELECT tokens.client_id, tokens.scopes, tokens.token_hash INTO client_id, scopes, digest
@@ -140,48 +109,44 @@ BEGIN
         ON windows.client_id = keys.id AND windows.opens_at <= at AND (windows.closes_at > at) IS NOT FALSE
     WHERE keys.id = client_id AND keys.revoked_at IS NULL;
     IF FOUND THEN
-        SELECT pcds_wait(pcds_recent(spent, at), ceiling, at) INTO wait
-        FROM spent_requests AS spent WHERE spent.spender = 'key:' || client_id;
-        wait := coalesce(wait, 0);
+        retry_after := pcds_take('key:' || client_id, ceiling, at);
         RETURN NEXT;
     END IF;
-    PERFORM set_config('app.company_id', CASE WHEN wait = 0 THEN company_id::text ELSE '' END, true);
-END $$;
-
--- Count the request of a caller whose history had room; 0, or the seconds to wait where others were quicker.
-CREATE FUNCTION pcds_count(client_id uuid, ceiling integer, at timestamptz) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-BEGIN
-    RETURN pcds_spend(ARRAY['key:' || client_id], ARRAY[ceiling], at);
+    PERFORM set_config('app.company_id', CASE WHEN retry_after = 0 THEN company_id::text ELSE '' END, true);
 END $$;
 
 -- Let a token request in: counted for its address, and for its client where that has shown its secret, so that nobody
--- can spend a client's requests by knowing its id. Always one row; without a client where there is none of this id
--- and secret that is live.
+-- can spend a client's requests by knowing its id; for neither where one of them must wait. Always one row, without a
+-- client where there is none of this id and secret that is live.
 CREATE FUNCTION pcds_admit_client(wanted uuid, presented bytea, address text, ceiling integer, at timestamptz)
 RETURNS TABLE (client_id uuid, company_id uuid, name text, scopes text[], plan text, digest bytea, retry_after integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-#variable_conflict use_column
-DECLARE
-    found_key record;
-    spenders text[] := ARRAY['address:' || address];
+#variable_conflict use_variable
 BEGIN
-    SELECT keys.id, keys.company_id, keys.name, keys.scopes, companies.plan, keys.key_hash INTO found_key
+    SELECT keys.id, keys.company_id, keys.name, keys.scopes, companies.plan, keys.key_hash
+    INTO client_id, company_id, name, scopes, plan, digest
     FROM api_keys AS keys
     JOIN companies ON companies.id = keys.company_id
     WHERE keys.key_hash = presented AND keys.id = wanted AND keys.revoked_at IS NULL;
-    IF found_key.id IS NOT NULL THEN
-        spenders := spenders || ('client:' || found_key.id);
-    END IF;
-    RETURN QUERY SELECT found_key.id, found_key.company_id, found_key.name, found_key.scopes, found_key.plan,
-                        found_key.key_hash,
-                        pcds_spend(spenders, array_fill(ceiling, ARRAY[cardinality(spenders)]), at);
+    BEGIN
+        retry_after := pcds_take('address:' || address, ceiling, at);
+        IF retry_after = 0 AND client_id IS NOT NULL THEN
+            retry_after := pcds_take('client:' || client_id, ceiling, at);
+        END IF;
+        IF retry_after > 0 THEN
+            RAISE EXCEPTION USING ERRCODE = 'PC429';
+        END IF;
+    EXCEPTION WHEN SQLSTATE 'PC429' THEN
+        NULL; -- the place that one of them took is free again
+    END;
+    RETURN NEXT;
 END $$;
 
--- Forget tokens that have ended and spenders that have been quiet for a minute; how many of both.
+-- Forget tokens that have ended, and places that nobody has taken for an hour; how many of both.
 CREATE FUNCTION pcds_sweep_access(at timestamptz) RETURNS integer
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
     WITH tokens AS (DELETE FROM bearer_tokens WHERE expires_at <= at RETURNING 1),
-    spent AS (DELETE FROM spent_requests WHERE instants[cardinality(instants)] <= at - interval '60 s' RETURNING 1)
-    SELECT (SELECT count(*) FROM tokens)::integer + (SELECT count(*) FROM spent)::integer
+    idle AS (SELECT spender, number FROM request_slots WHERE taken_at <= at - interval '1 hour' FOR UPDATE SKIP LOCKED),
+    slots AS (DELETE FROM request_slots WHERE (spender, number) IN (TABLE idle) RETURNING 1)
+    SELECT (SELECT count(*) FROM tokens)::integer + (SELECT count(*) FROM slots)::integer
 $$;
