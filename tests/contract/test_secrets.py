@@ -15,7 +15,8 @@ from tests.contract.test_keys import told
 
 TABLES = """
     SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relkind IN ('r', 'p', 'm') AND c.relpersistence <> 't' AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+    WHERE c.relkind IN ('r', 'p', 'm') AND c.relpersistence <> 't'
+      AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
     """
 
 
