@@ -71,16 +71,17 @@ def _statement(written: tuple[str, ...], *, few: bool) -> tuple[str, list[str]]:
     rows = f"SELECT * FROM json_to_recordset(%(rows)s::json) AS staged ({_declared(written)})"
     # Few ids are named: a join alone may be planned as reading all rows of the company, while their number is unknown.
     held = "AND skus.id = ANY(%(ids)s::uuid[])" if few else ""
+    # Only rows of a later version are joined: a first load would read the company's rows twice to find none of its own.
     whole = f"""
 WITH {f"staged AS MATERIALIZED ({rows})," if few else ""}
 kept AS (
     INSERT INTO sku_versions ({_ALL}) SELECT {", ".join(f"skus.{c.name}" for c in skus.columns)}
-    FROM skus JOIN staged ON staged.id = skus.id {held}
+    FROM skus JOIN staged ON staged.id = skus.id AND staged.version > 1 {held}
 ), changed AS (
     UPDATE skus
     SET {", ".join(f"{name} = {_cast(name)}" for name in written)}, updated_at = %(at)s, transaction_id = %(id)s,
         import_id = %(import)s
-    FROM staged WHERE skus.id = staged.id {held} {_STORED}
+    FROM staged WHERE skus.id = staged.id AND staged.version > 1 {held} {_STORED}
 ), made AS (
     INSERT INTO skus (company_id, created_at, updated_at, transaction_id, import_id, {", ".join(staged)})
     SELECT %(company_id)s, %(at)s, %(at)s, %(id)s, %(import)s, {", ".join(map(_cast, staged))}
