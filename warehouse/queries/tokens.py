@@ -7,9 +7,7 @@ so that revoking it ends its tokens at once (interface v1, Authentication).
 import secrets
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
-
-import psycopg
+from typing import Final
 
 from warehouse.queries.keys import Key, digest
 from warehouse.sessions import AsyncConnection
@@ -43,10 +41,3 @@ async def issue(
 ) -> None:
     """Hold a new token's digest, in a session of the key's company; `expires_at` is the first instant without it."""
     await connection.execute(_ISSUE, [digest(token), key.company_id, key.client_id, list(scopes), expires_at])
-
-
-def sweep(connection: psycopg.Connection[Any], at: datetime) -> int:
-    """Forget tokens that have ended and limits that nobody has spent from for a minute; how many of both."""
-    row = connection.execute("SELECT pcds_sweep_access(%s)", [at]).fetchone()
-    assert row is not None, "the function answers one number"
-    return int(row[0])
