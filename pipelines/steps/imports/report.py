@@ -75,7 +75,8 @@ def _place(record: dict[str, Any], path: str | None, upload: Upload, work: Work)
     apart = _components_sheet(work)
     named_there = apart is not None and record["sheet"] == apart
     place = {"sheet_position": int(named_there), **{name: record[name] for name in ("sheet", "line", "sku_code")}}
-    component = _COMPONENT.match(path or "")
+    one_line = work.source["layout"] in ("wide", "materials")  # its components have no line of their own
+    component = None if one_line else _COMPONENT.match(path or "")
     if upload.components is not None and (component or named_there):
         field = path
         if component:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from pipelines.steps.reading.columns import Column
+from pipelines.steps.reading.fields import PART_HELPERS, Column
 from pipelines.steps.reading.grid import NO_VALUE, NUMBER
 from pipelines.steps.reading.sheet import Sheet
 from pipelines.steps.reading.typed import FAULTS, Typed, faults_where
 from pipelines.steps.reading.values import cell_errors, read_values, unescaped
+from pipelines.steps.reading.weights import whole_weights
 
 CLEARED = ("null", "NULL")
 """The word that clears a field, as people and as databases write it."""
@@ -33,13 +34,19 @@ class TypedSheet:
 
 
 def type_sheet(sheet: Sheet) -> TypedSheet:
-    """All columns of a sheet typed, each by itself."""
+    """All columns of a sheet typed, each by itself; then weights with what stands beside them."""
     typed = TypedSheet(sheet, {}, {}, pl.DataFrame(schema={**FAULTS, "name": pl.String}))
     for column in sheet.columns:
         found, given = _column(sheet, column)
         typed.values[column.name], typed.given[column.name] = found.values.alias(column.name), given
         if found.faults.height:
             typed = typed.with_faults(column.name, found.faults)
+    if not any(column.field in PART_HELPERS for column in sheet.columns):
+        return typed
+    weights, faults = whole_weights(sheet.columns, sheet.table, typed.values)
+    typed.values.update(weights)
+    for name, of_name in faults:
+        typed = typed.with_faults(name, of_name)
     return typed
 
 
@@ -61,7 +68,7 @@ def _column(sheet: Sheet, column: Column) -> tuple[Typed, pl.Series]:
             faults.append(faults_where(cleared, "not_null", message))
     if errors.height:
         cells = cells.scatter(errors["at"], None)
-    if column.field.required and column.field.name != "name":
+    if column.field.required and column.field.name != "name" and column.group is None:
         message = f"{column.field.name} is missing; each line needs one."
         faults.append(faults_where(~given, "required", message))
     numbers = None if kinds is None else kinds == NUMBER

@@ -1,72 +1,21 @@
 """Which field a column is: its header recognised, with the unit or the market, year and half that it names.
 
-The words are data (`schemas/headers.csv`). Choosing the header row and refusing a table without the columns it
-needs is `header.py`; what the cells hold is `values.py`.
+The words are data (`schemas/headers.csv`). What a column can be is `fields.py`, headers of numbered components and of
+materials `groups.py`. Choosing the header row and refusing a table without the columns it needs is `header.py`.
 """
 
 import re
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import replace
 from functools import cache, lru_cache
-from typing import Literal
 
+from pipelines.steps.reading.fields import PART_HELPERS, Column, Table, fields_of, volume_field
+from pipelines.steps.reading.groups import group_column
 from pipelines.steps.reading.units import without_unit
-from schemas.fields import COMPONENT_FIELDS, MAX_UNITS, SKU_CODE, SKU_FIELDS, Field
+from schemas.fields import SKU_CODE
 from schemas.normalise import Unfit, market
-from schemas.vocabularies import SUBSTANCES
 from schemas.words import fold, headers, words
 
-Table = Literal["sku", "component"]
-
-_VOLUME = Field(
-    "annual_volume", "integer", "Units placed on one market in one year or half.", unit="units", minimum=0,
-    maximum=MAX_UNITS,
-)  # fmt: skip
-_IMPORT_FIELDS = (
-    *(
-        Field(f"{substance}_status", "code", "Status of the substance.", vocabulary="substance_status")
-        for substance in SUBSTANCES
-    ),
-    *(Field(f"{substance}_value", "number", "Measured value of the substance.", minimum=0) for substance in SUBSTANCES),
-)
-"""Fields that exist only as import columns: the keys of a substance entry, side by side."""
-
-VOLUME_YEAR = Field("volume_year", "integer", "Year of volume columns that name none.", minimum=2000, maximum=2100)
-
 _PERIOD = re.compile(r"(?:(?P<year>20\d\d|2100)(?: (?:h|s|half |semestre |halbjahr )(?P<half>[12]))?)?")
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column that a field is read from.
-
-    `name` is the column's own name as published (`weight_g`, `annual_volume_fr_2026`); `factor` turns its
-    numbers into the field's unit; `exact` is true where the header is the field's own name, letter for letter.
-    """
-
-    name: str
-    field: Field
-    table: Table
-    position: int
-    header: str
-    factor: Decimal = Decimal(1)
-    exact: bool = False
-    market: str | None = None
-    year: int | None = None
-    half: int = 0
-
-
-@cache
-def fields_of(table: Table) -> dict[str, Field]:
-    """The fields that a column of the table can hold, by name."""
-    own = SKU_FIELDS if table == "sku" else (SKU_CODE, *COMPONENT_FIELDS)
-    extra = (*_IMPORT_FIELDS, VOLUME_YEAR) if table == "sku" else _IMPORT_FIELDS
-    return {field.name: field for field in (*own, *extra) if field.kind not in ("substances", "components")}
-
-
-def volume_field() -> Field:
-    """The field of every volume column: a whole number of units."""
-    return _VOLUME
 
 
 def recognise(header: str, position: int, table: Table) -> Column | None:
@@ -87,7 +36,7 @@ def _recognised(header: str, table: Table) -> Column | None:
         bare, unit = split
         name = known[bare]
         return Column(name, fields[name], table, 0, header, factor=unit.factor)
-    return _volume(folded, header) if table == "sku" else None
+    return _volume(folded, header) or group_column(folded, header) if table == "sku" else None
 
 
 def column_for(name: str, position: int, header: str, table: Table) -> Column | None:
@@ -98,13 +47,14 @@ def column_for(name: str, position: int, header: str, table: Table) -> Column | 
         return None
     factor = own.factor if own is not None and own.name == named.name else named.factor
     return Column(named.name, named.field, named.table, position, header, factor, False,
-                  named.market, named.year, named.half)  # fmt: skip
+                  named.market, named.year, named.half, named.group, named.fixed)  # fmt: skip
 
 
 @cache
 def _component_headers() -> dict[str, str]:
     """Component columns in the main sheet: a component's own field names, after `component_` where a SKU has them."""
-    names = [name for name in fields_of("component") if name != SKU_CODE.name]
+    helpers = {field.name for field in PART_HELPERS}
+    names = [name for name in fields_of("component") if name != SKU_CODE.name and name not in helpers]
     alone = [name for name in names if name not in fields_of("sku") and name != "weight_g"]
     return {fold(name): name for name in alone} | {fold(f"component_{name}"): name for name in names}
 
@@ -118,7 +68,7 @@ def _units(table: Table) -> dict[str, str | None]:
 def _volume(folded: str, header: str) -> Column | None:
     """`annual_volume_fr`, `annual_volume_us_ca_2026`, `annual_volume_gb_2026_h1` and their synonyms."""
     for prefix, name in headers("sku").items():
-        if name == _VOLUME.name and folded.startswith(f"{prefix} "):
+        if name == volume_field().name and folded.startswith(f"{prefix} "):
             return _volume_of(folded[len(prefix) + 1 :], header)
     return None
 
@@ -132,10 +82,10 @@ def _volume_of(rest: str, header: str) -> Column | None:
         year, half = int(period["year"] or 0) or None, int(period["half"] or 0)
         if half and code != "GB":
             return None
-        parts = [_VOLUME.name, code.lower().replace("-", "_"), *([str(year)] if year else [])]
+        parts = [volume_field().name, code.lower().replace("-", "_"), *([str(year)] if year else [])]
         own = "_".join([*parts, *([f"h{half}"] if half else [])])
         exact = header.strip() == own
-        return Column(own, _VOLUME, "sku", 0, header, exact=exact, market=code, year=year, half=half)
+        return Column(own, volume_field(), "sku", 0, header, exact=exact, market=code, year=year, half=half)
     return None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from pipelines.steps.reading.columns import Column
+from pipelines.steps.reading.fields import Column
 from pipelines.steps.reading.grid import TEXT
 
 _NUMBERS = ("number", "integer", "ppm")

@@ -5,11 +5,15 @@ A fault in one line rejects the whole graph: a graph is replaced as a whole or n
 
 import json
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 import polars as pl
 
 from pipelines.steps.reading.cells import TypedSheet
+from pipelines.steps.reading.fields import PART_HELPERS, WEIGHT_HELPERS, Column
 from pipelines.steps.reading.json_text import joined, members
+from pipelines.steps.reading.part_types import part_types
 from pipelines.steps.reading.typed import faults_where
 from pipelines.steps.substances import COLUMN_UNITS
 from schemas.vocabularies import SUBSTANCES
@@ -32,14 +36,18 @@ NONE = Graphs(pl.DataFrame(schema={"sku_code": pl.String, "components": pl.Strin
 
 
 def read_graphs(typed: TypedSheet) -> Graphs:
-    """The graphs of a typed components table, lines in their order."""
-    typed = _complete(typed)
+    """The graphs of a typed components table, lines in their order, and within a line its groups in theirs."""
+    groups = list(dict.fromkeys(column.group for column in typed.sheet.columns if column.name != "sku_code"))
+    objects = {group: _objects(typed, group) for group in groups}
+    for group, found in objects.items():
+        typed = _complete(typed, group, found.is_not_null())
     code, lines = typed.values["sku_code"], typed.sheet.table["line"]
-    table = pl.DataFrame({"sku_code": code, "line": lines, "text": _objects(typed)})
+    table = pl.DataFrame({"sku_code": code, "line": lines, "text": joined(list(objects.values()), "", "")})
     faulty = set(table["sku_code"].gather(typed.faults["at"].unique()).drop_nulls())
     faulty |= {fault.sku_code for fault in typed.sheet.faults if fault.sku_code is not None}
+    named = pl.col("sku_code").is_not_null() & pl.col("text").is_not_null()
     texts = (
-        table.filter(pl.col("sku_code").is_not_null() & ~pl.col("sku_code").is_in(list(faulty)))
+        table.filter(named & ~pl.col("sku_code").is_in(list(faulty)))
         .group_by("sku_code", maintain_order=True)
         .agg(pl.concat_str(pl.lit("["), pl.col("text").str.join(","), pl.lit("]")).first().alias("components"),
              pl.col("line").first())
@@ -47,37 +55,73 @@ def read_graphs(typed: TypedSheet) -> Graphs:
     return Graphs(texts, frozenset(faulty), code.null_count(), typed)
 
 
-def _complete(typed: TypedSheet) -> TypedSheet:
-    """Faults of lines that lack what a component needs beside its type: a family or a library component."""
-    known = [typed.given[name] for name in ("material_family", "component_id") if name in typed.given]
-    nothing = pl.Series([True]).new_from_index(0, typed.sheet.table.height)
-    for given in known:
-        nothing &= ~given
-    message = "A component needs its material_family, or the component_id of a library component that has one."
-    typed = typed.with_faults("material_family", faults_where(nothing, "required", message))
-    for name in SUBSTANCES:
-        status, value = f"{name}_status", f"{name}_value"
-        if value in typed.given:
-            alone = typed.given[value] & ~typed.given[status] if status in typed.given else typed.given[value]
-            message = f"A measured value needs its status beside it; write {status} as well."
+def _complete(typed: TypedSheet, group: str | None, there: pl.Series) -> TypedSheet:
+    """Faults of components that lack what one needs beside its type: a family or a library component."""
+    columns = {column.field.name: column for column in typed.sheet.columns if column.group == group}
+    names = {field: column.name for field, column in columns.items()}
+    if not any(column.fixed for column in columns.values()):
+        nothing = there
+        for field in ("material_family", "component_id"):
+            nothing &= ~typed.given[names[field]] if field in names else True
+        message = "A component needs its material_family, or the component_id of a library component that has one."
+        name = names.get("material_family", "material_family")
+        typed = typed.with_faults(name, faults_where(nothing, "required", message))
+    for substance in SUBSTANCES:
+        status, value = names.get(f"{substance}_status"), names.get(f"{substance}_value")
+        if value is not None:
+            alone = typed.given[value] if status is None else typed.given[value] & ~typed.given[status]
+            message = f"A measured value needs its status beside it; write {substance}_status as well."
             typed = typed.with_faults(value, faults_where(alone, "required", message))
     return typed
 
 
-def _objects(typed: TypedSheet) -> pl.Series:
-    """Each line as a JSON object of the values it gives."""
+def _objects(typed: TypedSheet, group: str | None) -> pl.Series:
+    """Each line's component as a JSON object of the values it gives.
+
+    Null where a group's columns give none, or a weight of 0: a packaging has not as many parts as the table has groups.
+    """
+    columns = [column for column in typed.sheet.columns if column.group == group and column.name != "sku_code"]
+    values = {column.field.name: typed.values[column.name] for column in columns}
     parts = []
-    for column in typed.sheet.columns:
-        values = typed.values[column.name]
-        if column.name == "sku_code" or column.name.endswith(("_status", "_value")):
+    for column in columns:
+        name = column.field.name
+        if column.field in PART_HELPERS or name.endswith(("_status", "_value")) or name == "component_type":
             continue
         if column.field.kind == "codes":
-            parts.append(_arrays(column.name, values))
+            parts.append(_arrays(name, values[name]))
         else:
-            parts.append(members(column.name, values, values.is_not_null()))
-    if (substances := _substances(typed)) is not None:
+            parts.append(_member(name, values[name]))
+    if (substances := _substances(values)) is not None:
         parts.append(substances)
-    return joined(parts, "{", "}").fill_null("{}")
+    if group is None:
+        return joined([_member("component_type", values["component_type"]), *parts], "{", "}").fill_null("{}")
+    fixed = dict(columns[0].fixed)
+    constants = [
+        pl.repeat(value, len(parts[0]), dtype=pl.String, eager=True).alias(name) for name, value in fixed.items()
+    ]
+    if "component_type" not in fixed:
+        constants = [_types(values, len(parts[0]))]
+    there = _any_given(typed, columns)
+    if "weight_g" in values:
+        there &= (values["weight_g"] != 0).fill_null(value=True)
+    return joined([*(_member(constant.name, constant) for constant in constants), *parts], "{", "}").set(~there, None)
+
+
+def _member(name: str, values: pl.Series) -> pl.Series:
+    return members(name, values, values.is_not_null())
+
+
+def _any_given(typed: TypedSheet, columns: list[Column]) -> pl.Series:
+    """The lines of which a group's columns give anything but how a weight is meant."""
+    told = [typed.given[column.name] for column in columns if column.field not in WEIGHT_HELPERS]
+    return reduce(or_, told)
+
+
+def _types(values: dict[str, pl.Series], height: int) -> pl.Series:
+    """The component_type of a numbered group: its own column's, else what its shape names, else `body`."""
+    nothing = pl.repeat(None, height, dtype=pl.String, eager=True)
+    of_shape = part_types(values.get("shape", nothing))
+    return values.get("component_type", nothing).fill_null(of_shape).alias("component_type")
 
 
 def _arrays(name: str, literals: pl.Series) -> pl.Series:
@@ -87,12 +131,12 @@ def _arrays(name: str, literals: pl.Series) -> pl.Series:
     return literals.replace_strict(distinct, texts, default=None, return_dtype=pl.String)
 
 
-def _substances(typed: TypedSheet) -> pl.Series | None:
+def _substances(values: dict[str, pl.Series]) -> pl.Series | None:
     """The substance columns of each line as one member, null where none is given."""
     entries = []
     for name in SUBSTANCES:
-        keys = {key: typed.values.get(f"{name}_{key}") for key in ("status", "value")}
-        found = [members(key, values, values.is_not_null()) for key, values in keys.items() if values is not None]
+        keys = {key: values.get(f"{name}_{key}") for key in ("status", "value")}
+        found = [members(key, given, given.is_not_null()) for key, given in keys.items() if given is not None]
         if keys["value"] is not None and name in COLUMN_UNITS:
             units = pl.Series([COLUMN_UNITS[name]]).new_from_index(0, len(keys["value"]))
             found.append(members("unit", units, keys["value"].is_not_null()))

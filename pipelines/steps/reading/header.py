@@ -7,8 +7,10 @@ stands above what is recognised. Recognising one header is `columns.py`.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pipelines.steps.reading.columns import Column, Table, column_for, recognise
+from pipelines.steps.reading.columns import column_for, recognise
+from pipelines.steps.reading.fields import Column, Table
 from pipelines.steps.reading.grid import Grid, letter, position
+from pipelines.steps.reading.groups import whole_groups
 from pipelines.steps.reading.refusal import ReadingRefused, refuse
 from schemas.issues import Issue
 from schemas.normalise import shown
@@ -120,10 +122,14 @@ def _position(cells: list[str | None], header: str) -> int | None:
 
 
 def _without_stray_parts(found: list[Column], chosen: list[Column]) -> list[Column]:
-    """A main table without a component_type column has no components: `additives` there means something else."""
+    """A main table without a component_type column has no components: `additives` there means something else.
+
+    With one it has a line for each component, so that groups of columns mean something else.
+    """
+    own = [column for column in found if column.table == "sku"]
     if any(column.name == "component_type" for column in (*found, *chosen)):
-        return found
-    return [column for column in found if column.table == "sku"]
+        return own + [column for column in found if column.table == "component" and column.group is None]
+    return own + [column for column in whole_groups([*chosen, *found]) if column not in chosen]
 
 
 def _one_each(columns: list[Column]) -> list[Column]:

@@ -9,10 +9,10 @@ from typing import Final
 
 import polars as pl
 
-from pipelines.steps.reading.columns import Column, fields_of
+from pipelines.steps.reading.fields import WEIGHT_HELPERS, Column, fields_of
 from pipelines.steps.reading.grid import TEXT, LineFault
+from pipelines.steps.reading.part_types import part_types
 from pipelines.steps.reading.sheet import Sheet
-from schemas.words import code_of
 
 _MOVED: Final = {
     "material": "material_family",
@@ -23,37 +23,52 @@ _MOVED: Final = {
 """SKU column -> component column, where the lines of a SKU are its components."""
 _TELLING: Final = ("material", "packaging_format", "weight_grams")
 _TYPE: Final = "component_type"
+_PER_PART: Final = ("unit_count", "weight_share_percent")
+"""Columns that speak of parts: where no line is a part they mean something else."""
 
 
 def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
     """The SKUs and the components of one table; the components are None where it has one line per SKU.
 
-    A SKU's own field is the first value that one of its lines gives; a line that gives another one is a fault.
+    A SKU's own field is the first value that one of its lines gives; a line that gives another one is a fault. A line
+    without code and name that gives a component belongs to the SKU above it: merged cells hold their value once.
     """
     table = sheet.table.with_columns(pl.col("sku_code").str.strip_chars()).with_row_index("at")
     parts = [column for column in sheet.columns if column.table == "component"]
+    table = _carried_down(table, _TYPE if parts else "material")
+    helpers = [column for column in sheet.columns if column.field in WEIGHT_HELPERS]
     if parts:
         given = table.filter(pl.any_horizontal(pl.col([column.name for column in parts]).is_not_null()))
-        own = [column for column in sheet.columns if column.table == "sku"]
+        helpers = helpers if any(column.name == "weight_g" for column in parts) else []
+        own = [column for column in sheet.columns if column.table == "sku" and column not in helpers]
         everywhere = pl.repeat(value=True, n=table.height, eager=True)
+        parts = [*parts, *(replace(column, table="component") for column in helpers)]
         return _split(sheet, table.with_columns(grouped=everywhere), own, parts, given)
     repeated = _repeated(table, sheet.columns)
     if repeated is None:
-        return sheet, None
+        return sheet.without(_PER_PART), None
     parts = _moved(sheet.columns)
     given = table.filter(repeated).with_columns(pl.col(old).alias(new) for old, new in _MOVED.items() if old in table)
-    given = given.with_columns(_component_types(given))
-    cleared = [
-        pl.when(~repeated).then(pl.col(name)) for name in (*_MOVED, *_differing(table, repeated)) if name in table
-    ]
+    kinds = part_types(given["packaging_format"] if "packaging_format" in given.columns else given["material"])
+    given = given.with_columns(kinds.alias(_TYPE))
+    moved = (*_MOVED, *(column.name for column in helpers), *_differing(table, repeated))
+    cleared = [pl.when(~repeated).then(pl.col(name)) for name in dict.fromkeys(moved) if name in table]
     return _split(sheet, table.with_columns(*cleared, grouped=repeated), list(sheet.columns), parts, given)
+
+
+def _carried_down(table: pl.DataFrame, telling: str) -> pl.DataFrame:
+    """The table with the code of the line above where a line has a component and neither code nor name."""
+    if telling not in table.columns or not table["sku_code"].null_count():
+        return table
+    carried = pl.col("sku_code").is_null() & pl.col("name").is_null() & pl.col(telling).is_not_null()
+    code = pl.col("sku_code")
+    return table.with_columns(pl.when(carried).then(code.forward_fill()).otherwise(code).alias("sku_code"))
 
 
 def without_parts(sheet: Sheet) -> Sheet:
     """The table of SKUs alone: its component columns are ignored, because the components stand elsewhere."""
-    own = tuple(column for column in sheet.columns if column.table == "sku")
-    stray = [(column.position, column.header) for column in sheet.columns if column.table == "component"]
-    return replace(sheet, columns=own, ignored=tuple(sorted((*sheet.ignored, *stray))))
+    names = [column.name for column in sheet.columns if column.table == "component"]
+    return sheet.without((*names, *_PER_PART))
 
 
 def _split(
@@ -145,16 +160,5 @@ def _moved(columns: tuple[Column, ...]) -> list[Column]:
         for old, new in _MOVED.items()
         if old in named
     ]
+    kept += [replace(column, table="component") for column in columns if column.field in WEIGHT_HELPERS]
     return [replace(format_or_material, name=_TYPE, field=fields[_TYPE], table="component", exact=False), *kept]
-
-
-def _component_types(given: pl.DataFrame) -> pl.Series:
-    """The type that a line's format names, else `body`: a line that is a component is one of some kind."""
-    formats = given["packaging_format"] if "packaging_format" in given.columns else given["material"]
-    types = [_component_type(text) for text in formats]
-    return pl.Series(_TYPE, types, dtype=pl.String)
-
-
-def _component_type(text: str | None) -> str:
-    words = [] if text is None else [text, *text.split("/")]
-    return next((code for word in words if (code := code_of(word, _TYPE)) is not None), "body")

@@ -11,7 +11,7 @@ from typing import Literal
 from pipelines.steps.reading.refusal import refuse
 from schemas.normalise import shown
 
-LAYOUTS = ("rows", "long")
+LAYOUTS = ("rows", "long", "wide", "materials")
 
 
 @dataclass(frozen=True, slots=True)

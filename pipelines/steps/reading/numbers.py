@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import polars as pl
 
-from pipelines.steps.reading.columns import Column
+from pipelines.steps.reading.fields import Column
 from pipelines.steps.reading.typed import Typed, each_distinct, faults_where, no_faults
 from pipelines.steps.reading.units import unit_of
 from schemas.fields import Field

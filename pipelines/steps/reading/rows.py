@@ -12,7 +12,7 @@ import polars as pl
 
 from pipelines.steps.reading import graphs
 from pipelines.steps.reading.cells import TypedSheet, type_sheet
-from pipelines.steps.reading.columns import VOLUME_YEAR
+from pipelines.steps.reading.fields import SKU_HELPERS, VOLUME_YEAR
 from pipelines.steps.reading.grid import letter
 from pipelines.steps.reading.sheet import Sheet
 from pipelines.steps.reading.upload import Upload
@@ -60,7 +60,10 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
     known = set(code.drop_nulls())
     without_row = sum(fault.sku_code not in unread & known for fault in main.sheet.faults)
     rejected = int(bad.sum()) + without_row + len(found.faulty - known) + found.nameless
-    return TypedRows(values, given, pl.concat(reports), rejected)
+    errors = pl.concat(reports)
+    if upload.parts is not None and upload.parts.name == upload.main.name:
+        errors = errors.sort("line", maintain_order=True)
+    return TypedRows(values, given, errors, rejected)
 
 
 def _unread_codes(upload: Upload) -> set[str]:
@@ -72,7 +75,7 @@ def _unread_codes(upload: Upload) -> set[str]:
 
 def _frames(main: TypedSheet, volumes: pl.Series | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The values of the main sheet with their place, and which of them were given."""
-    names = [column.name for column in main.sheet.columns if column.market is None and column.field != VOLUME_YEAR]
+    names = [column.name for column in main.sheet.columns if column.market is None and column.field not in SKU_HELPERS]
     values = pl.DataFrame([main.values[name].alias(name) for name in names])
     given = pl.DataFrame([main.given[name].alias(name) for name in names])
     if volumes is not None:

@@ -3,20 +3,22 @@
 A table that holds SKUs and components at once is split in `long_layout.py`. Typing is `rows.py`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 
 import polars as pl
 
-from pipelines.steps.reading.columns import Column, Table
 from pipelines.steps.reading.decimal_mark import decimal_marks
+from pipelines.steps.reading.fields import Column, Table
 from pipelines.steps.reading.grid import Grid, LineFault, letter
+from pipelines.steps.reading.groups import is_bare_material
 from pipelines.steps.reading.header import Header, find_header
 from pipelines.steps.reading.mapping import Mapped
 from pipelines.steps.reading.refusal import refuse
 from pipelines.steps.reading.skipped import listed, not_data
+from pipelines.steps.reading.weights import names_mass
 
 MOST_ROWS = 50_000
 _MOST_PARTS = 20 * MOST_ROWS
@@ -45,6 +47,12 @@ class Sheet:
         """Data lines, those that could not be read included."""
         return self.table.height + len(self.faults)
 
+    def without(self, names: Collection[str]) -> "Sheet":
+        """The table without some columns, which are then ignored."""
+        kept = tuple(column for column in self.columns if column.name not in names)
+        stray = [(column.position, column.header) for column in self.columns if column.name in names]
+        return replace(self, columns=kept, ignored=tuple(sorted((*self.ignored, *stray))))
+
 
 def read_sheet(
     grid: Grid, name: str | None, table: Table, mapped: Mapped, *, delimiter: str | None, header: Header | None = None
@@ -66,7 +74,8 @@ def read_sheet(
     kinds = None if body.kinds is None else _named(body.kinds, header.columns).filter(held)
     marks = decimal_marks(cells, kinds, header.columns, told=mapped.decimal, delimiter=delimiter)
     skipped = listed(body.lines, reasons)
-    return Sheet(name, header.line, header.columns, header.ignored, cells, marks, body.faults, kinds, skipped)
+    sheet = Sheet(name, header.line, header.columns, header.ignored, cells, marks, body.faults, kinds, skipped)
+    return sheet.without(_not_meant(header.columns, cells))
 
 
 def published_columns(columns: Iterable[Column]) -> list[dict[str, str]]:
@@ -84,6 +93,21 @@ def _label(body: Grid, header: Header) -> pl.Series | None:
     if "c0" not in body.cells.columns or any(column.position == 0 for column in header.columns):
         return None
     return body.cells["c0"]
+
+
+def _not_meant(columns: Sequence[Column], cells: pl.DataFrame) -> list[str]:
+    """Columns whose cells show that their header means something else: a unit of sale, a material ticked or named."""
+    units = [column.name for column in columns if column.field.name == "weight_unit"]
+    bare = [column.name for column in columns if is_bare_material(column)]
+    return [name for name in units if not names_mass(cells[name])] + [
+        name for name in bare if not _numeric(cells[name])
+    ]
+
+
+def _numeric(cells: pl.Series) -> bool:
+    """Whether most of the cells given hold a digit."""
+    given = cells.drop_nulls()
+    return not len(given) or 2 * given.str.contains(r"\d").sum() > len(given)
 
 
 def _named(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:

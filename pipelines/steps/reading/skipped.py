@@ -11,7 +11,7 @@ from operator import or_
 
 import polars as pl
 
-from pipelines.steps.reading.columns import Column
+from pipelines.steps.reading.fields import Column
 from pipelines.steps.reading.values import read_values
 from schemas.words import code_of, fold, words
 
@@ -43,7 +43,7 @@ def not_data(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series | 
     others = cells.select(pl.any_horizontal(False, pl.exclude("sku_code", "name").is_not_null())).to_series()
     return {
         NOTHING_READ: code.is_null() & name.is_null() & ~others,
-        EXAMPLE: reduce(or_, (_says(texts, _example()) for texts in (code, name, label))),
+        EXAMPLE: _examples(code, name, label),
         TOTAL: _totals(code, name, label),
         REPEATED: _repeats(cells, columns),
         HELP: _help(cells, columns, label),
@@ -62,6 +62,15 @@ def listed(lines: pl.Series, reasons: dict[str, pl.Series]) -> tuple[tuple[int, 
         more = len(ordered) - _MOST_LISTED - 1
         ordered = [*ordered[:_MOST_LISTED], (ordered[_MOST_LISTED][0], f"and {more} more lines below that are no data")]
     return tuple(ordered)
+
+
+def _examples(code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
+    """An example's word in the code, the name or in front of the line; and the lines of its parts below it."""
+    said = reduce(or_, (_says(texts, _example()) for texts in (code, name, label)))
+    if not said.any():
+        return said
+    parts = code.is_null() & name.is_null() & ~said
+    return said.set(parts, None).forward_fill().fill_null(value=False)
 
 
 def _totals(code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from pipelines.steps.reading.columns import Column, fields_of, volume_field
+from pipelines.steps.reading.fields import Column, fields_of, volume_field
 from pipelines.steps.reading.grid import LineFault
 from pipelines.steps.reading.sheet import Sheet
 
@@ -58,7 +58,8 @@ def _sheet(about: dict[str, Any], frames: Iterator[pl.DataFrame]) -> Sheet:
 
 def _column(about: dict[str, Any]) -> Column:
     field = volume_field() if about["market"] else fields_of(about["table"])[about["field"]]
-    return Column(**{**about, "field": field, "factor": Decimal(about["factor"])})
+    fixed = tuple((name, value) for name, value in about["fixed"])
+    return Column(**{**about, "field": field, "factor": Decimal(about["factor"]), "fixed": fixed})
 
 
 def _ipc(frame: pl.DataFrame) -> bytes:

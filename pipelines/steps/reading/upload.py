@@ -19,6 +19,7 @@ from pipelines.steps.reading.long_layout import split_long, without_parts
 from pipelines.steps.reading.mapping import Mapped, check_mapping
 from pipelines.steps.reading.refusal import ReadingRefused, refuse
 from pipelines.steps.reading.sheet import Sheet, published_columns, published_ignored, read_sheet
+from pipelines.steps.reading.wide_layout import layout_of, split_groups
 from pipelines.steps.reading.workbook import SheetPart, Workbook
 from schemas.normalise import shown
 from schemas.words import code_of, fold
@@ -127,12 +128,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Map
     lines = main.lines
     if lines == 0 and (parts is None or parts.lines == 0):
         raise refuse("no_rows", "The table has a header and no data line below it; nothing can be imported.")
-    layout = "rows"
-    if parts is None and mapped.layout != "rows":
-        main, parts = split_long(main)
-        layout = "rows" if parts is None else "long"
-    else:
-        main = without_parts(main)
+    main, parts, layout = _laid_out(main, parts, mapped.layout)
     dated = any(column.market and column.year is None for column in main.columns)
     source = {
         **about,
@@ -144,6 +140,20 @@ def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Map
         "volume_year": today.year if dated else None,
     }  # fmt: skip
     return Upload(source, main, parts, lines)
+
+
+def _laid_out(main: Sheet, parts: Sheet | None, told: str | None) -> tuple[Sheet, Sheet | None, str]:
+    """The SKUs, the components and the layout; a components sheet, or `rows`, leaves the main table alone."""
+    found = layout_of(main.columns)
+    if told in ("wide", "materials") and told != found:
+        named = {"wide": "numbered groups of columns", "materials": "weight columns of materials"}[told]
+        raise refuse("invalid_mapping", f"The mapping's layout is {told}, but no {named} are recognised.", "mapping")
+    if parts is not None or told == "rows":
+        return without_parts(main), parts, "rows"
+    if found is not None and told != "long":
+        return *split_groups(main), found
+    main, parts = split_long(main)
+    return main, parts, "rows" if parts is None else "long"
 
 
 def _components(parts: Sheet) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 import pycountry
 
-from pipelines.steps.reading.columns import Column
+from pipelines.steps.reading.fields import Column
 from pipelines.steps.reading.numbers import read_number, read_numbers
 from pipelines.steps.reading.typed import Typed, each_distinct, faults_where, no_faults
 from schemas import normalise

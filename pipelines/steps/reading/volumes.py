@@ -9,7 +9,7 @@ from itertools import combinations
 import polars as pl
 
 from pipelines.steps import volumes
-from pipelines.steps.reading.columns import Column
+from pipelines.steps.reading.fields import Column
 from pipelines.steps.reading.json_text import joined, members
 from pipelines.steps.reading.typed import faults_where
 

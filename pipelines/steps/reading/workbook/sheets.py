@@ -8,7 +8,7 @@ from functools import cached_property
 
 import polars as pl
 
-from pipelines.steps.reading.columns import Column
+from pipelines.steps.reading.fields import Column
 from pipelines.steps.reading.grid import NO_VALUE, NUMBER, TEXT, Grid, blank_to_null, check_width
 from pipelines.steps.reading.workbook.book import Book, SheetPart, read_book
 from pipelines.steps.reading.workbook.cells import read_cells

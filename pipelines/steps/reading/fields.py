@@ -1,0 +1,80 @@
+"""What a column can be: the fields that a table's columns hold, and the column itself.
+
+Which column a header makes is `columns.py`; what the cells hold is `values.py`.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from typing import Final, Literal
+
+from schemas.fields import COMPONENT_FIELDS, MAX_UNITS, SKU_CODE, SKU_FIELDS, Field
+from schemas.vocabularies import SUBSTANCES
+
+Table = Literal["sku", "component"]
+
+_VOLUME = Field(
+    "annual_volume", "integer", "Units placed on one market in one year or half.", unit="units", minimum=0,
+    maximum=MAX_UNITS,
+)  # fmt: skip
+_IMPORT_FIELDS = (
+    *(
+        Field(f"{substance}_status", "code", "Status of the substance.", vocabulary="substance_status")
+        for substance in SUBSTANCES
+    ),
+    *(Field(f"{substance}_value", "number", "Measured value of the substance.", minimum=0) for substance in SUBSTANCES),
+)
+"""Fields that exist only as import columns: the keys of a substance entry, side by side."""
+
+VOLUME_YEAR: Final = Field(
+    "volume_year", "integer", "Year of volume columns that name none.", minimum=2000, maximum=2100
+)
+
+WEIGHT_HELPERS: Final = (
+    Field("weight_unit", "text", "Unit of the weight beside it."),
+    Field("unit_count", "integer", "How many of the part one packaging has: multiplies its weight.", minimum=0),
+    Field("weight_share_percent", "number", "Share of the weight beside it.", unit="percent", minimum=0, maximum=100),
+)
+SKU_HELPERS: Final = (VOLUME_YEAR, *WEIGHT_HELPERS)
+PART_HELPERS: Final = (
+    *WEIGHT_HELPERS,
+    Field("measured_weight_g", "number", "A measured weight: stands above the specified one.", unit="g", minimum=0),
+    Field("shape", "text", "What the part is, in the caller's words; known words give its type."),
+)
+"""Columns that only say how another column is meant. They are read and published, and never stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column that a field is read from.
+
+    `name` is the column's own name as published (`weight_g`, `annual_volume_fr_2026`); `factor` turns its
+    numbers into the field's unit; `exact` is true where the header is the field's own name, letter for letter.
+    Columns of one `group` describe one component of each line's SKU; `fixed` are fields that its header gives.
+    """
+
+    name: str
+    field: Field
+    table: Table
+    position: int
+    header: str
+    factor: Decimal = Decimal(1)
+    exact: bool = False
+    market: str | None = None
+    year: int | None = None
+    half: int = 0
+    group: str | None = None
+    fixed: tuple[tuple[str, str], ...] = ()
+
+
+@cache
+def fields_of(table: Table) -> dict[str, Field]:
+    """The fields that a column of the table can hold, by name."""
+    own = SKU_FIELDS if table == "sku" else (SKU_CODE, *COMPONENT_FIELDS)
+    extra = (*_IMPORT_FIELDS, *(SKU_HELPERS if table == "sku" else PART_HELPERS))
+    return {field.name: field for field in (*own, *extra) if field.kind not in ("substances", "components")}
+
+
+def volume_field() -> Field:
+    """The field of every volume column: a whole number of units."""
+    return _VOLUME

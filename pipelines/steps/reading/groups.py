@@ -1,0 +1,132 @@
+"""Headers of components side by side in one line: numbered groups of columns, and a weight column per material.
+
+`packagings_1_material`, `Emballage 1 - Matière`, `Weight 2 (kg)`; `Glas`, `Poids verre (g)`, `plastic_weight_g`. The
+words are data: `headers.csv` (tables `component` and `group`) and `words.csv` (`group`, `material_column`,
+`weight_column`). Which of such columns count is `header.py`; the table that they make is `wide_layout.py`.
+"""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import cache
+
+from pipelines.steps.reading.fields import Column, fields_of
+from pipelines.steps.reading.units import Unit, unit_of, without_unit
+from schemas.fields import SKU_CODE
+from schemas.words import code_of, fold, headers, words
+
+_WEIGHT = "weight_g"
+_NUMBER = re.compile(r"[1-9]\d?")
+_JOINED = re.compile(r"([a-z]+)(\d{1,2})")
+
+
+def group_column(folded: str, header: str) -> Column | None:
+    """The column of a numbered component or of a material's weight, or None. `folded` is the header folded."""
+    return _numbered(folded, header) or _of_material(folded, header)
+
+
+def is_bare_material(column: Column) -> bool:
+    """Whether the header is a material's name alone, which need not speak of weights: `Glas`, `Carton`."""
+    return bool(column.fixed) and _material(fold(column.header)) is not None
+
+
+def _numbered(folded: str, header: str) -> Column | None:
+    """A header with one number, which is a component's field without the number and the word for a group."""
+    tokens = [part for token in folded.split() for part in _apart(token)]
+    numbers = [token for token in tokens if _NUMBER.fullmatch(token)]
+    if len(numbers) != 1:
+        return None
+    rest = [token for token in tokens if token not in numbers]
+    found = next((found for bare in _without_group_word(rest) if (found := _part_field(bare)) is not None), None)
+    if found is None:
+        return None
+    name, unit = found
+    field = fields_of("component")[name]
+    own = f"component_{numbers[0]}_{name}"
+    factor = Decimal(1) if unit is None else unit.factor
+    return Column(own, field, "component", 0, header, factor, exact=header.strip() == own, group=numbers[0])
+
+
+def _apart(token: str) -> tuple[str, ...]:
+    """`emballage1` as two tokens."""
+    found = _JOINED.fullmatch(token)
+    return found.groups() if found is not None and code_of(found[1], "group") is not None else (token,)
+
+
+def _without_group_word(tokens: list[str]) -> Iterator[str]:
+    """The header as it is, then without a word for a group at its start or its end."""
+    yield " ".join(tokens)
+    if tokens and code_of(tokens[0], "group") is not None:
+        yield " ".join(tokens[1:])
+    if tokens and code_of(tokens[-1], "group") is not None:
+        yield " ".join(tokens[:-1])
+
+
+def _part_field(bare: str) -> tuple[str, Unit | None] | None:
+    """The component field that a header names, and the unit at its end."""
+    known = _part_headers()
+    if bare in known:
+        return known[bare], None
+    units = {header: fields_of("component")[name].unit for header, name in known.items()}
+    split = without_unit(bare, units)
+    return None if split is None else (known[split[0]], split[1])
+
+
+@cache
+def _part_headers() -> dict[str, str]:
+    """Headers of a component's fields within a group: those of a components table, and some that need the group."""
+    of_table = {header: name for header, name in headers("component").items() if name in fields_of("component")}
+    return {h: name for h, name in {**of_table, **headers("group")}.items() if name != SKU_CODE.name}
+
+
+def _of_material(folded: str, header: str) -> Column | None:
+    """A material's name with nothing beside it but words for weights, for a part, and a unit of mass."""
+    if "%" in header:
+        return None
+    tokens = folded.split()
+    unit = unit_of(tokens[-1], "g") if len(tokens) > 1 else None
+    tokens = tokens[:-1] if unit is not None else tokens
+    for size in range(len(tokens), 0, -1):
+        for start in range(len(tokens) - size + 1):
+            material = _material(" ".join(tokens[start : start + size]))
+            beside = [*tokens[:start], *tokens[start + size :]]
+            parts = [part for token in beside if (part := code_of(token, "component_type")) is not None]
+            told = [token for token in beside if code_of(token, "weight_column") is not None]
+            if material is not None and len(parts) <= 1 and len(parts) + len(told) == len(beside):
+                return _weight_of(material, parts[0] if parts else "body", header, unit)
+    return None
+
+
+def _weight_of(material: str, part: str, header: str, unit: Unit | None) -> Column:
+    """The weight column of a material, given as `family` or `family grade`, in a part of the packaging."""
+    family, _, grade = material.partition(" ")
+    key = "_".join([*([] if part == "body" else [part]), *fold(material).split()])
+    fixed = {"component_type": part, "material_family": family} | ({"polymer_or_grade": grade} if grade else {})
+    factor = Decimal(1) if unit is None else unit.factor
+    field, name = fields_of("component")[_WEIGHT], f"{key}_{_WEIGHT}"
+    return Column(name, field, "component", 0, header, factor, group=key, fixed=tuple(fixed.items()))
+
+
+def _material(folded: str) -> str | None:
+    return _grades().get(folded) or words("material_family").get(folded)
+
+
+@cache
+def _grades() -> dict[str, str]:
+    """Words for a grade of a material, and the grades as columns are named by them: `metal tinplate`."""
+    known = words("material_column")
+    return {**known, **{fold(code): code for code in known.values()}}
+
+
+def whole_groups(columns: list[Column]) -> list[Column]:
+    """The group columns that can make components, of one layout: numbered groups that name a material, else materials.
+
+    A number behind a header may mean anything, and a material's name alone too: a group without a material makes
+    no component, and a bare name counts only beside a second material.
+    """
+    numbered = [column for column in columns if column.group is not None and not column.fixed]
+    named = {column.group for column in numbered if column.field.name in ("material_family", "component_id")}
+    if whole := [column for column in numbered if column.group in named]:
+        return whole
+    materials = [column for column in columns if column.fixed]
+    return materials if len(materials) > 1 else [column for column in materials if not is_bare_material(column)]

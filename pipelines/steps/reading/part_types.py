@@ -1,0 +1,19 @@
+"""The component_type of a part of which the file says only in words what it is: `Couvercle`, `Barquette / Coque`."""
+
+import polars as pl
+
+from schemas.words import code_of
+
+_BODY = "body"
+
+
+def word_for_part(text: str) -> str | None:
+    """The component_type that a text names, as a whole or in one of its parts between slashes."""
+    return next((code for word in (text, *text.split("/")) if (code := code_of(word, "component_type"))), None)
+
+
+def part_types(texts: pl.Series) -> pl.Series:
+    """The type that each text names, else `body`: a part is one of some kind."""
+    distinct = texts.drop_nulls().unique()
+    types = [word_for_part(text) or _BODY for text in distinct]
+    return texts.replace_strict(distinct, types, default=_BODY, return_dtype=pl.String)
