@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from api.openapi import errors
 from api.openapi.schemas import Schema, below, of_document
+from warehouse.queries import keys, tokens
 
 _WRITES: Final = ("post", "put", "patch", "delete")
 _CLIENT: Final = {
@@ -11,8 +12,8 @@ _CLIENT: Final = {
     "scheme": "basic",
     "description": "The id of the key as user, the key as password (RFC 6749, section 2.3.1); or both in the body.",
 }
-_LIMIT: Final = {"requests": 120, "seconds": 60, "counted_by": "key and its tokens"}
-_TOKEN_LIMIT: Final = {"requests": 30, "seconds": 60, "counted_by": "client, and address"}
+_LIMIT: Final = {"requests": keys.REQUESTS_PER_MINUTE, "seconds": 60, "counted_by": "key and its tokens"}
+_TOKEN_LIMIT: Final = {"requests": tokens.REQUESTS_PER_MINUTE, "seconds": 60, "counted_by": "client, and address"}
 _IDEMPOTENCY_KEY: Final = {
     "name": "Idempotency-Key", "in": "header", "required": False,
     "description": "Any text of 1 to 255 characters. The same request with the same key within 24 hours gets the "
