@@ -117,7 +117,7 @@ def banner(settings: Settings, demo: Demo, *, first_start: bool, with_dagster_ui
         f'  curl -s -H "X-API-Key: $KEY" {base}/api/v1/skus',
         f'  curl -s -H "X-API-Key: $KEY" {base}/api/v1/skus/ID',
         "",
-        f"Reference: {base}/api/v1/openapi.json",
+        f"Reference: {base}/reference",
     ]
     if with_dagster_ui:
         lines.append(f"Every import as a run: http://{settings.host}:{settings.dagster_port}")
