@@ -15,23 +15,37 @@ from api.bodies import Upload, fingerprint, upload
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, operation
 from api.errors import InvalidBody, NotFound
 from api.origin import origin_of
-from api.parameters import DRY_RUN, FILENAME, LIMIT, MAPPING, OFFSET, RECORD_ID, record_id
+from api.parameters import (
+    DRY_RUN,
+    FILENAME,
+    LIMIT,
+    MAPPING,
+    MAPPING_NAME,
+    MAX_MAPPING_NAME,
+    OFFSET,
+    RECORD_ID,
+    record_id,
+)
 from api.service import service_of
 from api.writing import answer, answered
 from pipelines.steps import imports, reading
+from pipelines.steps.imports import mappings
 from schemas.issues import Issue
+from schemas.normalise import shown
 from schemas.responses import ImportAccepted, ImportStatusResponse
+from warehouse.queries.keys import Key
 from warehouse.sessions import Connection
 
 router = APIRouter(prefix=f"{V1}/imports", tags=["Imports"])
 
 _FILE: dict[str, Any] = {"type": "string", "format": "binary"}
+_TEXT: dict[str, Any] = {"type": "string"}
 _BODY = {
     "multipart/form-data": {
         "schema": {
             "type": "object",
             "required": ["file"],
-            "properties": {"file": _FILE, "mapping": {"type": "string"}},
+            "properties": {"file": _FILE, "mapping": _TEXT, "mapping_name": _TEXT},
         },
     },
     "application/octet-stream": {"schema": _FILE},
@@ -40,7 +54,7 @@ _BODY = {
 
 @router.post("", **operation(
     "Submit CSV or XLSX for import",
-    parameters=(FILENAME, DRY_RUN, MAPPING), body=_BODY,
+    parameters=(FILENAME, DRY_RUN, MAPPING, MAPPING_NAME), body=_BODY,
     answers={202: ImportAccepted}, errors=(*WRITE_ERRORS, "not_implemented")))  # fmt: skip
 def post_import(request: Request, key: Writer, file: Annotated[Upload, Depends(upload)]) -> Response:
     """The file as the `file` part of a multipart body, or raw with `filename` naming it.
@@ -53,9 +67,13 @@ def post_import(request: Request, key: Writer, file: Annotated[Upload, Depends(u
     if earlier := answered(request, key, digest, dry_run=dry_run):
         return earlier
     now = service.clock.now()
-    read = _read(request, file, now.date())
+    sent, name = _mapping(request, file), _mapping_name(request, file)
+    mapping = _kept(request, key, name) if sent is None and name is not None else sent
+    read = _read(file, mapping, name, now.date())
 
     def work(conn: Connection) -> Response:
+        if sent is not None and name is not None and not dry_run:
+            mappings.keep(conn, key.company_id, name, sent, now)
         accepted = imports.submit(
             conn, service.objects, key.company_id, read, data=file.data, filename=file.filename, dry_run=dry_run,
             origin=origin, key_id=key.client_id, now=now,
@@ -68,12 +86,12 @@ def post_import(request: Request, key: Writer, file: Annotated[Upload, Depends(u
 def _fingerprint(request: Request, file: Upload) -> bytes:
     """By what the caller sent, whichever way: the file, its name, and what is said about it."""
     content = hashlib.sha256(file.data).hexdigest()
-    return fingerprint([content, file.filename, file.fields, MAPPING.of(request)])
+    return fingerprint([content, file.filename, file.fields, MAPPING.of(request), MAPPING_NAME.of(request)])
 
 
-def _read(request: Request, file: Upload, today: date) -> reading.Upload:
+def _read(file: Upload, mapping: dict[str, Any] | None, name: str | None, today: date) -> reading.Upload:
     try:
-        return reading.read_upload(file.data, file.filename, mapping=_mapping(request, file), today=today)
+        return reading.read_upload(file.data, file.filename, mapping=mapping, mapping_name=name, today=today)
     except reading.ReadingRefused as refused:
         raise InvalidBody(refused.issues) from None
 
@@ -90,6 +108,28 @@ def _mapping(request: Request, file: Upload) -> dict[str, Any] | None:
     if not isinstance(mapping, dict):
         sentence = 'The mapping is no JSON object; send for example {"columns": {"sku_code": "A"}}.'
         raise InvalidBody([Issue("invalid_mapping", sentence, "mapping")])
+    return mapping
+
+
+def _mapping_name(request: Request, file: Upload) -> str | None:
+    """What the caller calls the mapping; white space around it does not count."""
+    given = file.fields.get("mapping_name", MAPPING_NAME.of(request))
+    if given is None:
+        return None
+    name = given.strip()
+    if not 1 <= len(name) <= MAX_MAPPING_NAME or "\x00" in name:
+        sentence = f"A mapping_name has 1 to {MAX_MAPPING_NAME} characters and no NUL."
+        raise InvalidBody([Issue("invalid_mapping", sentence, "mapping_name")])
+    return name
+
+
+def _kept(request: Request, key: Key, name: str) -> dict[str, Any]:
+    """The mapping that the company keeps under a name."""
+    with service_of(request).writes.company(key.company_id) as conn:
+        mapping = mappings.recall(conn, key.company_id, name)
+    if mapping is None:
+        sentence = f"No mapping is kept under {shown(name)}; send the mapping itself beside the name once."
+        raise InvalidBody([Issue("invalid_mapping", sentence, "mapping_name")])
     return mapping
 
 

@@ -20,6 +20,7 @@ from schemas.normalise import Unfit
 T = TypeVar("T")
 MAX_PAGE: Final = 200
 MAX_IDEMPOTENCY_KEY: Final = 255
+MAX_MAPPING_NAME: Final = 100
 _MAX_OFFSET: Final = 2**31 - 1
 _RFC_3339: Final = re.compile(
     r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII
@@ -142,6 +143,11 @@ MAPPING: Final[Parameter[str | None]] = Parameter(
     "mapping", _text, None, {"type": "string"},
     'JSON that says what detection cannot know: {"columns": {field: header or letter}, "sheet", "header_row", '
     '"decimal", "layout"}. In a multipart body it is a part of this name.',
+)  # fmt: skip
+MAPPING_NAME: Final[Parameter[str | None]] = Parameter(
+    "mapping_name", _text, None, {"type": "string", "maxLength": MAX_MAPPING_NAME},
+    "Beside a mapping: keep it under this name, unless it is a dry run. Alone: use the one kept. "
+    "In a multipart body it is a part of this name.",
 )  # fmt: skip
 FILENAME: Final[Parameter[str | None]] = Parameter(
     "filename", _text, None, {"type": "string"},

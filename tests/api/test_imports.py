@@ -51,6 +51,27 @@ def test_a_mapping_says_which_column_is_which_as_a_part_or_a_parameter(caller):
         assert "invalid_mapping" in _refused(_raw(caller, strange, mapping=wrong))
 
 
+def test_a_mapping_is_kept_under_a_name_and_recalled_by_it_alone(caller, join):
+    stranger = join()
+    strange, mapping = b"Ours;What\nI-1;Bottle\n", '{"columns": {"sku_code": "A", "name": "What"}}'
+    other = '{"columns": {"sku_code": "What", "name": "Ours"}}'
+    fields = lambda answer: [column["field"] for column in answer.json()["source"]["columns"]]  # noqa: E731
+    assert _refused(_raw(caller, strange, mapping_name="ERP")) == ["invalid_mapping"]
+    assert _raw(caller, strange, mapping=mapping, mapping_name="ERP", dry_run="1").status_code == 202
+    assert _refused(_raw(caller, strange, mapping_name="ERP")) == ["invalid_mapping"]
+    kept = _raw(caller, strange, mapping=mapping, mapping_name=" ERP ")
+    assert kept.json()["source"]["mapping_name"] == "ERP"
+    part = caller.request("POST", "/imports", files={"file": ("f.csv", strange)}, data={"mapping_name": "ERP"})
+    assert (part.status_code, fields(part)) == (202, ["sku_code", "name"])
+    assert _refused(_raw(stranger, strange, mapping_name="ERP")) == ["invalid_mapping"]
+    assert fields(_raw(caller, strange, mapping=other, mapping_name="ERP")) == ["name", "sku_code"]
+    assert fields(_raw(caller, strange, mapping_name="ERP")) == ["name", "sku_code"]
+    assert _refused(_raw(caller, strange, mapping='{"columns": {"sku_code": "Z"}}', mapping_name="ERP"))
+    assert fields(_raw(caller, strange, mapping_name="ERP")) == ["name", "sku_code"]
+    for name in (" ", "x" * 101, "a\x00"):
+        assert _refused(_raw(caller, strange, mapping=mapping, mapping_name=name)) == ["invalid_mapping"]
+
+
 def test_a_file_that_says_nothing_is_refused_with_its_reason(caller):
     assert _refused(_raw(caller, b"")) == ["no_table"]
     assert _refused(_raw(caller, b"a;b\n1;2\n")) == ["missing_column", "missing_column"]

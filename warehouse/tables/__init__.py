@@ -15,12 +15,14 @@ from warehouse.tables.companies import api_keys, companies, company_counters, pl
 from warehouse.tables.files import technical_files
 from warehouse.tables.imports import import_errors, imports
 from warehouse.tables.library import brands, library_components, sites, suppliers
+from warehouse.tables.mappings import import_mappings
 from warehouse.tables.schedules import schedule_ticks
 from warehouse.tables.skus import docs, sku_versions, skus
 
 COMPANY_TABLES: Final = (
     companies, company_counters, api_keys, bearer_tokens, request_windows, brands, sites, suppliers,
-    library_components, skus, sku_versions, docs, technical_files, imports, import_errors, kept_answers,
+    library_components, skus, sku_versions, docs, technical_files, imports, import_errors, import_mappings,
+    kept_answers,
     audit_transactions, audit_entries,
 )  # fmt: skip
 """Tables under row-level security: `company_id` (`id` for companies itself) is the session's company."""
@@ -30,7 +32,7 @@ APPEND_ONLY: Final = (audit_transactions, audit_entries, sku_versions)
 
 __all__ = [
     "APPEND_ONLY", "COMPANY_TABLES", "api_keys", "audit_entries", "audit_transactions", "bearer_tokens", "brands",
-    "catalogue_loads", "companies", "company_counters", "docs", "import_errors", "imports", "jurisdictions",
-    "kept_answers", "library_components", "metadata", "plans", "request_slots", "request_windows", "schedule_ticks",
-    "sites", "sku_versions", "skus", "suppliers", "technical_files",
+    "catalogue_loads", "companies", "company_counters", "docs", "import_errors", "import_mappings", "imports",
+    "jurisdictions", "kept_answers", "library_components", "metadata", "plans", "request_slots", "request_windows",
+    "schedule_ticks", "sites", "sku_versions", "skus", "suppliers", "technical_files",
 ]  # fmt: skip

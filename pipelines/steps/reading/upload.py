@@ -57,16 +57,21 @@ class Upload:
         return cls(*stored.unpack(data))
 
 
-def read_upload(data: bytes, filename: str, *, mapping: Mapping[str, object] | None = None, today: date) -> Upload:
+def read_upload(
+    data: bytes, filename: str, *, mapping: Mapping[str, object] | None = None, mapping_name: str | None = None,
+    today: date,
+) -> Upload:  # fmt: skip
     """The tables of an uploaded file, read by its content; `filename` only names it in a refusal.
 
-    `mapping` is the caller's (decisions §4); `today` is the day of submission, for volumes that name no year.
+    `mapping` is the caller's (decisions §4), `mapping_name` what they call it; `today` is the day of submission, for
+    volumes that name no year.
     Raises `ReadingRefused` where the file as a whole cannot be imported.
     """
     mapped = check_mapping(mapping)
-    if sniff(data, filename) == "csv":
-        return _from_text(data, mapped, today)
-    return _from_workbook(data, mapped, today)
+    of_format = _from_text if sniff(data, filename) == "csv" else _from_workbook
+    upload = of_format(data, mapped, today)
+    upload.source["mapping_name"] = mapping_name
+    return upload
 
 
 def _from_text(data: bytes, mapped: Mapped, today: date) -> Upload:

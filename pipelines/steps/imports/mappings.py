@@ -1,0 +1,28 @@
+"""The mappings that a company keeps under names. What a mapping says is the reader's to check."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+from psycopg.types.json import Json
+
+_KEEP: Final = (
+    "INSERT INTO import_mappings (company_id, name, mapping, updated_at) VALUES (%s, %s, %s, %s) "
+    "ON CONFLICT (company_id, name) DO UPDATE SET mapping = excluded.mapping, updated_at = excluded.updated_at"
+)
+_RECALL: Final = "SELECT mapping FROM import_mappings WHERE company_id = %s AND name = %s"
+
+
+def keep(
+    conn: psycopg.Connection[Any], company_id: UUID, name: str, mapping: Mapping[str, object], now: datetime
+) -> None:
+    """Keep a mapping under a name, in the caller's transaction; the last one sent with a name stands."""
+    conn.execute(_KEEP, (company_id, name, Json(dict(mapping)), now))
+
+
+def recall(conn: psycopg.Connection[Any], company_id: UUID, name: str) -> dict[str, object] | None:
+    """The mapping that the company keeps under a name, or None."""
+    found = conn.execute(_RECALL, (company_id, name)).fetchone()
+    return None if found is None else dict(found[0])
