@@ -4,16 +4,41 @@ Rows are `rules/catalogue/material_map.csv`, `shape_map.csv` and `material_paths
 `compliance.words`, the same as for grading; which category a path has in a jurisdiction is not here.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final
 
+from compliance.rule_rows import Format
 from compliance.ruleset import RuleSet
 from compliance.tables import RULES, rows, words
 from compliance.words import resolve_format, resolve_material
 
 _FLEXIBLE: Final = frozenset({"label", "sleeve", "liner", "seal", "tie_layer", "coating"})
 _FOLDER: Final = RULES / "catalogue"
+
+
+@dataclass(frozen=True, slots=True)
+class MaterialPath:
+    """One row of `material_paths.csv`.
+
+    `same_material` is what counts as one material when layers are compared: all plastics are one, each metal its own.
+    `composite_as` is the kind of composite whose main material this is. A path of unknown kind `stands_for` a set of
+    patterns, and `fields_missing` would settle it. An undivided composite is mainly `main_material`.
+    """
+
+    path: str
+    same_material: str
+    composite_as: str
+    stands_for: tuple[str, ...]
+    main_material: str | None
+    fields_missing: tuple[str, ...]
+
+    @property
+    def family(self) -> str:
+        """The first segment."""
+        return self.path.partition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +63,7 @@ def material_path(
     """
     found = resolve_format(packaging_format, rules) if packaging_format else None
     code = resolve_material(text, rules) if text else None
-    if component_type == "body":
-        shape = _shapes().get((found.form if found else None) or "", "unspecified")
-    else:
-        shape = "flexible" if component_type in _FLEXIBLE else "rigid"
+    shape = _shape(found) if component_type == "body" else "flexible" if component_type in _FLEXIBLE else "rigid"
     format_key = found.key if found and component_type == "body" else "-"
     for row in _map():
         if row.fits(family or "-", code or "-", shape, format_key):
@@ -49,10 +71,36 @@ def material_path(
     return None
 
 
+def body_shape(packaging_format: str | None, rules: RuleSet) -> str:
+    """The shape that a SKU's format gives its body: bottle, rigid, flexible or unspecified."""
+    return _shape(resolve_format(packaging_format, rules) if packaging_format else None)
+
+
 @lru_cache(maxsize=1)
-def same_material() -> dict[str, str]:
-    """What counts as one material when layers are compared, by path: all plastics are one, each metal its own."""
-    return {row["path"]: row["same_material"] for row in rows(_FOLDER / "material_paths.csv")}
+def material_paths() -> Mapping[str, MaterialPath]:
+    """All paths, in the order of the table."""
+    return MappingProxyType({row["path"]: _material_path(row) for row in rows(_FOLDER / "material_paths.csv")})
+
+
+@lru_cache(maxsize=1)
+def same_material() -> Mapping[str, str]:
+    """What counts as one material when layers are compared, by path."""
+    return MappingProxyType({path: row.same_material for path, row in material_paths().items()})
+
+
+def _material_path(row: dict[str, str]) -> MaterialPath:
+    return MaterialPath(
+        path=row["path"],
+        same_material=row["same_material"],
+        composite_as=row["composite_as"],
+        stands_for=words(row["stands_for"]),
+        main_material=row["main_material"] or None,
+        fields_missing=words(row["fields_missing"]),
+    )
+
+
+def _shape(found: Format | None) -> str:
+    return _shapes().get((found.form if found else None) or "", "unspecified")
 
 
 @lru_cache(maxsize=1)

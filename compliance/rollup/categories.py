@@ -1,0 +1,165 @@
+"""The category of a material path in a jurisdiction (rollup.md, step 4): rows of `scheme_categories.csv`.
+
+An official code is never made up: where no row fits, the jurisdiction's own *other* row, the next level's or the
+material's family stands in, and the basis says `fallback`. Which path a part has is `compliance.material_path`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from compliance.catalogue import Jurisdiction
+from compliance.material_path import material_paths
+from compliance.tables import RULES, TableError, rows, words
+
+PINNED: Final = RULES / "catalogue" / "scheme_categories.csv"
+BASES: Final = ("own", "parent", "eu_default", "fallback")
+"""Where a category comes from, the surest first."""
+UNION: Final = "EU"
+"""The code under which the categories of Decision 2005/270/EC stand, for Member States; no jurisdiction."""
+_UNKNOWN: Final = "unspecified"
+
+
+class Category(NamedTuple):
+    """A category to declare in. `basis` is one of `BASES`."""
+
+    code: str
+    name: str
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class SchemeRow:
+    """One category of a jurisdiction with the patterns of the paths that it takes."""
+
+    code: str
+    name: str
+    patterns: tuple[str, ...]
+
+    @property
+    def is_other(self) -> bool:
+        """Whether it is the jurisdiction's row for what no other row names."""
+        return "other" in self.patterns
+
+    def fixed(self, path: str) -> int:
+        """The fixed segments of its pattern that fits the path best; 0 where none fits."""
+        return max((fixed_segments(pattern) for pattern in self.patterns if fits(pattern, path)), default=0)
+
+
+def fits(pattern: str, path: str) -> bool:
+    """Whether each segment of the pattern is `*` or the path's, and the pattern is not longer than the path."""
+    wanted, given = pattern.split("/"), path.split("/")
+    return len(wanted) <= len(given) and all(w in ("*", g) for w, g in zip(wanted, given, strict=False))
+
+
+def fixed_segments(pattern: str) -> int:
+    """How many segments of a pattern are not `*`."""
+    return sum(segment != "*" for segment in pattern.split("/"))
+
+
+@lru_cache(maxsize=65_536)
+def category(path: str, jurisdiction: Jurisdiction) -> Category | None:
+    """The category of a path in a jurisdiction; None where the path is a set whose kinds have different ones."""
+    if material_paths()[path].stands_for:
+        return _category_of_set(path, jurisdiction)
+    levels = _levels(jurisdiction)
+    for place, (basis, level) in enumerate(levels):
+        row, fitting = _best(level, path), True
+        if row is None:
+            row, fitting = next((row for row in level if row.is_other), None), False
+        if row is not None:
+            return Category(row.code, row.name, basis if fitting and place == 0 else "fallback")
+    family = material_paths()[path].family
+    return Category(family, family, "fallback")
+
+
+def takes(path: str, jurisdiction: Jurisdiction) -> bool:
+    """Whether a row of the jurisdiction's first level fits the path."""
+    levels = _levels(jurisdiction)
+    return bool(levels) and _best(levels[0][1], path) is not None
+
+
+def _category_of_set(path: str, jurisdiction: Jurisdiction) -> Category | None:
+    """The row made for the unknown kind, else the category that all kinds share; the least sure basis of them."""
+    levels = _levels(jurisdiction)
+    if levels:
+        basis, level = levels[0]
+        made_for_it = [
+            row for row in level for pattern in row.patterns if _UNKNOWN in pattern.split("/") and fits(pattern, path)
+        ]
+        if made_for_it:
+            return Category(made_for_it[0].code, made_for_it[0].name, basis)
+    found = [category(kind, jurisdiction) for kind in _kinds(path)]
+    shared = [each for each in found if each is not None]
+    if len(shared) < len(found) or len({each.code for each in shared}) > 1:
+        return None
+    return max(shared, key=lambda each: BASES.index(each.basis))
+
+
+def _kinds(path: str) -> list[str]:
+    """The paths of known kind that a path of unknown kind may be."""
+    return [
+        kind.path
+        for kind in material_paths().values()
+        if not kind.stands_for
+        and any(
+            fits(pattern, kind.path) and pattern.count("/") == kind.path.count("/")
+            for pattern in material_paths()[path].stands_for
+        )
+    ]
+
+
+def _best(level: Iterable[SchemeRow], path: str) -> SchemeRow | None:
+    """The row with the most fixed segments; a tie is refused when the table is read."""
+    best = max(level, key=lambda row: row.fixed(path))
+    return best if best.fixed(path) else None
+
+
+@lru_cache(maxsize=1024)
+def _levels(jurisdiction: Jurisdiction) -> tuple[tuple[str, tuple[SchemeRow, ...]], ...]:
+    """The rows to ask, one level after the other; a level without rows is skipped."""
+    codes = {
+        "own": jurisdiction.code,
+        "parent": jurisdiction.parent_code,
+        "eu_default": UNION if jurisdiction.region == "eu" else None,
+    }
+    return tuple((basis, schemes()[code]) for basis, code in codes.items() if code and code in schemes())
+
+
+@lru_cache(maxsize=1)
+def schemes() -> Mapping[str, tuple[SchemeRow, ...]]:
+    """The rows that come with the release, by jurisdiction code."""
+    return read(PINNED)
+
+
+def read(path: Path) -> Mapping[str, tuple[SchemeRow, ...]]:
+    """The categories of a file, by jurisdiction code, in the file's order.
+
+    Raises `TableError` with every fault: a row without source, a pattern that no path fits, a category that stands
+    twice, two rows that fit one path equally well.
+    """
+    table = rows(path)
+    found: dict[str, tuple[SchemeRow, ...]] = {}
+    for row in table:
+        scheme_row = SchemeRow(row["category_code"], row["category_name"], words(row["maps_from"]))
+        found[row["code"]] = (*found.get(row["code"], ()), scheme_row)
+    faults = [f"{row['code']} {row['category_code']}: no source." for row in table if not row["source_url"]]
+    faults += [fault for code, level in found.items() for fault in _level_faults(code, level)]
+    if faults:
+        raise TableError(f"{path.name}: " + " ".join(faults))
+    return found
+
+
+def _level_faults(code: str, level: tuple[SchemeRow, ...]) -> Iterator[str]:
+    for row in level:
+        if sum(other.code == row.code for other in level) > 1:
+            yield f"{code} {row.code} stands more than once."
+        for pattern in row.patterns:
+            if not any(fits(pattern, path) for path in material_paths()):
+                yield f"{code} {row.code}: no path fits {pattern}."
+    for path in material_paths():
+        best = max(row.fixed(path) for row in level)
+        if best and sum(row.fixed(path) == best for row in level) > 1:
+            yield f"{code}: two categories fit {path} equally well."

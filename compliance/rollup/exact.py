@@ -1,0 +1,48 @@
+"""Grams and tonnes as exact decimals: the one place where a weight becomes a number to sum, and a sum a figure.
+
+Polars cuts a product of decimals and rounds halves to even; a float cast to a decimal brings its binary error along.
+So weights are cast by their text, only whole numbers multiply them, and a figure is rounded once, here.
+"""
+
+from decimal import ROUND_HALF_UP, Context, Decimal
+from fractions import Fraction
+from typing import Final
+
+import polars as pl
+
+GRAMS: Final = pl.Decimal(38, 18)
+"""Grams to the attogram, up to 10^20 g a sum; Polars raises `ComputeError` beyond, it never wraps."""
+COUNT: Final = pl.Decimal(38, 0)
+"""Units; wide enough for any sum of them."""
+_EXACT: Final = Context(prec=60)
+_WRITTEN: Final = Decimal("0.000001")
+_GRAMS_PER_TONNE: Final = 6
+
+
+def grams(column: str) -> pl.Expr:
+    """A column of weights in grams by their shortest decimal text, as the caller wrote them; null stays null.
+
+    A weight of more than 18 decimals is read to the eighteenth. Raises `InvalidOperationError` from 10^20 g.
+    """
+    return pl.col(column).cast(pl.String).cast(GRAMS)
+
+
+def times_units(grams_column: str) -> pl.Expr:
+    """Grams of one unit times the whole number of `units`."""
+    return pl.col(grams_column) * pl.col("units").cast(COUNT)
+
+
+def exceeds(part: pl.Expr, whole: pl.Expr, percent: str) -> pl.Expr:
+    """Whether a part is more than so many percent of the whole, without a division."""
+    limit = Fraction(percent)
+    return part * (100 * limit.denominator) > whole * limit.numerator
+
+
+def tonnes(total_grams: Decimal) -> Decimal:
+    """Exact tonnes."""
+    return _EXACT.scaleb(total_grams, -_GRAMS_PER_TONNE)
+
+
+def written_tonnes(total_grams: Decimal) -> Decimal:
+    """Tonnes as a figure is written: six places, half away from zero."""
+    return tonnes(total_grams).quantize(_WRITTEN, rounding=ROUND_HALF_UP, context=_EXACT)

@@ -1,0 +1,147 @@
+"""The parts of a SKU with their material paths (rollup.md, steps 2 and 3), once for all markets.
+
+A part is a layer of the body, a unit of its own or a rider, which has no path and goes with the body. What has no
+weight or no material is left out here and listed. How layers make a composite is `compliance.rollup.composites`.
+"""
+
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from compliance.material_path import body_shape, material_path, material_paths
+from compliance.rollup.exact import grams
+from compliance.rollup.portfolio import Portfolio
+from compliance.ruleset import RuleSet
+from compliance.words import resolve_format
+
+PATH: Final = pl.Enum(list(material_paths()))
+"""A material path; all of them, in the order of their table."""
+WEIGHTLESS: Final = ("ink", "adhesive", "varnish")
+"""Riders of which nobody need know the weight."""
+LAYERS: Final = ("coating", "liner", "tie_layer")
+"""Parts that are layers of the body where they are not separable; the body itself always is one."""
+_FACE: Final = ("component_type", "family", "text", "packaging_format")
+"""What decides a path."""
+
+
+class Parts(NamedTuple):
+    """The parts that have a weight and a material, and what has not.
+
+    `layers`, `units`: `sku`, `position`, `path`, `grams`; layers also `is_body`, `packaging_format`.
+    `riders`: `sku`, `grams` of all riders together. `gaps`: `sku`, `reason`, `position`, `field`, one row for each
+    missing fact. `own` are the SKUs without components, whose one body is the SKU itself.
+    """
+
+    layers: pl.DataFrame
+    units: pl.DataFrame
+    riders: pl.DataFrame
+    gaps: pl.DataFrame
+    own: pl.DataFrame
+
+
+def parts_of(portfolio: Portfolio, skus: pl.DataFrame, rules: RuleSet) -> Parts:
+    """The parts of numbered SKUs (`skus` is the portfolio's with a column `sku`)."""
+    graph = _graph(portfolio.components, skus)
+    own = skus.join(graph.select("sku").unique(), on="sku", how="anti")
+    every = pl.concat([graph, _own_bodies(own)])
+    is_rider = pl.col("component_type").is_in(WEIGHTLESS) | (
+        (pl.col("component_type") == "coating") & pl.col("family").eq_missing(pl.lit("other"))
+    )
+    riders, others = every.filter(is_rider), every.filter(~is_rider)
+    only_riders = riders.join(others, on="sku", how="anti").select("sku").unique()
+    riders = riders.join(only_riders, on="sku", how="anti")
+    weighed = others.filter(pl.col("grams").is_not_null())
+    with_path = _with_paths(weighed, rules)
+    known = with_path.filter(pl.col("path").is_not_null())
+    is_layer = (pl.col("component_type") == "body") | (
+        pl.col("component_type").is_in(LAYERS) & pl.col("separable").ne_missing(pl.lit(value=True))
+    )
+    return Parts(
+        layers=known.filter(is_layer).select(
+            "sku", "position", "path", "grams", (pl.col("component_type") == "body").alias("is_body"),
+            "packaging_format",
+        ),
+        units=known.filter(~is_layer).select("sku", "position", "path", "grams"),
+        riders=riders.filter(pl.col("grams") > 0).group_by("sku").agg(pl.col("grams").sum()),
+        gaps=pl.concat(
+            [
+                _gap(own.filter(pl.col("material").is_null()), "material_missing", pl.lit("material")),
+                _gap(only_riders, "material_missing", pl.lit("components")),
+                _gap(
+                    pl.concat([others, riders.filter(~pl.col("component_type").is_in(WEIGHTLESS))]).filter(
+                        pl.col("grams").is_null()
+                    ),
+                    "weight_missing",
+                    field_of("weight_g", "weight_grams"),
+                ),
+                _gap(
+                    with_path.filter(pl.col("path").is_null()),
+                    "material_unspecified",
+                    field_of("polymer_or_grade", "material_subtype"),
+                ),
+            ]
+        ),
+        own=own.select("sku"),
+    )  # fmt: skip
+
+
+def field_of(of_component: str, of_sku: str) -> pl.Expr:
+    """The name under which a fact of a part is given: `components[1].weight_g`, or a field of the SKU."""
+    named = pl.format("components[{}]." + of_component, pl.col("position"))
+    return pl.when(pl.col("is_own")).then(pl.lit(of_sku)).otherwise(named)
+
+
+def composed(layers: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+    """The layers with `shape` and `is_beverage_carton`, which the SKU's format decides."""
+    texts = layers["packaging_format"].unique().to_list()
+    formats = [resolve_format(text, rules) if text else None for text in texts]
+    of_text = pl.DataFrame(
+        {
+            "packaging_format": texts,
+            "shape": [body_shape(text, rules) for text in texts],
+            "is_beverage_carton": [found is not None and found.key == "beverage_carton" for found in formats],
+        },
+        schema={"packaging_format": pl.String, "shape": pl.String, "is_beverage_carton": pl.Boolean},
+    )
+    return layers.join(of_text, on="packaging_format", how="left", nulls_equal=True).drop("packaging_format")
+
+
+def _graph(components: pl.DataFrame, skus: pl.DataFrame) -> pl.DataFrame:
+    found = components.join(skus.select("sku", "sku_code", "packaging_format"), on="sku_code", how="inner")
+    return found.select(
+        "sku",
+        pl.col("position").cast(pl.UInt32),
+        "component_type",
+        pl.col("material_family").alias("family"),
+        pl.col("polymer_or_grade").alias("text"),
+        "packaging_format",
+        grams("weight_g").alias("grams"),
+        "separable",
+        pl.lit(value=False).alias("is_own"),
+    )
+
+
+def _own_bodies(own: pl.DataFrame) -> pl.DataFrame:
+    return own.filter(pl.col("material").is_not_null()).select(
+        "sku",
+        pl.lit(0, pl.UInt32).alias("position"),
+        pl.lit("body").alias("component_type"),
+        pl.col("material").alias("family"),
+        pl.col("material_subtype").alias("text"),
+        "packaging_format",
+        grams("weight_grams").alias("grams"),
+        pl.lit(None, pl.Boolean).alias("separable"),
+        pl.lit(value=True).alias("is_own"),
+    )
+
+
+def _with_paths(parts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+    """Each distinct face is looked up once, however many parts have it."""
+    faces = parts.select(_FACE).unique()
+    paths = [material_path(kind, family, text, form, rules) for kind, family, text, form in faces.iter_rows()]
+    return parts.join(faces.with_columns(pl.Series("path", paths, dtype=PATH)), on=_FACE, how="left", nulls_equal=True)
+
+
+def _gap(parts: pl.DataFrame, reason: str, field: pl.Expr) -> pl.DataFrame:
+    position = pl.col("position") if "position" in parts.columns else pl.lit(0, pl.UInt32).alias("position")
+    return parts.select("sku", pl.lit(reason).alias("reason"), position, field.alias("field"))
