@@ -35,7 +35,7 @@ def marked(directory: Path, claim: Claim) -> Iterator[None]:
         json.dump({name: str(getattr(claim, name)) for name in _NAMES}, file)
         file.flush()
         yield
-    mark.unlink()
+    mark.unlink(missing_ok=True)  # another loop that has just started may have found it before it was locked
 
 
 def settle(directory: Path, pool: Pool, instance: dg.DagsterInstance) -> None:

@@ -1,7 +1,7 @@
 """The warm worker: waits for imports and runs each as a Dagster run in its own process (`python -m pipelines.worker`).
 
-Beside the imports, in a thread of its own, so that neither waits for the other, it ticks the schedules
-(`pipelines.ticks`).
+Two loops take imports, each one at a time: the first takes any, the second only small ones, so that a small file never
+waits for a large one. Beside them, in a thread of its own, it ticks the schedules (`pipelines.ticks`).
 
 It holds what a fresh process would spend seconds on: Dagster imported, definitions resolved, pools open. What a run
 does is the assets'. The worker only decides when one begins, and outlives the database's restarts; it may die at any
@@ -14,6 +14,7 @@ handlers in place of ours, and a stop would break the run off anywhere.
 import argparse
 import gc
 import signal
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -42,6 +43,9 @@ from warehouse import logs
 from warehouse.database import Database
 from warehouse.settings import Settings
 
+SMALL_ROWS: Final = 2_000
+"""Up to so many data lines an import is small: done in about the time that a large one's chunk takes."""
+
 SWEEP_SECONDS: Final = 2.0
 """How often the queue is looked at without a notification: what a lost one costs, and how late a stop is seen."""
 
@@ -53,7 +57,7 @@ class Worker:
 
     `listen` opens a connection for notifications, `open_instance` Dagster's storage; both are called again after the
     database was lost, because each of the storage's old connections would fail once more. `marks` is the directory
-    in which this machine's workers show what they hold.
+    in which this machine's workers show what they hold. With `most_rows` it takes only imports of so many data lines.
     """
 
     def __init__(
@@ -62,8 +66,11 @@ class Worker:
         listen: Callable[[], psycopg.Connection],
         open_instance: Callable[[], dg.DagsterInstance],
         marks: Path,
+        *,
+        most_rows: int | None = None,
     ) -> None:
         self._workshop, self._listen, self._open_instance, self._marks = workshop, listen, open_instance, marks
+        self._most_rows = most_rows
 
     def serve(self) -> None:
         """Work until `Workshop.stopping` is set."""
@@ -86,7 +93,7 @@ class Worker:
     def drain(self, instance: dg.DagsterInstance) -> None:
         """Run every import that is to be had; after a run that failed, the rest waits for the next sweep."""
         while not self._workshop.stopping.is_set():
-            claim = claims.take(self._workshop.pool, self._workshop.clock)
+            claim = claims.take(self._workshop.pool, self._workshop.clock, most_rows=self._most_rows)
             if claim is None or not self.process(claim, instance):
                 return
 
@@ -147,13 +154,18 @@ def main() -> None:
         def connect() -> psycopg.Connection:
             return psycopg.connect(database.app_url, autocommit=True, application_name=LISTENER)
 
-        def open_instance() -> dg.DagsterInstance:
-            return shared_instance(settings, database)
+        opening = threading.Lock()  # the first to open Dagster's storage makes its tables
 
-        worker = Worker(workshop, connect, open_instance, settings.data_dir / "claims")
+        def open_instance() -> dg.DagsterInstance:
+            with opening:
+                return shared_instance(settings, database)
+
+        marks = settings.data_dir / "claims"
+        workers = [Worker(workshop, connect, open_instance, marks, most_rows=most) for most in (None, SMALL_ROWS)]
         ticker = Ticker(workshop, lambda: psycopg.connect(database.app_url, autocommit=True), open_instance)
-        with ThreadPoolExecutor(2, "loop") as threads:
-            loops = [threads.submit(worker.serve), threads.submit(ticker.serve)]
+        serve = [*(worker.serve for worker in workers), ticker.serve]
+        with ThreadPoolExecutor(len(serve), "loop") as threads:
+            loops = [threads.submit(loop) for loop in serve]
             wait(loops, return_when=FIRST_COMPLETED)
             workshop.stopping.set()  # where one ended by itself, the other must not keep up a process that is half dead
             for loop in loops:

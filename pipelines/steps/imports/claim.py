@@ -47,13 +47,16 @@ class Claim:
     token: UUID
 
 
-def take(pool: Pool, clock: Clock, import_id: UUID | None = None) -> Claim | None:
-    """Claim one import, or the one that waits longest; None when there is none to be had."""
+def take(pool: Pool, clock: Clock, import_id: UUID | None = None, *, most_rows: int | None = None) -> Claim | None:
+    """Claim one import, or the one whose turn it is, of at most `most_rows`; None when there is none to be had.
+
+    Companies take turns: it is first the turn of the import that has the fewest of its own company's before it.
+    """
     now, token = clock.now(), uuid4()
     with pool.system() as conn:
         row = conn.execute(
-            "SELECT id, company_id FROM pcds_claim_import(%s, %s, %s, %s)",
-            (import_id, token, now, now - STALLED_AFTER),
+            "SELECT id, company_id FROM pcds_claim_import(%s, %s, %s, %s, %s)",
+            (import_id, token, now, now - STALLED_AFTER, most_rows),
         ).fetchone()
     return None if row is None else Claim(row[0], row[1], token)
 
