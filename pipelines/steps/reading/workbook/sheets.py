@@ -3,7 +3,7 @@
 Which sheet holds the SKUs and which the components is decided by `upload.py`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property
 
 import polars as pl
@@ -44,6 +44,11 @@ class Workbook:
         cells = read_cells(self._package, sheet.path)
         numeric = {0: False} | {column.position: column.field.kind in _NUMERIC for column in columns}
         return self._grid(cells, numeric)
+
+    def whole(self, sheet: SheetPart, numeric: Collection[int]) -> Grid:
+        """All rows and all columns that hold something; only in `numeric` ones does a number cell stay its number."""
+        cells = read_cells(self._package, sheet.path)
+        return self._grid(cells, {at: at in numeric for at in cells["column"].unique().sort()})
 
     def _grid(self, cells: pl.DataFrame, columns: dict[int, bool]) -> Grid:
         """The grid of some columns; the value says whether a number cell stays the number it is."""

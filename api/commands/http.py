@@ -1,0 +1,81 @@
+"""The service over HTTP, as a command asks it: one key, answers as JSON, repeated where repeating is safe.
+
+What belongs here: connections, waiting and refusals in a sentence. What does not: what is asked, and the server's side.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from uuid import uuid4
+
+import orjson
+import urllib3
+
+from api.commands.shared import Refusal
+from schemas.errors import ERROR_CODES
+
+_AGAIN: Final = urllib3.Retry(
+    8, connect=4, redirect=False, status_forcelist=(429, 502, 503, 504), allowed_methods=None, backoff_factor=0.5,
+    backoff_max=8, retry_after_max=120, raise_on_status=False,
+)  # fmt: skip
+"""Broken connections and refusals that pass by themselves; `Retry-After` (seconds) is what is waited where it is sent.
+
+Every method, POST too: a request that writes carries an Idempotency-Key. No redirect: it would hand the key on.
+"""
+_TIMEOUT: Final = urllib3.Timeout(connect=5, read=120)
+_SHOWN: Final = 5
+
+
+class Service:
+    """The service at a base address, for the holder of one API key."""
+
+    def __init__(self, base_url: str, key: str) -> None:
+        """`base_url` is http or https, with or without a slash at its end. Nothing is asked yet."""
+        self._base_url = base_url.rstrip("/")
+        self._http = urllib3.PoolManager(retries=_AGAIN, timeout=_TIMEOUT)
+        self._headers = {"X-API-Key": key}
+
+    def get(self, path: str, **query: object) -> dict[str, Any]:
+        """The answer to a read. Raises `Refusal` where it is refused or nobody answers."""
+        return self._ask("GET", path, fields=query)
+
+    def send(self, path: str, parts: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer to a multipart write, done once however often it is repeated. Raises `Refusal`."""
+        return self._ask("POST", path, fields=parts, headers={"Idempotency-Key": str(uuid4())})
+
+    def _ask(
+        self, method: str, path: str, *, fields: Mapping[str, Any], headers: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        try:
+            answer = self._http.request(
+                method, self._base_url + path, fields=dict(fields), headers={**self._headers, **(headers or {})}
+            )
+        except (urllib3.exceptions.HTTPError, ValueError) as error:
+            what = f"No service answers at {self._base_url} ({_reason(error)})"
+            raise Refusal(f"{what}; start it with `pcds serve`, or say with --url where it is.") from None
+        try:
+            body = orjson.loads(answer.data)
+        except orjson.JSONDecodeError:
+            body = None
+        if not isinstance(body, dict):
+            raise Refusal(f"What answers at {self._base_url} is not this service (status {answer.status}).")
+        if answer.status >= 300:
+            raise Refusal(_sentence(answer.status, body))
+        return body
+
+
+def _reason(error: Exception) -> str:
+    """The kind of the last fault; its text would name addresses of objects."""
+    return type(getattr(error, "reason", None) or error).__name__
+
+
+def _sentence(status: int, body: Mapping[str, Any]) -> str:
+    """What a refusal says, with what would be right; a fault of the service with the id that support asks for."""
+    code = str(body.get("error", f"status {status}"))
+    details = list(dict.fromkeys(str(detail.get("message")) for detail in body.get("details") or ()))
+    if details:
+        more = f" There are {len(details) - _SHOWN} more faults." if len(details) > _SHOWN else ""
+        return " ".join(details[:_SHOWN]) + more
+    told = str(body.get("message") or code)
+    remedy = f" {ERROR_CODES[code].remedy}" if code in ERROR_CODES else ""
+    traced = f" correlationId {body.get('correlationId')}." if status >= 500 else ""
+    return f"{told}{remedy}{traced}"

@@ -1,0 +1,137 @@
+"""`pcds import`: sends a file to the service, follows the import, and says what was rejected and what to do.
+
+It speaks to the service as any caller does, with a key, and needs no data directory. The report as a file to correct
+is made by `pipelines.steps.corrections`.
+"""
+
+import shlex
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import orjson
+import typer
+
+from api.commands.http import Service
+from api.commands.shared import AsJson, DataDir, Refusal, show
+from api.commands.summary import summary
+from pipelines.steps.corrections import as_csv, as_workbook, rejected_tables
+from warehouse.settings import Settings
+
+_PAUSE_SECONDS: Final = 1.0
+"""Between two polls: half of what a key may ask in a minute is left to others."""
+_PAGE: Final = 200
+_PATH: Final = "/api/v1/imports"
+
+
+def import_file(
+    *,
+    file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="CSV or XLSX.")],
+    key: Annotated[str, typer.Option(
+        "--key", envvar="PCDS_KEY", show_envvar=False,
+        help="The API key; `-` reads it from standard input, and PCDS_KEY holds it where the option is left out. "
+             "Either keeps it out of the list of processes.",
+    )],
+    url: Annotated[str | None, typer.Option("--url", help="Where the service answers; by default this machine's.")]
+    = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="The same report, and nothing is written.")] = False,
+    errors: Annotated[Path | None, typer.Option(
+        "--errors", help="Writes the rejected rows here, as .csv or .xlsx, with the reasons beside them.",
+    )] = None,
+    mapping: Annotated[str | None, typer.Option("--mapping", help="What the columns are, as JSON.")] = None,
+    mapping_name: Annotated[str | None, typer.Option("--mapping-name", help="Keeps the mapping, or recalls it.")]
+    = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Import a file, follow it to its end, and list what was rejected by reason.
+
+    Exit status 0 when the import completed, rejected rows or not; 1 where the file is refused as a whole.
+    """
+    _check_target(errors, file)
+    data = file.read_bytes()
+    service = Service(url or Settings.load(data_dir=data_dir).base_url, _key(key))
+    told = {name: said for name, said in (("mapping", mapping), ("mapping_name", mapping_name)) if said is not None}
+    sent = {"file": (file.name, data, "application/octet-stream"), **told}
+    accepted = service.send(f"{_PATH}?dry_run={int(dry_run)}", sent)
+    done = _followed(service, accepted)
+    if done["status"] != "completed":
+        raise Refusal(f"The import {done['id']} failed: {(done['failure'] or {}).get('message', 'no reason is given')}")
+    faults = [] if as_json and errors is None else _report(service, accepted["poll_url"])
+    written = _write(errors, data, done["source"], faults) if errors and faults else []
+    if as_json:
+        show({name: done[name] for name in ("id", "status", "counts")}, as_json=True)
+        return
+    typer.echo(summary(done, faults))
+    if written:
+        typer.echo(f"\nThe rejected rows are in {', '.join(map(str, written))}. {_send_back(written, done, told)}")
+
+
+def _check_target(errors: Path | None, file: Path) -> None:
+    """Wrong usage is told before anything is sent."""
+    if errors is None:
+        return
+    if errors.suffix.lower() not in (".csv", ".xlsx"):
+        raise typer.BadParameter("The rejected rows are written as .csv or .xlsx.", param_hint="--errors")
+    if not errors.absolute().parent.is_dir():
+        raise typer.BadParameter(f"There is no folder {errors.parent}.", param_hint="--errors")
+    if errors.resolve() == file.resolve():
+        raise typer.BadParameter("The rejected rows cannot take the place of the file itself.", param_hint="--errors")
+
+
+def _key(given: str) -> str:
+    key = sys.stdin.readline().strip() if given == "-" else given.strip()
+    if not (key and key.isascii() and key.isprintable()):
+        raise typer.BadParameter("A key begins with svc_ and stands in one line.", param_hint="--key")
+    return key
+
+
+def _followed(service: Service, accepted: Mapping[str, Any]) -> dict[str, Any]:
+    """The import when it has ended. People at a terminal see how far it is."""
+    with typer.progressbar(
+        length=accepted["rows"] or 1, label="Rows", file=sys.stderr, hidden=not sys.stderr.isatty()
+    ) as bar:
+        while True:
+            time.sleep(_PAUSE_SECONDS)
+            now = service.get(accepted["poll_url"], limit=1)
+            bar.update(now["progress"]["done"] - bar.pos)
+            if now["status"] in ("completed", "failed"):
+                return now
+
+
+def _report(service: Service, path: str) -> list[dict[str, Any]]:
+    """Every fault of an import that has ended, page by page."""
+    faults: list[dict[str, Any]] = []
+    while True:
+        page = service.get(path, limit=_PAGE, offset=len(faults))
+        faults += page["errors"]
+        if not page["errors"] or len(faults) >= page["pagination"]["total"]:
+            return faults
+
+
+def _write(target: Path, data: bytes, source: Mapping[str, Any], faults: list[dict[str, Any]]) -> list[Path]:
+    """Write the rejected rows; a CSV holds one sheet, so that components go into a second one beside it."""
+    tables = rejected_tables(data, source, faults)
+    if target.suffix.lower() == ".xlsx":
+        target.write_bytes(as_workbook(tables))
+        return [target]
+    paths = [target if table.name == source["sheet"] else target.with_suffix(".components.csv") for table in tables]
+    for path, table in zip(paths, tables, strict=True):
+        path.write_bytes(as_csv(table, source))
+    return paths
+
+
+def _send_back(written: list[Path], done: Mapping[str, Any], told: Mapping[str, str]) -> str:
+    """How to send the corrected rows. The rest of the file told which mark is the decimal one; now a mapping tells."""
+    if len(written) > 1:
+        return "A CSV has no second sheet: write an .xlsx to send SKUs and components back together."
+    marks = set(done["source"]["decimal_marks"].values())
+    mapping = orjson.loads(told["mapping"]) if "mapping" in told else {}
+    same_format = written[0].suffix.lower() == f".{done['source']['format']}"
+    if len(marks) == 1 and same_format and "mapping_name" not in told:
+        mapping = {"decimal": marks.pop(), **mapping}
+    options = [f"--mapping {shlex.quote(orjson.dumps(mapping).decode())}"] if mapping else []
+    options += [f"--mapping-name {shlex.quote(told['mapping_name'])}"] if "mapping_name" in told else []
+    return f"Correct them there and send them back: {' '.join(['pcds import', shlex.quote(str(written[0])), *options])}"

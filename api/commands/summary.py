@@ -1,0 +1,42 @@
+"""An import that has ended, in words: its counts, and what was rejected by reason, with what to do about each."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from schemas.issues import ISSUE_CODES
+
+_FIRST_LINES: Final = 5
+_WIDTH: Final = 100
+
+
+def summary(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> str:
+    """`done` is the import's status, `faults` its whole report. A dry run says the same of the same file."""
+    counts = done["counts"]
+    outcomes = ", ".join(f"{counts[name]} {name}" for name in ("created", "updated", "unchanged", "rejected"))
+    skipped = len(done["source"]["skipped"])
+    parts = [f"Completed: {counts['total']} SKUs: {outcomes}."]
+    if skipped:
+        parts.append(f"{skipped} lines are no data and were left out (examples, help, totals, empty lines).")
+    if done["dry_run"]:
+        parts.append("This was a dry run: nothing was written.")
+    return "\n".join([*parts, *(_reason(code, of) for code, of in _by_code(done, faults).items())])
+
+
+def _by_code(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    """Code -> the lines that have it, each once, with the first sentence of it; most lines first."""
+    main = done["source"]["sheet"]
+    found: dict[str, dict[str, str]] = {}
+    for fault in faults:
+        line = str(fault["line"]) if fault["sheet"] == main else f"{fault['sheet']} {fault['line']}"
+        found.setdefault(fault["code"], {}).setdefault(line, fault["message"])
+    return dict(sorted(found.items(), key=lambda entry: -len(entry[1])))
+
+
+def _reason(code: str, lines: Mapping[str, str]) -> str:
+    first = ", ".join(list(lines)[:_FIRST_LINES]) + (", …" if len(lines) > _FIRST_LINES else "")
+    # A service newer than this program may know more codes; its own sentence then says what would be right.
+    known = ISSUE_CODES.get(code)
+    do = next(iter(lines.values())) if known is None else known.remedy
+    head = f"\n{code}: {len(lines)} {'row' if len(lines) == 1 else 'rows'}, line {first}"
+    return "\n".join([head, *textwrap.wrap(do, _WIDTH, initial_indent="    ", subsequent_indent="    ")])
