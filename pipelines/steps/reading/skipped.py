@@ -111,8 +111,8 @@ def _is_help(held: list[tuple[Column, str]]) -> bool:
     texts = [cell for _, cell in held]
     if not texts:
         return False
-    if all(map(_helps, texts)):
-        return True
+    if all(map(_helps, texts)) and (len(texts) > 2 or any(len(_word(text)) > 1 for text in texts)):
+        return True  # two single letters may as well be a code and a name
     if len(held) > 1 and all(fold(cell) in (fold(c.name), fold(c.field.name), fold(c.header)) for c, cell in held):
         return True
     typed = [(column, cell) for column, cell in held if column.field.kind in _TYPED]
@@ -131,9 +131,13 @@ def _is_meant(column: Column, cell: str) -> bool:
 
 def _helps(cell: str) -> bool:
     """Whether a cell is a word of help as such, beside digits (`Text (255)`), or one and an explanation after it."""
-    folded = "".join(c for c in fold(cell) if not c.isdigit()).strip()
     start = fold(cell.replace("\n", ".").split(".")[0].split(":")[0])
-    return code_of(folded, "line") == "help" or (start != fold(cell) and code_of(start, "line") == "help")
+    return code_of(_word(cell), "line") == "help" or (start != fold(cell) and code_of(start, "line") == "help")
+
+
+def _word(cell: str) -> str:
+    """A cell as words are compared, without digits."""
+    return "".join(c for c in fold(cell) if not c.isdigit()).strip()
 
 
 def _example_word(cell: str) -> bool:

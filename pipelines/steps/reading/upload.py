@@ -17,6 +17,7 @@ from pipelines.steps.reading.encoding import decode
 from pipelines.steps.reading.header import ROWS_SEARCHED, Header, field_names, find_header
 from pipelines.steps.reading.long_layout import split_long, without_parts
 from pipelines.steps.reading.mapping import Mapped, check_mapping
+from pipelines.steps.reading.materials import with_details
 from pipelines.steps.reading.refusal import ReadingRefused, refuse
 from pipelines.steps.reading.sheet import Sheet, published_columns, published_ignored, read_sheet
 from pipelines.steps.reading.wide_layout import layout_of, split_groups
@@ -134,6 +135,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Map
     if lines == 0 and (parts is None or parts.lines == 0):
         raise refuse("no_rows", "The table has a header and no data line below it; nothing can be imported.")
     main, parts, layout = _laid_out(main, parts, mapped.layout)
+    main, parts = with_details(main), None if parts is None else with_details(parts)
     dated = any(column.market and column.year is None for column in main.columns)
     source = {
         **about,

@@ -166,3 +166,24 @@ def test_a_layout_that_the_file_has_not_is_refused(layout: str, table: Table) ->
 def test_rows_as_told_leaves_groups_alone() -> None:
     table = [["sku_code", "name", "Material 1", "Weight 1"], ["A", "a", "glass", 1]]
     assert parts(table, {"layout": "rows"}) == ("rows", {})
+
+
+@pytest.mark.parametrize(
+    ("cell", "family", "detail"),
+    [
+        ("Plastiques / PEBD - Polyethylène basse densité", "plastic", "PEBD"),
+        ("Métaux / Aluminium", "metal", "Aluminium"),
+        ("Cellulosique / Carton plat", "paper", "Carton plat"), ("Kunststoff - PET", "plastic", "PET"),
+        ("PET recyclé", "plastic", "PET recyclé"), ("LDPE", "plastic", "LDPE"), ("Papier/Pappe", "paper", None),
+        ("Plastiques / jamais vu", "plastic", "jamais vu"), ("Papier / Kunststoff", None, None),
+        ("unobtainium", None, None), ("Plastic", "plastic", None),
+    ],
+)  # fmt: skip
+def test_a_material_cell_may_say_more_than_the_family(cell: str, family: str | None, detail: str | None) -> None:
+    _, rows = read(delimited([["sku_code", "name", "Material"], ["A", "a", cell], ["B", "b", "PET"]]))
+    if family is None:
+        assert rows.errors.select("field", "code", "value").rows() == [("material", "not_in_vocabulary", cell)]
+    else:
+        assert rows.values.select("material", "material_subtype").row(0) == (family, detail)
+    own = [["sku_code", "name", "Material", "Polymer"], ["A", "a", "PET", "rPET"], ["B", "b", "PET", ""]]
+    assert read(workbook({"SKUs": own}))[1].values["material_subtype"].to_list() == ["rPET", "PET"]

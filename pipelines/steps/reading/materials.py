@@ -1,0 +1,79 @@
+"""Material cells that say more than a family: `Plastiques / PEBD - Polyethylène`, `PET recyclé`.
+
+The family stays in its column, the rest becomes the material's detail where the table gives none. Of what a text is
+that names no family, the rule-set's own words say (`compliance.words`); what neither knows stays a fault of its cell.
+"""
+
+import re
+from dataclasses import replace
+from typing import Final
+
+import polars as pl
+
+from compliance import ruleset
+from compliance.words import resolve_material
+from pipelines.steps.reading.fields import Column, fields_of
+from pipelines.steps.reading.grid import TEXT
+from pipelines.steps.reading.sheet import Sheet
+from schemas.vocabularies import VOCABULARIES
+from schemas.words import code_of
+
+_DETAIL: Final = {"material": "material_subtype", "material_family": "polymer_or_grade"}
+_BETWEEN: Final = re.compile(r"\s*/\s*|\s+[-–—]\s+")
+
+
+def with_details(sheet: Sheet) -> Sheet:
+    """The sheet with each family and each detail in a column of its own; a detail that a line gives itself stands."""
+    for column in sheet.columns:
+        if column.field.name in _DETAIL:
+            sheet = _split(sheet, column)
+    return sheet
+
+
+def family_and_detail(text: str, vocabulary: str) -> tuple[str, str] | None:
+    """The family and the detail that a material text gives; None where it is a family's word, or means none or two.
+
+    `vocabulary` is `material` or `material_family`.
+    """
+    if code_of(text, vocabulary) is not None:
+        return None
+    first, *rest = _BETWEEN.split(text.strip())
+    families = [code for part in (first, *rest) if (code := code_of(part, vocabulary)) is not None]
+    if len(set(families)) > 1:
+        return None
+    if rest and families and code_of(first, vocabulary) is not None:
+        whole = text.strip()[len(first) :].lstrip(" /-–—")
+        return families[0], next((told for told in (whole, *rest) if _family(told) is not None), whole)
+    family = None if families else _family(text)
+    return (family, text) if family in VOCABULARIES[vocabulary] else None
+
+
+def _family(text: str) -> str | None:
+    """The family of the material that a text means by the rule-set's words; None where it means no one material."""
+    rules = ruleset.load()
+    code = resolve_material(text, rules)
+    return rules.materials[code].family if code is not None and rules.materials[code].specified else None
+
+
+def _split(sheet: Sheet, column: Column) -> Sheet:
+    cells = sheet.table[column.name]
+    distinct = cells.drop_nulls().unique(maintain_order=True)
+    found = [family_and_detail(text, str(column.field.vocabulary)) for text in distinct]
+    if not any(found):
+        return sheet
+    families = [text if told is None else told[0] for text, told in zip(distinct, found, strict=True)]
+    details = [None if told is None else told[1] for told in found]
+    family = cells.replace_strict(distinct, families, default=None, return_dtype=pl.String)
+    detail = cells.replace_strict(distinct, details, default=None, return_dtype=pl.String)
+    own = next((c for c in sheet.columns if _is_detail_of(c, column)), None)
+    if own is not None:
+        return replace(sheet, table=sheet.table.with_columns(family, sheet.table[own.name].fill_null(detail)))
+    name = column.name.removesuffix(column.field.name) + _DETAIL[column.field.name]
+    field = fields_of(column.table)[_DETAIL[column.field.name]]
+    kinds = None if sheet.kinds is None else sheet.kinds.with_columns(pl.lit(TEXT, pl.UInt8).alias(name))
+    table = sheet.table.with_columns(family, detail.alias(name))
+    return replace(sheet, columns=(*sheet.columns, replace(column, name=name, field=field)), table=table, kinds=kinds)
+
+
+def _is_detail_of(column: Column, material: Column) -> bool:
+    return column.group == material.group and column.field.name == _DETAIL[material.field.name]
