@@ -1,7 +1,8 @@
 """Grams and tonnes as exact decimals: the one place where a weight becomes a number to sum, and a sum a figure.
 
-Polars cuts a product of decimals and rounds halves to even; a float cast to a decimal brings its binary error along.
-So weights are cast by their text, only whole numbers multiply them, and a figure is rounded once, here.
+Polars cuts a product of decimals, rounds halves to even and wraps a grouped sum that is too large; a float cast to a
+decimal brings its binary error along. So weights are cast by their text, only whole numbers multiply them, sums are
+held within reach, and a figure is rounded once, here.
 """
 
 from decimal import ROUND_HALF_UP, Context, Decimal
@@ -11,9 +12,12 @@ from typing import Final
 import polars as pl
 
 GRAMS: Final = pl.Decimal(38, 18)
-"""Grams to the attogram, up to 10^20 g a sum; Polars raises `ComputeError` beyond, it never wraps."""
+"""Grams to the attogram, below 10^20 g (a hundred million million tonnes)."""
 COUNT: Final = pl.Decimal(38, 0)
 """Units; wide enough for any sum of them."""
+_WEIGHT: Final = pl.Decimal(33, 18)
+"""The weight of one part: below 10^15 g, so that the parts of a SKU can be added without a thought."""
+_REACH: Final = 9.9e19
 _EXACT: Final = Context(prec=60)
 _WRITTEN: Final = Decimal("0.000001")
 _GRAMS_PER_TONNE: Final = 6
@@ -22,14 +26,20 @@ _GRAMS_PER_TONNE: Final = 6
 def grams(column: str) -> pl.Expr:
     """A column of weights in grams by their shortest decimal text, as the caller wrote them; null stays null.
 
-    A weight of more than 18 decimals is read to the eighteenth. Raises `InvalidOperationError` from 10^20 g.
+    A weight of more than 18 decimals is read to the eighteenth. Polars raises `InvalidOperationError` from 10^15 g.
     """
-    return pl.col(column).cast(pl.String).cast(GRAMS)
+    return pl.col(column).cast(pl.String).cast(_WEIGHT).cast(GRAMS)
 
 
 def times_units(grams_column: str) -> pl.Expr:
-    """Grams of one unit times the whole number of `units`."""
+    """Grams of one unit times the whole number of `units`. Polars raises `ComputeError` from 10^20 g."""
     return pl.col(grams_column) * pl.col("units").cast(COUNT)
+
+
+def within_reach(column: pl.Series) -> None:
+    """Raise `OverflowError` where a sum of grams would leave the type: a grouped sum would wrap without a word."""
+    if float(column.cast(pl.Float64).sum()) > _REACH:
+        raise OverflowError("The packaging of this portfolio comes to more than 10^14 tonnes; a weight must be wrong.")
 
 
 def exceeds(part: pl.Expr, whole: pl.Expr, percent: str) -> pl.Expr:

@@ -14,7 +14,7 @@ from compliance.catalogue import Jurisdiction
 from compliance.material_path import material_paths
 from compliance.rollup.categories import BASES, category
 from compliance.rollup.composites import LINE_COLUMNS, bodies, body_lines, unit_lines, with_riders
-from compliance.rollup.exact import COUNT, GRAMS, times_units
+from compliance.rollup.exact import COUNT, GRAMS, times_units, within_reach
 from compliance.rollup.parts import PATH, Parts, composed, field_of, parts_of
 from compliance.rollup.periods import held, placed
 from compliance.rollup.portfolio import Portfolio
@@ -47,7 +47,8 @@ class Figures(NamedTuple):
 def rollup(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: RuleSet) -> Figures:
     """The figures of every market, year and half that the volumes hold; half 0 is the calendar year.
 
-    Raises `ValueError` for a market without a row in the catalogue.
+    Raises `ValueError` for a market without a row in the catalogue, `OverflowError` beyond 10^14 tonnes, and what
+    Polars raises for a part of 10^15 g or more.
     """
     by_code = {entry.code: entry for entry in jurisdictions}
     skus = portfolio.skus.sort("sku_code").with_row_index("sku")
@@ -59,13 +60,18 @@ def rollup(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: R
 
 
 def combined(blocks: Iterable[Figures]) -> Figures:
-    """The figures of several blocks, no SKU of which is in two of them for one market."""
+    """The figures of several blocks, no SKU of which is in two of them for one market.
+
+    Raises `OverflowError` beyond 10^14 tonnes.
+    """
     every = list(blocks)
     key = ("market", "year", "half", "category_code", "category_name")
-    tonnes = pl.concat([pl.DataFrame(schema=TONNES_SCHEMA), *(each.tonnes for each in every)]).group_by(key)
+    tonnes = pl.concat([pl.DataFrame(schema=TONNES_SCHEMA), *(each.tonnes for each in every)])
+    within_reach(tonnes["grams"])
     uncounted = pl.concat([pl.DataFrame(schema=UNCOUNTED_SCHEMA), *(each.uncounted for each in every)])
     return Figures(
-        tonnes=tonnes.agg(pl.col("basis").max(), pl.col("grams", "single_use_grams", "units", "skus").sum())
+        tonnes=tonnes.group_by(key)
+        .agg(pl.col("basis").max(), pl.col("grams", "single_use_grams", "units", "skus").sum())
         .select(pl.col(name).cast(dtype) for name, dtype in TONNES_SCHEMA.items())
         .sort("market", "year", "half", "category_code"),
         uncounted=uncounted.sort("market", "year", "half", "sku_code", "reason"),
@@ -111,6 +117,7 @@ def _tonnes(
         .join(skus.select("sku", "reusable"), on="sku", how="inner")
         .with_columns(times_units("grams"), pl.col("units").cast(COUNT))
     )
+    within_reach(each["grams"])
     summed = each.group_by("year", "half", "category_code").agg(
         pl.col("basis").max(),
         pl.col("grams", "units").sum(),

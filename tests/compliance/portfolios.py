@@ -1,0 +1,91 @@
+"""Portfolios as the frames of a rollup, and random ones: odd on purpose, valid by the contract."""
+
+import polars as pl
+from hypothesis import strategies as st
+
+from compliance import catalogue
+from compliance.rollup.portfolio import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS, Portfolio
+from compliance.rollup.tonnes import rollup
+from compliance.ruleset import load
+
+MARKETS = ["DE", "GB", "CZ", "IT", "FR", "BE", "NL", "GR", "CA-ON", "US-CA", "EE", "NO", "LT", "DK", "ES", "AT"]
+TEXTS = {
+    "plastic": ["PET", "PE", "LDPE", "PP", "PS", "PLA", "glass", "no such stuff", None],
+    "paper": ["PAP20", "PAP21", "paper", "cup stock", "LPB", None],
+    "metal": ["ALU", "steel", None],
+    "composite": ["LPB", "C84", "C91", None],
+    "glass": ["glass", "C95", None],
+    "bio_based": ["PLA", "cork", None],
+    "other": ["ceramic", "unknown", None],
+    "wood": [None],
+    "textile": ["jute", None],
+}
+FORMATS = ["bottle", "pouch", "cup", "box", "beverage carton", "portion pack", "no such thing", None]
+TYPES = ["body", "coating", "liner", "tie_layer", "cap", "label", "sleeve", "ink", "adhesive", "varnish"]
+WEIGHTS = (
+    st.none() | st.sampled_from([0, 0.0, 1, 3, 5, 95, 97.0, 100]) | st.integers(1, 9_999_999).map(lambda n: n / 1000)
+)
+
+
+@st.composite
+def components(draw):
+    kind = draw(st.sampled_from(["body", *TYPES]))
+    family = draw(st.sampled_from(sorted(TEXTS)))
+    return {
+        "component_type": kind,
+        "material_family": family,
+        "polymer_or_grade": draw(st.sampled_from(TEXTS[family])),
+        "weight_g": draw(WEIGHTS),
+        "separable": draw(st.sampled_from([None, None, True, False])),
+    }
+
+
+@st.composite
+def volumes(draw):
+    units = st.none() | st.integers(0, 3) | st.integers(0, 2_000_000)
+    keys = st.lists(
+        st.tuples(st.sampled_from(MARKETS), st.sampled_from([2025, 2026]), st.just(0))
+        | st.tuples(st.just("GB"), st.just(2026), st.sampled_from([0, 1, 2])),
+        unique=True,
+        max_size=5,
+    )
+    return [{"market": m, "year": y, "half": h, "units_placed": draw(units)} for m, y, h in draw(keys)]
+
+
+@st.composite
+def portfolios(draw):
+    return [
+        {
+            "sku_code": f"SKU-{number}",
+            "material": (family := draw(st.none() | st.sampled_from(sorted(TEXTS)))),
+            "material_subtype": draw(st.sampled_from(TEXTS[family])) if family else None,
+            "weight_grams": draw(WEIGHTS),
+            "packaging_format": draw(st.sampled_from(FORMATS)),
+            "reusable": draw(st.sampled_from([None, True, False])),
+            "components": draw(st.lists(components(), max_size=5)),
+            "volumes": draw(volumes()),
+        }
+        for number in range(draw(st.integers(1, 10)))
+    ]
+
+
+def frames(skus):
+    """The three frames of SKUs written as a caller sends them; fields left out are null."""
+    lines = [(sku["sku_code"], n, line) for sku in skus for n, line in enumerate(sku.get("components") or [])]
+    rows = [{"sku_code": sku["sku_code"], "half": 0, **row} for sku in skus for row in sku.get("volumes") or []]
+    return Portfolio(
+        skus=_frame([{name: sku.get(name) for name in SKU_COLUMNS} for sku in skus], SKU_COLUMNS),
+        components=_frame(
+            [{**dict.fromkeys(COMPONENT_COLUMNS), **line, "sku_code": code, "position": n} for code, n, line in lines],
+            COMPONENT_COLUMNS,
+        ),
+        volumes=_frame(rows, VOLUME_COLUMNS),
+    )
+
+
+def rolled_up(skus):
+    return rollup(frames(skus), catalogue.pinned(), load())
+
+
+def _frame(rows, schema):
+    return pl.DataFrame([[row[name] for name in schema] for row in rows], schema=schema, orient="row", strict=False)

@@ -1,0 +1,153 @@
+"""Where tonnes stand against thresholds: verdicts, what a turnover leaves open, duties of several rows, the table."""
+
+import csv
+from decimal import Decimal
+
+import pytest
+
+from compliance.obligations import thresholds as table
+from compliance.obligations.verdicts import GROUP_ORDER, Quantities, obligations, quantities
+from compliance.tables import TableError
+from tests.compliance.portfolios import rolled_up
+
+
+def held(*, single_use="0", uncounted=False, **by_category):
+    tonnes = {code: Decimal(each) for code, each in by_category.items()}
+    return Quantities(tonnes, Decimal(single_use), uncounted)
+
+
+def answers(market, quantity):
+    return [
+        (each.rule.obligation, each.verdict, each.reason, each.group_verdict) for each in obligations(market, quantity)
+    ]
+
+
+def test_the_limit_itself_is_above_where_the_row_says_from_or_below_it():
+    assert answers("EE", held(plast="20"))[1:] == [
+        ("audit", "near", None, None), ("self_compliance_collection", "above", None, None),
+    ]  # fmt: skip
+    assert answers("NO", held(plast="1")) == [("join_scheme", "above", None, None)]
+    assert answers("CZ", held(plast="0.3"))[1] == ("simplified_declaration", "above", None, None)
+
+
+@pytest.mark.parametrize(
+    ("tonnes", "verdict"),
+    [("0.24", "near"), ("0.239999", "below"), ("0.3", "near"), ("0.300001", "above"), ("0", "below")],
+)
+def test_near_begins_at_four_fifths_of_the_limit(tonnes, verdict):
+    assert answers("BE", held(glass=tonnes))[0] == ("join_scheme", verdict, None, None)
+
+
+def test_a_duty_without_minimum_falls_due_with_the_first_gram_and_is_never_near():
+    assert answers("FI", held()) == [("join_scheme", "below", None, None)]
+    assert answers("FI", held(glass="0.000001")) == [("join_scheme", "above", None, None)]
+
+
+def test_a_turnover_is_asked_only_where_the_tonnes_do_not_decide():
+    assert answers("GB", held(PC="30")) == [
+        ("declare", "below", None, None),
+        ("small_producer", "undecidable", "turnover_needed", None),
+        ("no_obligation", "undecidable", "turnover_needed", None),
+    ]
+    assert answers("GB", held(PC="20"))[2] == ("no_obligation", "near", None, None)
+    assert answers("CZ", held(plast="0.2"))[0] == ("small_producer_exemption", "undecidable", "turnover_needed", None)
+    assert answers("CZ", held(plast="0.4"))[0] == ("small_producer_exemption", "above", None, None)
+
+
+@pytest.mark.parametrize(
+    ("market", "reason"),
+    [("HR", "no_number"), ("US-CA", "turnover_needed"), ("FR", "unit_count"), ("AT", "record_lacks_fact")],
+)
+def test_what_the_record_cannot_decide_says_why_and_has_no_quantity(market, reason):
+    last = obligations(market, held(glass="100"))[-1]
+    assert (last.verdict, last.reason, last.tonnes) == ("undecidable", reason, None)
+
+
+def test_uncounted_skus_make_a_lower_bound_of_what_is_not_above():
+    assert [reason for _, _, reason, _ in answers("BE", held(single_use="299", glass="400", uncounted=True))] == [
+        None, None, "lower_bound", "turnover_needed",
+    ]  # fmt: skip
+
+
+def test_single_use_counts_what_is_not_reusable():
+    assert answers("BE", held(single_use="300", glass="400"))[2] == ("prevention_plan", "above", None, None)
+    assert answers("BE", held(single_use="299", glass="400"))[2] == ("prevention_plan", "near", None, None)
+
+
+def test_a_duty_of_several_rows_falls_due_with_the_first_that_is_reached():
+    reached = answers("DE", held(glass="1", paper="60", plastics="10", aluminium="15"))
+    assert [verdict for _, verdict, _, _ in reached[1:4]] == ["below", "above", "near"]
+    assert {group for _, _, _, group in reached[1:4]} == {"above"}
+    assert reached[0][3] is None
+
+
+def test_the_largest_of_several_categories_is_not_their_sum():
+    cardboard = obligations("ES", held(papel_carton="9", brik="8", compuestos="7"))[-2]
+    assert (cardboard.tonnes, cardboard.verdict) == (9, "below")
+
+
+def test_one_row_is_enough_to_be_exempt_and_an_open_one_keeps_the_duty_open():
+    [general, perishable] = obligations("US-ME", held(paper="0.1"))
+    assert (general.verdict, perishable.verdict, general.group_verdict) == ("below", "undecidable", "below")
+    [general, perishable] = obligations("US-ME", held(paper="2"))
+    assert (general.verdict, general.reason, general.group_verdict) == ("undecidable", "turnover_needed", "undecidable")
+
+
+@pytest.mark.parametrize("rule", GROUP_ORDER)
+def test_a_group_has_a_verdict_for_each_that_its_rows_can_have(rule):
+    assert set(GROUP_ORDER[rule]) == {"above", "near", "below", "undecidable"}
+    assert set(GROUP_ORDER) == table.GROUP_RULES
+
+
+def test_rows_are_the_markets_own_and_name_their_source_and_how_sure_it_is():
+    assert obligations("CA", held(glass="100")) == []
+    for each in obligations("CA-ON", held(glass="100")):
+        assert each.rule.source_url
+        assert each.rule.confidence
+
+
+def test_quantities_are_the_calendar_years_of_the_market():
+    body = {"component_type": "body", "material_family": "glass", "polymer_or_grade": None, "weight_g": 1_000}
+    unweighed = {**body, "weight_g": None}
+    rows = [
+        {"market": "GB", "year": 2026, "half": 1, "units_placed": 400},
+        {"market": "GB", "year": 2026, "half": 2, "units_placed": 600},
+        {"market": "GB", "year": 2025, "half": 0, "units_placed": 7},
+        {"market": "DE", "year": 2026, "half": 0, "units_placed": 9},
+    ]
+    figures = rolled_up(
+        [
+            {"sku_code": "A", "components": [body], "volumes": rows},
+            {"sku_code": "B", "components": [body], "reusable": True, "volumes": rows[3:]},
+            {"sku_code": "C", "components": [unweighed], "volumes": rows[3:]},
+        ]
+    )
+    assert quantities(figures, "GB", 2026) == Quantities({"GL": Decimal(1)}, Decimal(1), is_lower_bound=False)
+    german = Quantities({"glass": Decimal("0.018")}, Decimal("0.009"), is_lower_bound=True)
+    assert quantities(figures, "DE", 2026) == german
+    assert quantities(figures, "FR", 2026) == Quantities({}, Decimal(0), is_lower_bound=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"scope_value": "glas"}, "DE completeness_declaration: glas is no category of the market"),
+        ({"tonnes": ""}, "stand together or not at all"),
+        ({"decidable": "N"}, "says why"),
+        ({"combine": "and"}, "where there is a turnover"),
+        ({"group_rule": "any"}, "a group has the rule"),
+        ({"confidence": ""}, "how sure"),
+        ({"scope_type": "most"}, "unknown value"),
+        ({"group_rule": "any_below"}, "DE-completeness are not one duty"),
+    ],
+)
+def test_a_table_with_a_fault_is_refused_and_the_fault_named(tmp_path, change, fault):
+    with table.PINNED.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    next(row for row in rows if row["group"] == "DE-completeness").update(change)
+    with (tmp_path / "thresholds.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    with pytest.raises(TableError, match=fault):
+        table.read(tmp_path / "thresholds.csv")

@@ -1,0 +1,87 @@
+"""The rollup against its slow transcription, and what must hold of any portfolio."""
+
+from fractions import Fraction
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from compliance import catalogue
+from compliance.rollup.tonnes import combined, rollup
+from compliance.ruleset import load
+from tests.compliance import rollup_oracle
+from tests.compliance.portfolios import frames, portfolios, rolled_up
+
+SEEDED = settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+
+
+def _as_oracle(figures):
+    """Period to (category to [tonnes, units, SKUs, basis], uncounted), as the oracle answers."""
+    found = {}
+    for row in figures.tonnes.iter_rows(named=True):
+        of_period = found.setdefault((row["market"], row["year"], row["half"]), ({}, set()))
+        tonnes = Fraction(row["grams"]) / 1_000_000
+        of_period[0][row["category_code"]] = [tonnes, int(row["units"]), row["skus"], row["basis"]]
+    for row in figures.uncounted.iter_rows(named=True):
+        of_period = found.setdefault((row["market"], row["year"], row["half"]), ({}, set()))
+        conflict = row["reason"] == "half_year_conflict"
+        fields = tuple(row["fields"] if conflict else sorted(row["fields"]))
+        of_period[1].add((row["sku_code"], row["units"], row["reason"], fields))
+    return found
+
+
+def _periods(skus):
+    held = {(rollup_oracle.normal(row["market"]), row["year"]) for sku in skus for row in sku["volumes"]}
+    return [(market, year, half) for market, year in held for half in ((0, 1, 2) if market == "GB" else (0,))]
+
+
+@settings(SEEDED, max_examples=120)
+@given(portfolios())
+def test_every_figure_and_every_gap_is_the_slow_transcriptions(skus):
+    found = _as_oracle(rolled_up(skus))
+    expected = {period: rollup_oracle.figures(skus, *period) for period in _periods(skus)}
+    assert found == {period: answer for period, answer in expected.items() if answer[0] or answer[1]}
+
+
+@SEEDED
+@given(portfolios(), st.randoms(use_true_random=False))
+def test_the_order_of_rows_changes_nothing(skus, random):
+    ordered = frames(skus)
+    shuffled = ordered._replace(
+        **{name: frame[random.sample(range(frame.height), frame.height)] for name, frame in ordered._asdict().items()}
+    )
+    before, after = (rollup(each, catalogue.pinned(), load()) for each in (ordered, shuffled))
+    assert before.tonnes.equals(after.tonnes)
+    assert before.uncounted.equals(after.uncounted)
+
+
+@SEEDED
+@given(portfolios())
+def test_blocks_of_skus_add_up_to_the_whole(skus):
+    whole = rolled_up(skus)
+    blocks = combined(rolled_up([sku]) for sku in skus)
+    assert whole.tonnes.equals(blocks.tonnes)
+    assert whole.uncounted.equals(blocks.uncounted)
+
+
+@SEEDED
+@given(portfolios(), st.data())
+def test_a_changed_weight_changes_the_figures_of_its_sku_and_no_other(skus, data):
+    changed = [sku for sku in skus if sku["components"]]
+    if not changed:
+        return
+    sku = data.draw(st.sampled_from(changed))
+    others = [other for other in skus if other is not sku]
+    place = data.draw(st.integers(0, len(sku["components"]) - 1))
+    graph = [dict(line) for line in sku["components"]]
+    graph[place]["weight_g"] = (graph[place]["weight_g"] or 0) + 1.25
+    after = _sums(rolled_up([*others, {**sku, "components": graph}]))
+    alone_before, alone_after = _sums(rolled_up([sku])), _sums(rolled_up([{**sku, "components": graph}]))
+    before = _sums(rolled_up(skus))
+    for key in {*before, *after}:
+        difference = alone_after.get(key, 0) - alone_before.get(key, 0)
+        assert after.get(key, 0) - before.get(key, 0) == difference
+
+
+def _sums(figures):
+    rows = figures.tonnes.iter_rows(named=True)
+    return {(row["market"], row["year"], row["half"], row["category_code"]): row["grams"] for row in rows}
