@@ -9,7 +9,7 @@ from typing import NoReturn
 import psycopg
 import typer
 
-from api.commands import audit, catalogue, company, doc, imports, key, library, service, window
+from api.commands import audit, catalogue, company, doc, imports, key, library, service, template, window
 from api.commands.shared import Refusal
 from warehouse.embedded import ServerError
 from warehouse.settings import SettingsError
@@ -21,6 +21,7 @@ app = typer.Typer(
 app.command("serve")(service.serve)
 app.command("migrate")(service.migrate)
 app.command("import")(imports.import_file)
+app.command("template")(template.write_template)
 app.add_typer(company.app, name="company")
 app.add_typer(key.app, name="key")
 app.add_typer(window.app, name="window")

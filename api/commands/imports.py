@@ -115,12 +115,16 @@ def _write(target: Path, data: bytes, source: Mapping[str, Any], faults: list[di
     """Write the rejected rows; a CSV holds one sheet, so that components go into a second one beside it."""
     tables = rejected_tables(data, source, faults)
     if target.suffix.lower() == ".xlsx":
-        target.write_bytes(as_workbook(tables))
-        return [target]
-    paths = [target if table.name == source["sheet"] else target.with_suffix(".components.csv") for table in tables]
-    for path, table in zip(paths, tables, strict=True):
-        path.write_bytes(as_csv(table, source))
-    return paths
+        files = {target: as_workbook(tables)}
+    else:
+        beside = target.with_suffix(".components.csv")
+        files = {target if table.name == source["sheet"] else beside: as_csv(table, source) for table in tables}
+    try:
+        for path, content in files.items():
+            path.write_bytes(content)
+    except OSError as error:
+        raise Refusal(f"The import is done, but {target} cannot be written: {error.strerror}.") from None
+    return list(files)
 
 
 def _send_back(written: list[Path], done: Mapping[str, Any], told: Mapping[str, str]) -> str:

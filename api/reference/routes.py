@@ -9,8 +9,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import kept
-from api.errors import NotFound
+from api.errors import InvalidBody, NotFound
 from api.reference.pages import render
+from pipelines.steps.template import template
+from schemas.issues import Issue
+from schemas.labels import LANGUAGES
+from schemas.normalise import shown
 
 router = APIRouter(prefix="/reference", include_in_schema=False)
 
@@ -23,6 +27,18 @@ _HEADERS: Final = {
 _STYLE: Final = (files("api.reference") / "style.css").read_bytes()
 _STYLE_NAME: Final = "style.css"
 _KEPT_SECONDS: Final = 300
+_XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+@router.get("/template.xlsx")
+def get_template(request: Request) -> Response:
+    """The workbook to fill in and import, in the language `lang` (en, fr or de; en without it)."""
+    lang = request.query_params.get("lang", LANGUAGES[0])
+    if lang not in LANGUAGES:
+        sentence = f"{shown(lang)} is no language of the template; send one of: {', '.join(LANGUAGES)}."
+        raise InvalidBody([Issue("not_in_vocabulary", sentence, "lang")])
+    named = {"Content-Disposition": f'attachment; filename="packaging-{lang}.xlsx"', **_HEADERS}
+    return kept(request, template(lang), _XLSX, seconds=_KEPT_SECONDS, headers=named)
 
 
 @router.get("")

@@ -1,0 +1,42 @@
+"""How fields and codes are named to people in their language: a header, a word, a meaning.
+
+Words are understood in any language and any of their forms (`words.py`); here one form is chosen to be shown. That is
+the first that `headers.csv` and `words.csv` list in the language, else the field's own name or the code itself.
+"""
+
+import csv
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from schemas.fields import Field
+
+LANGUAGES: Final = ("en", "fr", "de")
+
+_HERE: Final = Path(__file__).parent
+
+
+def header(table: str, field: str, lang: str) -> str:
+    """The header of a field of the table `sku` or `component`."""
+    return _first("headers.csv", "table", "field", "header").get((table, field, lang), field)
+
+
+def word(vocabulary: str, code: str, lang: str) -> str:
+    """The word for a code of a vocabulary."""
+    return _first("words.csv", "vocabulary", "code", "word").get((vocabulary, code, lang), code)
+
+
+def meaning(table: str, field: Field, lang: str) -> str:
+    """What a field is, in a sentence: its own English one where `meanings.csv` has no other."""
+    return _first("meanings.csv", "table", "field", "meaning").get((table, field.name, lang), field.meaning)
+
+
+@cache
+def _first(file: str, group: str, name: str, text: str) -> Mapping[tuple[str, str, str], str]:
+    """The first text of each (group, name, language) of a table."""
+    found: dict[tuple[str, str, str], str] = {}
+    with (_HERE / file).open(encoding="utf-8", newline="") as rows:
+        for row in csv.DictReader(rows):
+            found.setdefault((row[group], row[name], row["lang"]), row[text])
+    return found
