@@ -33,6 +33,8 @@ _REGIONS: Final = frozenset({"eu", "uk", "eea_efta", "us", "ca", "other"})
 _SYSTEMS: Final = frozenset(
     {"register_and_scheme", "scheme_only", "state_run", "product_fee", "state_programme", "partial", "none", "unknown"}
 )
+COMPOSITE_RULES: Final = frozenset({"constituents", "predominant", "own_category"})
+"""How a pack of several materials is counted: each material, the main one, or as a category (rollup.md, step 5)."""
 MONEY: Final = re.compile(
     r"[€$£]\s?\d|\d\s?[€$£]|\b(?:EUR|USD|CAD|GBP|CHF|SEK|DKK|PLN|CZK|HUF|RON|NOK|ISK)\s?\d|"
     r"\d\s?(?:EUR|USD|CAD|GBP|CHF|SEK|DKK|PLN|CZK|HUF|RON|NOK|ISK|euros?|dollars?|pounds sterling)\b",
@@ -172,6 +174,8 @@ def _row_faults(row: dict[str, str]) -> Iterator[str]:
         yield f"{code}: region, system_key or in_catalogue has an unknown value."
     if row["depth"] not in ("1", "2", "3") or (row["depth"] == "3" and not row["reviewed_on"]):
         yield f"{code}: depth is 1, 2 or 3, and 3 only with reviewed_on."
+    if row["composite_rule"] not in COMPOSITE_RULES:
+        yield f"{code}: composite_rule is one of {', '.join(sorted(COMPOSITE_RULES))}."
     if not re.fullmatch(r"\d{1,2}(\.\d+)?", row["composite_threshold_percent"]):
         yield f"{code}: composite_threshold_percent is no percentage."
     for column in ("law_date", "verified_on", "reviewed_on"):

@@ -15,8 +15,6 @@ from compliance.rollup.exact import exceeds
 from compliance.rollup.parts import PATH
 
 CONSTITUENTS: Final = "constituents"
-RULES: Final = frozenset({CONSTITUENTS, "predominant", "own_category"})
-"""The values of a jurisdiction's `composite_rule`."""
 COMPOSITE: Final = "composite"
 UNSPLIT: Final = "composite/unsplit"
 """The path of an undivided composite where constituents are counted."""

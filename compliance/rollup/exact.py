@@ -17,7 +17,6 @@ COUNT: Final = pl.Decimal(38, 0)
 """Units; wide enough for any sum of them."""
 _WEIGHT: Final = pl.Decimal(33, 18)
 """The weight of one part: below 10^15 g, so that the parts of a SKU can be added without a thought."""
-_REACH: Final = 9.9e19
 _EXACT: Final = Context(prec=60)
 _WRITTEN: Final = Decimal("0.000001")
 _GRAMS_PER_TONNE: Final = 6
@@ -37,9 +36,12 @@ def times_units(grams_column: str) -> pl.Expr:
 
 
 def within_reach(column: pl.Series) -> None:
-    """Raise `OverflowError` where a sum of grams would leave the type: a grouped sum would wrap without a word."""
-    if float(column.cast(pl.Float64).sum()) > _REACH:
-        raise OverflowError("The packaging of this portfolio comes to more than 10^14 tonnes; a weight must be wrong.")
+    """Raise `OverflowError` where all grams together leave the type: the whole sum is checked, a grouped one wraps."""
+    try:
+        column.sum()
+    except pl.exceptions.ComputeError as fault:
+        sentence = "The packaging of this portfolio comes to more than 10^14 tonnes; a weight must be wrong."
+        raise OverflowError(sentence) from fault
 
 
 def exceeds(part: pl.Expr, whole: pl.Expr, percent: str) -> pl.Expr:

@@ -133,8 +133,9 @@ def _tonnes(
 
 
 def _categories(jurisdiction: Jurisdiction) -> pl.DataFrame:
-    """The category of every path that has one in the jurisdiction."""
+    """The category of every path that has one in the jurisdiction; the code as an enumeration, to group by."""
     found = [(path, each) for path in material_paths() if (each := category(path, jurisdiction))]
+    codes = pl.Enum(sorted({each.code for _, each in found}))
     return pl.DataFrame(
         {
             "path": [path for path, _ in found],
@@ -142,7 +143,7 @@ def _categories(jurisdiction: Jurisdiction) -> pl.DataFrame:
             "category_name": [each.name for _, each in found],
             "basis": [each.basis for _, each in found],
         },
-        schema={"path": PATH, "category_code": pl.String, "category_name": pl.String, "basis": BASIS},
+        schema={"path": PATH, "category_code": codes, "category_name": pl.String, "basis": BASIS},
     )
 
 

@@ -76,6 +76,8 @@ def test_a_lawyers_review_holds_eighteen_months_and_not_a_day_longer(tmp_path, t
         (lambda rows: _row(rows, "FR").update(system="minimum 80 EUR a year"), "amount of money"),
         (lambda rows: _row(rows, "FR").update(source_url="", source_note=""), "FR: no source"),
         (lambda rows: _row(rows, "FR").update(verified_on="2026-08"), "verified_on must be a full date"),
+        (lambda rows: _row(rows, "FR").update(composite_rule="main"), "FR: composite_rule is one of"),
+        (lambda rows: _row(rows, "FR").update(composite_threshold_percent="few"), "FR: composite_threshold_percent"),
         (lambda rows: _row(rows, "FR").update(depth="3"), "3 only with reviewed_on"),
         (lambda rows: [row.pop("law_date") for row in rows], "column law_date is missing"),
     ],
