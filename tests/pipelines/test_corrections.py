@@ -1,0 +1,160 @@
+"""The rejected rows of a file as a file: cells as they were, whole SKUs, and nothing that passes uncorrected."""
+
+import io
+from datetime import date
+
+import polars as pl
+import pytest
+import xlsxwriter
+
+from pipelines.steps.corrections import as_csv, as_workbook, rejected_tables
+from pipelines.steps.reading import read_upload, type_rows
+
+TODAY = date(2026, 11, 21)
+
+
+def read(data: bytes, mapping=None):
+    """What the service says of a file: its source, its report, and the typed rows."""
+    upload = read_upload(data, "file", mapping=mapping, today=TODAY)
+    rows = type_rows(upload, default_year=2026, served_markets=frozenset({"FR", "DE"}))
+    return upload.source, rows.errors.to_dicts(), rows.values
+
+
+def corrected_csv(data: bytes, mapping=None) -> bytes:
+    source, report, _ = read(data, mapping)
+    [table] = rejected_tables(data, source, report)
+    return as_csv(table, source)
+
+
+def workbook(**sheets) -> bytes:
+    target = io.BytesIO()
+    with xlsxwriter.Workbook(target) as book:
+        padded = book.add_format({"num_format": "00000"})
+        for name, rows in sheets.items():
+            sheet = book.add_worksheet(name)
+            for at, row in enumerate(rows):
+                for column, cell in enumerate(row):
+                    if isinstance(cell, tuple):
+                        sheet.write_number(at, column, cell[0], padded)
+                    elif isinstance(cell, str):
+                        sheet.write_string(at, column, cell)
+                    else:
+                        sheet.write(at, column, cell)
+    return target.getvalue()
+
+
+def test_a_text_keeps_its_lines_above_encoding_delimiter_and_ignored_columns():
+    data = (
+        "Liste été;;;\r\n\r\nRéférence;Désignation;Poids (g);Ours\r\n"
+        'A-1;Bouteille;12,5;x\r\nA-2;"Boîte; ""carrée""";vide;y\r\n'
+    ).encode("cp1252")
+    made = corrected_csv(data)
+    lines = made.decode("cp1252").split("\r\n")
+    assert lines[:2] == ["Liste été;;;", ""]
+    assert lines[2] == "Référence;Désignation;Poids (g);Ours;error_line;error_column;error_reason"
+    assert lines[3].startswith('A-2;"Boîte; ""carrée""";vide;y;5;C;')
+    assert lines[4:] == [""]
+    source, _, values = read(made.replace("vide".encode(), b"8,25"))
+    assert (source["encoding"], source["delimiter"], source["header_row"]) == ("cp1252", ";", 3)
+    assert values["weight_grams"].cast(pl.String).to_list() == ["8.25"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso8859_15"])
+def test_every_encoding_comes_back_readable(encoding):
+    data = "sku_code,name,weight_grams\nÉ-1,Pot de crème fraîche à 5 €,x\n".encode(encoding)
+    _, report, _ = read(corrected_csv(data))
+    assert [(fault["sku_code"], fault["value"]) for fault in report] == [("É-1", "x")]
+
+
+def test_formulas_are_defused_and_read_as_they_were():
+    data = b"sku_code,name,weight_grams\n-A1,=1+1,@x\n"
+    made = corrected_csv(data)
+    assert made.splitlines()[1].startswith(b"'-A1,'=1+1,'@x,2,C,")
+    _, _, values = read(made.replace(b"'@x", b"5"))
+    assert values.select("sku_code", "name").row(0) == ("-A1", "=1+1")
+
+
+def test_a_line_that_is_no_record_is_no_record_in_the_new_file_either():
+    data = b'sku_code,name,weight_grams\nA-1,Pot,5,6\nA-2,Pot\nA-3,Pot,5\nA-4,"Pot,5\n'
+    made = corrected_csv(data)
+    _, report, values = read(made)
+    assert [fault["sku_code"] for fault in report if fault["code"] == "ragged_row"] == ["A-1", "A-2"]
+    assert values["sku_code"].to_list() == ["A-4"]
+    assert values["name"].to_list() == ['"Pot']
+
+
+def test_undecodable_bytes_come_back_as_they_were():
+    data = "sku_code,name\nA-1,crème\nA-2,".encode() + b"cr\xe8me\n"
+    assert b"\nA-2,cr\xe8me,3,," in corrected_csv(data)
+
+
+def test_a_separator_line_stays_and_a_report_of_a_report_has_its_columns_once():
+    data = b"sep=~\nsku_code~name~weight_grams\nA-1~Pot~x\nA-2~Pan~y\n"
+    first = corrected_csv(data)
+    assert first.startswith(b"sep=~\r\nsku_code~name~weight_grams~error_line~")
+    again = corrected_csv(first.replace(b"~x~", b"~5~"))
+    assert again.splitlines()[1] == first.splitlines()[1]
+    assert [line.split(b"~")[:4] for line in again.splitlines()[2:]] == [[b"A-2", b"Pan", b"y", b"4"]]
+
+
+def test_all_lines_of_a_rejected_sku_come_along_in_the_long_layout():
+    data = (
+        b"sku_code,name,component_type,material_family,component_weight_g\n"
+        b"A-1,Pot,body,plastic,5\nA-1,,cap,unobtainium,1\nA-2,Pan,body,metal,9\nA-3,Jar,body,glass,x\n,,cap,metal,2\n"
+    )
+    made = corrected_csv(data)
+    assert [line.split(b",")[:3] for line in made.splitlines()[1:]] == [
+        [b"A-1", b"Pot", b"body"], [b"A-1", b"", b"cap"], [b"A-3", b"Jar", b"body"], [b"", b"", b"cap"],
+    ]  # fmt: skip
+    assert b"rejected as a whole. Line 3 says" in made
+    source, report, values = read(made.replace(b"unobtainium", b"metal").replace(b",x,", b",3,"))
+    assert (report, values["sku_code"].to_list(), source["layout"]) == ([], ["A-1", "A-3"], "long")
+
+
+def test_of_a_repeated_code_only_the_later_line_comes_back():
+    data = b"sku_code,name,weight_grams\nA-1,Pot,5\nA-1,Pan,6\n"
+    [line] = corrected_csv(data).splitlines()[1:]
+    assert line.startswith(b"A-1,Pan,6,3,A,")
+
+
+BOOK = {
+    "Liste": [["Titel"], ["sku_code", "name", "gtin", "weight_grams", "Intern"],
+              [(7,), "Flasche", "4006381333931", 1.234, "x"],
+              ["B-1", "Dose", "4006381333930", 8, "y"],
+              ["C-1", "Glas", None, 200, None]],
+    "Komponenten": [["sku_code", "component_type", "material_family", "weight_g"],
+                    [(7,), "body", "plastic", 1.0], [(7,), "cap", "unfug", 0.234],
+                    ["B-1", "body", "metal", 8], ["C-1", "body", "glass", 200]],
+}  # fmt: skip
+
+
+def test_a_workbook_keeps_sheets_numbers_and_the_graphs_of_rejected_skus():
+    data = workbook(**BOOK)
+    source, report, _ = read(data)
+    made = as_workbook(rejected_tables(data, source, report))
+    again, faults, _ = read(made)
+    assert (again["sheet"], again["header_row"], again["components"]["sheet"]) == ("Liste", 2, "Komponenten")
+    assert {fault["sku_code"] for fault in faults} == {"00007", "B-1"}
+    assert [fault["code"] for fault in faults] == [fault["code"] for fault in report]
+    upload = read_upload(made, "made.xlsx", today=TODAY)
+    assert upload.table["sku_code"].to_list() == ["00007", "B-1"]
+    assert upload.table["weight_grams"].to_list() == ["1.234", "8"]
+    assert upload.components is not None
+    assert upload.components["weight_g"].to_list() == ["1", "0.234", "8"]
+
+
+def test_a_workbook_as_csv_writes_numbers_that_read_in_one_way():
+    data = workbook(**BOOK)
+    source, report, _ = read(data)
+    main, parts = (as_csv(table, source) for table in rejected_tables(data, source, report))
+    assert b"\r\n00007,Flasche,4006381333931,1.2340,x,3,," in main
+    assert b"\r\n00007,cap,unfug,0.2340,3,C," in parts
+    _, faults, values = read(main.replace(b"4006381333930", b"4006381333931"))
+    assert (faults, values["weight_grams"].cast(pl.Float64).to_list()) == ([], [1.234, 8.0])
+
+
+def test_a_text_as_a_workbook_keeps_its_cells_as_texts():
+    data = b"sku_code,name,weight_grams\n00012,Pot,5 stone\n"
+    source, report, _ = read(data)
+    _, faults, _ = read(as_workbook(rejected_tables(data, source, report)))
+    assert [(fault["sku_code"], fault["value"]) for fault in faults] == [("00012", "5 stone")]
