@@ -100,20 +100,16 @@ def unit_lines(units: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_riders(lines: pl.DataFrame, riders: pl.DataFrame) -> pl.DataFrame:
-    """The lines with the riders' weight on the heaviest that holds a body, else on the heaviest; the first of equals.
+    """The lines, and the riders' weight as one more row of the line that carries it.
 
-    Give only lines that count: where nothing of a SKU does, its riders do not either.
+    It is the heaviest line that holds a body, else the heaviest; the first of equals. Give only lines that count:
+    where nothing of a SKU does, its riders do not either.
     """
     carrying = lines.join(riders.select("sku"), on="sku", how="semi").sort(
         "sku", "has_body", "grams", "first", descending=[False, True, True, False]
     )
-    carrier = carrying.unique("sku", keep="first", maintain_order=True).select("sku", "line")
-    added = riders.rename({"grams": "rider_grams"}).join(carrier, on="sku", how="inner")
-    return (
-        lines.join(added, on=["sku", "line"], how="left")
-        .with_columns(pl.col("grams") + pl.col("rider_grams").fill_null(0))
-        .drop("rider_grams")
-    )
+    carrier = carrying.unique("sku", keep="first", maintain_order=True).drop("grams")
+    return pl.concat([lines, carrier.join(riders, on="sku", how="inner").select(lines.columns)])
 
 
 def _unsplit(path: str, material: str) -> pl.Expr:

@@ -91,8 +91,8 @@ def category_lines(
 def _of_markets(
     volumes: pl.DataFrame, by_code: dict[str, Jurisdiction], skus: pl.DataFrame, parts: Parts, materials: pl.DataFrame
 ) -> Iterator[Figures]:
-    for market in sorted(volumes["market"].unique()):
-        periods = placed(volumes.filter(pl.col("market") == market), market)
+    for (market,), rows in sorted(volumes.partition_by("market", as_dict=True).items()):
+        periods = placed(rows, market)
         counting = periods.filter(pl.col("units") > 0)
         there = counting.select("sku").unique()
         here = Parts(*(frame.join(there, on="sku", how="semi") for frame in parts))
@@ -113,8 +113,8 @@ def _tonnes(
     of_one_unit = lines.group_by("sku", "category_code").agg(pl.col("grams").sum(), pl.col("basis").max())
     each = (
         counting.select("sku", "year", "half", "units")
-        .join(of_one_unit, on="sku", how="inner")
         .join(skus.select("sku", "reusable"), on="sku", how="inner")
+        .join(of_one_unit, on="sku", how="inner")
         .with_columns(times_units("grams"), pl.col("units").cast(COUNT))
     )
     within_reach(each["grams"])
