@@ -11,6 +11,7 @@ from pipelines.steps.reading.columns import column_for, recognise
 from pipelines.steps.reading.fields import Column, Table
 from pipelines.steps.reading.grid import Grid, letter, position
 from pipelines.steps.reading.groups import whole_groups
+from pipelines.steps.reading.labels import labels
 from pipelines.steps.reading.refusal import ReadingRefused, refuse
 from schemas.issues import Issue
 from schemas.normalise import shown
@@ -23,9 +24,10 @@ _NEEDED: Mapping[Table, tuple[str, ...]] = {"sku": ("sku_code", "name"), "compon
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The header row of a table: its line, the columns read and the columns ignored."""
+    """The header of a table: its line, its last line where it has two, the columns read and the columns ignored."""
 
     line: int
+    last_line: int
     columns: tuple[Column, ...]
     ignored: tuple[tuple[int, str], ...]
 
@@ -44,7 +46,7 @@ def find_header(grid: Grid, table: Table, mapped: Mapping[str, str], header_row:
     `invalid_mapping`.
     """
     row = _header_index(grid, table, mapped, header_row)
-    cells = grid.row(row)
+    cells, last_line = labels(grid, row, _NEEDED[table])
     chosen = _mapped_columns(cells, mapped, table)
     taken = {column.position for column in chosen}
     found = [
@@ -58,10 +60,10 @@ def find_header(grid: Grid, table: Table, mapped: Mapping[str, str], header_row:
     columns = [*chosen, *_one_each([column for column in found if (column.table, column.name) not in named])]
     missing = [name for name in _NEEDED[table] if name not in {column.name for column in columns}]
     if missing:
-        raise ReadingRefused([_missing(name, cells, grid.lines[row], table) for name in missing])
+        raise ReadingRefused([_missing(name, cells, columns, grid.lines[row], table) for name in missing])
     used = {column.position for column in columns}
     ignored = tuple((at, cell) for at, cell in enumerate(cells) if cell is not None and at not in used)
-    return Header(int(grid.lines[row]), tuple(sorted(columns, key=lambda column: column.position)), ignored)
+    return Header(int(grid.lines[row]), last_line, tuple(sorted(columns, key=lambda column: column.position)), ignored)
 
 
 def _header_index(grid: Grid, table: Table, mapped: Mapping[str, str], header_row: int | None) -> int:
@@ -155,12 +157,14 @@ def _one_each(columns: list[Column]) -> list[Column]:
     return kept
 
 
-def _missing(name: str, cells: list[str | None], line: int, table: Table) -> Issue:
+def _missing(name: str, cells: list[str | None], columns: list[Column], line: int, table: Table) -> Issue:
     seen = [f"{letter(at)} {shown(cell[:60])}" for at, cell in enumerate(cells) if cell is not None]
     some = ", ".join(seen[:20]) + (f" and {len(seen) - 20} more" if len(seen) > 20 else "")
     sheet = "" if table == "sku" else " of the components sheet"
+    barcode = next((letter(column.position) for column in columns if column.name == "gtin"), None)
+    likely = barcode if name == "sku_code" and barcode is not None else "A"
     message = (
         f"No column{sheet} is recognised as {name}. Line {line} looks most like the header and holds: {some}. "
-        f'Rename the right column to {name}, or name it: mapping={{"columns": {{"{name}": "A"}}}}.'
+        f'Rename the right column to {name}, or name it: mapping={{"columns": {{"{name}": "{likely}"}}}}.'
     )
     return Issue(code="missing_column", message=message, field=name)

@@ -63,7 +63,7 @@ def read_sheet(
     """
     columns = mapped.columns if table == "sku" else {}
     header = header or find_header(grid, table, columns, mapped.header_row if table == "sku" else None)
-    body = _without_ragged(grid.below(header.line), grid, header)
+    body = _without_ragged(grid.below(header.last_line), grid, header)
     cells = _named(body.cells, header.columns)
     reasons = not_data(cells, header.columns, _label(body, header))
     held = ~reduce(or_, reasons.values())
