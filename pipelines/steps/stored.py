@@ -24,6 +24,10 @@ FEW: Final = 200
 NULL: Final = "\ue5e5"
 """Null in COPY's CSV: a private-use character by itself, which no caller's cell is."""
 
+_CODES: Final = "%(codes)s::text[]"
+_FEW_CODES: Final = f"ARRAY(SELECT unnest({_CODES}))"
+"""The same where Postgres does not see how many: it would plan anew each time, which costs as much as the reading."""
+
 _CARRIED: Final = ("id", *DERIVED_COLUMNS, "version")
 INSTANTS: Final = ("created_at", "updated_at")
 """Wanted only where a caller is shown the record, which nobody is by an import."""
@@ -43,14 +47,21 @@ def read(
     Holds at least `columns`, which may name `INSTANTS`, and what the later steps look at; few rows, which are shown to
     a caller, also the `doc_status` of the day.
     """
-    held = [name for name in (*INSTANTS, *VALUE_COLUMNS) if name in columns or name in _JUDGED]
-    schema = {name: DTYPES[name] for name in (*_CARRIED, *held)}
+    held = _held(tuple(columns))
     if len(codes) <= FEW:
-        query = _query(tuple(schema), f", {DOC_STATUS} AS doc_status", locking=locking)
-        cursor = conn.execute(query, {"codes": _array(codes), "today": today})
-        rows, names = cursor.fetchall(), (*schema, "doc_status")
-        return Table({name: [row[at] for row in rows] for at, name in enumerate(names)})
-    return _copied(conn, codes, schema, locking=locking)
+        query = _query(held, f", {DOC_STATUS} AS doc_status", _FEW_CODES, locking=locking)
+        rows = conn.execute(query, {"codes": _array(codes), "today": today}).fetchall()
+        names = (*held, "doc_status")
+        values = zip(*rows, strict=True) if rows else [()] * len(names)
+        return Table({name: list(column) for name, column in zip(names, values, strict=True)})
+    return _copied(conn, codes, {name: DTYPES[name] for name in held}, locking=locking)
+
+
+@lru_cache(maxsize=1024)
+def _held(columns: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns to read where these are wanted."""
+    wanted = {*columns, *_JUDGED}
+    return (*_CARRIED, *(name for name in (*INSTANTS, *VALUE_COLUMNS) if name in wanted))
 
 
 def lock_versions(conn: psycopg.Connection[Any], codes: list[str]) -> dict[str, int]:
@@ -89,7 +100,7 @@ def read_copied(data: io.BytesIO, schema: dict[str, Any]) -> pl.DataFrame:
 
 
 @lru_cache(maxsize=1024)
-def _query(columns: tuple[str, ...], more: str = "", *, locking: bool) -> str:
+def _query(columns: tuple[str, ...], more: str = "", codes: str = _CODES, *, locking: bool) -> str:
     selected = ", ".join(f"skus.{name}::text" if DTYPES[name] == pl.String else f"skus.{name}" for name in columns)
     lock = " FOR UPDATE OF skus" if locking else ""
-    return f"SELECT {selected}{more} FROM skus WHERE sku_code = ANY(%(codes)s::text[]) ORDER BY sku_code{lock}"
+    return f"SELECT {selected}{more} FROM skus WHERE sku_code = ANY({codes}) ORDER BY sku_code{lock}"
