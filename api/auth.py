@@ -6,13 +6,11 @@ their query (`api.reading`); writes ask here first, before their body is read.
 """
 
 import hmac
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
-from fastapi import Depends, Security
-from fastapi.openapi.models import APIKey, OAuth2, OAuthFlowClientCredentials, OAuthFlows
-from fastapi.security.base import SecurityBase
+from fastapi import Depends
 from starlette.requests import Request
 
 from api.errors import Forbidden, RateLimited, Unauthenticated
@@ -32,46 +30,30 @@ class Credential:
     is_token: bool
 
 
-class _ApiKey(SecurityBase):
-    """The X-API-Key header as it was sent; None where it is absent or empty."""
-
-    def __init__(self) -> None:
-        self.scheme_name = "ApiKey"
-        self.model = APIKey.model_validate(
-            {"in": "header", "name": "X-API-Key", "description": f"A key of the company, beginning with {PREFIX}."}
-        )
-
-    async def __call__(self, request: Request) -> str | None:
-        return request.headers.get("X-API-Key") or None
-
-
-class _Bearer(SecurityBase):
-    """What follows the scheme in an `Authorization: Bearer` header (RFC 6750); None where there is none."""
-
-    def __init__(self) -> None:
-        self.scheme_name = "BearerToken"
-        scopes = {scope: f"Operations that {scope}." for scope in VOCABULARIES["scope"]}
-        flow = OAuthFlowClientCredentials(tokenUrl=TOKEN_PATH, scopes=scopes)
-        description = "A token from the token endpoint: client_id is the key's id, client_secret the key."
-        self.model = OAuth2(flows=OAuthFlows(clientCredentials=flow), description=description)
-
-    async def __call__(self, request: Request) -> str | None:
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        return token.strip() if scheme.lower() == "bearer" else None
+SCHEMES: Final[Mapping[str, Any]] = {
+    "ApiKey": {
+        "type": "apiKey", "in": "header", "name": "X-API-Key",
+        "description": f"A key of the company, beginning with {PREFIX}.",
+    },
+    "BearerToken": {
+        "type": "oauth2",
+        "description": "A token from the token endpoint: client_id is the key's id, client_secret the key.",
+        "flows": {"clientCredentials": {
+            "tokenUrl": TOKEN_PATH,
+            "scopes": {scope: f"Operations that {scope}." for scope in VOCABULARIES["scope"]},
+        }},
+    },
+}  # fmt: skip
+"""The two credentials as the document publishes them (OpenAPI 3.1, Security Scheme Object)."""
 
 
-_API_KEY, _BEARER = _ApiKey(), _Bearer()
-
-
-async def _presented(
-    request: Request,
-    key: Annotated[str | None, Security(_API_KEY)],
-    token: Annotated[str | None, Security(_BEARER)],
-) -> Credential:
+async def _presented(request: Request) -> Credential:
     """The credential of the request, the key where it has both; raises `Unauthenticated` where it has none."""
-    if key is None and token is not None:
-        credential = Credential(digest(token), is_token=True)
-    elif key is not None and key.startswith(PREFIX):
+    key = request.headers.get("X-API-Key")
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if not key and scheme.lower() == "bearer":
+        credential = Credential(digest(token.strip()), is_token=True)
+    elif key and key.startswith(PREFIX):
         credential = Credential(digest(key), is_token=False)
     else:
         raise Unauthenticated("missing_api_key")
@@ -86,7 +68,7 @@ Presented = Annotated[Credential, Depends(_presented)]
 async def offered(request: Request) -> Credential | None:
     """The credential of a request that needs none."""
     try:
-        return await _presented(request, await _API_KEY(request), await _BEARER(request))
+        return await _presented(request)
     except Unauthenticated:
         return None
 
@@ -135,12 +117,12 @@ async def admit_left_over(request: Request) -> None:
         await admitted(request, credential, "read")
 
 
-async def _writer(request: Request, credential: Presented) -> Key:
-    return await admitted(request, credential, "write")
+async def _writer(request: Request) -> Key:
+    return await admitted(request, await _presented(request), "write")
 
 
-async def _reader(request: Request, credential: Presented) -> Key:
-    return await admitted(request, credential, "read")
+async def _reader(request: Request) -> Key:
+    return await admitted(request, await _presented(request), "read")
 
 
 Writer = Annotated[Key, Depends(_writer)]

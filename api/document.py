@@ -13,6 +13,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from api.auth import SCHEMES
 from api.openapi import about, completion, examples, links, meanings, vocabularies
 from api.parameters import Parameter
 from schemas.errors import ERROR_CODES
@@ -48,23 +49,22 @@ def operation(
     errors: Sequence[str] = (),
     parameters: Sequence[Parameter[Any] | dict[str, Any]] = (),
     body: Mapping[str, Any] | None = None,
-    security: Sequence[Mapping[str, Sequence[str]]] | None = None,
     headers: Mapping[str, str] | None = None,
     kept: bool = False,
 ) -> dict[str, Any]:
     """The arguments that a route takes beside its path: what is published of it, with the handler's docstring.
 
-    `body` maps media types to what `body_of`, `rows_of` or a schema of one's own describe. `security` is needed only
-    where it is not what the route depends on (`[]` is none). `headers` are those of its successes, with their meanings,
-    beside the ones that every operation has. `kept` where the handler answers with `api.answers.kept`.
+    `body` maps media types to what `body_of`, `rows_of` or a schema of one's own describe. Whoever can answer
+    `missing_api_key` asks for a credential. `headers` are those of its successes, with their meanings, beside the ones
+    that every operation has. `kept` where the handler answers with `api.answers.kept`.
     """
     extra: dict[str, Any] = {"x-stability": "stable"}
     if parameters:
         extra["parameters"] = [p.published() if isinstance(p, Parameter) else p for p in parameters]
     if body is not None:
         extra["requestBody"] = {"required": True, "content": body}
-    if security is not None:
-        extra["security"] = [dict(requirement) for requirement in security]
+    if "missing_api_key" in errors:
+        extra["security"] = [{scheme: []} for scheme in SCHEMES]
     documented: dict[int | str, Any] = {
         status: {"model": model, "description": (model.__doc__ or "").strip(),
                  "headers": _headers({**(headers or {}), **(_KEPT if kept else {})})}
@@ -126,6 +126,7 @@ def _build(app: FastAPI) -> dict[str, Any]:
     bodies = [(model, "validation") for model in _published_bodies.values()]
     _, made = models_json_schema(bodies, ref_template=_REFERENCE)  # type: ignore[arg-type]
     built["components"]["schemas"] |= made["$defs"]
+    built["components"]["securitySchemes"] = dict(SCHEMES)
     completion.complete(built)
     meanings.add(built)
     vocabularies.name(built)
