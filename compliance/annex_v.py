@@ -6,7 +6,7 @@ that the record does not hold. Rows are `annex_v.csv`; what a row's facts mean i
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from compliance import catalogue
@@ -28,13 +28,15 @@ def flags(record: Record, rules: RuleSet) -> list[dict[str, object]]:
     markets = record.get("markets")
     if markets and not any(code in catalogue.eu_codes() or code[:2] in catalogue.eu_codes() for code in markets):
         return []
-    facts = _facts(record, rules)
-    found = []
-    for ban in rules.bans:
-        open_facts = _open_facts(ban, facts) if _required(ban.required_facts, facts) else None
-        if open_facts is not None:
-            found.append(_flag(ban, open_facts))
-    return found
+    return [_flag(ban, open_facts) for ban, open_facts in _bans(tuple(_facts(record, rules).items()), rules)]
+
+
+@lru_cache(maxsize=4096)
+def _bans(stored: tuple[tuple[str, Any], ...], rules: RuleSet) -> list[tuple[Ban, list[str]]]:
+    """The bans that the facts point to, each with the facts that stay open; most packs share theirs with others."""
+    facts = dict(stored)
+    judged = [(ban, _open_facts(ban, facts)) for ban in rules.bans if _required(ban.required_facts, facts)]
+    return [(ban, open_facts) for ban, open_facts in judged if open_facts is not None]
 
 
 def _flag(ban: Ban, open_facts: Sequence[str]) -> dict[str, object]:
@@ -57,7 +59,7 @@ def _facts(record: Record, rules: RuleSet) -> dict[str, Any]:
     return {
         "packaging_level": record.get("packaging_level"),
         "reusable": record.get("reusable"),
-        "use_contexts": record.get("use_contexts") or (),
+        "use_contexts": tuple(record.get("use_contexts") or ()),
         "packaging_format_key": found.key if found else None,
         **_body(record, rules),
     }
