@@ -18,6 +18,8 @@ from schemas.issues import Issue
 from schemas.vocabularies import SUBSTANCES
 
 _ORDER: Final = tuple(field.name for field in COMPONENT_FIELDS)
+_PLACE: Final = {name: place for place, name in enumerate(_ORDER)}
+_BLANK: Final[Mapping[str, Any]] = dict.fromkeys(("id", *_ORDER))
 _NUMBERS: Final = frozenset(field.name for field in COMPONENT_FIELDS if field.kind == "number")
 _REFERENCES: Final = {field.name: field.references for field in COMPONENT_FIELDS if field.references}
 _FILLED: Final = (
@@ -67,8 +69,10 @@ def _substances(sent: Mapping[str, Any], number: int, rules: RuleSet) -> tuple[L
 
 
 def _canonical(line: Mapping[str, Any]) -> Line:
-    kept = {name: line[name] for name in _ORDER if line.get(name) is not None and line[name] != {}}
-    return {name: float(value) if name in _NUMBERS else value for name, value in kept.items()}
+    given = [name for name, value in line.items() if value is not None and value != {}]
+    return {
+        name: float(line[name]) if name in _NUMBERS else line[name] for name in sorted(given, key=_PLACE.__getitem__)
+    }
 
 
 def graph_text(lines: Sequence[Line], stored: str | None) -> str | None:
@@ -133,7 +137,6 @@ def references(draft: str | None) -> list[tuple[str, str, str]]:
 
 def published(line: Mapping[str, Any]) -> Line:
     """One line as reads return it: every field of the contract, null where nothing was given."""
-    shown = {name: line.get(name) for name in ("id", *_ORDER)}
     declared = line.get("substances", {})
-    shown["substances"] = {name: substances.published(declared.get(name)) for name in SUBSTANCES}
-    return shown
+    entries = {name: substances.published(declared.get(name)) for name in SUBSTANCES}
+    return {**_BLANK, **line, "substances": entries}

@@ -24,7 +24,12 @@ def merge(patch: Patch, stored: Table, library: Library, rules: RuleSet) -> tupl
     """
     places = {code: place for place, code in enumerate(stored["sku_code"])}
     found = [places.get(code) for code in patch.values["sku_code"]]
-    before = {name: _at(stored[name], found) for name in (*_CARRIED, *VALUE_COLUMNS) if name in stored}
+    in_order = found == list(range(len(stored)))  # as with every single SKU that is held
+    before = {
+        name: stored[name] if in_order else _at(stored[name], found)
+        for name in (*_CARRIED, *VALUE_COLUMNS)
+        if name in stored
+    }
     patch, issues = _composed(patch, before, library, rules)
     merged = {name: _merged(patch, name, before[name]) for name in VALUE_COLUMNS if name in before}
     changed = _changed(merged, before) if places else set()
