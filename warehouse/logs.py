@@ -7,6 +7,7 @@ import logging
 import re
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import structlog
@@ -62,8 +63,13 @@ def hide_secrets(_logger: object, _method: str, event: EventDict) -> EventDict:
     return {name: _clean(name, value) for name, value in event.items()}
 
 
+@lru_cache(maxsize=1024)
+def _is_secret(name: str) -> bool:
+    return _SECRET_NAME.search(name) is not None
+
+
 def _clean(name: str, value: Any) -> Any:
-    if _SECRET_NAME.search(name) and value is not None:
+    if _is_secret(name) and value is not None:
         return _HIDDEN
     if isinstance(value, str):
         return _SECRET_VALUE.sub(lambda found: f"{found[1] or found[2] or found[3]}{_HIDDEN}", value)

@@ -8,7 +8,7 @@ connection was lost because Postgres restarted. What does not: queries.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from typing import Any, Final, Self, TypeAlias, TypeVar
 from uuid import UUID
 
@@ -175,14 +175,12 @@ class AsyncPool:
     async def __aexit__(self, *exception: object) -> None:
         await self._pool.close()
 
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[AsyncConnection]:
+    def connection(self) -> AbstractAsyncContextManager[AsyncConnection]:
         """A connection without company and transaction, for statements that bring both in one pipeline.
 
         It may prove dead at its first use, as nothing is sent to find that out.
         """
-        async with self._pool.connection() as connection:
-            yield connection
+        return self._pool.connection()
 
     @asynccontextmanager
     async def company(self, company_id: UUID) -> AsyncIterator[AsyncConnection]:
