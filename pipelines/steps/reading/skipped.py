@@ -11,6 +11,7 @@ from operator import or_
 
 import polars as pl
 
+from pipelines.steps.reading.columns import recognise
 from pipelines.steps.reading.fields import Column
 from pipelines.steps.reading.values import read_values
 from schemas.words import code_of, fold, words
@@ -113,7 +114,7 @@ def _is_help(held: list[tuple[Column, str]]) -> bool:
         return False
     if all(map(_helps, texts)) and (len(texts) > 2 or any(len(_word(text)) > 1 for text in texts)):
         return True  # two single letters may as well be a code and a name
-    if len(held) > 1 and all(fold(cell) in (fold(c.name), fold(c.field.name), fold(c.header)) for c, cell in held):
+    if len(held) > 1 and all(_names(column, cell) for column, cell in held):
         return True
     typed = [(column, cell) for column, cell in held if column.field.kind in _TYPED]
     if not typed or any(_is_meant(column, cell) for column, cell in typed):
@@ -121,6 +122,12 @@ def _is_help(held: list[tuple[Column, str]]) -> bool:
     shapes = {"".join("0" if c.isdigit() else c for c in cell) for cell in texts}
     told = sum(map(_helps, texts)) * 2 >= len(texts)
     return told or (len(texts) > 2 and len(shapes) == 1) or len(texts[0].split()) > 3
+
+
+def _names(column: Column, cell: str) -> bool:
+    """Whether a cell is a header of its own column, in whatever language."""
+    named = recognise(cell, 0, column.table)
+    return fold(cell) == fold(column.header) or (named is not None and named.name == column.name)
 
 
 def _is_meant(column: Column, cell: str) -> bool:

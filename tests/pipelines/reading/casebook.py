@@ -1,0 +1,71 @@
+"""Files as people really send them, case by case: what the importer reads of each, or what it refuses it with.
+
+The numbers are those of the collection that the importer is held to; cases 52 to 54 are of a run
+(`tests/pipelines/test_import_run.py`, `tests/journeys/test_kill.py`). This file has the form of a case; the cases are
+those of `test_file_cases.py` and `test_cell_cases.py`.
+"""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from pipelines.steps.reading import ReadingRefused
+from tests.pipelines.reading.writing import Table, delimited, read, workbook
+
+HEAD = ["sku_code", "name", "weight_grams"]
+A, B = ["A", "é ß œ ’", "1.5"], ["B", "b", "2"]
+READ = {"A": 1.5, "B": 2.0}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A file, and what of it is read: weight by code, faults as (line, field, code), some of `source`; or a refusal."""
+
+    number: int
+    data: bytes
+    read: dict[str, object] = field(default_factory=dict)
+    faults: tuple[tuple[int, str | None, str], ...] = ()
+    source: dict[str, object] = field(default_factory=dict)
+    refused: tuple[str, ...] = ()
+    of: str = "weight_grams"
+
+
+def book(*rows: list[object], name: str = "SKUs", head: list[str] = HEAD) -> bytes:
+    return workbook({name: [head, *rows]})
+
+
+def text(*lines: str, encoding: str = "utf-8", end: str = "\n") -> bytes:
+    return (end.join(lines) + end).encode(encoding)
+
+
+def of(number: int, header: str, cells: dict[str, object], *, delimiter: str = ",") -> list[Case]:
+    """A case for each cell of one column, as text of a CSV beside nothing that would help: read so, or this code."""
+    cases = []
+    for cell, expected in cells.items():
+        data = delimited([["sku_code", "name", header], ["A", "a", cell]], delimiter)
+        name = read(data)[0].source["columns"][2]["field"]
+        fault = isinstance(expected, str) and expected.startswith("!")
+        cases.append(
+            Case(number, data, faults=((2, name, str(expected)[1:]),), of=name)
+            if fault
+            else Case(number, data, {"A": expected}, of=name)
+        )
+    return cases
+
+
+def rows_of(table: Table, **more: object) -> bytes:
+    return delimited(table, **more)  # type: ignore[arg-type]
+
+
+def hold(case: Case) -> None:
+    """The file is read as the case says, or refused as a whole."""
+    if case.refused:
+        with pytest.raises(ReadingRefused) as refused:
+            read(case.data)
+        assert tuple(issue.code for issue in refused.value.issues) == case.refused
+        assert all(issue.message.endswith(".") for issue in refused.value.issues)
+        return
+    upload, rows = read(case.data)
+    assert dict(rows.values.select("sku_code", case.of).rows()) == case.read
+    assert tuple(rows.errors.select("line", "field", "code").rows()) == case.faults
+    assert {key: upload.source[key] for key in case.source} == case.source
