@@ -52,14 +52,15 @@ def import_file(
     """
     _check_target(errors, file)
     data = file.read_bytes()
-    service = Service(url or Settings.load(data_dir=data_dir).base_url, _key(key))
+    service = Service(_address(url) if url else Settings.load(data_dir=data_dir).base_url, _key(key))
     told = {name: said for name, said in (("mapping", mapping), ("mapping_name", mapping_name)) if said is not None}
     sent = {"file": (file.name, data, "application/octet-stream"), **told}
     accepted = service.send(f"{_PATH}?dry_run={int(dry_run)}", sent)
     done = _followed(service, accepted)
     if done["status"] != "completed":
         raise Refusal(f"The import {done['id']} failed: {(done['failure'] or {}).get('message', 'no reason is given')}")
-    faults = [] if as_json and errors is None else _report(service, accepted["poll_url"])
+    wanted = 0 if as_json and errors is None else done["pagination"]["total"]
+    faults = _report(service, accepted["poll_url"], wanted)
     written = _write(errors, data, done["source"], faults) if errors and faults else []
     if as_json:
         show({name: done[name] for name in ("id", "status", "counts")}, as_json=True)
@@ -81,6 +82,12 @@ def _check_target(errors: Path | None, file: Path) -> None:
         raise typer.BadParameter("The rejected rows cannot take the place of the file itself.", param_hint="--errors")
 
 
+def _address(url: str) -> str:
+    if not url.lower().startswith(("http://", "https://")):
+        raise typer.BadParameter(f"{url} is no address; write it as http://127.0.0.1:8000.", param_hint="--url")
+    return url
+
+
 def _key(given: str) -> str:
     key = sys.stdin.readline().strip() if given == "-" else given.strip()
     if not (key and key.isascii() and key.isprintable()):
@@ -89,10 +96,8 @@ def _key(given: str) -> str:
 
 
 def _followed(service: Service, accepted: Mapping[str, Any]) -> dict[str, Any]:
-    """The import when it has ended. People at a terminal see how far it is."""
-    with typer.progressbar(
-        length=accepted["rows"] or 1, label="Rows", file=sys.stderr, hidden=not sys.stderr.isatty()
-    ) as bar:
+    """The import when it has ended."""
+    with _progress("Rows", accepted["rows"]) as bar:
         while True:
             time.sleep(_PAUSE_SECONDS)
             now = service.get(accepted["poll_url"], limit=1)
@@ -101,14 +106,21 @@ def _followed(service: Service, accepted: Mapping[str, Any]) -> dict[str, Any]:
                 return now
 
 
-def _report(service: Service, path: str) -> list[dict[str, Any]]:
+def _report(service: Service, path: str, total: int) -> list[dict[str, Any]]:
     """Every fault of an import that has ended, page by page."""
     faults: list[dict[str, Any]] = []
-    while True:
-        page = service.get(path, limit=_PAGE, offset=len(faults))
-        faults += page["errors"]
-        if not page["errors"] or len(faults) >= page["pagination"]["total"]:
-            return faults
+    if total == 0:
+        return faults
+    with _progress("Report", total) as bar:
+        while len(faults) < total and (page := service.get(path, limit=_PAGE, offset=len(faults))["errors"]):
+            faults += page
+            bar.update(len(page))
+    return faults
+
+
+def _progress(label: str, length: int) -> Any:
+    """A bar for people at a terminal; standard output stays the report's."""
+    return typer.progressbar(length=max(length, 1), label=label, file=sys.stderr, hidden=not sys.stderr.isatty())
 
 
 def _write(target: Path, data: bytes, source: Mapping[str, Any], faults: list[dict[str, Any]]) -> list[Path]:

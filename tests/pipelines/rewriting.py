@@ -1,19 +1,28 @@
-"""A workbook as a person leaves it who has typed rows into it: the rows below the header once more under a code."""
+"""A workbook as a person leaves it who has typed into it: rows below the others, or another text in a cell."""
 
 import io
 import re
 import zipfile
+from collections.abc import Callable
 
 _SHEETS = ("xl/worksheets/sheet1.xml", "xl/worksheets/sheet2.xml")
 
 
 def with_rows(workbook: bytes, *, repeat: int, code: str) -> bytes:
     """Every line from line `repeat` on, again at the end of its sheet, with `code` as its first cell."""
+    return _rewritten(workbook, lambda name, part: _repeated(part, repeat, code) if name in _SHEETS else part)
+
+
+def with_text(workbook: bytes, before: str, after: str) -> bytes:
+    """Every cell that holds the one text, with the other."""
+    return _rewritten(workbook, lambda _, part: part.replace(f"<t>{before}</t>", f"<t>{after}</t>"))
+
+
+def _rewritten(workbook: bytes, change: Callable[[str, str], str]) -> bytes:
     target = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(workbook)) as old, zipfile.ZipFile(target, "w") as new:
         for name in old.namelist():
-            part = old.read(name)
-            new.writestr(name, _repeated(part.decode(), repeat, code) if name in _SHEETS else part)
+            new.writestr(name, change(name, old.read(name).decode()))
     return target.getvalue()
 
 

@@ -54,7 +54,7 @@ def test_a_text_keeps_its_lines_above_encoding_delimiter_and_ignored_columns():
     assert lines[2] == "Référence;Désignation;Poids (g);Ours;error_line;error_column;error_reason"
     assert lines[3].startswith('A-2;"Boîte; ""carrée""";vide;y;5;C;')
     assert lines[4:] == [""]
-    source, _, values = read(made.replace("vide".encode(), b"8,25"))
+    source, _, values = read(made.replace(b"vide", b"8,25"))
     assert (source["encoding"], source["delimiter"], source["header_row"]) == ("cp1252", ";", 3)
     assert values["weight_grams"].cast(pl.String).to_list() == ["8.25"]
 
