@@ -1,6 +1,7 @@
 """Any table of valid records, however it is written, reads back to the same records; no bytes raise but a refusal."""
 
 import contextlib
+import json
 import random
 from dataclasses import dataclass
 
@@ -177,3 +178,108 @@ def test_damaged_bytes_are_read_or_refused(seed: int) -> None:
                     break
             with contextlib.suppress(ReadingRefused):
                 read(bytes(data))
+
+
+PART_FIELDS = ("component_type", "material_family", "polymer_or_grade", "weight_g", "recycled_content_percent")
+GRADES = st.sampled_from(["PET", "HDPE", "GL70", "FE 40"])
+
+
+@st.composite
+def parts(draw: st.DrawFn) -> dict[str, object]:
+    found: dict[str, object] = {
+        "component_type": draw(st.sampled_from(VOCABULARIES["component_type"])),
+        "material_family": draw(st.sampled_from(VOCABULARIES["material_family"])),
+    }
+    if draw(st.booleans()):
+        found["polymer_or_grade"] = draw(GRADES)
+    if draw(st.booleans()):
+        found["weight_g"] = draw(st.integers(1, 99_999)) / 100
+    if draw(st.booleans()):
+        found["recycled_content_percent"] = float(draw(st.integers(0, 100)))
+    return found
+
+
+GRAPHS = st.lists(st.lists(parts(), min_size=1, max_size=3), min_size=1, max_size=4)
+Graph = list[dict[str, object]]
+
+
+def as_sheet(graphs: list[Graph], mark: str) -> dict[str, list[list[object]]]:
+    lines = [[f"S{at}", *_cells(part, mark)] for at, graph in enumerate(graphs) for part in graph]
+    return {"SKUs": [["sku_code", "name"], *[[f"S{at}", "n"] for at in range(len(graphs))]],
+            "components": [["sku_code", *PART_FIELDS], *lines]}  # fmt: skip
+
+
+def as_long(graphs: list[Graph], mark: str, *, merged: bool) -> list[list[object]]:
+    head = ["component_recycled_content_percent" if name.startswith("recycled") else name for name in PART_FIELDS]
+    table: list[list[object]] = [["sku_code", "name", *["component_weight_g" if n == "weight_g" else n for n in head]]]
+    for at, graph in enumerate(graphs):
+        for number, part in enumerate(graph):
+            key = ["", ""] if merged and number else [f"S{at}", "n"]
+            table.append([*key, *_cells(part, mark)])
+    return table
+
+
+def as_wide(graphs: list[Graph], mark: str, group: str) -> list[list[object]]:
+    width = max(map(len, graphs))
+    head = [f"{group} {at + 1} - {name}" for at in range(width) for name in PART_FIELDS]
+    rows: list[list[object]] = []
+    for at, graph in enumerate(graphs):
+        padded = [*graph, *[{}] * (width - len(graph))]
+        rows.append([f"S{at}", "n", *[text for part in padded for text in _cells(part, mark)]])
+    return [["sku_code", "name", *head], *rows]
+
+
+def _cells(part: dict[str, object], mark: str) -> list[object]:
+    return [cell(part.get(name), mark) for name in PART_FIELDS]
+
+
+def graphs_of(data: bytes) -> list[Graph]:
+    _, rows = read(data)
+    assert rows.errors.rows() == []
+    assert rows.values["sku_code"].to_list() == [f"S{at}" for at in range(rows.values.height)]
+    return [json.loads(text) for text in rows.values["components"]]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    GRAPHS, st.sampled_from([",", "."]), st.sampled_from([",", ";", "\t", "|"]), st.sampled_from(ENCODINGS), st.data()
+)
+def test_every_layout_reads_back_to_the_same_graphs(
+    graphs: list[Graph], mark: str, delimiter: str, encoding: str, data: st.DataObject
+) -> None:
+    group = data.draw(st.sampled_from(["packagings", "Emballage", "Verpackung", "component"]))
+    assert graphs_of(workbook(as_sheet(graphs, mark))) == graphs
+    for table in (
+        as_long(graphs, mark, merged=False),
+        as_long(graphs, mark, merged=True),
+        as_wide(graphs, mark, group),
+    ):
+        order = data.draw(st.permutations(range(2, len(table[0]))))
+        shuffled = [[row[at] for at in (0, 1, *order)] for row in table]
+        assert graphs_of(delimited(table, delimiter, encoding)) == graphs
+        assert sorted_parts(graphs_of(workbook({"Liste": shuffled}))) == sorted_parts(graphs)
+
+
+def sorted_parts(graphs: list[Graph]) -> list[list[list[tuple[str, object]]]]:
+    """Graphs without the order of groups, which is that of their columns."""
+    return [sorted((sorted(part.items()) for part in graph), key=str) for graph in graphs]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, 99_999), min_size=4, max_size=4), min_size=1, max_size=5),
+    st.sampled_from([("Glas", "Weißblech", "Papier", "Kunststoff"), ("Poids verre (g)", "Poids acier (g)",
+                     "Poids papier (g)", "Poids plastique (g)"), ("glass weight", "steel weight", "paper weight",
+                     "plastic weight")]),
+    st.sampled_from([",", "."]),
+)  # fmt: skip
+def test_weights_of_materials_read_back_to_the_same_weights(
+    hundredths: list[list[int]], head: tuple[str, ...], mark: str
+) -> None:
+    rows = [[f"S{at}", "n", *[cell(of / 100, mark) for of in weights]] for at, weights in enumerate(hundredths)]
+    table = [["sku_code", "name", *head], *rows]
+    _, typed = read(delimited(table, ";"))
+    assert typed.errors.rows() == []
+    found = [[] if text is None else [part["weight_g"] for part in json.loads(text)]
+             for text in typed.values["components"]]  # fmt: skip
+    assert found == [[of / 100 for of in weights if of] for weights in hundredths]
