@@ -1,9 +1,10 @@
-"""The rows of a rule-set's tables as objects: what each field means, and how a row of text becomes one.
+"""A rule-set as objects: what each field of its tables' rows means, how a row of text becomes one, and the whole.
 
-Which tables make a rule-set, and its look-ups, are in `compliance.ruleset`.
+Which versions there are, and how their tables are read into one, is in `compliance.ruleset`.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -245,3 +246,43 @@ def ban(row: dict[str, str]) -> Ban:
         open_facts=row["open_facts"],
         flag_text=row["flag_text"],
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RuleSet:
+    """All tables of one version. Compared by identity, so that it can key a cache at no cost."""
+
+    version: str
+    rules: Mapping[str, Rule]
+    materials: Mapping[str, Material]
+    streams: Mapping[str, tuple[StreamRow, ...]]
+    targets: Mapping[str, frozenset[str]]
+    aliases: Mapping[str, str]
+    dropped_words: Mapping[str, frozenset[str]]
+    formats: Mapping[str, Format]
+    vocabularies: Mapping[str, tuple[Value, ...]]
+    makes_provisional: frozenset[str]
+    implied_codes: Mapping[tuple[str, str], str]
+    bands: Mapping[str, tuple[float, ...]]
+    caps: tuple[float, ...]
+    grade_lines: tuple[tuple[str, float], ...]
+    disqualified_score: float
+    limits: Mapping[str, Limit]
+    bans: tuple[Ban, ...]
+
+    def cap(self, limited: int) -> float:
+        """The highest score that so many limited features leave."""
+        return self.caps[min(limited, len(self.caps) - 1)]
+
+    def band(self, field: str, number: float) -> float:
+        """A number that stands to every bound of the field as `number` does.
+
+        Conditions compare with a handful of bounds only, so parts that differ within a band are one to the caches.
+        """
+        bounds = self.bands.get(field, ())
+        place = bisect_left(bounds, number)
+        if place < len(bounds) and bounds[place] == number:
+            return number
+        if place == 0:
+            return bounds[0] - 1 if bounds else 0.0
+        return bounds[-1] + 1 if place == len(bounds) else (bounds[place - 1] + bounds[place]) / 2

@@ -1,61 +1,21 @@
-"""One rule-set: the tables of a version, read once into an immutable object and indexed for grading.
+"""The rule-sets that there are: the tables of a version, read once into an immutable object.
 
-What a row means is said in `compliance.rule_rows`; what is done with it, in `compliance.grading`. Whether the tables
+What that object is and what a row means is said in `compliance.rule_rows`; what is done with it, in
+`compliance.grading`. Whether the tables
 agree with each other is checked in `compliance.ruleset_checks`.
 """
 
 import re
-from bisect import bisect_left
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
 from compliance import rule_rows
-from compliance.rule_rows import Ban, Format, Limit, Material, Rule, StreamRow, Value
+from compliance.rule_rows import Rule, RuleSet, Value
 from compliance.ruleset_checks import check
 from compliance.tables import RULES, TableError, rows
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RuleSet:
-    """All tables of one version. Compared by identity, so that it can key a cache at no cost."""
-
-    version: str
-    rules: Mapping[str, Rule]
-    materials: Mapping[str, Material]
-    streams: Mapping[str, tuple[StreamRow, ...]]
-    targets: Mapping[str, frozenset[str]]
-    aliases: Mapping[str, str]
-    dropped_words: Mapping[str, frozenset[str]]
-    formats: Mapping[str, Format]
-    vocabularies: Mapping[str, tuple[Value, ...]]
-    makes_provisional: frozenset[str]
-    implied_codes: Mapping[tuple[str, str], str]
-    bands: Mapping[str, tuple[float, ...]]
-    caps: tuple[float, ...]
-    grade_lines: tuple[tuple[str, float], ...]
-    disqualified_score: float
-    limits: Mapping[str, Limit]
-    bans: tuple[Ban, ...]
-
-    def cap(self, limited: int) -> float:
-        """The highest score that so many limited features leave."""
-        return self.caps[min(limited, len(self.caps) - 1)]
-
-    def band(self, field: str, number: float) -> float:
-        """A number that stands to every bound of the field as `number` does.
-
-        Conditions compare with a handful of bounds only, so parts that differ within a band are one to the caches.
-        """
-        bounds = self.bands.get(field, ())
-        place = bisect_left(bounds, number)
-        if place < len(bounds) and bounds[place] == number:
-            return number
-        if place == 0:
-            return bounds[0] - 1 if bounds else 0.0
-        return bounds[-1] + 1 if place == len(bounds) else (bounds[place - 1] + bounds[place]) / 2
+__all__ = ["RuleSet", "load", "read", "versions"]
 
 
 def versions() -> list[str]:

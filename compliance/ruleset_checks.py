@@ -7,15 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 from math import isinf
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from compliance.rule_rows import Rule
+from compliance.rule_rows import Rule, RuleSet
 from compliance.tables import TableError, rows
 from compliance.words import normalise
 from schemas.vocabularies import VOCABULARIES
-
-if TYPE_CHECKING:
-    from compliance.ruleset import RuleSet
 
 EFFECTS: Final = frozenset({"none", "removed", "limited", "removed_limited", "not_assessed", "disqualify"})
 OPERATORS: Final = frozenset({"", "eq", "in", "gt", "ge", "lt", "le", "is_true", "is_false"})

@@ -8,13 +8,11 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rapidfuzz import fuzz, process
 
-if TYPE_CHECKING:
-    from compliance.rule_rows import Format
-    from compliance.ruleset import RuleSet
+from compliance.rule_rows import Format, RuleSet
 
 _PERCENTAGE: Final = re.compile(r"\d+(?:[.,]\d+)?\s*%")
 _RESIN_SIGNS: Final = {0x2673 + place: str(place + 1) for place in range(7)}
