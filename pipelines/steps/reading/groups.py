@@ -16,13 +16,16 @@ from schemas.fields import SKU_CODE
 from schemas.words import code_of, fold, headers, words
 
 _WEIGHT = "weight_g"
+_MOST_WORDS = 12
+"""Words of the longest header that is looked at: every run of words may be the name of a material."""
 _NUMBER = re.compile(r"[1-9]\d?")
 _JOINED = re.compile(r"([a-z]+)(\d{1,2})")
 
 
 def group_column(folded: str, header: str) -> Column | None:
     """The column of a numbered component or of a material's weight, or None. `folded` is the header folded."""
-    return _numbered(folded, header) or _of_material(folded, header)
+    tokens = folded.split()
+    return None if len(tokens) > _MOST_WORDS else _numbered(tokens, header) or _of_material(tokens, header)
 
 
 def is_bare_material(column: Column) -> bool:
@@ -30,9 +33,9 @@ def is_bare_material(column: Column) -> bool:
     return bool(column.fixed) and _material(fold(column.header)) is not None
 
 
-def _numbered(folded: str, header: str) -> Column | None:
+def _numbered(said: list[str], header: str) -> Column | None:
     """A header with one number, which is a component's field without the number and the word for a group."""
-    tokens = [part for token in folded.split() for part in _apart(token)]
+    tokens = [part for token in said for part in _apart(token)]
     numbers = [token for token in tokens if _NUMBER.fullmatch(token)]
     if len(numbers) != 1:
         return None
@@ -79,11 +82,10 @@ def _part_headers() -> dict[str, str]:
     return {h: name for h, name in {**of_table, **headers("group")}.items() if name != SKU_CODE.name}
 
 
-def _of_material(folded: str, header: str) -> Column | None:
+def _of_material(tokens: list[str], header: str) -> Column | None:
     """A material's name with nothing beside it but words for weights, for a part, and a unit of mass."""
     if "%" in header:
         return None
-    tokens = folded.split()
     unit = unit_of(tokens[-1], "g") if len(tokens) > 1 else None
     tokens = tokens[:-1] if unit is not None else tokens
     for size in range(len(tokens), 0, -1):
