@@ -109,6 +109,24 @@ def test_ink_adhesive_and_lacquer_go_with_the_body_and_nowhere_without_it():
     assert listed(sku("A", *riders)) == [("A", 100_000, "material_missing", ["components"])]
 
 
+def test_of_equal_weights_the_part_that_stands_first_decides():
+    board, film = part("body", "paper", "PAP21", 50), part("liner", "plastic", "LDPE", 50)
+    assert list(figures(sku("A", board, film, volumes=[("IT", 1)]))) == [("IT", "carta")]
+    assert list(figures(sku("A", film, board, volumes=[("IT", 1)]))) == [("IT", "plastica")]
+    tub = part("body", "plastic", "PP", 50)
+    assert list(figures(sku("A", tub, film, volumes=[("FR", 1)]))) == [("FR", "plastique_pe_pp")]
+    assert list(figures(sku("A", film, tub, volumes=[("FR", 1)]))) == [("FR", "plastique_souple")]
+    ink, cap, label = (
+        part("ink", "other", None, 1),
+        part("cap", "metal", "steel", 5),
+        part("label", "paper", "paper", 5),
+    )
+    for first, second in ((cap, label), (label, cap)):
+        found = rolled_up([sku("A", ink, first, second, volumes=[("DE", 1)])]).tonnes
+        heavier = "ferrous_metals" if first is cap else "paper"
+        assert found.filter(pl.col("grams") == 6)["category_code"].to_list() == [heavier]
+
+
 def test_an_unknown_kind_counts_where_every_kind_it_could_be_has_one_category():
     markets = [("CA-ON", 1_000_000), ("DE", 1_000_000), ("FR", 1_000_000)]
     assert figures(sku("A", part("cap", "metal", None, 1), volumes=markets)) == {("CA-ON", "metal"): 1}
