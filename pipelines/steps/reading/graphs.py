@@ -101,9 +101,9 @@ def _objects(typed: TypedSheet, group: str | None) -> pl.Series:
     ]
     if "component_type" not in fixed:
         constants = [_types(values, len(parts[0]))]
-    there = _any_given(typed, columns)
-    if "weight_g" in values:
-        there &= (values["weight_g"] != 0).fill_null(value=True)
+    weighs = values["weight_g"] != 0 if "weight_g" in values else pl.Series([True])
+    # A material's column is nothing but its weight; in a numbered group the weight may be left out.
+    there = weighs.fill_null(value=False) if fixed else _any_given(typed, columns) & weighs.fill_null(value=True)
     return joined([*(_member(constant.name, constant) for constant in constants), *parts], "{", "}").set(~there, None)
 
 

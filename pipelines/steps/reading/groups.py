@@ -7,6 +7,7 @@ words are data: `headers.csv` (tables `component` and `group`) and `words.csv` (
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from functools import cache
 
@@ -82,6 +83,13 @@ def _part_headers() -> dict[str, str]:
     return {h: name for h, name in {**of_table, **headers("group")}.items() if name != SKU_CODE.name}
 
 
+def _measured_alone(column: Column) -> Column:
+    """A measured weight that no specified one stands beside is the weight."""
+    if column.field.name != "measured_weight_g":
+        return column
+    return replace(column, name=f"component_{column.group}_{_WEIGHT}", field=fields_of("component")[_WEIGHT])
+
+
 def _of_material(tokens: list[str], header: str) -> Column | None:
     """A material's name with nothing beside it but words for weights, for a part, and a unit of mass."""
     if "%" in header:
@@ -129,6 +137,7 @@ def whole_groups(columns: list[Column]) -> list[Column]:
     numbered = [column for column in columns if column.group is not None and not column.fixed]
     named = {column.group for column in numbered if column.field.name in ("material_family", "component_id")}
     if whole := [column for column in numbered if column.group in named]:
-        return whole
+        weighed = {column.group for column in whole if column.field.name == _WEIGHT}
+        return [column if column.group in weighed else _measured_alone(column) for column in whole]
     materials = [column for column in columns if column.fixed]
     return materials if len(materials) > 1 else [column for column in materials if not is_bare_material(column)]

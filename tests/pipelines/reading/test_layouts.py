@@ -187,3 +187,22 @@ def test_a_material_cell_may_say_more_than_the_family(cell: str, family: str | N
         assert rows.values.select("material", "material_subtype").row(0) == (family, detail)
     own = [["sku_code", "name", "Material", "Polymer"], ["A", "a", "PET", "rPET"], ["B", "b", "PET", ""]]
     assert read(workbook({"SKUs": own}))[1].values["material_subtype"].to_list() == ["rPET", "PET"]
+
+
+def test_a_measured_weight_stands_above_the_specified_one_and_alone() -> None:
+    head = ["packagings_1_material", "packagings_1_weight_specified", "packagings_1_weight_measured"]
+    both = [["sku_code", "name", *head], ["A", "a", "glass", "55.2", "55.32"], ["B", "b", "glass", "55.2", ""]]
+    assert parts(both) == ("wide", {"A": [("body", "glass", None, 55.32)], "B": [("body", "glass", None, 55.2)]})
+    alone = [[row[at] for at in (0, 1, 2, 4)] for row in both]
+    assert parts(alone) == ("wide", {"A": [("body", "glass", None, 55.32)], "B": [("body", "glass", None, None)]})
+
+
+def test_a_cleared_weight_of_a_material_makes_no_component() -> None:
+    table = [["sku_code", "name", "Glas (g)", "Papier (g)"], ["A", "a", "null", 2], ["B", "b", "null", ""]]
+    assert parts(table) == ("materials", {"A": [("body", "paper", None, 2.0)]})
+
+
+def test_a_mapping_names_a_group_s_column() -> None:
+    table = [["sku_code", "name", "Material 1", "Weight 1", "Mass of it"], ["A", "a", "glass", 1, 2]]
+    told = parts(table, {"columns": {"component_1_weight_g": "E"}})
+    assert told == ("wide", {"A": [("body", "glass", None, 2.0)]})
