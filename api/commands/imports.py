@@ -143,11 +143,21 @@ def _send_back(written: list[Path], done: Mapping[str, Any], told: Mapping[str, 
     """How to send the corrected rows. The rest of the file told which mark is the decimal one; now a mapping tells."""
     if len(written) > 1:
         return "A CSV has no second sheet: write an .xlsx to send SKUs and components back together."
-    marks = set(done["source"]["decimal_marks"].values())
     mapping = orjson.loads(told["mapping"]) if "mapping" in told else {}
+    marks = _marks(done["source"])
     same_format = written[0].suffix.lower() == f".{done['source']['format']}"
-    if len(marks) == 1 and same_format and "mapping_name" not in told:
-        mapping = {"decimal": marks.pop(), **mapping}
+    check = ""
+    if len(set(marks.values())) == 1 and same_format and "mapping_name" not in told:
+        mapping = {"decimal": next(iter(marks.values())), **mapping}
+    elif "decimal" not in mapping and set(marks.values()) - {"."}:
+        taken = ", ".join(f"“{mark}” in {field}" for field, mark in marks.items())
+        check = f"\nThe decimal mark was taken to be {taken}: check that the numbers there can be read in no other way."
     options = [f"--mapping {shlex.quote(orjson.dumps(mapping).decode())}"] if mapping else []
     options += [f"--mapping-name {shlex.quote(told['mapping_name'])}"] if "mapping_name" in told else []
-    return f"Correct them there and send them back: {' '.join(['pcds import', shlex.quote(str(written[0])), *options])}"
+    command = " ".join(["pcds import", shlex.quote(str(written[0])), *options])
+    return f"Correct them there and send them back: {command}{check}"
+
+
+def _marks(source: Mapping[str, Any]) -> dict[str, str]:
+    """The decimal mark of each column that has one, on both sheets."""
+    return {**source["decimal_marks"], **(source["components"] or {}).get("decimal_marks", {})}

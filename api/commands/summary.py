@@ -15,7 +15,7 @@ def summary(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> str
     counts = done["counts"]
     outcomes = ", ".join(f"{counts[name]} {name}" for name in ("created", "updated", "unchanged", "rejected"))
     skipped = len(done["source"]["skipped"])
-    parts = [f"Completed: {counts['total']} SKUs: {outcomes}."]
+    parts = [f"Completed, {counts['total']} SKUs: {outcomes}."]
     if skipped:
         parts.append(f"{skipped} lines are no data and were left out (examples, help, totals, empty lines).")
     if done["dry_run"]:

@@ -103,6 +103,7 @@ def test_a_file_with_faults_is_corrected_and_sent_back(importer, tmp_path):
     said = dry_told.replace("This was a dry run: nothing was written.\n", "").replace("dry.csv", "errors.csv")
     assert said == told
     assert "5 SKUs: 1 created, 0 updated, 0 unchanged, 4 rejected." in told
+    assert f'send them back: pcds import {out} --mapping \'{{"decimal":","}}\'\n' in told
     for reason in ("value_range: 1 row, line 4", "pfas_food_contact_prohibited: 1 row, line 5",
                    "unknown_market: 1 row, line 6", "required: 1 row, line 7"):  # fmt: skip
         assert f"\n{reason}\n    " in told
@@ -160,6 +161,15 @@ def test_a_long_report_is_written_to_its_end(importer, tmp_path):
     rows = out.read_text(encoding="utf-8").splitlines()[1:]
     assert [row.split(",")[0] for row in rows] == [f"L-{n}" for n in range(450)]
     assert all(f',{at},"C, D",' in row for at, row in enumerate(rows, 2))
+
+
+def test_where_a_file_has_both_decimal_marks_they_are_named(importer, tmp_path):
+    """The row that told them is accepted and not in the errors file, and no mapping can say both."""
+    sent, out = tmp_path / "marks.csv", tmp_path / "errors.csv"
+    sent.write_text("sku_code;name;weight_grams;empty_space_ratio\nD-1;a;1,5;2.25\nD-2;b;1,234;x\n")
+    told = importer.told(sent, "--dry-run", "--errors", out)
+    assert f"pcds import {out}\n" in told
+    assert "“,” in weight_grams, “.” in empty_space_ratio" in told
 
 
 def test_what_is_refused_as_a_whole_says_so_in_a_line(importer, tmp_path):

@@ -1,4 +1,4 @@
-"""The rejected rows of a file as a file: cells as they were, whole SKUs, and nothing that passes uncorrected."""
+"""The rejected rows of a file as a file: cells as they were, whole SKUs, and lines as ragged as they were sent."""
 
 import io
 from datetime import date

@@ -14,6 +14,7 @@ from schemas.vocabularies import VOCABULARIES
 
 _UNITS: Final = {"percent": "%", "um": "µm", "g/cm3": "g/cm³"}
 """Units as they are shown, where not by their own name."""
+_STORAGE: Final = 10**9
 _MARKETS: Final = ("FR", "DE")
 """Markets whose volumes have a column; their comment says how to name others."""
 _HERE: Final = Path(__file__).parent
@@ -67,15 +68,21 @@ def _comment(table: Table, field: Field, lang: str) -> str:
         lines.append(phrase("required", lang))
     if field.unit:
         lines.append(phrase("unit", lang).format(_UNITS.get(field.unit, field.unit)))
-    if field.minimum is not None and field.maximum is not None:
-        lines.append(phrase("between", lang).format(field.minimum, field.maximum))
-    elif field.minimum is not None:
-        lines.append(phrase("at_least", lang).format(field.minimum))
+    low, high = _told(field.minimum), _told(field.maximum)
+    if low is not None and high is not None:
+        lines.append(phrase("between", lang).format(low, high))
+    elif low is not None:
+        lines.append(phrase("at_least", lang).format(low))
     if field.max_length is not None:
         lines.append(phrase("longest", lang).format(field.max_length))
     if field.kind in ("codes", "markets"):
         lines.append(phrase("several", lang))
     return "\n".join(lines)
+
+
+def _told(limit: float | None) -> float | None:
+    """A limit that says something of packaging; the widest number that can be stored does not."""
+    return None if limit is None or abs(limit) >= _STORAGE else limit
 
 
 @cache
