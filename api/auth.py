@@ -117,7 +117,8 @@ async def admit_left_over(request: Request) -> None:
         await admitted(request, credential, "read")
 
 
-async def _writer(request: Request) -> Key:
+async def writer(request: Request) -> Key:
+    """The key of a write, checked before anything else of the request is looked at."""
     return await admitted(request, await _presented(request), "write")
 
 
@@ -125,8 +126,8 @@ async def _reader(request: Request) -> Key:
     return await admitted(request, await _presented(request), "read")
 
 
-Writer = Annotated[Key, Depends(_writer)]
-"""The key of a write, checked before anything else of the request is looked at."""
+Writer = Annotated[Key, Depends(writer)]
+"""`writer` as a handler's parameter."""
 
 Reader = Annotated[Key, Depends(_reader)]
 """The key of a read whose answer is not one query."""

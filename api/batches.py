@@ -9,17 +9,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of
-from api.auth import Writer
-from api.bodies import JsonBody, fingerprint
+from api.bodies import fingerprint
 from api.document import V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, WrongMethod
 from api.origin import origin_of
 from api.service import service_of
-from api.writing import answer
+from api.writing import answer, written
 from pipelines.steps.records import RowResult, write_records
 from schemas.issues import Issue
 from schemas.models import Invalid, SkuBatchInput, issues_of, parse_sku
 from schemas.responses import SkuBatchResponse
+from warehouse.queries.keys import Key
 from warehouse.sessions import Connection
 
 router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
@@ -32,11 +32,15 @@ Rows = dict[int, RowResult]
 @router.post("/batch", **operation(
     "Create or update many SKUs",
     answers={200: SkuBatchResponse}, errors=WRITE_ERRORS, body=body_of(SkuBatchInput)))  # fmt: skip
-def post_batch(request: Request, key: Writer, body: JsonBody) -> Response:
+async def post_batch(request: Request) -> Response:
     """Up to 1 000 SKUs. A row that is refused is reported with its reasons and holds back no other.
 
     A fault above the rows, such as an unknown field, refuses the whole body.
     """
+    return await written(request, _written_many)
+
+
+def _written_many(request: Request, key: Key, body: Any) -> Response:
     dry_run = isinstance(body, dict) and body.get("dry_run") is True
     now, origin = service_of(request).clock.now(), origin_of(request, key)
 

@@ -7,10 +7,9 @@ or larger than the operation takes: never a fault of the service, whatever the b
 import hashlib
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import orjson
-from fastapi import Depends
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
@@ -67,10 +66,6 @@ async def json_body(request: Request) -> Any:
     except orjson.JSONEncodeError:
         raise unreadable("The body is nested more deeply than any field of the contract.") from None
     return value
-
-
-JsonBody = Annotated[Any, Depends(json_body)]
-"""The parsed body as a handler's parameter."""
 
 
 def fingerprint(meaning: Any) -> bytes:

@@ -8,15 +8,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of, json_text
-from api.auth import Presented, Writer
-from api.bodies import JsonBody, fingerprint
+from api.auth import Presented
+from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
 from api.origin import origin_of
 from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, SKU_CODE, UPDATED_SINCE, record_id
 from api.reading import read
 from api.service import service_of
-from api.writing import answer
+from api.writing import answer, written
 from pipelines.steps import present
 from pipelines.steps.records import RowResult, write_records
 from schemas.issues import Issue
@@ -62,25 +62,26 @@ async def get_sku(request: Request, key_hash: Presented) -> Response:
     "Create or update one SKU",
     parameters=(DRY_RUN,), body=body_of(SkuInput),
     answers={200: SkuWriteResult, 201: SkuWriteResult}, errors=WRITE_ERRORS))  # fmt: skip
-def post_sku(request: Request, key: Writer, body: JsonBody) -> Response:
+async def post_sku(request: Request) -> Response:
     """Upserts by `sku_code`: 201 when it is new, 200 when it is known or with `dry_run`.
 
     An omitted field stays as it is, null clears it, `components` replaces the whole graph.
     """
-    return _written_one(request, key, body)
+    return await written(request, _written_one)
 
 
 @router.put("/{id}", **operation(
     "Update one SKU by id",
     parameters=(RECORD_ID, DRY_RUN), body=body_of(SkuInput),
     answers={200: SkuWriteResult}, errors=(*WRITE_ERRORS, "not_found")))  # fmt: skip
-def put_sku(request: Request, key: Writer, body: JsonBody) -> Response:
+async def put_sku(request: Request) -> Response:
     """The body of POST; its `sku_code` must be the code of the addressed SKU."""
-    return _written_one(request, key, body, record_id(request))
+    return await written(request, _written_one)
 
 
-def _written_one(request: Request, key: Key, body: Any, addressed: UUID | None = None) -> Response:
-    """The answer to one SKU's write; `addressed` is the SKU that the path names."""
+def _written_one(request: Request, key: Key, body: Any) -> Response:
+    """The answer to one SKU's write, be it the one that the body names or the one that the path names too."""
+    addressed = record_id(request) if "id" in request.path_params else None
     dry_run, now, origin = DRY_RUN.of(request), service_of(request).clock.now(), origin_of(request, key)
 
     def work(conn: Connection) -> Response:

@@ -7,18 +7,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of
-from api.auth import Writer
-from api.bodies import JsonBody, fingerprint
+from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, operation, rows_of
 from api.errors import InvalidBody, NotFound
 from api.origin import origin_of
 from api.parameters import DRY_RUN, RECORD_ID, record_id
 from api.service import service_of
-from api.writing import answer
+from api.writing import answer, written
 from pipelines.steps.volume_rows import write_volumes
 from schemas.models import MAX_VOLUME_ROWS, Invalid, VolumeRowInput, parse_volumes
 from schemas.responses import VolumesWriteResult
 from warehouse.queries import skus
+from warehouse.queries.keys import Key
 from warehouse.sessions import Connection
 
 router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
@@ -29,12 +29,16 @@ router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
     parameters=(RECORD_ID, DRY_RUN), body=rows_of(VolumeRowInput, most=MAX_VOLUME_ROWS),
     answers={200: VolumesWriteResult},
     errors=(*READ_ERRORS, "not_found", "idempotency_key_reuse", "payload_too_large")))  # fmt: skip
-def put_volumes(request: Request, key: Writer, body: JsonBody) -> Response:
+async def put_volumes(request: Request) -> Response:
     """Upserts rows of the SKU: one per market, year and half. A row with null units is cleared.
 
     Rows that are not sent stay as they are, so that an empty array changes nothing. When any row is refused, nothing is
     written. A market that the SKU does not name is a warning.
     """
+    return await written(request, _written_rows)
+
+
+def _written_rows(request: Request, key: Key, body: Any) -> Response:
     sku_id, dry_run = record_id(request), DRY_RUN.of(request)
     now, origin = service_of(request).clock.now(), origin_of(request, key)
 

@@ -5,11 +5,14 @@ What a handler does in the transaction is its own: this module knows no field an
 """
 
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.auth import writer
+from api.bodies import json_body
 from api.errors import KeyReused, OverPlan
 from api.parameters import idempotency_key
 from api.service import service_of
@@ -23,6 +26,16 @@ Work: TypeAlias = Callable[[Connection], Response]
 """Writes in the transaction that it is given and renders the answer; refusals are raised. It may be called again."""
 
 _REPLAYED: Final = {"Idempotent-Replayed": "true"}
+
+
+async def written(request: Request, write: Callable[[Request, Key, Any], Response]) -> Response:
+    """The answer of `write` to a request with a JSON body: who calls is asked first, then the body is read.
+
+    Asked here and not by the framework, whose way from one dependency to the next costs as much as a step of the write.
+    `write` runs in a thread, as it waits for the database.
+    """
+    key = await writer(request)
+    return await run_in_threadpool(write, request, key, await json_body(request))
 
 
 def answer(
