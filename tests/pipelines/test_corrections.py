@@ -6,9 +6,13 @@ from datetime import date
 import polars as pl
 import pytest
 import xlsxwriter
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pipelines.steps.corrections import as_csv, as_workbook, rejected_tables
 from pipelines.steps.reading import read_upload, type_rows
+from pipelines.steps.reading.values import unescaped
+from tests.pipelines.reading.writing import delimited
 
 TODAY = date(2026, 11, 21)
 
@@ -64,6 +68,25 @@ def test_every_encoding_comes_back_readable(encoding):
     data = "sku_code,name,weight_grams\nÉ-1,Pot de crème fraîche à 5 €,x\n".encode(encoding)
     _, report, _ = read(corrected_csv(data))
     assert [(fault["sku_code"], fault["value"]) for fault in report] == [("É-1", "x")]
+
+
+PLAIN = st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))
+CELL = st.text(PLAIN | st.sampled_from("\n\"',;=+-@'\t"), max_size=12)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(CELL.filter(str.strip), min_size=1, max_size=5), st.sampled_from(",;\t|"), st.booleans())
+def test_any_cell_comes_back_as_it_was(names, delimiter, as_text):
+    """Quotes, delimiters, line breaks, marks of formulas: read again, each cell is the one that was sent."""
+    rows = [["sku_code", "name", "weight_grams"], *([f"A-{at}", name, "x"] for at, name in enumerate(names))]
+    data = delimited(rows, delimiter)
+    source, report, _ = read(data)
+    tables = rejected_tables(data, source, report)
+    if not tables:  # every line is a note or a total by its name
+        return
+    made = as_csv(tables[0], source) if as_text else as_workbook(tables)
+    before, after = (unescaped(read_upload(sent, "f", today=TODAY).table["name"]) for sent in (data, made))
+    assert after.to_list() == before.to_list()
 
 
 def test_formulas_are_defused_and_read_as_they_were():
