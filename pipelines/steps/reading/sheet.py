@@ -65,7 +65,9 @@ def read_sheet(
     header = header or find_header(grid, table, columns, mapped.header_row if table == "sku" else None)
     body = _without_ragged(grid.below(header.last_line), grid, header)
     cells = _named(body.cells, header.columns)
-    reasons = not_data(cells, header.columns, _label(body, header))
+    reasons = not_data(
+        cells, header.columns, _label(body, header), titled=any(position == 0 for position, _ in header.ignored)
+    )
     held = ~reduce(or_, reasons.values())
     most = MOST_ROWS if table == "sku" else _MOST_PARTS
     if held.sum() + len(body.faults) > most:

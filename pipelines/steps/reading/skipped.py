@@ -33,21 +33,25 @@ HELP = "help for the columns, below the header"
 REPEATED = "the header once more"
 
 
-def not_data(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series | None) -> dict[str, pl.Series]:
+def not_data(
+    cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series | None, *, titled: bool
+) -> dict[str, pl.Series]:
     """Reason -> a truth for each row of `cells`, which has a column under each column's name.
 
-    `label` is the first column of the sheet where it is not among those read: people write `Total` there.
+    `label` is the first column of the sheet where it is not among those read: people write `Total` there. Where it is
+    `titled` its cells are values of something: of words for lines only `Total` and `Example` are looked for in them.
     """
     code = cells["sku_code"]
     name = cells["name"] if "name" in cells.columns else pl.repeat(None, len(code), dtype=pl.String, eager=True)
-    label = pl.repeat(None, len(code), dtype=pl.String, eager=True) if label is None else label
+    nothing = pl.repeat(None, len(code), dtype=pl.String, eager=True)
+    label = nothing if label is None else label
     others = cells.select(pl.any_horizontal(False, pl.exclude("sku_code", "name").is_not_null())).to_series()
     return {
         NOTHING_READ: code.is_null() & name.is_null() & ~others,
         EXAMPLE: _examples(code, name, label),
         TOTAL: _totals(code, name, label),
         REPEATED: _repeats(cells, columns),
-        HELP: _help(cells, columns, label),
+        HELP: _help(cells, columns, nothing if titled else label),
         NOTE: _notes(code, name) & ~others,
     }
 

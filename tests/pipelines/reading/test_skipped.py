@@ -63,6 +63,11 @@ def test_the_first_column_may_say_it_although_no_field_is_read_from_it() -> None
     assert left_out(*rows, head=head) == [(2, skipped.HELP), (3, skipped.EXAMPLE), (5, skipped.TOTAL)]
 
 
+def test_a_first_column_with_a_header_holds_values_and_no_words_for_lines() -> None:
+    rows = [["C", *DATA], ["Text", "B", "b", "1", ""], ["Total", "T", "Quartz oil", "3", "metal"]]
+    assert left_out(*rows, head=["Class", *HEAD]) == []
+
+
 def test_no_more_lines_are_listed_than_a_person_reads() -> None:
     table = [HEAD, DATA, *[["Total", "", str(at), ""] for at in range(300)]]
     found = read(delimited(table))[0].source["skipped"]
