@@ -33,6 +33,9 @@ done
 echo "$REPORT"
 echo {BREAK}
 {reading}
+echo {BREAK}
+export PCDS_PORT={port}
+{sending}
 """
 
 
@@ -60,10 +63,10 @@ def newcomer(open_dir: Path) -> Iterator[tuple[Path, int, str]]:
             process.wait(60)
 
 
-def blocks() -> list[str]:
+def blocks(of: str = "curl") -> list[str]:
     """The console blocks that speak to the service, as they stand."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    return [block for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL) if "curl" in block]
+    return [block for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL) if of in block]
 
 
 def requests(text: str) -> set[str]:
@@ -75,14 +78,18 @@ def requests(text: str) -> set[str]:
 @pytest.mark.timeout(120)
 def test_the_first_import_goes_as_the_readme_says(newcomer: tuple[Path, int, str]) -> None:
     directory, port, printed = newcomer
-    importing, polling, reading = blocks()
+    (importing, polling, reading), (sending,) = blocks(), blocks(of="pcds import")
     script = TRY_IT.format(
-        importing=importing, polling=polling, reading=reading, attempts=POLL_SECONDS * 5, BREAK=BREAK
-    ).replace(PORT, f"127.0.0.1:{port}")
-    done = subprocess.run(["bash", "-c", script], cwd=directory, capture_output=True, text=True, check=False)
+        importing=importing, polling=polling, reading=reading, attempts=POLL_SECONDS, BREAK=BREAK, port=port,
+        sending=sending.replace(".venv/bin/pcds", f"{sys.executable} -m api.cli"),
+    ).replace(PORT, f"127.0.0.1:{port}")  # fmt: skip
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=directory, capture_output=True, text=True, check=False, env=environment
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
-    accepted, report, read = done.stdout.split(f"{BREAK}\n")
+    accepted, report, read, sent = done.stdout.split(f"{BREAK}\n")
     assert json.loads(accepted)["source"]["columns"]
     counts = json.loads(report)["counts"]
     assert counts["created"] > 0
@@ -90,5 +97,8 @@ def test_the_first_import_goes_as_the_readme_says(newcomer: tuple[Path, int, str
     listed, sku = (json.loads(line)["data"] for line in read.splitlines())
     assert listed[0]["id"] == sku["id"]
     assert sku["compliance"]["grade_trace"]["ruleset_version"]
+
+    assert str(counts["rejected"]) in sent
+    assert (directory / "errors.xlsx").stat().st_size
 
     assert requests(printed) == requests("".join(blocks())), "what the service prints and the README says differ"
