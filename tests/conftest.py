@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -67,9 +68,9 @@ def server(settings: Settings) -> Iterator[Database]:
         yield database
 
 
-@pytest.fixture(scope="session")
-def database(server: Database) -> Iterator[Database]:
-    """This worker's database, as the real migrations make it."""
+@contextmanager
+def migrated(server: Database) -> Iterator[Database]:
+    """A database of its own for the time of the block, as the real migrations make it."""
     name, template = f"pcds_test_{uuid4().hex[:12]}", f"pcds_template_{Path(os.environ[_ROOT]).name[-8:]}"
     with (Path(os.environ[_ROOT]) / "template.lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -85,6 +86,13 @@ def database(server: Database) -> Iterator[Database]:
     yield server.named(name)
     with psycopg.connect(server.owner_url, autocommit=True) as owner:
         owner.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="session")
+def database(server: Database) -> Iterator[Database]:
+    """This worker's database."""
+    with migrated(server) as database:
+        yield database
 
 
 @pytest.fixture(scope="session")

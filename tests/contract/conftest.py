@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.steps.catalogue import load, read
+from tests.conftest import migrated
 from tests.contract.outside import Caller, Place, Server
 from warehouse.dagster_home import environment as dagster_environment
 from warehouse.database import Database
@@ -20,6 +21,19 @@ from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
 DAY_SECONDS = 86_400
+
+
+@pytest.fixture(scope="session")
+def database(server: Database) -> Iterator[Database]:
+    """Not the other tests' database: the worker here takes whatever import it finds queued."""
+    with migrated(server) as database:
+        yield database
+
+
+@pytest.fixture(scope="session")
+def pool(database: Database) -> Iterator[Pool]:
+    with Pool(database.app_url) as pool:
+        yield pool
 
 
 @pytest.fixture(scope="session")
