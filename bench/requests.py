@@ -1,23 +1,19 @@
 """Requests beside the bare floor: one graded write with six components, and pages of 50 and 200."""
 
 import json
-import os
 import random
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from statistics import median
 from typing import Any
 from uuid import UUID
 
 import psycopg
 
 from bench import data
+from bench.applications import compared, serving
 from bench.imports import run_import
 from bench.report import Line
-from bench.service import Load, Service, free_port, load, raw_request
+from bench.service import Service, load, raw_request
 
 WRITES, READS, ROUNDS = 400, 400, 3
 
@@ -69,7 +65,7 @@ def measure(service: Service) -> Iterator[Line]:
                 pairs.append(
                     (load(port, floor, connections=connections), load(service.port, ours, connections=connections))
                 )
-            yield from _lines(f"one SKU write of 6 components, {connections} connections", pairs, 3.0)
+            yield from compared(f"one SKU write of 6 components, {connections} connections", pairs, 3.0)
         for limit in (50, 200):
             path = f"?limit={limit}"
             pairs = [
@@ -77,14 +73,7 @@ def measure(service: Service) -> Iterator[Line]:
                  load(service.port, [raw_request("GET", f"/api/v1/skus{path}", key)] * READS, connections=8))
                 for _ in range(ROUNDS)
             ]  # fmt: skip
-            yield from _lines(f"GET a page of {limit}", pairs, 1.5)
-
-
-def _lines(work: str, pairs: list[tuple[Load, Load]], bound: float) -> Iterator[Line]:
-    floor_rate, our_rate = (median(pair[side].per_second for pair in pairs) for side in (0, 1))
-    floor_p50, our_p50 = (median(pair[side].p50_ms for pair in pairs) for side in (0, 1))
-    yield Line(f"{work}: requests a second", f"{our_rate:.0f}/s", f"{floor_rate:.0f}/s", floor_rate / our_rate, bound)
-    yield Line(f"{work}: p50", f"{our_p50:.1f} ms", f"{floor_p50:.1f} ms", our_p50 / floor_p50, bound)
+            yield from compared(f"GET a page of {limit}", pairs, 1.5)
 
 
 @contextmanager
@@ -92,25 +81,7 @@ def _floor(service: Service, company: UUID) -> Iterator[int]:
     """The bare application under one uvicorn worker, with its own three tables."""
     with psycopg.connect(service.database.owner_url) as owner:
         owner.execute(_FLOOR_TABLES)
-    port = free_port()
-    environment = {**os.environ, "BENCH_DSN": service.database.app_url, "BENCH_COMPANY": str(company)}
-    program = [sys.executable, "-m", "uvicorn", "bench.floor_app:app", "--port", str(port), "--log-level", "error",
-               "--no-access-log"]  # fmt: skip
-    child = subprocess.Popen(program, env=environment)
-    try:
-        _listening(port)
+    environment = {"BENCH_DSN": service.database.app_url, "BENCH_COMPANY": str(company)}
+    first = [raw_request("GET", "/?limit=1", "-")]
+    with serving("bench.floor_app:app", environment=environment, first=first) as port:
         yield port
-    finally:
-        child.terminate()
-        child.wait(10)
-
-
-def _listening(port: int) -> None:
-    for _ in range(100):
-        try:
-            load(port, [raw_request("GET", "/?limit=1", "-")], connections=1)
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return
-    raise RuntimeError("the floor did not start")

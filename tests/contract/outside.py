@@ -240,10 +240,12 @@ def codes(answer: httpx2.Response) -> list[str]:
 
 
 def until(happened: Callable[[], object], otherwise: Callable[[], str] = str, *, pause: float = 0.05) -> None:
+    """Wait for what is to happen, ever longer between two looks: a slow minute stays within the limit of 120."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not happened():
         assert time.monotonic() < deadline, f"it did not happen in time: {otherwise()}"
         time.sleep(pause)
+        pause = min(1.2 * pause, 1.5)
 
 
 def free_port() -> int:

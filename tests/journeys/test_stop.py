@@ -93,13 +93,14 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
         monkeypatch.setenv("DAGSTER_HOME", "")  # set, and put back, for the one that this process opens
         monkeypatch.setenv("PCDS_DAGSTER_STORAGE_URL", "")
         service = Service(Settings.load(data_dir=Path(directory) / "data", port=_free_port()))
-        try:
-            service.start()
-            yield service
-        finally:
-            if service.process is not None:
-                service.process.terminate()
-                service.process.wait(60)
+        with running(service.settings, durable=False):  # its fsync would make a slow disk's minutes part of the test
+            try:
+                service.start()
+                yield service
+            finally:
+                if service.process is not None:
+                    service.process.terminate()
+                    service.process.wait(60)
 
 
 def until(happened: Callable[[], object], seconds: float = 60) -> None:

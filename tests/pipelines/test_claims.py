@@ -91,7 +91,7 @@ def test_a_run_that_was_overtaken_writes_nothing_more(desk: Desk, clock: Stopped
 
 def test_two_claimers_never_have_the_same_import(desk: Desk) -> None:
     import_id, taken = desk.send(FILE), list[Claim | None]()
-    together = threading.Barrier(4)
+    together = threading.Barrier(4, timeout=30)
 
     def grab() -> None:
         together.wait()

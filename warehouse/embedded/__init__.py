@@ -41,9 +41,9 @@ def running(settings: Settings, *, durable: bool = True) -> Iterator[Database]:
                     server.stop()
 
 
-def revive(settings: Settings) -> bool:
+def revive(settings: Settings, *, durable: bool = True) -> bool:
     """Start the embedded server again where it died; True when that was needed. Call it inside `running`."""
-    server = Server(settings.data_dir)
+    server = Server(settings.data_dir, durable)
     if settings.database_url is not None or server.alive():
         return False
     with _alone(settings.data_dir):

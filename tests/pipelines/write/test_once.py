@@ -1,6 +1,7 @@
 """Once: the lock that lets one of several equal requests in, and what the next one sees when it has waited."""
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from uuid import UUID, uuid4
@@ -38,14 +39,15 @@ def twins(pool: Pool, company: UUID, database: Database) -> Callable[..., tuple[
             with pool.company(company, pipelined=pipelined) as conn:
                 seen.append(once(company).recall(conn, Clock().now()))
                 first_is_in.set()
+                deadline = time.monotonic() + 30
                 while not waiting(database):
-                    pass
+                    assert time.monotonic() < deadline, "the twin does not wait"
                 if fails:
                     raise KeyError
                 once(company).keep(conn, DONE, Clock().now())
 
         def twin() -> None:
-            first_is_in.wait(10)
+            assert first_is_in.wait(30)
             with pool.company(company, pipelined=pipelined) as conn:
                 conn.execute("SELECT count(*) FROM kept_answers").fetchone()  # a snapshot from before the wait
                 seen.append(once(company).recall(conn, Clock().now()))
