@@ -74,8 +74,9 @@ def answered(request: Request, key: Key, fingerprint: bytes, *, dry_run: bool) -
     if known is None:
         return None
     try:
-        with service.writes.company(key.company_id, pipelined=True) as conn:
-            kept = known.recall(conn, service.clock.now())
+        kept = service.writes.run(
+            key.company_id, lambda conn: known.recall(conn, service.clock.now()), pipelined=True, repeatable=True
+        )
     except once.KeyReused:
         raise KeyReused from None
     return _replayed(kept) if kept else None

@@ -21,6 +21,9 @@ AsyncConnection: TypeAlias = psycopg.AsyncConnection[Any]
 T = TypeVar("T")
 
 _BECOME: Final = "SELECT set_config('app.company_id', %s, true)"
+_BECOME_AND_LET_GO: Final = f"{_BECOME}, set_config('synchronous_commit', 'off', true)"
+_DURABLE: Final = "SELECT pg_logical_emit_message(true, 'pcds', '')"
+"""A transaction of nothing but its commit, which makes durable all that was committed before it (decision 0016)."""
 _NOBODY: Final = ""
 _ATTEMPTS: Final = 8
 _PAUSE_SECONDS: Final = 0.05
@@ -69,13 +72,16 @@ class Pool:
         self._pool.close()
 
     @contextmanager
-    def company(self, company_id: UUID, *, pipelined: bool = False) -> Iterator[Connection]:
+    def company(
+        self, company_id: UUID, *, pipelined: bool = False, durable_behind: bool = False
+    ) -> Iterator[Connection]:
         """A transaction of one company: committed at the end of the block, rolled back when it raises.
 
         With `pipelined` its statements travel together: one that fails is told where a result is next looked at, or at
-        the commit, and COPY is not possible. Raises `TransactionLost`.
+        the commit, and COPY is not possible. With `durable_behind` it lets go of its locks before it is durable, and
+        waits for that afterwards, together with others (decision 0016). Raises `TransactionLost`.
         """
-        with self._transaction(str(company_id), pipelined=pipelined) as connection:
+        with self._transaction(str(company_id), pipelined=pipelined, durable_behind=durable_behind) as connection:
             yield connection
 
     @contextmanager
@@ -94,10 +100,10 @@ class Pool:
     def run(
         self, company_id: UUID, work: Callable[[Connection], T], *, pipelined: bool = False, repeatable: bool = False
     ) -> T:
-        """The result of `work` in one transaction of the company, repeated as `retrying` says."""
+        """The result of `work` in one transaction of the company, durable behind it, repeated as `retrying` says."""
 
         def once() -> T:
-            with self.company(company_id, pipelined=pipelined) as connection:
+            with self.company(company_id, pipelined=pipelined, durable_behind=True) as connection:
                 return work(connection)
 
         return self.retrying(once, repeatable=repeatable)
@@ -124,16 +130,21 @@ class Pool:
                 time.sleep(_PAUSE_SECONDS)
 
     @contextmanager
-    def _transaction(self, company: str, *, pipelined: bool = False) -> Iterator[Connection]:
-        connection = self._pool.getconn() if pipelined else self._begun(company)
+    def _transaction(
+        self, company: str, *, pipelined: bool = False, durable_behind: bool = False
+    ) -> Iterator[Connection]:
+        connection = self._pool.getconn() if pipelined else self._begun(company, durable_behind)
         committing = False
         try:
             with connection.pipeline() if pipelined else nullcontext():
                 if pipelined:
-                    _begin(connection, company)
+                    _begin(connection, company, durable_behind)
                 yield connection
                 committing = True
-                connection.execute("COMMIT")
+                with connection.pipeline() if durable_behind else nullcontext():
+                    connection.execute("COMMIT")
+                    if durable_behind:
+                        connection.execute(_DURABLE)
         except BaseException as error:
             if _was_lost(error, connection):
                 raise TransactionLost(in_doubt=committing) from error
@@ -142,14 +153,14 @@ class Pool:
         finally:
             self._pool.putconn(connection)
 
-    def _begun(self, company: str) -> Connection:
+    def _begun(self, company: str, durable_behind: bool) -> Connection:
         """A connection with its transaction begun, in one round trip; one that proves dead is replaced."""
         deadline = time.monotonic() + _REUNION_SECONDS
         while True:
             connection = self._pool.getconn()
             try:
                 with connection.pipeline():
-                    _begin(connection, company)
+                    _begin(connection, company, durable_behind)
             except BaseException as error:
                 self._pool.putconn(connection)
                 if not (_was_lost(error, connection) and time.monotonic() < deadline):
@@ -213,9 +224,9 @@ class AsyncPool:
                 return connection
 
 
-def _begin(connection: Connection, company: str) -> None:
+def _begin(connection: Connection, company: str, durable_behind: bool) -> None:
     connection.execute("BEGIN")
-    connection.execute(_BECOME, (company,))
+    connection.execute(_BECOME_AND_LET_GO if durable_behind else _BECOME, (company,))
 
 
 def _undo(connection: Connection) -> None:

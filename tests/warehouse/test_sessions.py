@@ -154,6 +154,24 @@ def test_in_a_pipeline_a_statement_that_failed_is_told_at_the_commit_and_undoes_
             assert connection.execute("SELECT name FROM brands ORDER BY name").fetchall() == [("Peak",), ("Vale",)]
 
 
+@pytest.mark.parametrize("pipelined", [True, False])
+def test_what_a_write_has_committed_is_durable_when_it_returns(pool: Pool, company: UUID, pipelined: bool) -> None:
+    """Its own commit let go of the locks before that (decision 0016)."""
+
+    def write(connection: psycopg.Connection[tuple[object, ...]]) -> tuple[object, ...] | None:
+        connection.execute(_ADD, (uuid4(), company, "Vale"))
+        return connection.execute(
+            "SELECT pg_current_wal_insert_lsn(), current_setting('synchronous_commit')"
+        ).fetchone()
+
+    place, waits = pool.run(company, write, pipelined=pipelined) or ()
+    with pool.system() as connection:
+        reached = connection.execute(
+            "SELECT pg_current_wal_flush_lsn() > %s::pg_lsn, current_setting('synchronous_commit')", (place,)
+        ).fetchone()
+    assert (waits, reached) == ("off", (True, "on"))
+
+
 def test_who_takes_a_name_second_is_repeated_and_finds_it(pool: Pool, company: UUID) -> None:
     """Both look, neither finds it, both make it: the second one looks again."""
     both_looked = threading.Barrier(2, timeout=10)
