@@ -5,7 +5,7 @@ memory follows the block. Within a block markets are worked out one after the ot
 units there. Figures stay exact here; `compliance.rollup.exact` rounds them when written.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -44,19 +44,59 @@ class Figures(NamedTuple):
     uncounted: pl.DataFrame
 
 
+class Prepared(NamedTuple):
+    """A portfolio as its markets are worked out from: numbered SKUs, held volumes, parts and materials of bodies."""
+
+    skus: pl.DataFrame
+    volumes: pl.DataFrame
+    parts: Parts
+    materials: pl.DataFrame
+    jurisdictions: Mapping[str, Jurisdiction]
+
+
+class MarketLines(NamedTuple):
+    """What of one market counts, and what does not.
+
+    `lines` are `LINE_COLUMNS` of one unit with `category_code`, `category_name` and `basis`, a rider's weight as a row
+    of its own; `counting` has `sku`, `year`, `half`, `units` (more than 0); `uncounted` has `UNCOUNTED_SCHEMA`.
+    """
+
+    lines: pl.DataFrame
+    counting: pl.DataFrame
+    uncounted: pl.DataFrame
+
+
 def rollup(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: RuleSet) -> Figures:
     """The figures of every market, year and half that the volumes hold; half 0 is the calendar year.
 
     Raises `ValueError` for a market without a row in the catalogue, `OverflowError` beyond 10^14 tonnes, and what
     Polars raises for a part of 10^15 g or more.
     """
+    ready = prepared(portfolio, jurisdictions, rules)
+    return combined(_figures(market, ready) for market in ready.volumes["market"].unique().sort())
+
+
+def prepared(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: RuleSet) -> Prepared:
+    """What does not depend on the market, worked out once. Raises as `rollup`."""
     by_code = {entry.code: entry for entry in jurisdictions}
     skus = portfolio.skus.sort("sku_code").with_row_index("sku")
     numbered = portfolio.volumes.join(skus.select("sku_code", "sku"), on="sku_code", how="inner")
     volumes = held(numbered, by_code)
     parts = parts_of(portfolio, skus, rules)
-    materials = bodies(composed(parts.layers, rules))
-    return combined(_of_markets(volumes, by_code, skus, parts, materials))
+    return Prepared(skus, volumes, parts, bodies(composed(parts.layers, rules)), by_code)
+
+
+def market_lines(market: str, ready: Prepared) -> MarketLines:
+    """One market's lines of all its years and halves."""
+    periods = placed(ready.volumes.filter(pl.col("market") == market), market)
+    counting = periods.filter(pl.col("units") > 0).drop("reason", "fields")
+    there = counting.select("sku").unique()
+    here = Parts(*(frame.join(there, on="sku", how="semi") for frame in ready.parts))
+    materials = ready.materials.join(there, on="sku", how="semi")
+    lines, unspecified = category_lines(here, materials, ready.jurisdictions[market])
+    listed = _listed(pl.concat([here.gaps, unspecified]), periods)
+    named = listed.join(ready.skus.select("sku", "sku_code"), on="sku", how="inner")
+    return MarketLines(lines, counting, named.select(pl.lit(market).alias("market"), *list(UNCOUNTED_SCHEMA)[1:]))
 
 
 def combined(blocks: Iterable[Figures]) -> Figures:
@@ -88,23 +128,9 @@ def category_lines(
     return counted, _unspecified(lines.filter(pl.col("category_code").is_null()), parts.own)
 
 
-def _of_markets(
-    volumes: pl.DataFrame, by_code: dict[str, Jurisdiction], skus: pl.DataFrame, parts: Parts, materials: pl.DataFrame
-) -> Iterator[Figures]:
-    for (market,), rows in sorted(volumes.partition_by("market", as_dict=True).items()):
-        periods = placed(rows, market)
-        counting = periods.filter(pl.col("units") > 0)
-        there = counting.select("sku").unique()
-        here = Parts(*(frame.join(there, on="sku", how="semi") for frame in parts))
-        jurisdiction = by_code[market]
-        lines, unspecified = category_lines(here, materials.join(there, on="sku", how="semi"), jurisdiction)
-        listed = _listed(pl.concat([here.gaps, unspecified]), periods)
-        yield Figures(
-            tonnes=_tonnes(lines, counting, skus, jurisdiction),
-            uncounted=listed.join(skus.select("sku", "sku_code"), on="sku", how="inner").select(
-                pl.lit(market).alias("market"), *list(UNCOUNTED_SCHEMA)[1:]
-            ),
-        )
+def _figures(market: str, ready: Prepared) -> Figures:
+    lines, counting, uncounted = market_lines(market, ready)
+    return Figures(_tonnes(lines, counting, ready.skus, ready.jurisdictions[market]), uncounted)
 
 
 def _tonnes(
