@@ -6,21 +6,28 @@ agree with each other is checked in `compliance.ruleset_checks`.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
 from compliance import rule_rows
 from compliance.rule_rows import Rule, RuleSet, Value
-from compliance.ruleset_checks import check
-from compliance.tables import RULES, TableError, rows
+from compliance.ruleset_checks import KEYS, check
+from compliance.tables import RULES, Row, TableError, parsed, text
 
-__all__ = ["RuleSet", "load", "read", "versions"]
+__all__ = ["TABLES", "VERSION", "RuleSet", "load", "parse", "read", "texts", "versions"]
+
+TABLES: Final = tuple(KEYS)
+"""The file names of all tables of a rule-set."""
+VERSION: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+"""How a version is named: by the day of its tables."""
 
 
 def versions() -> list[str]:
     """The published versions, oldest first; a version is the day of its tables."""
-    return sorted(path.name for path in RULES.iterdir() if re.fullmatch(r"\d{4}-\d{2}-\d{2}", path.name))
+    return sorted(path.name for path in RULES.iterdir() if VERSION.fullmatch(path.name))
 
 
 @lru_cache(maxsize=16)
@@ -37,49 +44,56 @@ def load(version: str | None = None) -> RuleSet:
 
 
 def read(folder: Path) -> RuleSet:
-    """The rule-set whose tables lie in a folder; the folder's name is its version.
+    """The rule-set whose tables lie in a folder; the folder's name is its version. Raises `TableError` as `parse`."""
+    return parse(folder.name, texts(folder))
+
+
+def texts(folder: Path) -> dict[str, str]:
+    """The tables of a folder as they stand there, by file name. Raises `TableError` where one cannot be read."""
+    return {name: text(folder / name) for name in TABLES}
+
+
+def parse(version: str, tables: Mapping[str, str]) -> RuleSet:
+    """The rule-set of these tables, each the text of a CSV file by its name.
 
     Raises `TableError` where a table or column is missing, a cell has another form than its column, or the tables
     contradict each other.
     """
     try:
-        found = _assembled(folder)
+        found = {name: parsed(name, tables[name]) for name in TABLES}
+        rules = _assembled(version, found)
+        check(rules, found)
     except KeyError as missing:
-        raise TableError(f"Rule-set {folder.name}: the column or row {missing} is missing.") from missing
+        raise TableError(f"Rule-set {version}: the column or row {missing} is missing.") from missing
     except TableError:
         raise
     except ValueError as fault:
-        raise TableError(f"Rule-set {folder.name}: a cell has another form than its column ({fault}).") from fault
-    check(found, folder)
-    return found
+        raise TableError(f"Rule-set {version}: a cell has another form than its column ({fault}).") from fault
+    return rules
 
 
-def _assembled(folder: Path) -> RuleSet:
-    rules = {row["rule_id"]: rule_rows.rule(row) for row in rows(folder / "dfr_rules.csv")}
-    stream_rows = tuple(rule_rows.stream_row(row) for row in rows(folder / "streams.csv"))
-    attributes = rows(folder / "attributes.csv")
-    words_to_drop = rows(folder / "alias_words.csv")
-    scoring = {row["key"]: row["value"] for row in rows(folder / "scoring.csv")}
+def _assembled(version: str, tables: Mapping[str, Sequence[Row]]) -> RuleSet:
+    rules = {row["rule_id"]: rule_rows.rule(row) for row in tables["dfr_rules.csv"]}
+    stream_rows = tuple(rule_rows.stream_row(row) for row in tables["streams.csv"])
+    attributes = tables["attributes.csv"]
+    words_to_drop = tables["alias_words.csv"]
+    scoring = {row["key"]: row["value"] for row in tables["scoring.csv"]}
     return RuleSet(
-        version=folder.name,
+        version=version,
         rules=MappingProxyType(rules),
-        materials=MappingProxyType({row["code"]: rule_rows.material(row) for row in rows(folder / "materials.csv")}),
+        materials=MappingProxyType({row["code"]: rule_rows.material(row) for row in tables["materials.csv"]}),
         streams=MappingProxyType(
             {group: tuple(r for r in stream_rows if r.group == group) for group in {r.group for r in stream_rows}}
         ),
         targets=MappingProxyType({row.stream: row.targets for row in stream_rows if row.stream}),
-        aliases=MappingProxyType(
-            {row["alias_norm"]: row["canonical_code"] for row in rows(folder / "polymer_aliases.csv")}
-        ),
+        aliases=MappingProxyType({row["alias_norm"]: row["canonical_code"] for row in tables["polymer_aliases.csv"]}),
         dropped_words=MappingProxyType(
             {
                 kind: frozenset(row["word"] for row in words_to_drop if row["kind"] == kind)
                 for kind in {row["kind"] for row in words_to_drop}
             }
         ),
-        formats=MappingProxyType(
-            {row["word_norm"]: rule_rows.packaging_format(row) for row in rows(folder / "formats.csv")}
-        ),
+        formats=MappingProxyType({row["word_norm"]: rule_rows.packaging_format(row) for row in tables["formats.csv"]}),
         vocabularies=MappingProxyType(_vocabularies(attributes)),
         makes_provisional=frozenset(row["field"] for row in attributes if row["open_makes_provisional"] == "Y"),
         implied_codes=MappingProxyType(
@@ -89,12 +103,12 @@ def _assembled(folder: Path) -> RuleSet:
         caps=tuple(float(scoring[key]) for key in sorted(key for key in scoring if key.startswith("cap_"))),
         grade_lines=tuple((grade, float(scoring[f"grade_{grade}"])) for grade in "ABC"),
         disqualified_score=float(scoring["disqualified_score"]),
-        limits=MappingProxyType({row["code"]: rule_rows.limit(row) for row in rows(folder / "limits.csv")}),
-        bans=tuple(rule_rows.ban(row) for row in rows(folder / "annex_v.csv")),
+        limits=MappingProxyType({row["code"]: rule_rows.limit(row) for row in tables["limits.csv"]}),
+        bans=tuple(rule_rows.ban(row) for row in tables["annex_v.csv"]),
     )
 
 
-def _vocabularies(attributes: list[dict[str, str]]) -> dict[str, tuple[Value, ...]]:
+def _vocabularies(attributes: Sequence[Row]) -> dict[str, tuple[Value, ...]]:
     """The values of each closed vocabulary; numbers and derived fields have none."""
     found: dict[str, tuple[Value, ...]] = {}
     for row in attributes:

@@ -4,13 +4,12 @@ Each check returns the sentences of what is wrong; what the tables mean is in `c
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from math import isinf
-from pathlib import Path
 from typing import Final
 
 from compliance.rule_rows import Rule, RuleSet
-from compliance.tables import TableError, rows
+from compliance.tables import Row, TableError
 from compliance.words import normalise
 from schemas.vocabularies import VOCABULARIES
 
@@ -22,7 +21,7 @@ STEP_6_RULES: Final = ("ANY-011a", "ANY-011b", "ANY-011c", "ANY-011d", "ANY-012"
 BODY_WIDE: Final = ("colour", "additives")
 """The attributes that hold for the whole body when one body component gives them."""
 _UNIT_FIELDS: Final = frozenset({"form", "layers_recorded"})
-_KEYS: Final = {
+KEYS: Final = {
     "dfr_rules.csv": ("rule_id",),
     "materials.csv": ("code",),
     "streams.csv": ("group", "form", "when"),
@@ -38,10 +37,10 @@ _KEYS: Final = {
 """All tables of a rule-set, with the columns that name a row."""
 
 
-def check(rules: "RuleSet", folder: Path) -> None:
+def check(rules: "RuleSet", tables: Mapping[str, Sequence[Row]]) -> None:
     """Raise `TableError` with every contradiction found, each naming its row."""
     faults = [
-        *_repeated_rows(folder),
+        *_repeated_rows(tables),
         *_materials(rules),
         *_words(rules),
         *_streams(rules),
@@ -52,9 +51,9 @@ def check(rules: "RuleSet", folder: Path) -> None:
         raise TableError(f"Rule-set {rules.version}: " + " ".join(faults))
 
 
-def _repeated_rows(folder: Path) -> Iterator[str]:
-    for name, columns in _KEYS.items():
-        seen = Counter(tuple(row[column] for column in columns) for row in rows(folder / name))
+def _repeated_rows(tables: Mapping[str, Sequence[Row]]) -> Iterator[str]:
+    for name, columns in KEYS.items():
+        seen = Counter(tuple(row[column] for column in columns) for row in tables[name])
         for key, count in seen.items():
             if count > 1:
                 yield f"{name}: {' '.join(key)} stands {count} times."

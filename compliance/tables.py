@@ -1,9 +1,10 @@
-"""Reading CSV tables of facts: the one place that opens a file in this room.
+"""Reading CSV tables of facts, out of a file or a text: the one place that opens a file in this room.
 
 What the columns mean is the business of `compliance.ruleset` and `compliance.catalogue`.
 """
 
 import csv
+import io
 from pathlib import Path
 
 RULES = Path(__file__).parent / "rules"
@@ -14,21 +15,34 @@ class TableError(ValueError):
     """A table is missing or contradicts itself or another; the message names the file and the row."""
 
 
-def rows(path: Path) -> list[dict[str, str]]:
-    """All rows of one table, cells stripped, an absent cell as the empty text.
+Row = dict[str, str]
+"""A row of a table: its cells by column, stripped, an absent one as the empty text."""
 
-    Raises `TableError` where the file cannot be read as CSV or a row is longer than the header.
-    """
+
+def rows(path: Path) -> list[Row]:
+    """All rows of one table. Raises `TableError` as `parsed`, and where the file cannot be read as UTF-8."""
+    return parsed(path.name, text(path))
+
+
+def text(path: Path) -> str:
+    """A table as it stands in its file. Raises `TableError` where it cannot be read as UTF-8."""
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            found = list(csv.DictReader(file))
+        return path.read_bytes().decode()
     except OSError as error:
         raise TableError(f"{path.name} cannot be read: {error.strerror}.") from None
-    except (UnicodeDecodeError, csv.Error):
+    except UnicodeDecodeError:
         raise TableError(f"{path.name} is no CSV file in UTF-8; save it as one.") from None
+
+
+def parsed(name: str, content: str) -> list[Row]:
+    """The rows of a table's text. Raises `TableError` where it is no CSV or a row is longer than the header."""
+    try:
+        found = list(csv.DictReader(io.StringIO(content, newline="")))
+    except csv.Error:
+        raise TableError(f"{name} is no CSV file in UTF-8; save it as one.") from None
     for number, row in enumerate(found, start=2):
         if None in row:
-            raise TableError(f"{path.name}, line {number}: more cells than the header has.")
+            raise TableError(f"{name}, line {number}: more cells than the header has.")
     return [{key: (value or "").strip() for key, value in row.items()} for row in found]
 
 
