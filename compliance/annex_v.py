@@ -25,10 +25,28 @@ def flags(record: Record, rules: RuleSet) -> list[dict[str, object]]:
 
     An empty list of use contexts was never asked and points to no ban (rollup of the record, step 9).
     """
-    markets = record.get("markets")
-    if markets and not any(code in catalogue.eu_codes() or code[:2] in catalogue.eu_codes() for code in markets):
+    if not _may_be_in_the_union(record):
         return []
     return [_flag(ban, open_facts) for ban, open_facts in _bans(tuple(_facts(record, rules).items()), rules)]
+
+
+def depend_on_body(record: Record, rules: RuleSet) -> bool:
+    """Whether some body could bring the record a flag, whatever its own is: asked once for many records alike.
+
+    Most records are of a level, format and use that no ban speaks of; their graphs need not be looked at.
+    """
+    if not _may_be_in_the_union(record):
+        return False
+    facts = _face(record, rules)
+    return any(
+        all(any(_parsed(atom)[0] not in facts or _holds(atom, facts) for atom in atoms) for atoms in clauses)
+        for clauses in (_clauses(ban.required_facts) for ban in rules.bans)
+    )
+
+
+def _may_be_in_the_union(record: Record) -> bool:
+    codes, markets = catalogue.eu_codes(), record.get("markets")
+    return not markets or any(code in codes or code[:2] in codes for code in markets)
 
 
 @lru_cache(maxsize=4096)
@@ -54,6 +72,11 @@ def _flag(ban: Ban, open_facts: Sequence[str]) -> dict[str, object]:
 
 def _facts(record: Record, rules: RuleSet) -> dict[str, Any]:
     """The fields that atoms may name."""
+    return {**_face(record, rules), **_body(record, rules)}
+
+
+def _face(record: Record, rules: RuleSet) -> dict[str, Any]:
+    """Those of them that do not come from the body."""
     text = record.get("packaging_format")
     found = resolve_format(text, rules) if text else None
     return {
@@ -61,7 +84,6 @@ def _facts(record: Record, rules: RuleSet) -> dict[str, Any]:
         "reusable": record.get("reusable"),
         "use_contexts": tuple(record.get("use_contexts") or ()),
         "packaging_format_key": found.key if found else None,
-        **_body(record, rules),
     }
 
 

@@ -10,17 +10,17 @@ import psycopg
 
 from warehouse.queries import pages
 
-DOC_STATUS: Final = """
-(SELECT CASE
+COVERAGE: Final = """CASE
     WHEN bool_or(docs.status = 'valid' AND coalesce(docs.issued_on <= %(today)s::date, true)
                  AND coalesce(docs.expires_on >= %(today)s::date, true)) THEN 'valid'
     WHEN bool_or(docs.status = 'expired'
                  OR docs.status = 'valid' AND docs.expires_on < %(today)s::date) THEN 'expired'
     WHEN bool_or(docs.status IN ('draft', 'pending')) THEN 'draft'
-    ELSE 'missing' END
- FROM docs WHERE docs.sku_id = skus.id)"""
-"""Coverage of a row of `skus` by its DoCs on a day (decisions §3)."""
+    ELSE 'missing' END"""
+"""What some rows of `docs` together give to their SKU on a day (decisions §3)."""
 
+DOC_STATUS: Final = f"(SELECT {COVERAGE} FROM docs WHERE docs.sku_id = skus.id)"
+"""Coverage of a row of `skus` by its DoCs."""
 
 LIST_ITEM: Final = f"""
     id, sku_code, name, description, material, material_subtype,

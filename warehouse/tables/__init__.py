@@ -18,11 +18,12 @@ from warehouse.tables.library import brands, library_components, sites, supplier
 from warehouse.tables.mappings import import_mappings
 from warehouse.tables.schedules import schedule_ticks
 from warehouse.tables.skus import docs, sku_versions, skus
+from warehouse.tables.snapshots import snapshots
 
 COMPANY_TABLES: Final = (
     companies, company_counters, api_keys, bearer_tokens, request_windows, brands, sites, suppliers,
     library_components, skus, sku_versions, docs, technical_files, imports, import_errors, import_mappings,
-    kept_answers,
+    kept_answers, snapshots,
     audit_transactions, audit_entries,
 )  # fmt: skip
 """Tables under row-level security: `company_id` (`id` for companies itself) is the session's company."""
@@ -34,5 +35,5 @@ __all__ = [
     "APPEND_ONLY", "COMPANY_TABLES", "api_keys", "audit_entries", "audit_transactions", "bearer_tokens", "brands",
     "catalogue_loads", "companies", "company_counters", "docs", "import_errors", "import_mappings", "imports",
     "jurisdictions", "kept_answers", "library_components", "metadata", "plans", "request_slots", "request_windows",
-    "schedule_ticks", "sites", "sku_versions", "skus", "suppliers", "technical_files",
+    "schedule_ticks", "sites", "sku_versions", "skus", "snapshots", "suppliers", "technical_files",
 ]  # fmt: skip

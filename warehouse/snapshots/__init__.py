@@ -1,0 +1,17 @@
+"""A company's portfolio as Parquet files of one instant, for figures and answers that read all of it.
+
+    columns.py  the three tables: their columns, and what Postgres is asked for them
+    source.py   rows of Postgres as frames, a block at a time
+    publish.py  the files written under a new name, then the pointer moved
+    snapshot.py a published snapshot, and which one is current
+    follow.py   which companies wrote since, and when they are published
+    sweep.py    removing what nobody reads any more
+
+A snapshot never changes; a newer one takes its place. It lies under `snapshots/<company id>/` in the data directory
+and holds nobody else's rows. What is computed from it is `warehouse.analytics` and `pipelines.steps.figures`.
+"""
+
+from warehouse.snapshots.publish import publish, sweep
+from warehouse.snapshots.snapshot import Snapshot, current
+
+__all__ = ["Snapshot", "current", "publish", "sweep"]

@@ -1,0 +1,54 @@
+"""The three tables of a snapshot: their columns with types, and the columns of Postgres that they are made from.
+
+Names, types and units are those of `compliance.rollup.portfolio`, with what overview, readiness and missing data read
+besides. Weights are in grams, shares in percent.
+"""
+
+from typing import Final
+
+import polars as pl
+
+from compliance.rollup.portfolio import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS
+from schemas.vocabularies import SUBSTANCES
+from warehouse.queries.skus import COVERAGE
+
+FLAG: Final = pl.Struct({"code": pl.String(), "certainty": pl.String(), "applies_from": pl.Date()})
+"""A format ban that the SKU meets or may meet; what it says in words is the rule tables' (`compliance.annex_v`)."""
+STATUSES: Final = {f"{substance}_status": pl.String() for substance in SUBSTANCES}
+
+SKUS: Final = pl.Schema({
+    "id": pl.String(), **SKU_COLUMNS, "name": pl.String(), "components_weight_g": pl.Float64(),
+    "recycled_content_percent": pl.Float64(), "food_contact": pl.Boolean(), "gtin": pl.String(),
+    "packaging_level": pl.String(), "ppwr_role": pl.String(), "markets": pl.List(pl.String()),
+    "use_contexts": pl.List(pl.String()), "minimisation_assessed": pl.Boolean(), **STATUSES,
+    "recyclability_grade": pl.String(), "recyclability_score": pl.Float64(), "grade_provisional": pl.Boolean(),
+    "ruleset_version": pl.String(), "doc_status": pl.String(), "flags": pl.List(FLAG), "import_id": pl.String(),
+    "updated_at": pl.Datetime("us", "UTC"),
+})  # fmt: skip
+COMPONENTS: Final = pl.Schema({
+    "id": pl.String(), **COMPONENT_COLUMNS, "recycled_content_percent": pl.Float64(), **STATUSES,
+})  # fmt: skip
+VOLUMES: Final = VOLUME_COLUMNS
+
+SKU_ROWS: Final = f"""
+SELECT skus.id, sku_code, material, material_subtype, weight_grams, packaging_format, reusable, name,
+       components_weight_g, recycled_content_percent, food_contact, gtin, packaging_level, ppwr_role,
+       array_to_json(markets) AS markets, array_to_json(use_contexts) AS use_contexts, minimisation_assessed,
+       {", ".join(f"{substance} ->> 'status' AS {substance}_status" for substance in SUBSTANCES)},
+       recyclability_grade, recyclability_score, grade_provisional, ruleset_version,
+       coalesce(covered.doc_status, 'missing') AS doc_status, components, import_id,
+       (extract(epoch FROM updated_at) * 1000000)::bigint AS updated_at
+FROM skus
+LEFT JOIN (SELECT sku_id, {COVERAGE} AS doc_status FROM docs GROUP BY sku_id) AS covered ON covered.sku_id = skus.id"""
+"""The SKUs of the session's company on the UTC day `today`, with what their flags are found from."""
+COMPONENT_ROWS: Final = "SELECT sku_code, components FROM skus WHERE components IS NOT NULL"
+VOLUME_ROWS: Final = "SELECT sku_code, volumes FROM skus WHERE volumes IS NOT NULL"
+
+LINKS: Final = "SELECT coalesce((SELECT links FROM company_counters), 0)"
+"""The last link of the session's company's audit chain."""
+HOLDS_UNTIL: Final = """
+SELECT least(
+    min(issued_on) FILTER (WHERE issued_on > %(today)s), min(expires_on + 1) FILTER (WHERE expires_on >= %(today)s)
+)
+FROM docs WHERE status = 'valid'"""
+"""The first day on which a DoC begins or ceases to be valid without any write; null where none will."""
