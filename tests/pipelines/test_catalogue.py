@@ -6,7 +6,7 @@ import dagster as dg
 import pytest
 
 from compliance.catalogue import PINNED
-from pipelines.run import refresh_catalogue
+from pipelines.runs.catalogue import refresh_catalogue
 from pipelines.steps import catalogue
 from tests.pipelines.conftest import Desk
 

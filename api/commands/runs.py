@@ -1,0 +1,29 @@
+"""Commands that are Dagster runs, which the analyst sees too: a child process runs them and answers with one record.
+
+This program starts without Dagster; `pipelines.run` is the one that has it.
+"""
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import orjson
+
+from api.commands.operator import with_tables
+from api.commands.shared import Refusal
+from warehouse.settings import Settings
+
+
+def run(settings: Settings, name: str, *arguments: str, refused: str) -> dict[str, Any]:
+    """The record that the run `name` of `pipelines.run` answers; raises `Refusal`, which begins with `refused`."""
+    command = [sys.executable, "-m", "pipelines.run", name, "--json", *arguments]
+    with with_tables(settings):
+        # Our own program, with arguments that no shell reads.
+        done = subprocess.run(  # noqa: S603
+            command, env=os.environ | settings.environment(), capture_output=True, text=True, check=False
+        )
+    if done.returncode != 0:
+        last = done.stderr.strip().splitlines()[-1:] or ["The run said nothing."]
+        raise Refusal(f"{refused} {last[0]}")
+    return dict(orjson.loads(done.stdout))

@@ -1,0 +1,52 @@
+"""`catalogue-refresh`: the jurisdiction catalogue from the release's pinned file or an operator's own."""
+
+import argparse
+from pathlib import Path
+from typing import Final
+
+import dagster as dg
+
+from pipelines.definitions import defs
+from pipelines.jobs import run_config
+from pipelines.resources import Workshop
+from pipelines.runs import Answer, OpenInstance
+from pipelines.steps import catalogue
+from pipelines.steps.catalogue import Changes
+
+HELP: Final = "load the jurisdiction catalogue"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The file, and whether to look first."""
+    parser.add_argument("--file", type=Path, help="an operator's CSV; it stands until the next refresh")
+    parser.add_argument("--if-needed", action="store_true", help="only where the release brings another catalogue")
+
+
+def run(arguments: argparse.Namespace, workshop: Workshop, open_instance: OpenInstance) -> Answer | None:
+    """Load it; None where nothing was needed."""
+    if arguments.if_needed and not _needed(workshop):
+        return None
+    with open_instance() as instance:
+        changes = refresh_catalogue(workshop, instance, arguments.file)
+    return Answer(changes.as_dict(), _sentence(changes))
+
+
+def refresh_catalogue(workshop: Workshop, instance: dg.DagsterInstance, file: Path | None) -> Changes:
+    """Load an operator's file, or the release's; raises `dagster.Failure` with the file's faults."""
+    source = {} if file is None else {"file": str(file.absolute())}
+    result = defs.resolve_job_def("refresh_catalogue").execute_in_process(
+        run_config=run_config("jurisdiction_catalogue", source), instance=instance, resources={"workshop": workshop}
+    )
+    changes = result.output_for_node("jurisdiction_catalogue")
+    assert isinstance(changes, Changes)
+    return changes
+
+
+def _needed(workshop: Workshop) -> bool:
+    with workshop.pool.system() as conn:
+        return catalogue.is_needed(conn, catalogue.read(None))
+
+
+def _sentence(changes: Changes) -> str:
+    counts = {name: len(getattr(changes, name)) for name in ("added", "changed", "removed", "demoted")}
+    return ", ".join(f"{number} {name}" for name, number in counts.items()) + f", {changes.unchanged} unchanged."
