@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 from compliance.grading.components import Record
 from compliance.grading.provisional import judge
-from compliance.grading.rows import GRADED_INPUTS, explain_row, grade_rows
+from compliance.grading.rows import GRADED_INPUTS, Answer, explain_row, grade_rows, regrade_rows
 from compliance.grading.score import stored
 from compliance.grading.trace import explain
 from compliance.grading.warnings import warnings
 from compliance.ruleset import RuleSet
 
-__all__ = ["GRADED_INPUTS", "Grade", "explain", "explain_row", "grade", "grade_rows", "warnings"]
+__all__ = [
+    "GRADED_INPUTS", "Answer", "Grade", "explain", "explain_row", "grade", "grade_rows", "regrade_rows", "warnings",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,17 @@ rule stands here.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import orjson
 
+from compliance.grading.assessment import assess
 from compliance.grading.components import Record
 from compliance.grading.provisional import Judgement, judge
 from compliance.grading.score import stored
+from compliance.grading.telling import told
 from compliance.grading.trace import traced
 from compliance.ruleset import RuleSet
 
@@ -39,6 +41,19 @@ def grade_rows(rows: Iterable[tuple[Any, ...]], rules: RuleSet) -> list[Answer]:
     return [_graded(_deciding(row), rules) for row in rows]
 
 
+def regrade_rows(
+    rows: Iterable[tuple[Any, ...]], held: Iterable[Answer], graded_by: Iterable[RuleSet | None], rules: RuleSet
+) -> list[Answer | None]:
+    """Of each row its new answer, where that or the trace differs from what is held; None where nothing changes.
+
+    `graded_by` are the rule-sets of the answers that are held; None where nobody has it any more, so that its trace
+    cannot be told and the row counts as changed.
+    """
+    return [
+        _regraded(_deciding(row), answer, was, rules) for row, answer, was in zip(rows, held, graded_by, strict=True)
+    ]
+
+
 def _deciding(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """What of a row decides: with a graph its weights count, without one only whether the body weighs anything."""
     *others, weight, contexts, svhc, graph = row
@@ -53,6 +68,20 @@ def explain_row(row: tuple[Any, ...], record: Record, rules: RuleSet) -> dict[st
 
 
 @lru_cache(maxsize=32_768)
+def _regraded(row: tuple[Any, ...], held: Answer, was: RuleSet | None, rules: RuleSet) -> Answer | None:
+    answer = _graded(row, rules)
+    if answer != held or was is None:
+        return answer
+    if was is rules or _told(row, was) == told(_judged(row, rules).assessment, rules):
+        return None
+    return answer
+
+
+def _told(row: tuple[Any, ...], rules: RuleSet) -> Hashable:
+    return told(assess(_record(row), rules), rules)
+
+
+@lru_cache(maxsize=32_768)
 def _graded(row: tuple[Any, ...], rules: RuleSet) -> Answer:
     judged = _judged(row, rules)
     return judged.assessment.result.grade, stored(judged.assessment.result.score), judged.provisional
@@ -60,9 +89,13 @@ def _graded(row: tuple[Any, ...], rules: RuleSet) -> Answer:
 
 @lru_cache(maxsize=64)
 def _judged(row: tuple[Any, ...], rules: RuleSet) -> Judgement:
+    return judge(_record(row), rules)
+
+
+def _record(row: tuple[Any, ...]) -> Record:
     record = dict(zip(GRADED_INPUTS, row, strict=True))
     contexts, svhc, components = record["use_contexts"], record["svhc"], record["components"]
     record["use_contexts"] = contexts.strip("{}").split(",") if contexts else ()
     record["svhc"] = orjson.loads(svhc) if svhc else None
     record["components"] = orjson.loads(components) if components else ()
-    return judge(record, rules)
+    return record

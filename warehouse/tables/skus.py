@@ -115,6 +115,7 @@ docs = Table(
     Column("status", Text, nullable=False),
     Column("issued_on", Date),
     Column("expires_on", Date),
+    Column("expiry_entered", Date, comment="the last day whose passing stands in the ledger"),
     instant("created_at"),
     instant("updated_at"),
     Index(None, "company_id", "sku_id"),

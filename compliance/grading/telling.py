@@ -1,0 +1,71 @@
+"""What a trace would tell of a record, as one value: equal values are equal traces but for the rule-set's version.
+
+For regrading, which asks of a million records whether a new rule-set tells them anything new. The trace itself is made
+for the one that is read (`compliance.grading.trace`); a test holds the two to each other.
+"""
+
+from collections.abc import Hashable, Iterator
+from functools import lru_cache
+
+from compliance.grading.assessment import Assessment, UnitAssessment
+from compliance.grading.firing import rows_for_type
+from compliance.grading.listing import Outcome
+from compliance.rule_rows import Material, Rule
+from compliance.ruleset import RuleSet
+
+_CACHED = 65_536
+
+
+def told(assessed: Assessment, rules: RuleSet) -> Hashable:
+    """Everything that a trace tells besides the grade, the score and whether it is provisional."""
+    return assessed.why_none, tuple(assessed.missing), tuple(_unit(unit, rules) for unit in assessed.units)
+
+
+def _unit(assessed: UnitAssessment, rules: RuleSet) -> Hashable:
+    limited = assessed.result.limited
+    unlisted = assessed.unlisted(rules)
+    return (
+        assessed.stream,
+        assessed.unit.name,
+        assessed.result,
+        None if limited is None else rules.cap(limited),
+        None if unlisted is None else _rule(unlisted),
+        tuple(
+            (member.index, member.part.component_type, member.part.material.code if member.part.material else None)
+            for member in assessed.unit.members
+        ),
+        tuple(_outcome(found) for found in assessed.outcomes),
+        tuple(_asked(assessed, rules)),
+    )
+
+
+def _asked(assessed: UnitAssessment, rules: RuleSet) -> Iterator[Hashable]:
+    """What is assumed: of the attributes that are open, and of what no record holds."""
+    if assessed.stream is None:
+        return
+    for found in assessed.outcomes:
+        yield tuple((rule.field, rule.rule_id, rule.field in rules.makes_provisional) for rule in found.open)
+    for part, matched in zip(assessed.unit.parts, assessed.unit.types, strict=True):
+        assert part.material is not None
+        yield _unrecordable(rules, assessed.stream, matched, part.material)
+
+
+@lru_cache(maxsize=_CACHED)
+def _outcome(found: Outcome) -> Hashable:
+    return (
+        tuple(map(_rule, found.standing)), tuple(map(_rule, found.overruled)), found.effect.unlisted,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=_CACHED)
+def _unrecordable(rules: RuleSet, stream: str, component_type: str, material: Material) -> Hashable:
+    targets = rules.targets[stream]
+    return tuple(
+        (rule.rule_id, rule.feature)
+        for rule in rows_for_type(rules, stream, component_type)
+        if not rule.recordable and rule.asks_code(material, targets)
+    )
+
+
+def _rule(rule: Rule) -> Hashable:
+    return rule.rule_id, rule.verdict, rule.feature, rule.source_url, rule.effect

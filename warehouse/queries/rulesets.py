@@ -1,0 +1,55 @@
+"""Rule-sets that operators added, and which one grades. Versions never change; the activated one is the last row."""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+import orjson
+import psycopg
+from psycopg.types.json import Json
+
+_ACTIVE: Final = "SELECT version FROM ruleset_activations ORDER BY number DESC LIMIT 1"
+
+
+class Added(NamedTuple):
+    """One that was added: its tables as CSV texts by file name."""
+
+    content_hash: str
+    rules: int
+    tables: dict[str, str]
+
+
+def active(conn: psycopg.Connection[Any]) -> str | None:
+    """The version that was activated last; None where none ever was, so that the release's newest grades."""
+    row = conn.execute(_ACTIVE).fetchone()
+    return None if row is None else str(row[0])
+
+
+def added(conn: psycopg.Connection[Any], version: str) -> Added | None:
+    """A version that was added; None where there is none of that name."""
+    row = conn.execute("SELECT content_hash, rules, tables FROM rulesets WHERE version = %s", [version]).fetchone()
+    return None if row is None else Added(*row)
+
+
+def sizes(conn: psycopg.Connection[Any]) -> dict[str, int]:
+    """How many design rules each version has that was added."""
+    return dict(conn.execute("SELECT version, rules FROM rulesets").fetchall())
+
+
+def add(conn: psycopg.Connection[Any], version: str, tables: Mapping[str, str], *, rules: int, at: datetime) -> None:
+    """Keep a version for good. The connection is the owner's."""
+    conn.execute(
+        "INSERT INTO rulesets (version, content_hash, rules, tables, added_at) VALUES (%s, %s, %s, %s, %s)",
+        [version, content_hash(tables), rules, Json(dict(tables)), at],
+    )
+
+
+def activate(conn: psycopg.Connection[Any], version: str, at: datetime) -> None:
+    """Have a version grade from the commit on. The connection is the owner's."""
+    conn.execute("INSERT INTO ruleset_activations (version, activated_at) VALUES (%s, %s)", [version, at])
+
+
+def content_hash(tables: Mapping[str, str]) -> str:
+    """SHA-256 over names and texts of the tables, as hexadecimal digits."""
+    return hashlib.sha256(orjson.dumps(dict(tables), option=orjson.OPT_SORT_KEYS)).hexdigest()
