@@ -1,0 +1,75 @@
+"""The rows of the file: lines of one identity summed exactly, in whole kilograms, ordered by their codes (step 8)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Final
+
+import polars as pl
+
+from compliance.declarations.uk.lines import IDENTITY, Lines
+from compliance.declarations.uk.producer import Producer
+from compliance.declarations.uk.rules import hold
+from compliance.declarations.uk.tables import Period, columns
+from compliance.rollup.exact import COUNT, within_reach
+
+_EXACT: Final = Context(prec=60)
+_DRINKS: Final = ("HDC", "NDC")
+
+
+@dataclass(frozen=True, slots=True)
+class PackagingFile:
+    """A file that the published rules accept.
+
+    `rows` are cells by column; `difference_kg` is the exact sum of what they count, less what they say.
+    """
+
+    rows: tuple[dict[str, str], ...]
+    difference_kg: Decimal
+    uncounted: pl.DataFrame
+
+
+def summed(blocks: Iterable[Lines]) -> Lines:
+    """The lines of several blocks of SKUs as one row per identity. Raises `OverflowError` beyond 10^14 tonnes."""
+    every = [Lines(_sum(block.lines), block.uncounted) for block in blocks]
+    lines = pl.concat([block.lines for block in every])
+    within_reach(lines["grams"])
+    return Lines(_sum(lines), pl.concat([block.uncounted for block in every]).sort("sku_code", "reason"))
+
+
+def packaging_file(lines: Lines, producer: Producer, period: Period) -> PackagingFile:
+    """The file of summed lines. Raises `FileRefused` with the numbers that the regulator would refuse it with."""
+    exact = Decimal(0)
+    rows = []
+    for *identity, grams, units in lines.lines.sort(IDENTITY).iter_rows():
+        kilograms = _EXACT.scaleb(grams, -3)
+        whole = kilograms.quantize(Decimal(1), rounding=ROUND_HALF_UP, context=_EXACT)
+        exact += kilograms - whole
+        if whole > 0:
+            rows.append(_row(dict(zip(IDENTITY, identity, strict=True)), whole, units, producer, period))
+    hold(rows, producer, period)
+    return PackagingFile(tuple(rows), exact, lines.uncounted)
+
+
+def _sum(lines: pl.DataFrame) -> pl.DataFrame:
+    within_reach(lines["grams"])
+    return lines.group_by(IDENTITY).agg(pl.col("grams").sum(), pl.col("units").cast(COUNT).sum())
+
+
+def _row(
+    identity: dict[str, str], kilograms: Decimal, units: Decimal, producer: Producer, period: Period
+) -> dict[str, str]:
+    return dict.fromkeys(columns(), "") | {
+        "organisation_id": producer.organisation_id,
+        "subsidiary_id": producer.subsidiary_id,
+        "organisation_size": producer.organisation_size,
+        "submission_period": period.code,
+        "packaging_activity": producer.activity,
+        "packaging_type": identity["type"],
+        "packaging_class": identity["class"],
+        "packaging_material": identity["material"],
+        "packaging_material_subtype": identity["subtype"],
+        "packaging_material_weight": format(kilograms, "f"),
+        "packaging_material_units": format(units, "f") if identity["type"] in _DRINKS else "",
+        "ram_rag_rating": identity["rating"],
+    }
