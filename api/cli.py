@@ -9,7 +9,7 @@ from typing import NoReturn
 import psycopg
 import typer
 
-from api.commands import audit, catalogue, company, doc, imports, key, library, service, template, window
+from api.commands import audit, catalogue, company, doc, imports, key, library, service, snapshot, template, window
 from api.commands.shared import Refusal
 from warehouse.embedded import ServerError
 from warehouse.settings import SettingsError
@@ -30,6 +30,7 @@ for kind in library.APPS:
 app.add_typer(doc.app, name="doc")
 app.add_typer(catalogue.app, name="catalogue")
 app.add_typer(audit.app, name="audit")
+app.command("snapshot")(snapshot.snapshot)
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from pandera.errors import SchemaErrors
 
 from compliance.catalogue import EU_MEMBER_STATES, MONEY, is_iso_3166
 from pipelines.assets import preview
+from warehouse.snapshots import Snapshot
 
 if TYPE_CHECKING:
     CheckedResult: TypeAlias = dg.MaterializeResult[Any]
@@ -62,6 +63,32 @@ def all_graded(ungraded: int, graded: int) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(
         check_name=GRADED, passed=ungraded == 0, metadata={"ungraded": ungraded, "graded": graded}
     )
+
+
+SNAPSHOT_SPECS: Final = [
+    dg.AssetCheckSpec(
+        "holds_every_sku", asset="portfolio_snapshot", blocking=True,
+        description="As many SKUs as the company's counter, which each write keeps.",
+    ),
+    dg.AssetCheckSpec(
+        "holds_every_write", asset="portfolio_snapshot",
+        description="The last link of the audit chain; a write that came meanwhile is published within a minute.",
+    ),
+]  # fmt: skip
+
+
+def snapshot(published: Snapshot, *, skus: int, links: int) -> list[dg.AssetCheckResult]:
+    """The verdicts on a snapshot beside the counters as they are after it: newer writes excuse other numbers."""
+    whole = {"rows": published.rows["skus"], "counter": skus, "number": published.number, "last_number": links}
+    newest = published.number == links
+    return [
+        dg.AssetCheckResult(
+            check_name="holds_every_sku", passed=not newest or published.rows["skus"] == skus, metadata=whole
+        ),
+        dg.AssetCheckResult(
+            check_name="holds_every_write", passed=newest, severity=dg.AssetCheckSeverity.WARN, metadata=whole
+        ),
+    ]
 
 
 CATALOGUE_SPECS: Final = [

@@ -11,8 +11,9 @@ from pipelines.assets.housekeeping import (
     orphan_objects,
 )
 from pipelines.assets.intake import parsed_table, typed_rows, uploaded_file
+from pipelines.assets.publication import portfolio_snapshot
 from pipelines.assets.reference import catalogue_file, jurisdiction_catalogue
-from pipelines.jobs import import_file, keep_house, refresh_catalogue
+from pipelines.jobs import import_file, keep_house, publish_portfolio, refresh_catalogue
 from pipelines.resources import run_memory, service_log, workshop_resource
 from pipelines.schedules import SCHEDULES
 from pipelines.sensors import queued_imports
@@ -26,13 +27,14 @@ defs = dg.Definitions(
         import_report,
         catalogue_file,
         jurisdiction_catalogue,
+        portfolio_snapshot,
         orphan_objects,
         kept_answers,
         expired_access,
         anonymised_addresses,
         old_runs,
     ],
-    jobs=[import_file, refresh_catalogue, keep_house],
+    jobs=[import_file, refresh_catalogue, publish_portfolio, keep_house],
     schedules=SCHEDULES,
     sensors=[queued_imports],
     resources={"workshop": workshop_resource, "io_manager": run_memory},

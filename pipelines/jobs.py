@@ -7,6 +7,7 @@ import dagster as dg
 from pipelines.assets import housekeeping
 from pipelines.assets.grading import graded_skus, import_report
 from pipelines.assets.intake import parsed_table, typed_rows, uploaded_file
+from pipelines.assets.publication import portfolio_snapshot
 from pipelines.assets.reference import jurisdiction_catalogue
 
 import_file: Final = dg.define_asset_job(
@@ -19,6 +20,12 @@ refresh_catalogue: Final = dg.define_asset_job(
     "refresh_catalogue",
     selection=dg.AssetSelection.assets(jurisdiction_catalogue),
     description="The jurisdiction catalogue, from the release's pinned file or an operator's own.",
+)
+
+publish_portfolio: Final = dg.define_asset_job(
+    "publish_portfolio",
+    selection=dg.AssetSelection.assets(portfolio_snapshot).downstream(),
+    description="A company's portfolio as it is now, and all that is computed from it.",
 )
 
 keep_house: Final = dg.define_asset_job(

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import dagster as dg
@@ -25,12 +26,16 @@ from warehouse.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """`stopping` is set when the process shall end: runs hand their import back at the next chunk."""
+    """`stopping` is set when the process shall end: runs hand their import back at the next chunk.
+
+    `data_dir` is where snapshots lie.
+    """
 
     pool: Pool
     objects: Objects
     clock: Clock
     rules: RuleSet
+    data_dir: Path
     chunk_rows: int = CHUNK_ROWS
     runs_kept_days: int = 30
     stopping: threading.Event = field(default_factory=threading.Event)
@@ -41,8 +46,9 @@ def opened(settings: Settings, *, chunk_rows: int = CHUNK_ROWS) -> Iterator[Work
     """The workshop of these settings; its connections end with the block."""
     with Pool(Database.of(settings).app_url, size=settings.pool_size) as pool:
         yield Workshop(
-            pool, Objects.of(settings), Clock.of(settings), ruleset.load(), chunk_rows, settings.runs_kept_days
-        )
+            pool, Objects.of(settings), Clock.of(settings), ruleset.load(), settings.data_dir, chunk_rows,
+            settings.runs_kept_days,
+        )  # fmt: skip
 
 
 @dg.resource(description="Database pool, object store, clock and active rule-set, for the time of one run.")

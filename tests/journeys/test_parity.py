@@ -123,7 +123,7 @@ def house(
     with pool.system() as connection:
         load(connection, release, clock.now())
     assert any(entry.code == "US-CA" for entry in served(release.entries))
-    workshop = Workshop(pool, Objects.of(Settings.load(data_dir=tmp_path)), clock, ruleset.load())
+    workshop = Workshop(pool, Objects.of(Settings.load(data_dir=tmp_path)), clock, ruleset.load(), tmp_path)
     with dg.DagsterInstance.ephemeral() as instance:
         desk = Desk(workshop, database, instance, uuid4())
         yield lambda: House(replace(desk, company=new_company("enterprise")))

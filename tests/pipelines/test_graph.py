@@ -18,11 +18,13 @@ GRAPH = {
         ["catalogue_file"],
         ["codes_valid", "eu_and_gb_present", "no_amount_of_money", "sources_present"],
     ),
+    "portfolio_snapshot": ("publication", ["graded_skus"], ["holds_every_sku", "holds_every_write"]),
     **dict.fromkeys(HOUSEKEEPING, ("housekeeping", [], [])),
 }
 JOBS = {
     "import_file": {"uploaded_file", "parsed_table", "typed_rows", "graded_skus", "import_report"},
     "refresh_catalogue": {"jurisdiction_catalogue"},
+    "publish_portfolio": {"portfolio_snapshot"},
     "keep_house": HOUSEKEEPING,
 }
 

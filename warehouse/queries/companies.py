@@ -1,7 +1,7 @@
 """Companies and their plans, as operators add, change and list them."""
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import psycopg
@@ -10,7 +10,15 @@ Connection = psycopg.Connection[Any]
 
 _ADD: Final = "INSERT INTO companies (id, name, plan, created_at) VALUES (%s, %s, %s, %s)"
 _COUNTER: Final = "INSERT INTO company_counters (company_id) VALUES (%s)"
+_COUNTED: Final = "SELECT skus, links FROM company_counters"
 _OF: Final = "SELECT name, plan FROM companies WHERE id = %s"
+
+
+class Counted(NamedTuple):
+    """What a company holds: SKUs, and links of its audit chain, one for each transaction that wrote."""
+
+    skus: int
+    links: int
 
 
 def plans(connection: Connection) -> list[str]:
@@ -34,6 +42,11 @@ def add(connection: Connection, company_id: UUID, *, name: str, plan: str, at: d
 def of(connection: Connection, company_id: UUID) -> tuple[str, str] | None:
     """Name and plan of the session's company; None for any other."""
     return connection.execute(_OF, [company_id]).fetchone()
+
+
+def counted(connection: Connection) -> Counted:
+    """The counters of the session's company; zeros where there is none."""
+    return Counted(*(connection.execute(_COUNTED).fetchone() or (0, 0)))
 
 
 def set_plan(connection: Connection, company_id: UUID, plan: str) -> None:

@@ -11,7 +11,8 @@ A snapshot never changes; a newer one takes its place. It lies under `snapshots/
 and holds nobody else's rows. What is computed from it is `warehouse.analytics` and `pipelines.steps.figures`.
 """
 
+from warehouse.snapshots.columns import SKUS
 from warehouse.snapshots.publish import publish, sweep
 from warehouse.snapshots.snapshot import Snapshot, current
 
-__all__ = ["Snapshot", "current", "publish", "sweep"]
+__all__ = ["SKUS", "Snapshot", "current", "publish", "sweep"]

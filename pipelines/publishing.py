@@ -1,0 +1,34 @@
+"""One company published: a run of `publish_portfolio`, with all that is computed from the snapshot.
+
+Whoever publishes comes here: the command (`pipelines.runs.snapshot`) and the worker that follows writes
+(`pipelines.following`).
+"""
+
+from uuid import UUID
+
+import dagster as dg
+
+from pipelines.definitions import defs
+from pipelines.partitions import partition_of
+from pipelines.resources import Workshop
+from pipelines.tags import CODE_LOCATION
+from warehouse.snapshots import Snapshot
+
+
+def publish_company(
+    workshop: Workshop, instance: dg.DagsterInstance, company_id: UUID, *, raise_on_error: bool = True
+) -> Snapshot | None:
+    """The company's new snapshot; None where the run failed before there was one, and it is not to be raised."""
+    result = defs.resolve_job_def("publish_portfolio").execute_in_process(
+        run_config={"loggers": {"console": {}}},
+        partition_key=partition_of(instance, company_id),
+        instance=instance,
+        tags={"pcds/company_id": str(company_id), **CODE_LOCATION},
+        resources={"workshop": workshop},
+        raise_on_error=raise_on_error,
+    )
+    if not result.success and not result.asset_materializations_for_node("portfolio_snapshot"):
+        return None
+    snapshot = result.output_for_node("portfolio_snapshot")
+    assert isinstance(snapshot, Snapshot)
+    return snapshot

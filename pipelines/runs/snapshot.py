@@ -1,0 +1,39 @@
+"""`snapshot`: the portfolio of one company or of all, published now, a run for each."""
+
+import argparse
+from typing import Final
+from uuid import UUID
+
+import dagster as dg
+
+from pipelines.publishing import publish_company
+from pipelines.resources import Workshop
+from pipelines.runs import Answer, OpenInstance
+from pipelines.steps.housekeeping.companies import every_company
+
+HELP: Final = "publish portfolios as Parquet"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Whose portfolio."""
+    parser.add_argument("--company", type=UUID, help="one company's id; all where it is left out")
+
+
+def run(arguments: argparse.Namespace, workshop: Workshop, open_instance: OpenInstance) -> Answer:
+    """Publish; raises `dagster.Failure` where there is no such company."""
+    chosen = chosen_companies(workshop, arguments.company)
+    with open_instance() as instance:
+        published = [publish_company(workshop, instance, company_id) for company_id in chosen]
+    records = [snapshot.as_dict() for snapshot in published if snapshot is not None]
+    rows = sum(sum(record["rows"].values()) for record in records)
+    return Answer({"companies": records}, f"{len(records)} companies published, {rows} rows.")
+
+
+def chosen_companies(workshop: Workshop, company_id: UUID | None) -> list[UUID]:
+    """The company asked for, or all; raises `dagster.Failure` where there is no such company."""
+    every = every_company(workshop.pool)
+    if company_id is None:
+        return every
+    if company_id not in every:
+        raise dg.Failure(f"There is no company {company_id}; `pcds company list` shows those there are.")
+    return [company_id]

@@ -1,0 +1,23 @@
+"""Publication: a run per company, with its partition, its figures and its checks."""
+
+import dagster as dg
+
+from pipelines.publishing import publish_company
+from tests.pipelines.conftest import Desk
+from warehouse.snapshots import current
+
+FILE = "sku_code,name,annual_volume_fr_2026\nP1,Bottle,5\nP2,Jar,7"
+
+
+def test_a_run_publishes_a_company_under_its_own_partition(desk: Desk) -> None:
+    desk.run(desk.send(FILE))
+    snapshot = publish_company(desk.workshop, desk.instance, desk.company)
+    assert snapshot == current(desk.workshop.data_dir, desk.company)
+    assert snapshot is not None
+    assert snapshot.rows == {"skus": 2, "components": 0, "volumes": 2}
+    assert desk.instance.get_dynamic_partitions("companies") == [str(desk.company)]
+    [record] = desk.instance.fetch_materializations(dg.AssetKey("portfolio_snapshot"), limit=1).records
+    assert record.partition_key == str(desk.company)
+    metadata = record.asset_materialization.metadata
+    assert (metadata["skus_rows"].value, metadata["volumes_rows"].value) == (2, 2)
+    assert metadata["number"].value == snapshot.number == 2
