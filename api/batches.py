@@ -42,11 +42,14 @@ async def post_batch(request: Request) -> Response:
 
 def _written_many(request: Request, key: Key, body: Any) -> Response:
     dry_run = isinstance(body, dict) and body.get("dry_run") is True
-    now, origin = service_of(request).clock.now(), origin_of(request, key)
+    service, origin = service_of(request), origin_of(request, key)
+    now = service.clock.now()
 
     def work(conn: Connection) -> Response:
         records, rows = _validated(body)
-        rows |= write_records(conn, key.company_id, records, origin=origin, now=now, dry_run=dry_run)
+        rows |= write_records(
+            conn, key.company_id, records, origin=origin, now=now, rulesets=service.rulesets, dry_run=dry_run
+        )
         return _shown(rows, dry_run=dry_run)
 
     return answer(request, key, fingerprint(body), work, dry_run=dry_run)

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import psycopg
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from compliance.ruleset import RuleSet
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.objects import Objects
+from warehouse.rulesets import Rulesets
 from warehouse.sessions import AsyncConnection, AsyncPool, Pool
 from warehouse.settings import Settings
 
@@ -32,6 +35,18 @@ class Service:
     writes: Pool
     reads: AsyncPool
     objects: Objects
+    rulesets: Rulesets
+
+    async def rules_for(self, version: str) -> tuple[RuleSet, RuleSet]:
+        """The rule-set of the day and the one of a version, for a read: asked in a thread where not known lately."""
+        of_the_day, known = self.rulesets.lately(), self.rulesets.known(version)
+        if of_the_day is None or known is None:
+            return await run_in_threadpool(self._rules_for, version)
+        return of_the_day, known
+
+    def _rules_for(self, version: str) -> tuple[RuleSet, RuleSet]:
+        with self.writes.system() as connection:
+            return self.rulesets.active(connection), self.rulesets.of(connection, version)
 
     async def reading(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         """The result of a read on a connection without a company, sent again where the connection had died."""
@@ -50,7 +65,7 @@ async def opened(settings: Settings, database: Database, clock: Clock) -> AsyncI
     """Open what a process needs, and close it again."""
     with Pool(database.app_url, size=settings.pool_size) as writes:
         async with AsyncPool(database.app_url, size=settings.pool_size) as reads:
-            yield Service(settings, clock, writes, reads, Objects.of(settings))
+            yield Service(settings, clock, writes, reads, Objects.of(settings), Rulesets())
 
 
 def service_of(request: Request) -> Service:

@@ -55,7 +55,11 @@ async def get_sku(request: Request, key_hash: Presented) -> Response:
     row = dict(zip(_COLUMNS, await read(request, key_hash, _DETAIL, parameters), strict=True))
     if row["id"] is None:
         raise NotFound
-    return json_of({"data": present.sku_detail(row, present.record(row), doc_status=row["doc_status"])})
+    rules, graded_by = await service_of(request).rules_for(row["ruleset_version"])
+    shown = present.sku_detail(
+        row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"]
+    )  # fmt: skip
+    return json_of({"data": shown})
 
 
 @router.post("", **operation(
@@ -82,7 +86,8 @@ async def put_sku(request: Request) -> Response:
 def _written_one(request: Request, key: Key, body: Any) -> Response:
     """The answer to one SKU's write, be it the one that the body names or the one that the path names too."""
     addressed = record_id(request) if "id" in request.path_params else None
-    dry_run, now, origin = DRY_RUN.of(request), service_of(request).clock.now(), origin_of(request, key)
+    dry_run, service, origin = DRY_RUN.of(request), service_of(request), origin_of(request, key)
+    now = service.clock.now()
 
     def work(conn: Connection) -> Response:
         code = None if addressed is None else _code_of(conn, addressed)
@@ -90,7 +95,9 @@ def _written_one(request: Request, key: Key, body: Any) -> Response:
         if code not in (None, record["sku_code"]):
             sentence = f"This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus."
             raise InvalidBody([Issue("sku_code_mismatch", sentence, "sku_code")])
-        [row] = write_records(conn, key.company_id, {0: record}, origin=origin, now=now, dry_run=dry_run).values()
+        [row] = write_records(
+            conn, key.company_id, {0: record}, origin=origin, now=now, rulesets=service.rulesets, dry_run=dry_run
+        ).values()
         return _shown(row, dry_run=dry_run)
 
     return answer(request, key, fingerprint(body), work, dry_run=dry_run, pipelined=True)

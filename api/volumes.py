@@ -40,7 +40,8 @@ async def put_volumes(request: Request) -> Response:
 
 def _written_rows(request: Request, key: Key, body: Any) -> Response:
     sku_id, dry_run = record_id(request), DRY_RUN.of(request)
-    now, origin = service_of(request).clock.now(), origin_of(request, key)
+    service, origin = service_of(request), origin_of(request, key)
+    now = service.clock.now()
 
     def work(conn: Connection) -> Response:
         code = skus.code_of(conn, sku_id)
@@ -48,8 +49,9 @@ def _written_rows(request: Request, key: Key, body: Any) -> Response:
             raise NotFound
         try:
             rows, warnings = write_volumes(
-                conn, key.company_id, code, parse_volumes(body), origin=origin, now=now, dry_run=dry_run
-            )
+                conn, key.company_id, code, parse_volumes(body), origin=origin, now=now, rulesets=service.rulesets,
+                dry_run=dry_run,
+            )  # fmt: skip
         except Invalid as invalid:
             raise InvalidBody(invalid.issues) from None
         shown: dict[str, Any] = {"dry_run": dry_run, "data": rows, "warnings": [w.as_dict() for w in warnings]}

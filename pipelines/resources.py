@@ -1,4 +1,4 @@
-"""What the assets work with: database pool, object store, clock and rules, opened once per process.
+"""What the assets work with: database pool, object store, clock and rule-sets, opened once per process.
 
 One value for a whole process, because a warm worker runs thousands of imports over the same connections. Asset logic
 does not belong here, nor does Dagster's own storage (`pipelines.instance`).
@@ -14,12 +14,11 @@ from typing import Final
 
 import dagster as dg
 
-from compliance import ruleset
-from compliance.ruleset import RuleSet
 from pipelines.steps.imports.process import CHUNK_ROWS
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.objects import Objects
+from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
@@ -34,7 +33,7 @@ class Workshop:
     pool: Pool
     objects: Objects
     clock: Clock
-    rules: RuleSet
+    rulesets: Rulesets
     data_dir: Path
     chunk_rows: int = CHUNK_ROWS
     runs_kept_days: int = 30
@@ -46,12 +45,12 @@ def opened(settings: Settings, *, chunk_rows: int = CHUNK_ROWS) -> Iterator[Work
     """The workshop of these settings; its connections end with the block."""
     with Pool(Database.of(settings).app_url, size=settings.pool_size) as pool:
         yield Workshop(
-            pool, Objects.of(settings), Clock.of(settings), ruleset.load(), settings.data_dir, chunk_rows,
+            pool, Objects.of(settings), Clock.of(settings), Rulesets(), settings.data_dir, chunk_rows,
             settings.runs_kept_days,
         )  # fmt: skip
 
 
-@dg.resource(description="Database pool, object store, clock and active rule-set, for the time of one run.")
+@dg.resource(description="Database pool, object store, clock and rule-sets, for the time of one run.")
 def workshop_resource() -> Iterator[Workshop]:
     """The workshop of a process that Dagster started; opened when its run begins, not when definitions load."""
     with opened(Settings.load()) as workshop:

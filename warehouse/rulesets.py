@@ -30,12 +30,18 @@ class Rulesets:
 
     def active(self, conn: psycopg.Connection[Any]) -> RuleSet:
         """The rule-set to grade with in this transaction: the one activated last, else the release's newest."""
-        asked_at = time.monotonic()
-        if self._active is not None and asked_at - self._active[1] < FRESH_SECONDS:
-            return self._active[0]
+        found, asked_at = self.lately(), time.monotonic()
+        if found is not None:
+            return found
         found = self.of(conn, rulesets.active(conn) or ruleset.versions()[-1])
         self._active = found, asked_at
         return found
+
+    def lately(self) -> RuleSet | None:
+        """The same without asking the database; None where the last answer is too old."""
+        if self._active is None or time.monotonic() - self._active[1] >= FRESH_SECONDS:
+            return None
+        return self._active[0]
 
     def of(self, conn: psycopg.Connection[Any], version: str) -> RuleSet:
         """The rule-set of a version, read once. Raises `TableError` where nobody has it any more."""

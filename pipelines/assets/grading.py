@@ -32,7 +32,7 @@ def graded_skus(
 ) -> checks.CheckedResult:
     """The company's SKUs as this file leaves them, with recyclability grade and score (0 to 100), chunk by chunk."""
     claim, work = uploaded_file.claim, uploaded_file.work
-    job = process.Job(workshop.pool, workshop.clock, workshop.rules, claim, work, parsed_table, typed_rows)
+    job = process.Job(workshop.pool, workshop.clock, workshop.rulesets, claim, work, parsed_table, typed_rows)
     with holding(context, workshop, claim) as proceed:
         try:
             written = process.write_rows(job, chunk_rows=workshop.chunk_rows, proceed=proceed)

@@ -12,7 +12,6 @@ import orjson
 import polars as pl
 
 from compliance import annex_v, grading
-from compliance import ruleset as rulesets
 from compliance.ruleset import RuleSet
 from compliance.words import resolve_format
 from pipelines.steps import components, substances, volumes
@@ -62,9 +61,13 @@ def _fields(row: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def sku_detail(row: Mapping[str, Any], held: Mapping[str, Any], *, doc_status: str) -> dict[str, Any]:
-    """SkuDetailResponse.data of one row and its `record`; a dry run's new SKU has neither `id` nor instants."""
-    rules = rulesets.load(row["ruleset_version"])
+def sku_detail(
+    row: Mapping[str, Any], held: Mapping[str, Any], *, rules: RuleSet, graded_by: RuleSet, doc_status: str
+) -> dict[str, Any]:
+    """SkuDetailResponse.data of one row and its `record`; a dry run's new SKU has neither `id` nor instants.
+
+    `rules` is the rule-set of the day; the grade is explained by the one of its version, `graded_by`.
+    """
     return {
         "id": row["id"],
         **_fields(row, held),
@@ -74,7 +77,7 @@ def sku_detail(row: Mapping[str, Any], held: Mapping[str, Any], *, doc_status: s
             **{name: row[name] for name in _GRADE},
             "doc_status": doc_status,
             "annex_v_flags": annex_v.flags(held, rules),
-            "grade_trace": grading.explain_row(tuple(row[name] for name in grading.GRADED_INPUTS), held, rules),
+            "grade_trace": grading.explain_row(tuple(row[name] for name in grading.GRADED_INPUTS), held, graded_by),
         },
         "created_at": instant(row["created_at"]),
         "updated_at": instant(row["updated_at"]),

@@ -14,13 +14,14 @@ from uuid import UUID
 import orjson
 import psycopg
 
-from compliance import grading, ruleset
+from compliance import grading
 from compliance.ruleset import RuleSet
 from pipelines.steps import present
 from pipelines.steps.origin import Origin
 from pipelines.steps.patch import Patch, from_records
 from pipelines.steps.write import Prepared, write_patch
 from schemas.issues import Issue
+from warehouse.rulesets import Rulesets
 
 _MISMATCH: Final = 0.05
 """Share by which the total weight and the sum of the components may differ without a warning (decisions §3)."""
@@ -43,14 +44,14 @@ class RowResult:
 
 def write_records(
     conn: psycopg.Connection[Any], company_id: UUID, records: Mapping[int, Mapping[str, Any]], *, origin: Origin,
-    now: datetime, dry_run: bool, resource: str = "sku",
+    now: datetime, rulesets: Rulesets, dry_run: bool, resource: str = "sku",
 ) -> dict[int, RowResult]:  # fmt: skip
     """Write validated records (`schemas.models.parse_sku`) in the caller's transaction; one result each.
 
     Records and results go by the number of their row in what the caller sent. A record whose code an earlier one has
     is rejected. `resource` is what the audit calls the thing written. Raises `plans.PlanLimitReached`.
     """
-    rules = ruleset.load()
+    rules = rulesets.active(conn)
     results = {row: RowResult(row, record["sku_code"], "rejected") for row, record in records.items()}
     first: dict[str, int] = {}
     for row, result in results.items():
@@ -64,14 +65,18 @@ def write_records(
     )
     for fault in (*faults, *outcomes.errors):
         results[fault.row].errors.append(fault.issue)
-    _fill(results, patch, outcomes, rules, now)
+    _fill(results, patch, outcomes, rules, now=now, graded_by=partial(rulesets.of, conn))
     return results
 
 
 def _fill(
-    results: Mapping[int, RowResult], patch: Patch, outcomes: Prepared, rules: RuleSet, now: datetime
+    results: Mapping[int, RowResult], patch: Patch, outcomes: Prepared, rules: RuleSet, *, now: datetime,
+    graded_by: Callable[[str], RuleSet],
 ) -> None:  # fmt: skip
-    """Outcomes, grades, warnings and details into the results of the accepted rows."""
+    """Outcomes, grades, warnings and details into the results of the accepted rows.
+
+    `graded_by` gives the rule-set of a version: a row that stays as it was keeps the grade of an older one.
+    """
     sent = dict(patch.values.rows(("row", "volumes"))) if "volumes" in patch.values else {}
     for row in outcomes.merged.dicts(outcomes.merged.names):
         result = results[row["row"]]
@@ -85,7 +90,10 @@ def _fill(
         ]
         if row["id"] is not None and row["outcome"] != "unchanged":
             row["created_at"], row["updated_at"] = row["created_at"] or now.isoformat(), now.isoformat()
-        result.detail = partial(present.sku_detail, row, held, doc_status=row.get("doc_status") or "missing")
+        result.detail = partial(
+            present.sku_detail, row, held, rules=rules, graded_by=graded_by(row["ruleset_version"]),
+            doc_status=row.get("doc_status") or "missing",
+        )  # fmt: skip
 
 
 def _weight_warning(row: Mapping[str, Any]) -> list[Issue]:

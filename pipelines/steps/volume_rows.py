@@ -12,7 +12,6 @@ from uuid import UUID
 import orjson
 import psycopg
 
-from compliance import ruleset
 from pipelines.steps import volumes
 from pipelines.steps.origin import Origin
 from pipelines.steps.patch import Patch, array_values
@@ -21,6 +20,7 @@ from pipelines.steps.write import write_patch
 from schemas.issues import Issue
 from schemas.models import Invalid
 from schemas.normalise import shown
+from warehouse.rulesets import Rulesets
 
 Row = Mapping[str, Any]
 """A validated row: `market`, `year`, `half`, `units_placed`."""
@@ -28,7 +28,7 @@ Row = Mapping[str, Any]
 
 def write_volumes(
     conn: psycopg.Connection[Any], company_id: UUID, sku_code: str, rows: Sequence[Row], *, origin: Origin,
-    now: datetime, dry_run: bool,
+    now: datetime, rulesets: Rulesets, dry_run: bool,
 ) -> tuple[list[Row], list[Issue]]:  # fmt: skip
     """Write validated rows (`schemas.models.parse_volumes`) of a stored SKU, in a session that has its company set.
 
@@ -43,8 +43,9 @@ def write_volumes(
         Table({"sku_code": [True], "volumes": [True]}),
     )
     outcome = write_patch(
-        conn, company_id, patch, origin=origin, now=now, rules=ruleset.load(), dry_run=dry_run, resource="sku_volumes"
-    )
+        conn, company_id, patch, origin=origin, now=now, rules=rulesets.active(conn), dry_run=dry_run,
+        resource="sku_volumes",
+    )  # fmt: skip
     if outcome.errors:
         raise Invalid([issue for _, issue in outcome.errors])
     [markets] = outcome.merged["markets"]

@@ -38,13 +38,14 @@ class Prepared:
 
     `patch`: the rows asked for; `merged`: the accepted ones as they would be held, with `row` and `outcome`, of an
     import's chunk only the columns that it gives or that were judged; `errors`: the faults of the rejected ones;
-    `versions`: of the stored rows that this follows from; `seconds`: by step.
+    `versions`: of the stored rows that this follows from; `rules`: what it was graded with; `seconds`: by step.
     """
 
     patch: Patch
     merged: Table
     errors: list[RowIssue]
     versions: dict[str, int]
+    rules: RuleSet
     seconds: dict[str, float]
 
     @property
@@ -97,7 +98,7 @@ def prepare(
     with watch.step("grade"):
         merged = grade(merged, rules)
     versions = dict(held.rows(("sku_code", "version")))
-    return Prepared(asked, merged, errors + faults, versions, watch.seconds)
+    return Prepared(asked, merged, errors + faults, versions, rules, watch.seconds)
 
 
 def write_patch(
@@ -108,11 +109,11 @@ def write_patch(
     """Write one patch in the caller's transaction, whose session has the company set; returns what it did.
 
     `source` has `row`, `import_sheet`, `import_line` for rows out of a file. `ahead` is the patch prepared without
-    locks: it is used where no other writer has changed its rows since. `resource` is what the audit calls the thing
-    written. Raises `plans.PlanLimitReached` when the new
-    codes would pass the plan's limit, before anything is written.
+    locks: it is used where no other writer has changed its rows since and `rules` are still those that it was graded
+    with. `resource` is what the audit calls the thing written. Raises `plans.PlanLimitReached` when the new codes
+    would pass the plan's limit, before anything is written.
     """
-    if ahead is not None and _still_holds(conn, ahead):
+    if ahead is not None and ahead.rules is rules and _still_holds(conn, ahead):
         prepared = ahead
     else:
         prepared = prepare(conn, patch, now=now, rules=rules, whole_rows=import_id is None, locking=True)

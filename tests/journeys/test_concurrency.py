@@ -17,6 +17,7 @@ from pipelines.steps.write import write_patch
 from schemas.models import parse_sku
 from warehouse.clock import Clock
 from warehouse.database import Database
+from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
 
 CODES = [f"SKU-{number:03d}" for number in range(FEW + 40)]
@@ -61,7 +62,7 @@ def test_twenty_writers_by_every_road_lose_nothing(database: Database, company: 
                 bodies = [parse_sku({"name": "n", "sku_code": code, field: token}) for code in part]
                 results = pool.run(company, lambda conn, bodies=bodies: write_records(
                     conn, company, dict(enumerate(bodies)), origin=Origin("api_key", "k", "k", "c"), now=Clock().now(),
-                    dry_run=False,
+                    rulesets=Rulesets(), dry_run=False,
                 ))  # fmt: skip
                 assert not [r.errors for r in results.values() if r.errors]
 

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import strategies as st
 
-from compliance import ruleset
 from compliance.catalogue import served
 from pipelines.resources import Workshop
 from pipelines.steps.catalogue import load, read
@@ -29,6 +28,7 @@ from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.objects import Objects
 from warehouse.queries import library
+from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 from warehouse.tables.skus import DERIVED_COLUMNS, VALUE_COLUMNS
@@ -76,7 +76,8 @@ class House:
                 body = parse_sku(orjson.loads(orjson.dumps(saying.replaced(record, self.own))))
                 with self.desk.workshop.pool.company(self.desk.company) as conn:
                     [row] = write_records(conn, self.desk.company, {0: body}, origin=ORIGIN,
-                                          now=self.desk.workshop.clock.now(), dry_run=False).values()  # fmt: skip
+                                          now=self.desk.workshop.clock.now(), rulesets=self.desk.workshop.rulesets,
+                                          dry_run=False).values()  # fmt: skip
                 issues = row.errors
             except Invalid as invalid:
                 issues = invalid.issues
@@ -123,7 +124,7 @@ def house(
     with pool.system() as connection:
         load(connection, release, clock.now())
     assert any(entry.code == "US-CA" for entry in served(release.entries))
-    workshop = Workshop(pool, Objects.of(Settings.load(data_dir=tmp_path)), clock, ruleset.load(), tmp_path)
+    workshop = Workshop(pool, Objects.of(Settings.load(data_dir=tmp_path)), clock, Rulesets(), tmp_path)
     with dg.DagsterInstance.ephemeral() as instance:
         desk = Desk(workshop, database, instance, uuid4())
         yield lambda: House(replace(desk, company=new_company("enterprise")))

@@ -12,7 +12,6 @@ import psycopg
 import pytest
 import xlsxwriter
 
-from compliance import ruleset
 from pipelines.resources import Workshop
 from pipelines.steps import imports
 from pipelines.steps.imports import claim as claims
@@ -22,6 +21,7 @@ from pipelines.worker import execute
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.objects import Objects
+from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
@@ -76,7 +76,7 @@ def desk(  # noqa: PLR0917  (fixtures are asked for by name)
 ) -> Iterator[Desk]:
     """A desk with chunks of three rows, so that a short file has several."""
     objects = Objects.of(Settings.load(data_dir=tmp_path))
-    yield Desk(Workshop(pool, objects, clock, ruleset.load(), tmp_path, chunk_rows=3), database, instance, company)
+    yield Desk(Workshop(pool, objects, clock, Rulesets(), tmp_path, chunk_rows=3), database, instance, company)
     with psycopg.connect(database.owner_url) as owner:  # the queue is of all companies, and so of other tests
         owner.execute("UPDATE imports SET status = 'failed' WHERE company_id = %s AND finished_at IS NULL", (company,))
 

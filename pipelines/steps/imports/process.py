@@ -15,7 +15,6 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 import psycopg
 
-from compliance.ruleset import RuleSet
 from pipelines.steps import unchanged
 from pipelines.steps.imports import report, settle
 from pipelines.steps.imports.claim import Claim, prove
@@ -24,6 +23,7 @@ from pipelines.steps.patch import Patch, RowIssue, TypedPatch, from_typed
 from pipelines.steps.reading import TypedRows, Upload
 from pipelines.steps.write import Prepared, prepare, write_patch
 from warehouse.clock import Clock
+from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
 
 CHUNK_ROWS: Final = 10_000
@@ -46,7 +46,7 @@ class Job:
 
     pool: Pool
     clock: Clock
-    rules: RuleSet
+    rulesets: Rulesets
     claim: Claim
     work: Work
     upload: Upload
@@ -127,8 +127,8 @@ def write_rows(job: Job, *, chunk_rows: int = CHUNK_ROWS, proceed: Callable[[], 
 def _compared(job: Job) -> Rows:
     """The rows that no run has committed yet, compared with what is held."""
     start = job.work.position
-    typed = from_typed(job.typed.values[start:], job.typed.given[start:], job.rules)
     with job.pool.company(job.work.company_id) as conn:
+        typed = from_typed(job.typed.values[start:], job.typed.given[start:], job.rulesets.active(conn))
         return Rows(start, typed, unchanged.find(conn, typed))
 
 
@@ -188,7 +188,8 @@ def _prepare(job: Job, rows: Rows, chunk: Chunk) -> Ahead:
     """A chunk read, merged and graded without locks, while another one is stored."""
     patch, unfit, held = rows.of(chunk)
     with job.pool.company(job.work.company_id) as conn:
-        prepared = prepare(conn, patch, now=job.clock.now(), rules=job.rules, whole_rows=False, locking=False)
+        rules = job.rulesets.active(conn)
+        prepared = prepare(conn, patch, now=job.clock.now(), rules=rules, whole_rows=False, locking=False)
     return Ahead(prepared, unfit, held)
 
 
@@ -199,8 +200,8 @@ def _write_chunk(job: Job, chunk: Chunk, pending: Future[Ahead]) -> tuple[Prepar
     source = values.select("row", import_sheet="sheet", import_line="line")
     with job.pool.company(work.company_id) as conn:
         outcomes = write_patch(
-            conn, work.company_id, ahead.patch, origin=work.origin, now=now, rules=job.rules, dry_run=work.dry_run,
-            source=source, import_id=work.id, ahead=ahead,
+            conn, work.company_id, ahead.patch, origin=work.origin, now=now, rules=job.rulesets.active(conn),
+            dry_run=work.dry_run, source=source, import_id=work.id, ahead=ahead,
         )  # fmt: skip
         found = report.of_writer([*unfit, *outcomes.errors], values, job.upload, work)
         report.store(conn, work, pl.concat([chunk.faults.select(found.columns), found]))

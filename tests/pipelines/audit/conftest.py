@@ -13,6 +13,7 @@ from pipelines.steps.records import RowResult, write_records
 from schemas.models import parse_sku
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
+from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
 
 ORIGIN = Origin("api_key", "k", "ERP", "c-1", "192.0.2.7", "erp/1")
@@ -27,7 +28,7 @@ def write(pool: Pool, company: UUID, clock: StoppedClock) -> Write:
     def write(*bodies: dict[str, Any]) -> list[RowResult]:
         records = {row: parse_sku({"name": "n", **body}) for row, body in enumerate(bodies)}
         results = pool.run(company, lambda conn: write_records(
-            conn, company, records, origin=ORIGIN, now=clock.now(), dry_run=False))  # fmt: skip
+            conn, company, records, origin=ORIGIN, now=clock.now(), rulesets=Rulesets(), dry_run=False))  # fmt: skip
         return list(results.values())
 
     return write

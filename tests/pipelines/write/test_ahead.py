@@ -12,6 +12,7 @@ from pipelines.steps.records import write_records
 from pipelines.steps.write import prepare, write_patch
 from schemas.models import parse_sku
 from warehouse.clock import StoppedClock
+from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -24,7 +25,7 @@ def test_what_changed_meanwhile_is_seen(pool: Pool, company: UUID, clock: Stoppe
     def write(**fields: object) -> None:
         body = parse_sku({"sku_code": "S000", "name": "n", **fields})
         with pool.company(company) as conn:
-            write_records(conn, company, {0: body}, origin=ORIGIN, now=clock.now(), dry_run=False)
+            write_records(conn, company, {0: body}, origin=ORIGIN, now=clock.now(), rulesets=Rulesets(), dry_run=False)
 
     if between != "a new SKU":
         write(description="old", product_category="old")

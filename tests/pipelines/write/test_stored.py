@@ -10,6 +10,7 @@ from pipelines.steps.records import write_records
 from pipelines.steps.stored import FEW
 from schemas.models import parse_sku
 from warehouse.clock import StoppedClock
+from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
 
 ORIGIN = Origin("import", None, None, "c")
@@ -20,7 +21,7 @@ ODD = ['a"b', "a\\b", "a,b", "{a}", "a'b", "NULL", "null", "é %s %(codes)s", "a
 def test_a_code_of_any_characters_is_found(pool: Pool, company: UUID, clock: StoppedClock, more: int) -> None:
     records = {row: parse_sku({"sku_code": code, "name": "n"}) for row, code in enumerate(ODD)}
     with pool.company(company) as conn:
-        write_records(conn, company, records, origin=ORIGIN, now=clock.now(), dry_run=False)
+        write_records(conn, company, records, origin=ORIGIN, now=clock.now(), rulesets=Rulesets(), dry_run=False)
     codes = [*ODD, *(f"not held {at}" for at in range(more))]
     with pool.company(company) as conn:
         held = stored.read(conn, codes, (), clock.today(), locking=False)

@@ -9,6 +9,7 @@ from pipelines.steps.origin import Origin
 from pipelines.steps.records import RowResult, write_records
 from schemas.models import SkuInput, parse_sku
 from warehouse.queries import library
+from warehouse.rulesets import Rulesets
 
 ORIGIN = Origin("api_key", "k", "tests", "c-1")
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 25}
@@ -20,7 +21,7 @@ def write(pool, company, clock):
     def write(*bodies: dict[str, Any], dry_run: bool = False) -> list[RowResult]:
         records = {row: parse_sku({"name": "n", **body}) for row, body in enumerate(bodies)}
         results = pool.run(company, lambda conn: write_records(
-            conn, company, records, origin=ORIGIN, now=clock.now(), dry_run=dry_run))  # fmt: skip
+            conn, company, records, origin=ORIGIN, now=clock.now(), rulesets=Rulesets(), dry_run=dry_run))  # fmt: skip
         return list(results.values())
 
     return write
