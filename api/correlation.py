@@ -11,10 +11,11 @@ from uuid import uuid4
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.errors import Fault
+from api.languages import spoken
 
 HEADER: Final = "X-Correlation-Id"
 _ACCEPTED: Final = re.compile(r"[\x21-\x7e]{1,128}")
@@ -58,7 +59,7 @@ class Correlation:
                 self.log.exception("fault", method=scope["method"], route=_route(scope))
                 if status:  # too late for another answer: let the server break the connection
                     raise
-                await Fault().response(identifier)(scope, receive, named)
+                await spoken(Request(scope), Fault().response(identifier))(scope, receive, named)
             finally:
                 self._log_request(scope, status, begun)
 

@@ -14,6 +14,7 @@ from api.auth import Reader, Writer
 from api.bodies import Upload, fingerprint, upload
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, operation
 from api.errors import InvalidBody, NotFound
+from api.languages import spoken
 from api.origin import origin_of
 from api.parameters import (
     DRY_RUN,
@@ -146,4 +147,4 @@ def get_import(request: Request, key: Reader) -> Response:
     )  # fmt: skip
     if found is None:
         raise NotFound
-    return json_of(found)
+    return spoken(request, json_of(found))

@@ -9,7 +9,8 @@ from starlette.responses import Response
 
 from api.auth import admit_left_over
 from api.bodies import unreadable
-from api.errors import Fault, NotFound, Refused, WrongMethod
+from api.errors import Fault, NotFound, Refused, TokenRefused, WrongMethod
+from api.languages import spoken
 
 
 def install(app: FastAPI) -> None:
@@ -19,7 +20,9 @@ def install(app: FastAPI) -> None:
 
 
 def _answer(request: Request, refused: Refused) -> Response:
-    return refused.response(request.state.correlation_id)
+    answer = refused.response(request.state.correlation_id)
+    # RFC 6749 (section 5.2) takes ASCII alone for what the token endpoint says.
+    return answer if isinstance(refused, TokenRefused) else spoken(request, answer)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

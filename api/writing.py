@@ -14,6 +14,7 @@ from starlette.responses import Response
 from api.auth import writer
 from api.bodies import json_body
 from api.errors import KeyReused, OverPlan
+from api.languages import spoken
 from api.parameters import idempotency_key
 from api.service import service_of
 from pipelines.steps import once
@@ -51,10 +52,10 @@ def answer(
 
     def done(conn: Connection) -> Response:
         if known is None:
-            return work(conn)
+            return spoken(request, work(conn))
         if kept := known.recall(conn, service.clock.now()):
             return _replayed(kept)
-        response = work(conn)
+        response = spoken(request, work(conn))
         if response.status_code < 300:
             kept = Answer(response.status_code, str(response.media_type), bytes(response.body))
             known.keep(conn, kept, service.clock.now())

@@ -15,7 +15,7 @@ from compliance.rule_rows import Rule
 from compliance.ruleset import RuleSet
 from schemas.issues import Issue
 
-_ASKED: dict[str, str] = {
+ASKED: dict[str, str] = {
     "material": "Give the material, the material subtype, or the component graph.",
     "components": "Give the component graph: one body at least, each layer of a composite with its own weight.",
     "packaging_format": "Give the packaging format; it decides the sorting stream of this material.",
@@ -53,7 +53,7 @@ def traced(judged: Judgement, record: Record, rules: RuleSet) -> dict[str, objec
 
 
 def _missing(field: str) -> Issue:
-    return Issue("required", _ASKED[field.rpartition(".")[2]], field)
+    return Issue("required", ASKED[field.rpartition(".")[2]], field)
 
 
 def _reason(assessed: Assessment, rules: RuleSet, *, provisional: bool) -> str:

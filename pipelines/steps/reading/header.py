@@ -100,7 +100,7 @@ def _mapped_columns(cells: list[str | None], mapped: Mapping[str, str], table: T
         columns.append(column)
     twice = {column.position for column in columns if sum(c.position == column.position for c in columns) > 1}
     if twice:
-        both = " and ".join(column.name for column in columns if column.position in twice)
+        both = ", ".join(column.name for column in columns if column.position in twice)
         raise refuse("invalid_mapping", f"The mapping reads {both} from one column; give each its own.", "mapping")
     return columns
 
@@ -145,7 +145,7 @@ def _one_each(columns: list[Column]) -> list[Column]:
         exact = [column for column in candidates if column.exact]
         best = exact if len(exact) == 1 else candidates
         if len(best) > 1:
-            where = " and ".join(f"{shown(column.header)} ({letter(column.position)})" for column in best)
+            where = ", ".join(f"{shown(column.header)} ({letter(column.position)})" for column in best)
             message = (
                 f"The columns {where} all fit {name}; rename or remove all but one, "
                 f'or say which one it is: mapping={{"columns": {{"{name}": "{letter(best[0].position)}"}}}}.'
@@ -159,7 +159,7 @@ def _one_each(columns: list[Column]) -> list[Column]:
 
 def _missing(name: str, cells: list[str | None], columns: list[Column], line: int, table: Table) -> Issue:
     seen = [f"{letter(at)} {shown(cell[:60])}" for at, cell in enumerate(cells) if cell is not None]
-    some = ", ".join(seen[:20]) + (f" and {len(seen) - 20} more" if len(seen) > 20 else "")
+    some = ", ".join(seen[:20]) + (", …" if len(seen) > 20 else "")
     sheet = "" if table == "sku" else " of the components sheet"
     barcode = next((letter(column.position) for column in columns if column.name == "gtin"), None)
     likely = barcode if name == "sku_code" and barcode is not None else "A"

@@ -55,8 +55,7 @@ def read_number(cell: str, column: Column, mark: str | None) -> float:
     if found["unit"]:
         unit = unit_of(found["unit"], column.field.unit)
         if unit is None:
-            wanted = f"; write the number in {column.field.unit}" if column.field.unit else "; write the number alone"
-            raise Unfit("unknown_unit", f"{shown(cell)} has a unit that cannot be converted{wanted}.")
+            raise _unconvertible(cell, column.field.unit)
         factor = unit.factor
     return float(_decimal(found["number"], cell, mark) * factor)
 
@@ -87,6 +86,12 @@ def could_be_both(digits: str) -> bool:
     """Whether a number with one mark is a thousand or a fraction: one to three digits, not zero, then three."""
     found = _ONE_MARK.fullmatch(digits)
     return found is not None and len(found["after"]) == 3 and len(found["before"]) <= 3 and found["before"] != "0"
+
+
+def _unconvertible(cell: str, unit: str | None) -> Unfit:
+    if unit is None:
+        return Unfit("unknown_unit", f"{shown(cell)} has a unit that cannot be converted; write the number alone.")
+    return Unfit("unknown_unit", f"{shown(cell)} has a unit that cannot be converted; write the number in {unit}.")
 
 
 def _ambiguous(cell: str) -> Unfit:
@@ -140,8 +145,10 @@ def _fitting(values: pl.Series, faults: pl.DataFrame, field: Field) -> Typed:
     if high is not None:
         outside = outside | (values > high)
     outside = (outside | values.is_infinite()).fill_null(value=False)
-    bounds = f"at least {low:g}" if high is None else f"between {low:g} and {high:g}"
-    bad.append((outside, "out_of_range", f"{field.name} is {bounds}{_in(field)}."))
+    allowed = f"{field.name} is at least {low:g}{_in(field)}."
+    if high is not None:
+        allowed = f"{field.name} is between {low:g} and {high:g}{_in(field)}."
+    bad.append((outside, "out_of_range", allowed))
     for where, code, message in bad:
         if where.any():
             faults = faults.vstack(faults_where(where, code, message))

@@ -84,7 +84,7 @@ def test_what_is_read_and_ignored_is_said() -> None:
 def test_two_columns_for_one_field_are_refused_unless_one_has_its_own_name() -> None:
     code, field, message = refusal(delimited([["sku_code", "name", "Weight", "Poids"], ["A", "a", 1, 2]]))
     assert (code, field) == ("ambiguous_column", "weight_grams")
-    assert "“Weight” (C) and “Poids” (D)" in message
+    assert "“Weight” (C), “Poids” (D)" in message
     own = delimited([["sku_code", "name", "weight_grams", "Poids"], ["A", "a", 1, 2]])
     assert values(own)[0]["weight_grams"] == 1.0
     assert read(own)[0].source["ignored"] == [{"column": "D", "header": "Poids"}]

@@ -1,0 +1,69 @@
+"""The language of an answer: which one the caller asks for, and an answer's sentences in it.
+
+Only sentences change (`message` of errors and issues, `reason` of skipped lines): codes, fields and numbers are for
+programs. What is said in which language is `schemas.sentences`.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from schemas.labels import LANGUAGES
+from schemas.sentences import ORIGINAL, told
+
+_QUALITY: Final = re.compile(r"\s*[qQ]\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*")
+
+
+def preferred(header: str) -> str:
+    """The language that an Accept-Language prefers (RFC 9110 §12.5.4), English where it takes none of ours.
+
+    A range such as `fr-CH` is taken for its language (RFC 4647 §3.4). A weight that is no weight counts as 0.
+    """
+    weights: dict[str, float] = {}
+    for item in header.split(","):
+        tag, _, parameters = item.partition(";")
+        language = tag.strip().lower().partition("-")[0]
+        weights[language] = max(_weight(parameters), weights.get(language, 0))
+    rest = weights.get("*", 0)
+    best = max((*weights, *LANGUAGES), key=lambda lang: weights.get(lang, rest) if lang in LANGUAGES else -1)
+    return best if weights.get(best, rest) > 0 else ORIGINAL
+
+
+def _weight(parameters: str) -> float:
+    if not parameters:
+        return 1
+    found = _QUALITY.fullmatch(parameters)
+    return float(found[1]) if found else 0
+
+
+def spoken(request: Request, answer: Response) -> Response:
+    """A JSON answer with its sentences in the caller's language, and the headers that say so."""
+    asked = request.headers.getlist("accept-language")
+    lang = preferred(",".join(asked)) if asked else ORIGINAL
+    if lang != ORIGINAL:
+        answer.body = orjson.dumps(_retold(orjson.loads(answer.body), lang))
+        answer.headers["Content-Length"] = str(len(answer.body))
+    answer.headers["Content-Language"] = lang
+    answer.headers.add_vary_header("Accept-Language")
+    return answer
+
+
+def _retold(value: Any, lang: str) -> Any:
+    match value:
+        case Mapping():
+            return {name: told(held, lang) if _is_sentence(name, held, value) else _retold(held, lang)
+                    for name, held in value.items()}  # fmt: skip
+        case list():
+            return [_retold(held, lang) for held in value]
+    return value
+
+
+def _is_sentence(name: str, held: Any, beside: Mapping[str, Any]) -> bool:
+    """Whether a member is the sentence of an error, of an issue or of a skipped line."""
+    if not isinstance(held, str):
+        return False
+    return (name == "message" and ("code" in beside or "error" in beside)) or (name == "reason" and "line" in beside)
