@@ -57,4 +57,9 @@ def tonnes(total_grams: Decimal) -> Decimal:
 
 def written_tonnes(total_grams: Decimal) -> Decimal:
     """Tonnes as a figure is written: six places, half away from zero."""
-    return tonnes(total_grams).quantize(_WRITTEN, rounding=ROUND_HALF_UP, context=_EXACT)
+    return rounded(tonnes(total_grams))
+
+
+def rounded(exact_tonnes: Decimal) -> Decimal:
+    """Exact tonnes as a figure is written."""
+    return exact_tonnes.quantize(_WRITTEN, rounding=ROUND_HALF_UP, context=_EXACT)

@@ -9,10 +9,9 @@ import pytest
 
 from compliance import catalogue
 from compliance.declarations.uk.lines import DRINKS, UK_SKU_COLUMNS, Statements, lines_of
-from compliance.declarations.uk.producer import FileRefused, Producer
+from compliance.declarations.uk.producer import FileRefused, Producer, submission
 from compliance.declarations.uk.ratings import RATINGS
 from compliance.declarations.uk.rows import packaging_file, summed
-from compliance.declarations.uk.producer import submission
 from compliance.ruleset import load
 from tests.compliance.portfolios import frames
 

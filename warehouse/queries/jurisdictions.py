@@ -11,6 +11,9 @@ ALL: Final = "SELECT * FROM jurisdictions ORDER BY code"
 LOADED: Final = "SELECT EXISTS (SELECT FROM jurisdictions WHERE in_catalogue)"
 """Whether the catalogue is there: one half of being ready."""
 
+LAST_LOAD: Final = "SELECT source_hash FROM catalogue_loads ORDER BY loaded_at DESC, id DESC LIMIT 1"
+"""The hash of the file that the rows were loaded from."""
+
 _AS_THEY_ARE: Final = (
     "code", "name", "parent_code", "region", "system_key", "register_name", "register_url", "law_title",
     "law_reference", "law_date", "local_labelling_rule", "verified_on", "reviewed_on", "source_url", "source_note",

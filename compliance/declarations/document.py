@@ -1,0 +1,91 @@
+"""A declaration by scheme category: tonnes of one market and period, what is not counted, and what they oblige to.
+
+The document is decisions, section 10, field by field; numbers are exact decimals, rounded once, here. The file of the
+United Kingdom is `compliance.declarations.uk`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+import polars as pl
+
+from compliance.obligations.verdicts import Obligation, obligations, quantities
+from compliance.rollup.exact import rounded, written_tonnes
+from compliance.rollup.tonnes import Figures
+
+TONNES_COLUMNS: Final = ("category_code", "category_name", "basis", "tonnes", "units", "skus")
+UNCOUNTED_COLUMNS: Final = ("sku_code", "units", "reason", "fields")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a declaration was made from: the company's snapshot of an instant, under a rule-set."""
+
+    company_id: str
+    snapshot: str
+    as_of: str
+    ruleset_version: str
+
+    def as_dict(self) -> dict[str, str]:
+        """The fields that every form of a declaration names."""
+        return {
+            "company_id": self.company_id, "as_of": self.as_of, "ruleset_version": self.ruleset_version,
+            "snapshot": self.snapshot,
+        }  # fmt: skip
+
+
+def document(figures: Figures, market: str, year: int, half: int, source: Source) -> dict[str, Any]:
+    """The declaration as a document; `half` 0 is the year. Obligations are of the calendar year."""
+    said = source.as_dict()
+    return {
+        "company_id": said.pop("company_id"),
+        "market": market,
+        "year": year,
+        "half": half,
+        **said,
+        "tonnes": list(tonnes_rows(figures, market, year, half)),
+        "total_tonnes": total_tonnes(figures, market, year, half),
+        "uncounted": list(uncounted_rows(figures.uncounted.filter(_asked(market, year, half)))),
+        "obligations": [obligation(each) for each in obligations(market, quantities(figures, market, year))],
+    }
+
+
+def tonnes_rows(figures: Figures, market: str, year: int, half: int) -> Iterator[dict[str, Any]]:
+    """One row a category that anything fell into, by its code."""
+    for row in figures.tonnes.filter(_asked(market, year, half)).sort("category_code").iter_rows(named=True):
+        found = {**row, "tonnes": written_tonnes(row["grams"]), "units": int(row["units"])}
+        yield {name: found[name] for name in TONNES_COLUMNS}
+
+
+def total_tonnes(figures: Figures, market: str, year: int, half: int) -> Decimal:
+    """Rounded from the exact sum, not the sum of rounded rows."""
+    return written_tonnes(sum(figures.tonnes.filter(_asked(market, year, half))["grams"], Decimal(0)))
+
+
+def uncounted_rows(uncounted: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """One row a SKU and reason, by SKU code."""
+    return uncounted.sort("sku_code", "reason").select(UNCOUNTED_COLUMNS).iter_rows(named=True)
+
+
+def obligation(each: Obligation) -> dict[str, Any]:
+    """One answer with its rule, where that stands and how sure that is."""
+    rule = each.rule
+    return {
+        "obligation": rule.obligation,
+        "material": rule.material,
+        "operator": rule.operator or None,
+        "threshold_tonnes": rule.threshold_tonnes,
+        "tonnes": None if each.tonnes is None else rounded(each.tonnes),
+        "verdict": each.verdict,
+        "reason": each.reason,
+        "group": rule.group,
+        "group_verdict": each.group_verdict,
+        "source_url": rule.source_url,
+        "confidence": rule.confidence,
+    }
+
+
+def _asked(market: str, year: int, half: int) -> pl.Expr:
+    return (pl.col("market") == market) & (pl.col("year") == year) & (pl.col("half") == half)

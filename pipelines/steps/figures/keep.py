@@ -1,0 +1,54 @@
+"""Keeping figures: what differs from the figures before, and the files under their new name."""
+
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+import polars as pl
+
+from compliance.rollup.exact import written_tonnes
+from compliance.rollup.tonnes import TONNES_SCHEMA, Figures
+from pipelines.steps.figures.compute import TONNES
+from warehouse import figures as stored
+from warehouse.figures import Origin, StoredFigures
+
+FIGURE: Final = ("market", "year", "half", "category_code")
+"""What names a figure."""
+
+
+def keep(data_dir: Path, company_id: UUID, origin: Origin, found: Figures, verdicts: pl.DataFrame) -> StoredFigures:
+    """Make these the company's figures; those of a newer snapshot stay where there are any."""
+    tonnes = written(found.tonnes)
+    changed = rows_changed(held_tonnes(data_dir, company_id), tonnes)
+    frames = {"tonnes": tonnes, "uncounted": found.uncounted, "obligations": verdicts}
+    return stored.publish(data_dir, company_id, origin, frames, changed)
+
+
+def written(tonnes: pl.DataFrame) -> pl.DataFrame:
+    """Exact figures with `tonnes` beside the grams, as they are written."""
+    rounded = [written_tonnes(grams) for grams in tonnes["grams"]]
+    return tonnes.with_columns(pl.col("basis").cast(pl.String), pl.Series("tonnes", rounded, dtype=TONNES))
+
+
+def held_tonnes(data_dir: Path, company_id: UUID) -> pl.DataFrame:
+    """The figures that are current; none where none were computed."""
+    held = stored.current(data_dir, company_id)
+    return written(pl.DataFrame(schema=TONNES_SCHEMA)) if held is None else pl.read_parquet(held.tonnes)
+
+
+def rows_changed(before: pl.DataFrame, after: pl.DataFrame) -> int:
+    """How many figures are new, differ or are gone."""
+    same = after.join(before, on=after.columns, how="inner", nulls_equal=True).height
+    named = pl.concat([before.select(FIGURE), after.select(FIGURE)]).unique().height
+    return named - same
+
+
+def as_dict(held: StoredFigures) -> dict[str, Any]:
+    """The published shape of one company in `pcds rollup --json` (decisions §10)."""
+    rows = pl.read_parquet(held.tonnes).select(*FIGURE, "tonnes", "units").iter_rows(named=True)
+    return {
+        "company_id": str(held.company_id),
+        "as_of": held.origin.as_of.isoformat().replace("+00:00", "Z"),
+        "rows_written": held.rows_written,
+        "figures": [{**row, "tonnes": float(row["tonnes"]), "units": int(row["units"])} for row in rows],
+    }

@@ -1,0 +1,148 @@
+"""A company's figures as Parquet files: what was computed from one snapshot, published under a new name.
+
+A folder per rollup holds three files and a manifest; the file `current` beside the folders names the last complete
+one, and is moved when all that it names is on the disk (decision 0013). How figures are computed is not here.
+"""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+import polars as pl
+
+TABLES: Final = ("tonnes", "uncounted", "obligations")
+FOLDER: Final = "figures"
+"""Below the data directory."""
+KEPT: Final = 3
+"""The newest of a company stay, for those who have just asked which one is current."""
+_POINTER: Final = "current"
+_MANIFEST: Final = "manifest.json"
+_LOCK: Final = "lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What figures were computed from: a snapshot (`path`, `as_of`, its last chain link), a rule-set, a catalogue."""
+
+    snapshot: str
+    as_of: datetime
+    number: int
+    ruleset_version: str
+    catalogue_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFigures:
+    """One company's figures; `rows` counts each of `TABLES`, `rows_written` the figures that differ from before."""
+
+    company_id: UUID
+    name: str
+    origin: Origin
+    rows: Mapping[str, int]
+    rows_written: int
+    folder: Path
+
+    @property
+    def tonnes(self) -> Path:
+        """Tonnes by market, year, half and category, with units and SKUs."""
+        return self.folder / "tonnes.parquet"
+
+    @property
+    def uncounted(self) -> Path:
+        """What could not be counted: a row per market, year, half, SKU and reason."""
+        return self.folder / "uncounted.parquet"
+
+    @property
+    def obligations(self) -> Path:
+        """Verdicts by market and calendar year."""
+        return self.folder / "obligations.parquet"
+
+    def manifest(self) -> bytes:
+        """What the folder says of itself."""
+        said = {
+            "company_id": self.company_id, "name": self.name, "origin": asdict(self.origin), "rows": dict(self.rows),
+            "rows_written": self.rows_written,
+        }  # fmt: skip
+        return orjson.dumps(said, option=orjson.OPT_UTC_Z)
+
+
+def publish(
+    data_dir: Path, company_id: UUID, origin: Origin, frames: Mapping[str, pl.DataFrame], rows_written: int
+) -> StoredFigures:
+    """The frames, one for each of `TABLES`, as the company's figures, current when this returns.
+
+    Figures of a newer snapshot are left in place, and returned: of two rollups at once the later data stands.
+    """
+    folder = data_dir / FOLDER / str(company_id)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _alone(folder):
+        held = current(data_dir, company_id)
+        if held is not None and held.origin.number > origin.number:
+            return held
+        name = f"{origin.as_of:%Y%m%dT%H%M%SZ}-{origin.number}-{token_hex(3)}"
+        rows = {table: frames[table].height for table in TABLES}
+        made = StoredFigures(company_id, name, origin, rows, rows_written, folder / name)
+        made.folder.mkdir(mode=0o700)
+        for table in TABLES:
+            frames[table].write_parquet(made.folder / f"{table}.parquet", compression="zstd")
+        (made.folder / _MANIFEST).write_bytes(made.manifest())
+        _point(folder, made.folder)
+        _sweep(folder, made.folder)
+    return made
+
+
+def current(data_dir: Path, company_id: UUID) -> StoredFigures | None:
+    """The company's last complete figures; None where none were ever computed in this data directory."""
+    folder = data_dir / FOLDER / str(company_id)
+    try:
+        name = (folder / _POINTER).read_text(encoding="ascii")
+    except FileNotFoundError:
+        return None
+    said: dict[str, Any] = orjson.loads((folder / name / _MANIFEST).read_bytes())
+    origin = Origin(**{**said["origin"], "as_of": datetime.fromisoformat(said["origin"]["as_of"])})
+    return StoredFigures(company_id, said["name"], origin, said["rows"], said["rows_written"], folder / name)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One publisher of a company at a time; the kernel takes the lock back however a process ends."""
+    with (folder / _LOCK).open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _point(folder: Path, named: Path) -> None:
+    """Put everything on the disk, then move the pointer."""
+    draft = folder / f"{_POINTER}.new"
+    draft.write_text(named.name, encoding="ascii")
+    for path in (*named.iterdir(), named, draft):
+        _flush(path)
+    draft.replace(folder / _POINTER)
+    _flush(folder)
+
+
+def _sweep(folder: Path, named: Path) -> None:
+    """Remove what a kill left unfinished, and what is older than the newest of `KEPT`."""
+    others = [path for path in folder.iterdir() if path.is_dir() and path != named]
+    finished = [path for path in others if (path / _MANIFEST).exists()]
+    finished.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in others:
+        if path not in finished[: KEPT - 1]:
+            shutil.rmtree(path)
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
