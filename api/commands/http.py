@@ -12,6 +12,7 @@ import urllib3
 
 from api.commands.shared import Refusal
 from schemas.errors import ERROR_CODES
+from schemas.sentences import ORIGINAL, told
 
 _AGAIN: Final = urllib3.Retry(
     8, connect=4, redirect=False, status_forcelist=(429, 502, 503, 504), allowed_methods=None, backoff_factor=0.5,
@@ -26,13 +27,14 @@ _SHOWN: Final = 5
 
 
 class Service:
-    """The service at a base address, for the holder of one API key."""
+    """The service at a base address, for the holder of one API key, in one language."""
 
-    def __init__(self, base_url: str, key: str) -> None:
+    def __init__(self, base_url: str, key: str, lang: str = ORIGINAL) -> None:
         """`base_url` is http or https, with or without a slash at its end. Nothing is asked yet."""
+        self._lang = lang
         self._base_url = base_url.rstrip("/")
         self._http = urllib3.PoolManager(retries=_AGAIN, timeout=_TIMEOUT)
-        self._headers = {"X-API-Key": key}
+        self._headers = {"X-API-Key": key, "Accept-Language": lang}
 
     def get(self, path: str, **query: object) -> dict[str, Any]:
         """The answer to a read. Raises `Refusal` where it is refused or nobody answers."""
@@ -59,7 +61,7 @@ class Service:
         if not isinstance(body, dict):
             raise Refusal(f"What answers at {self._base_url} is not this service (status {answer.status}).")
         if answer.status >= 300:
-            raise Refusal(_sentence(answer.status, body))
+            raise Refusal(_sentence(answer.status, body, self._lang))
         return body
 
 
@@ -68,14 +70,14 @@ def _reason(error: Exception) -> str:
     return type(getattr(error, "reason", None) or error).__name__
 
 
-def _sentence(status: int, body: Mapping[str, Any]) -> str:
+def _sentence(status: int, body: Mapping[str, Any], lang: str) -> str:
     """What a refusal says, with what would be right; a fault of the service with the id that support asks for."""
     code = str(body.get("error", f"status {status}"))
     details = list(dict.fromkeys(str(detail.get("message")) for detail in body.get("details") or ()))
     if details:
-        more = f" There are {len(details) - _SHOWN} more faults." if len(details) > _SHOWN else ""
-        return " ".join(details[:_SHOWN]) + more
-    told = str(body.get("message") or code)
-    remedy = f" {ERROR_CODES[code].remedy}" if code in ERROR_CODES else ""
+        more = [told(f"There are {len(details) - _SHOWN} more faults.", lang)] if len(details) > _SHOWN else []
+        return " ".join([*details[:_SHOWN], *more])
+    said = str(body.get("message") or code)
+    remedy = f" {told(ERROR_CODES[code].remedy, lang)}" if code in ERROR_CODES else ""
     traced = f" correlationId {body.get('correlationId')}." if status >= 500 else ""
-    return f"{told}{remedy}{traced}"
+    return f"{said}{remedy}{traced}"

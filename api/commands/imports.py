@@ -15,9 +15,11 @@ import orjson
 import typer
 
 from api.commands.http import Service
-from api.commands.shared import AsJson, DataDir, Refusal, show
+from api.commands.shared import AsJson, DataDir, Refusal, of_locale, one_of, show
 from api.commands.summary import summary
 from pipelines.steps.corrections import as_csv, as_workbook, rejected_tables
+from schemas.labels import LANGUAGES
+from schemas.sentences import told
 from warehouse.settings import Settings
 
 _PAUSE_SECONDS: Final = 1.0
@@ -43,6 +45,7 @@ def import_file(
     mapping: Annotated[str | None, typer.Option("--mapping", help="What the columns are, as JSON.")] = None,
     mapping_name: Annotated[str | None, typer.Option("--mapping-name", help="Keeps the mapping, or recalls it.")]
     = None,
+    lang: Annotated[str | None, typer.Option("--lang", help="en, fr or de; by default the locale's.")] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -51,23 +54,26 @@ def import_file(
     Exit status 0 when the import completed, rejected rows or not; 1 where the file is refused as a whole.
     """
     _check_target(errors, file)
+    lang = one_of(LANGUAGES, [lang])[0] if lang else of_locale()
     data = file.read_bytes()
-    service = Service(_address(url) if url else Settings.load(data_dir=data_dir).base_url, _key(key))
-    told = {name: said for name, said in (("mapping", mapping), ("mapping_name", mapping_name)) if said is not None}
-    sent = {"file": (file.name, data, "application/octet-stream"), **told}
+    service = Service(_address(url) if url else Settings.load(data_dir=data_dir).base_url, _key(key), lang)
+    sayings = {name: said for name, said in (("mapping", mapping), ("mapping_name", mapping_name)) if said is not None}
+    sent = {"file": (file.name, data, "application/octet-stream"), **sayings}
     accepted = service.send(f"{_PATH}?dry_run={int(dry_run)}", sent)
     done = _followed(service, accepted)
     if done["status"] != "completed":
         raise Refusal(f"The import {done['id']} failed: {(done['failure'] or {}).get('message', 'no reason is given')}")
     wanted = 0 if as_json and errors is None else done["pagination"]["total"]
     faults = _report(service, accepted["poll_url"], wanted)
-    written = _write(errors, data, done["source"], faults) if errors and faults else []
+    written = _write(errors, data, done["source"], faults, lang) if errors and faults else []
     if as_json:
         show({name: done[name] for name in ("id", "status", "counts")}, as_json=True)
         return
-    typer.echo(summary(done, faults))
+    typer.echo(summary(done, faults, lang))
     if written:
-        typer.echo(f"\nThe rejected rows are in {', '.join(map(str, written))}. {_send_back(written, done, told)}")
+        there = told(f"The rejected rows are in {', '.join(map(str, written))}.", lang)
+        then = "\n".join(told(each, lang) for each in _send_back(written, done, sayings))
+        typer.echo(f"\n{there} {then}")
 
 
 def _check_target(errors: Path | None, file: Path) -> None:
@@ -123,9 +129,11 @@ def _progress(label: str, length: int) -> Any:
     return typer.progressbar(length=max(length, 1), label=label, file=sys.stderr, hidden=not sys.stderr.isatty())
 
 
-def _write(target: Path, data: bytes, source: Mapping[str, Any], faults: list[dict[str, Any]]) -> list[Path]:
+def _write(
+    target: Path, data: bytes, source: Mapping[str, Any], faults: list[dict[str, Any]], lang: str
+) -> list[Path]:  # fmt: skip
     """Write the rejected rows; a CSV holds one sheet, so that components go into a second one beside it."""
-    tables = rejected_tables(data, source, faults)
+    tables = rejected_tables(data, source, faults, lang)
     if target.suffix.lower() == ".xlsx":
         files = {target: as_workbook(tables)}
     else:
@@ -139,23 +147,23 @@ def _write(target: Path, data: bytes, source: Mapping[str, Any], faults: list[di
     return list(files)
 
 
-def _send_back(written: list[Path], done: Mapping[str, Any], told: Mapping[str, str]) -> str:
+def _send_back(written: list[Path], done: Mapping[str, Any], sayings: Mapping[str, str]) -> list[str]:
     """How to send the corrected rows. The rest of the file told which mark is the decimal one; now a mapping tells."""
     if len(written) > 1:
-        return "A CSV has no second sheet: write an .xlsx to send SKUs and components back together."
-    mapping = orjson.loads(told["mapping"]) if "mapping" in told else {}
+        return ["A CSV has no second sheet: write an .xlsx to send SKUs and components back together."]
+    mapping = orjson.loads(sayings["mapping"]) if "mapping" in sayings else {}
     marks = _marks(done["source"])
     same_format = written[0].suffix.lower() == f".{done['source']['format']}"
-    check = ""
-    if len(set(marks.values())) == 1 and same_format and "mapping_name" not in told:
+    check = []
+    if len(set(marks.values())) == 1 and same_format and "mapping_name" not in sayings:
         mapping = {"decimal": next(iter(marks.values())), **mapping}
     elif "decimal" not in mapping and set(marks.values()) - {"."}:
         taken = ", ".join(f"“{mark}” in {field}" for field, mark in marks.items())
-        check = f"\nThe decimal mark was taken to be {taken}: check that the numbers there can be read in no other way."
+        check = [f"The decimal mark was taken to be {taken}: check that the numbers there can be read in no other way."]
     options = [f"--mapping {shlex.quote(orjson.dumps(mapping).decode())}"] if mapping else []
-    options += [f"--mapping-name {shlex.quote(told['mapping_name'])}"] if "mapping_name" in told else []
+    options += [f"--mapping-name {shlex.quote(sayings['mapping_name'])}"] if "mapping_name" in sayings else []
     command = " ".join(["pcds import", shlex.quote(str(written[0])), *options])
-    return f"Correct them there and send them back: {command}{check}"
+    return [f"Correct them there and send them back: {command}", *check]
 
 
 def _marks(source: Mapping[str, Any]) -> dict[str, str]:

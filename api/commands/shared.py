@@ -1,5 +1,6 @@
 """What every command shares: its options, how a record is printed, and refusals."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,6 +8,8 @@ from uuid import UUID
 
 import orjson
 import typer
+
+from schemas.labels import LANGUAGES
 
 DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where the state lives; default ./data.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
@@ -49,3 +52,10 @@ def one_of(vocabulary: Sequence[str], values: Sequence[str]) -> list[str]:
         if value not in vocabulary:
             raise typer.BadParameter(f"{value} is not one of: {', '.join(vocabulary)}.")
     return list(values)
+
+
+def of_locale() -> str:
+    """The language of messages by the environment (POSIX: LC_ALL, LC_MESSAGES, LANG); English where it is not ours."""
+    locale = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := os.environ.get(name))), "")
+    language = locale.partition("_")[0].partition(".")[0].lower()
+    return language if language in LANGUAGES else LANGUAGES[0]

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from schemas.issues import ISSUE_CODES
+from schemas.sentences import told
 
 _FIRST_LINES: Final = 5
 _WIDTH: Final = 100
 
 
-def summary(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> str:
-    """`done` is the import's status, `faults` its whole report. A dry run says the same of the same file."""
+def summary(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]], lang: str) -> str:
+    """`done` is the import's status, `faults` its whole report in `lang`. A dry run says the same of the same file."""
     counts = done["counts"]
     outcomes = ", ".join(f"{counts[name]} {name}" for name in ("created", "updated", "unchanged", "rejected"))
     skipped = len(done["source"]["skipped"])
@@ -20,7 +21,8 @@ def summary(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> str
         parts.append(f"{skipped} lines are no data and were left out (examples, help, totals, empty lines).")
     if done["dry_run"]:
         parts.append("This was a dry run: nothing was written.")
-    return "\n".join([*parts, *(_reason(code, of) for code, of in _by_code(done, faults).items())])
+    reasons = (_reason(code, of, lang) for code, of in _by_code(done, faults).items())
+    return "\n".join([*(told(part, lang) for part in parts), *reasons])
 
 
 def _by_code(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
@@ -33,10 +35,10 @@ def _by_code(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> di
     return dict(sorted(found.items(), key=lambda entry: -len(entry[1])))
 
 
-def _reason(code: str, lines: Mapping[str, str]) -> str:
+def _reason(code: str, lines: Mapping[str, str], lang: str) -> str:
     first = ", ".join(list(lines)[:_FIRST_LINES]) + (", …" if len(lines) > _FIRST_LINES else "")
     # A service newer than this program may know more codes; its own sentence then says what would be right.
     known = ISSUE_CODES.get(code)
-    do = next(iter(lines.values())) if known is None else known.remedy
-    head = f"\n{code}: {len(lines)} {'row' if len(lines) == 1 else 'rows'}, line {first}"
-    return "\n".join([head, *textwrap.wrap(do, _WIDTH, initial_indent="    ", subsequent_indent="    ")])
+    do = next(iter(lines.values())) if known is None else told(known.remedy, lang)
+    head = told(f"{code}: {len(lines)} {'row' if len(lines) == 1 else 'rows'}, line {first}", lang)
+    return "\n".join([f"\n{head}", *textwrap.wrap(do, _WIDTH, initial_indent="    ", subsequent_indent="    ")])

@@ -124,6 +124,24 @@ def test_a_file_with_faults_is_corrected_and_sent_back(importer, tmp_path):
     assert importer.counts(sent) == _outcomes(unchanged=1)
 
 
+def test_everything_is_said_in_the_language_that_is_asked_for(importer, tmp_path):
+    file, errors = tmp_path / "liste.csv", tmp_path / "fautes.csv"
+    file.write_text("sku_code;name;weight_grams\nF-1;Bouteille;beaucoup\nF-2;Barquette;8\nTotal;;8\n")
+    done = importer.run(file, "--errors", errors, "--lang", "fr")
+    assert done.returncode == 0, done.stderr
+    assert "Terminé, 2 SKU : 1 créés, 0 mis à jour, 0 inchangés, 1 rejetés." in done.stdout
+    assert "invalid_number : 1 ligne, ligne 2" in done.stdout
+    assert "Écrivez la cellule comme un nombre simple" in done.stdout
+    assert "Les lignes rejetées sont dans" in done.stdout
+    assert "Corrigez-les là et renvoyez-les : pcds import" in done.stdout
+    assert "“beaucoup” n'est pas un nombre ; écrivez des chiffres seulement" in errors.read_text("utf-8")
+    file.write_text("Clé;Libellé\n1;2\n")
+    refused = importer.run(file, "--lang", "de")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("Keine Spalte wird als sku_code erkannt.")
+    assert importer.run(file, "--lang", "es").returncode == 2
+
+
 def test_a_workbook_comes_back_with_the_graphs_of_its_rejected_skus(importer, tmp_path):
     sent, out = tmp_path / "portfolio.xlsx", tmp_path / "errors.xlsx"
     parts = [("W-1", "body", "plastic", 20), ("W-1", "cap", "unfug", 2), ("W-2", "body", "glass", 200)]

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from pipelines.steps.corrections.cells import Cell, Sheet, Source, of_text, of_workbook
 from pipelines.steps.reading.workbook import Workbook
+from schemas.sentences import ORIGINAL, told
 
 ADDED: Final = ("error_line", "error_column", "error_reason")
 """Headers of the columns beside the caller's own. They fit no field, so that an import leaves them out."""
@@ -36,10 +37,11 @@ class Table:
         return dict(self.rows)[self.header_row]
 
 
-def rejected_tables(data: bytes, source: Source, report: Report) -> list[Table]:
+def rejected_tables(data: bytes, source: Source, report: Report, lang: str = ORIGINAL) -> list[Table]:
     """The rejected rows of a file, a table for each sheet that has some.
 
-    `data` is the file as it was sent; `source` and `report` are what the service said of it: `source`, all `errors`.
+    `data` is the file as it was sent; `source` and `report` are what the service said of it in the language `lang`:
+    `source`, all `errors`.
     """
     parts = source["components"]
     apart = None if parts is None or parts["sheet"] == source["sheet"] else parts
@@ -47,15 +49,17 @@ def rejected_tables(data: bytes, source: Source, report: Report) -> list[Table]:
     codes = _rejected_codes(source, report)
     whole = codes if apart is not None or source["layout"] == "long" else set()
     if source["format"] == "csv":
-        return _tables(_Rejected(of_text(data, source), report, whole, source))
+        return _tables(_Rejected(of_text(data, source), report, whole, source, lang))
     book = Workbook(data)
     main = of_workbook(book, source, (*source["columns"], *here), "sku")
     of_main = [fault for fault in report if fault["sheet"] == source["sheet"]]
     if apart is None:
-        return _tables(_Rejected(main, of_main, whole, source))
+        return _tables(_Rejected(main, of_main, whole, source, lang))
     graphs = of_workbook(book, apart, apart["columns"], "component")
     of_parts = [fault for fault in report if fault["sheet"] == apart["sheet"]]
-    return _tables(_Rejected(main, of_main, whole, source), _Rejected(graphs, of_parts, codes))
+    return _tables(
+        _Rejected(main, of_main, whole, source, lang), _Rejected(graphs, of_parts, codes, None, lang)
+    )  # fmt: skip
 
 
 def _rejected_codes(source: Source, report: Report) -> set[str]:
@@ -71,8 +75,8 @@ def _tables(*sheets: "_Rejected") -> list[Table]:
 class _Rejected:
     """The rejected lines of one sheet: those with a fault, and all lines of the SKUs `codes`."""
 
-    def __init__(self, sheet: Sheet, report: Report, codes: set[str], source: Source | None = None) -> None:
-        self._sheet = sheet
+    def __init__(self, sheet: Sheet, report: Report, codes: set[str], source: Source | None, lang: str) -> None:
+        self._sheet, self._lang = sheet, lang
         self._faults: dict[int, list[Fault]] = {}
         for fault in report:
             self._faults.setdefault(fault["line"], []).append(fault)
@@ -114,6 +118,7 @@ class _Rejected:
             code = self._codes[line]
             blamed = [at for at in self._faults if self._codes.get(at) == code]
             with_it = f"Line {min(blamed)} says what is wrong with this SKU." if blamed else "See the other sheet."
-            return str(line), "", f"Nothing is wrong here, but the SKU is rejected as a whole. {with_it}"
+            sentence = f"Nothing is wrong here, but the SKU is rejected as a whole. {with_it}"
+            return str(line), "", told(sentence, self._lang)
         letters = dict.fromkeys(fault["column"] for fault in faults if fault["column"])
         return str(line), ", ".join(letters), " ".join(dict.fromkeys(fault["message"] for fault in faults))
