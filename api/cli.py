@@ -9,7 +9,20 @@ from typing import NoReturn
 import psycopg
 import typer
 
-from api.commands import audit, catalogue, company, doc, imports, key, library, service, snapshot, template, window
+from api.commands import (
+    audit,
+    catalogue,
+    company,
+    doc,
+    imports,
+    key,
+    library,
+    rollup,
+    service,
+    snapshot,
+    template,
+    window,
+)
 from api.commands.shared import Refusal
 from warehouse.embedded import ServerError
 from warehouse.settings import SettingsError
@@ -31,6 +44,7 @@ app.add_typer(doc.app, name="doc")
 app.add_typer(catalogue.app, name="catalogue")
 app.add_typer(audit.app, name="audit")
 app.command("snapshot")(snapshot.snapshot)
+app.command("rollup")(rollup.rollup)
 
 
 def main() -> None:

@@ -13,7 +13,8 @@ from pipelines.assets.housekeeping import (
 from pipelines.assets.intake import parsed_table, typed_rows, uploaded_file
 from pipelines.assets.publication import portfolio_snapshot
 from pipelines.assets.reference import catalogue_file, jurisdiction_catalogue
-from pipelines.jobs import import_file, keep_house, publish_portfolio, refresh_catalogue
+from pipelines.assets.rollups import figures, obligations, portfolio
+from pipelines.jobs import import_file, keep_house, publish_portfolio, refresh_catalogue, roll_up
 from pipelines.resources import run_memory, service_log, workshop_resource
 from pipelines.schedules import SCHEDULES
 from pipelines.sensors import queued_imports
@@ -28,13 +29,16 @@ defs = dg.Definitions(
         catalogue_file,
         jurisdiction_catalogue,
         portfolio_snapshot,
+        portfolio,
+        figures,
+        obligations,
         orphan_objects,
         kept_answers,
         expired_access,
         anonymised_addresses,
         old_runs,
     ],
-    jobs=[import_file, refresh_catalogue, publish_portfolio, keep_house],
+    jobs=[import_file, refresh_catalogue, publish_portfolio, roll_up, keep_house],
     schedules=SCHEDULES,
     sensors=[queued_imports],
     resources={"workshop": workshop_resource, "io_manager": run_memory},

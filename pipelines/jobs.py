@@ -4,7 +4,7 @@ from typing import Final
 
 import dagster as dg
 
-from pipelines.assets import housekeeping
+from pipelines.assets import housekeeping, rollups
 from pipelines.assets.grading import graded_skus, import_report
 from pipelines.assets.intake import parsed_table, typed_rows, uploaded_file
 from pipelines.assets.publication import portfolio_snapshot
@@ -26,6 +26,12 @@ publish_portfolio: Final = dg.define_asset_job(
     "publish_portfolio",
     selection=dg.AssetSelection.assets(portfolio_snapshot).downstream(),
     description="A company's portfolio as it is now, and all that is computed from it.",
+)
+
+roll_up: Final = dg.define_asset_job(
+    "roll_up",
+    selection=dg.AssetSelection.groups(rollups.GROUP),
+    description="A company's tonnes and verdicts from its current snapshot; a new snapshot brings them by itself.",
 )
 
 keep_house: Final = dg.define_asset_job(

@@ -5,6 +5,7 @@ Only figures and report rows are shown, never credentials; previews are cut, bec
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import Any, Final
 
 import dagster as dg
@@ -19,6 +20,7 @@ _BAR = {"height": 22, "width": 320, "label": 130}
 _COLOURS: Final = {
     "A": "#2e7d32", "B": "#9e9d24", "C": "#ef6c00", "not_recyclable": "#b71c1c", "not_assessed": "#757575",
 }  # fmt: skip
+_PLAIN: Final = "#5472d3"
 
 
 def column_schema(frame: pl.DataFrame) -> dg.TableSchema:
@@ -65,26 +67,28 @@ def grade_table(grades: Mapping[str, int]) -> dg.MarkdownMetadataValue:
 
 
 def grade_bars(grades: Mapping[str, int]) -> dg.MarkdownMetadataValue:
-    """The same as a picture: one bar per grade, inside the metadata itself."""
-    most = max(grades.values(), default=0) or 1
-    bars = [
-        _bar(place, grade, grades.get(grade, 0), most)
-        for place, grade in enumerate(VOCABULARIES["recyclability_grade"])
-    ]
-    width, height = _BAR["label"] + _BAR["width"] + 80, len(bars) * _BAR["height"]
+    """The same as a picture."""
+    return bars("SKUs by grade", {grade: grades.get(grade, 0) for grade in VOCABULARIES["recyclability_grade"]})
+
+
+def bars(title: str, figures: Mapping[str, float]) -> dg.MarkdownMetadataValue:
+    """One bar per figure, inside the metadata itself: an image that needs no address."""
+    most = max(figures.values(), default=0) or 1
+    drawn = [_bar(place, label, figure, most) for place, (label, figure) in enumerate(figures.items())]
+    width, height = _BAR["label"] + _BAR["width"] + 80, len(drawn) * _BAR["height"]
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" '
-        f'font-size="12" fill="#888">{"".join(bars)}</svg>'
+        f'font-size="12" fill="#888">{"".join(drawn)}</svg>'
     )
-    return dg.MetadataValue.md(f"![SKUs by grade](data:image/svg+xml;base64,{b64encode(svg.encode()).decode()})")
+    return dg.MetadataValue.md(f"![{title}](data:image/svg+xml;base64,{b64encode(svg.encode()).decode()})")
 
 
-def _bar(place: int, grade: str, number: int, most: int) -> str:
-    top, length = place * _BAR["height"], round(_BAR["width"] * number / most)
+def _bar(place: int, label: str, figure: float, most: float) -> str:
+    top, length = place * _BAR["height"], round(_BAR["width"] * figure / most)
     return (
-        f'<text x="0" y="{top + 15}">{grade}</text>'
-        f'<rect x="{_BAR["label"]}" y="{top + 4}" width="{length}" height="14" fill="{_COLOURS[grade]}"/>'
-        f'<text x="{_BAR["label"] + length + 6}" y="{top + 15}">{number}</text>'
+        f'<text x="0" y="{top + 15}">{escape(label)}</text>'
+        f'<rect x="{_BAR["label"]}" y="{top + 4}" width="{length}" height="14" fill="{_COLOURS.get(label, _PLAIN)}"/>'
+        f'<text x="{_BAR["label"] + length + 6}" y="{top + 15}">{figure:.10g}</text>'
     )
 
 

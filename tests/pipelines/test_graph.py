@@ -19,12 +19,16 @@ GRAPH = {
         ["codes_valid", "eu_and_gb_present", "no_amount_of_money", "sources_present"],
     ),
     "portfolio_snapshot": ("publication", ["graded_skus"], ["holds_every_sku", "holds_every_write"]),
+    "portfolio": ("rollups", ["portfolio_snapshot"], ["portfolio_is_whole"]),
+    "figures": ("rollups", ["jurisdiction_catalogue", "portfolio"], ["categories_add_up", "figures_stand_once"]),
+    "obligations": ("rollups", ["figures"], []),
     **dict.fromkeys(HOUSEKEEPING, ("housekeeping", [], [])),
 }
 JOBS = {
     "import_file": {"uploaded_file", "parsed_table", "typed_rows", "graded_skus", "import_report"},
     "refresh_catalogue": {"jurisdiction_catalogue"},
-    "publish_portfolio": {"portfolio_snapshot"},
+    "publish_portfolio": {"portfolio_snapshot", "portfolio", "figures", "obligations"},
+    "roll_up": {"portfolio", "figures", "obligations"},
     "keep_house": HOUSEKEEPING,
 }
 

@@ -33,14 +33,13 @@ class Catalogue(NamedTuple):
 
 
 def loaded_catalogue(conn: psycopg.Connection[Any]) -> Catalogue:
-    """The catalogue that is loaded, or the release's where none is yet."""
+    """The catalogue that is loaded; a jurisdiction that it lacks is the release's, so that its volumes still count."""
+    release = catalogue.read(None)
     with conn.cursor(row_factory=dict_row) as cursor:
-        found = tuple(jurisdictions.entry(row) for row in cursor.execute(jurisdictions.ALL))
-    if not found:
-        release = catalogue.read(None)
-        return Catalogue(release.entries, release.source_hash)
+        found = {row["code"]: jurisdictions.entry(row) for row in cursor.execute(jurisdictions.ALL)}
     row = conn.execute(jurisdictions.LAST_LOAD).fetchone()
-    return Catalogue(found, row[0] if row else "")
+    entries = {entry.code: entry for entry in release.entries} | found
+    return Catalogue(tuple(entries.values()), row[0] if row else release.source_hash)
 
 
 def figures_of(

@@ -1,0 +1,25 @@
+"""`pcds rollup`: tonnes by scheme category as of now, as runs that the analyst sees too."""
+
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from api.commands import runs
+from api.commands.shared import AsJson, DataDir, show
+from warehouse.settings import Settings
+
+
+def rollup(
+    *,
+    company: Annotated[UUID | None, typer.Option("--company", help="One company's id; all where it is left out.")]
+    = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Compute the tonnes of a company, or of all, and say how many figures changed; the service does it by itself."""
+    chosen = ["--company", str(company)] if company else []
+    show(
+        runs.run(Settings.load(data_dir=data_dir), "rollup", *chosen, refused="No figures were computed."),
+        as_json=as_json,
+    )

@@ -1,0 +1,141 @@
+"""Group rollups: from a company's snapshot to tonnes by scheme category, and where they stand against thresholds.
+
+What a figure means and how it is counted is docs/figures.md. The three assets run together, partitioned by company;
+nothing of theirs is current before the last one has published it.
+"""
+
+import time
+from typing import Final, NamedTuple
+from uuid import UUID
+
+import dagster as dg
+import polars as pl
+
+from compliance.rollup.exact import written_tonnes
+from compliance.rollup.tonnes import Figures
+from pipelines import checks, figure_checks
+from pipelines.assets import preview
+from pipelines.assets.housekeeping import interruptible
+from pipelines.assets.intake import OWNERS
+from pipelines.assets.publication import portfolio_snapshot
+from pipelines.assets.reference import jurisdiction_catalogue
+from pipelines.partitions import companies
+from pipelines.resources import Workshop
+from pipelines.steps.figures import compute, keep, proof
+from pipelines.steps.figures.portfolio import blocks
+from warehouse import snapshots
+from warehouse.figures import Origin, StoredFigures
+from warehouse.snapshots import Snapshot
+
+GROUP: Final = "rollups"
+
+
+class Computed(NamedTuple):
+    """Figures that are not published yet, and what they were computed from."""
+
+    figures: Figures
+    origin: Origin
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"parquet"}, tags={"pcds/stage": "published"}, partitions_def=companies,
+    deps=[portfolio_snapshot], dagster_type=dg.PythonObjectDagsterType(Snapshot, name="Portfolio"),
+    check_specs=[figure_checks.PORTFOLIO],
+)  # fmt: skip
+def portfolio(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+    """The company's current snapshot as figures are computed from it: SKUs, parts with grams, units per market."""
+    snapshot = snapshots.current(workshop.data_dir, UUID(context.partition_key))
+    if snapshot is None:
+        raise dg.Failure("No snapshot of this company is published yet; publish one first.", allow_retries=False)
+    return dg.MaterializeResult(
+        value=snapshot,
+        metadata={
+            "company_id": context.partition_key, "as_of": dg.MetadataValue.timestamp(snapshot.as_of),
+            "snapshot": snapshot.path, **{f"{table}_rows": rows for table, rows in snapshot.rows.items()},
+        },
+        check_results=[figure_checks.portfolio(proof.faults(snapshot))],
+    )  # fmt: skip
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"polars"}, tags={"pcds/stage": "computed"}, partitions_def=companies,
+    deps=[jurisdiction_catalogue], dagster_type=dg.PythonObjectDagsterType(Computed), check_specs=figure_checks.FIGURES,
+)  # fmt: skip
+def figures(
+    context: dg.AssetExecutionContext, portfolio: Snapshot, workshop: dg.ResourceParam[Workshop]
+) -> checks.CheckedResult:
+    """Tonnes of packaging placed on each market in a year or half, by scheme category: grams times units / 10^6.
+
+    What cannot be counted (no weight, no material, no category) stands beside them in units and SKUs, never as zero.
+    """
+    begun = time.perf_counter()
+    with workshop.pool.company(portfolio.company_id) as conn:
+        catalogue, rules = compute.loaded_catalogue(conn), workshop.rulesets.active(conn)
+    with interruptible(context, workshop) as proceed:
+        found = compute.figures_of(blocks(portfolio), catalogue.entries, rules, proceed)
+    by_code = {entry.code: entry for entry in catalogue.entries}
+    origin = Origin(portfolio.path, portfolio.as_of, portfolio.number, rules.version, catalogue.source_hash)
+    by_market = _tonnes_by_market(found)
+    return dg.MaterializeResult(
+        value=Computed(found, origin),
+        metadata={
+            "company_id": context.partition_key, "ruleset_version": rules.version,
+            "catalogue_hash": catalogue.source_hash,
+            "figures": found.tonnes.height, "tonnes": sum(by_market.values()),
+            "uncounted_skus": found.uncounted["sku_code"].n_unique(),
+            "seconds": round(time.perf_counter() - begun, 3),
+            "tonnes_by_market": preview.table(("market", "tonnes, latest calendar year"), by_market.items()),
+            "tonnes_by_market_picture": preview.bars("Tonnes by market, latest calendar year", by_market),
+            "uncounted": preview.frame_table(_by_reason(found.uncounted)),
+            "dagster/column_schema": preview.column_schema(found.tonnes),
+        },
+        check_results=figure_checks.figures(found, proof.differences(portfolio, found, by_code)),
+    )  # fmt: skip
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"polars", "parquet"}, tags={"pcds/stage": "published"},
+    partitions_def=companies, dagster_type=dg.PythonObjectDagsterType(StoredFigures),
+)  # fmt: skip
+def obligations(
+    context: dg.AssetExecutionContext, figures: Computed, workshop: dg.ResourceParam[Workshop]
+) -> checks.CheckedResult:
+    """Tonnes of each calendar year against the thresholds of its market: above, near (within 20 %), below, undecidable.
+
+    No fee and no legal advice: each verdict names its rule, its source and how sure the source is. With this the
+    company's figures are published, all at once.
+    """
+    verdicts = compute.obligations_of(figures.figures)
+    held = keep.keep(workshop.data_dir, UUID(context.partition_key), figures.origin, figures.figures, verdicts)
+    counted = verdicts.group_by("verdict").len("rows").sort("verdict")
+    return dg.MaterializeResult(
+        value=held,
+        metadata={
+            "company_id": context.partition_key, "as_of": dg.MetadataValue.timestamp(held.origin.as_of),
+            "rows_written": held.rows_written, **{f"{table}_rows": rows for table, rows in held.rows.items()},
+            "verdicts": preview.frame_table(counted),
+            "reached": preview.frame_table(
+                verdicts.filter(pl.col("verdict").is_in(["above", "near"])).select(
+                    "market", "year", "obligation", "material", "tonnes", "threshold_tonnes", "verdict", "reason"
+                )
+            ),
+            "dagster/column_schema": preview.column_schema(verdicts),
+        },
+    )  # fmt: skip
+
+
+def _tonnes_by_market(found: Figures) -> dict[str, float]:
+    """Tonnes of each market's latest calendar year with figures."""
+    years = found.tonnes.filter(pl.col("half") == 0)
+    latest = years.filter(pl.col("year") == pl.col("year").max().over("market"))
+    summed = latest.group_by("market").agg(pl.col("grams").sum()).sort("market")
+    return {market: float(written_tonnes(grams)) for market, grams in summed.iter_rows()}
+
+
+def _by_reason(uncounted: pl.DataFrame) -> pl.DataFrame:
+    """Units and SKUs that are not counted, by market, period and reason."""
+    return (
+        uncounted.group_by("market", "year", "half", "reason")
+        .agg(pl.len().alias("skus"), pl.col("units").sum().alias("units"))
+        .sort("market", "year", "half", "reason")
+    )

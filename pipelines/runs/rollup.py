@@ -1,0 +1,60 @@
+"""`rollup`: tonnes and verdicts of one company or of all, a run for each."""
+
+import argparse
+from typing import Final
+from uuid import UUID
+
+import dagster as dg
+
+from pipelines.definitions import defs
+from pipelines.partitions import partition_of
+from pipelines.publishing import publish_company
+from pipelines.resources import Workshop
+from pipelines.runs import Answer, OpenInstance
+from pipelines.runs.snapshot import chosen_companies
+from pipelines.steps.figures.keep import as_dict
+from pipelines.tags import CODE_LOCATION
+from warehouse import figures, snapshots
+from warehouse.figures import StoredFigures
+from warehouse.queries.companies import counted
+
+HELP: Final = "compute tonnes by scheme category, and obligations"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Whose portfolio."""
+    parser.add_argument("--company", type=UUID, help="one company's id; all where it is left out")
+
+
+def run(arguments: argparse.Namespace, workshop: Workshop, open_instance: OpenInstance) -> Answer:
+    """Roll up; raises `dagster.Failure` where there is no such company, or where its figures do not hold together."""
+    chosen = chosen_companies(workshop, arguments.company)
+    with open_instance() as instance:
+        held = [_rolled_up(workshop, instance, company_id) for company_id in chosen]
+    changed = sum(each.rows_written for each in held)
+    return Answer(
+        {"companies": [as_dict(each) for each in held]}, f"{len(held)} companies rolled up, {changed} figures changed."
+    )
+
+
+def _rolled_up(workshop: Workshop, instance: dg.DagsterInstance, company_id: UUID) -> StoredFigures:
+    """The company's figures as of now: a snapshot that is behind its writes is published first, and brings them."""
+    if _is_behind(workshop, company_id):
+        publish_company(workshop, instance, company_id)
+    else:
+        defs.resolve_job_def("roll_up").execute_in_process(
+            run_config={"loggers": {"console": {}}},
+            partition_key=partition_of(instance, company_id),
+            instance=instance,
+            tags={"pcds/company_id": str(company_id), **CODE_LOCATION},
+            resources={"workshop": workshop},
+        )
+    held = figures.current(workshop.data_dir, company_id)
+    assert held is not None
+    return held
+
+
+def _is_behind(workshop: Workshop, company_id: UUID) -> bool:
+    snapshot = snapshots.current(workshop.data_dir, company_id)
+    with workshop.pool.company(company_id) as conn:
+        return snapshot is None or snapshot.number < counted(conn).links
