@@ -16,7 +16,8 @@ from compliance.rule_rows import Ban
 from compliance.ruleset import RuleSet
 from compliance.words import resolve_format, resolve_material
 
-_LAYERS: Final = frozenset({"body", "coating", "liner", "tie_layer"})
+LAYERS: Final = frozenset({"body", "coating", "liner", "tie_layer"})
+"""Types of component that a body may be made of; others say nothing about it."""
 _ATOM: Final = re.compile(r"(\w+)(!=|=|<)(.+)")
 
 
@@ -25,18 +26,16 @@ def flags(record: Record, rules: RuleSet) -> list[dict[str, object]]:
 
     An empty list of use contexts was never asked and points to no ban (rollup of the record, step 9).
     """
-    if not _may_be_in_the_union(record):
+    if not may_be_in_the_union(record.get("markets")):
         return []
     return [_flag(ban, open_facts) for ban, open_facts in _bans(tuple(_facts(record, rules).items()), rules)]
 
 
 def depend_on_body(record: Record, rules: RuleSet) -> bool:
-    """Whether some body could bring the record a flag, whatever its own is: asked once for many records alike.
+    """Whether some body could bring the record a flag in the Union, whatever its own is: asked once for many alike.
 
     Most records are of a level, format and use that no ban speaks of; their graphs need not be looked at.
     """
-    if not _may_be_in_the_union(record):
-        return False
     facts = _face(record, rules)
     return any(
         all(any(_parsed(atom)[0] not in facts or _holds(atom, facts) for atom in atoms) for atoms in clauses)
@@ -44,8 +43,9 @@ def depend_on_body(record: Record, rules: RuleSet) -> bool:
     )
 
 
-def _may_be_in_the_union(record: Record) -> bool:
-    codes, markets = catalogue.eu_codes(), record.get("markets")
+def may_be_in_the_union(markets: Sequence[str] | None) -> bool:
+    """Whether one of the markets is in the European Union, or none is given."""
+    codes = catalogue.eu_codes()
     return not markets or any(code in codes or code[:2] in codes for code in markets)
 
 
@@ -123,7 +123,7 @@ def _layers(record: Record) -> list[Mapping[str, Any]]:
     return [
         line
         for line in graph
-        if line["component_type"] in _LAYERS
+        if line["component_type"] in LAYERS
         and (line["component_type"] == "body" or line.get("separable") is not True)
         and not (line["component_type"] == "coating" and line.get("material_family") == "other")
     ]

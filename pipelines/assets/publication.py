@@ -28,7 +28,7 @@ def portfolio_snapshot(context: dg.AssetExecutionContext, workshop: dg.ResourceP
     """All SKUs, components (weights in g) and volumes (units placed on the market) of a company at one instant."""
     begun = time.perf_counter()
     company_id = UUID(context.partition_key)
-    snapshot = snapshots.publish(workshop.pool, company_id, workshop.data_dir, workshop.clock.now())
+    snapshot = snapshots.publish(workshop.pool, company_id, workshop.data_dir, workshop.clock.now(), workshop.rulesets)
     spent = time.perf_counter() - begun
     with workshop.pool.company(company_id) as conn:
         held = counted(conn)

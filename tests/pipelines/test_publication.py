@@ -20,4 +20,4 @@ def test_a_run_publishes_a_company_under_its_own_partition(desk: Desk) -> None:
     assert record.partition_key == str(desk.company)
     metadata = record.asset_materialization.metadata
     assert (metadata["skus_rows"].value, metadata["volumes_rows"].value) == (2, 2)
-    assert metadata["number"].value == snapshot.number == 2
+    assert metadata["number"].value == snapshot.number == 3  # sent, written, completed

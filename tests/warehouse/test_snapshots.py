@@ -1,5 +1,6 @@
 """Snapshots: what is published is what is held, of one company, at one instant, and never by halves."""
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,12 +8,16 @@ from uuid import UUID
 
 import polars as pl
 import pytest
+from psycopg.rows import dict_row
 
+from compliance import annex_v, ruleset
 from compliance.rollup.portfolio import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS
+from pipelines.steps import present
 from pipelines.steps.origin import Origin
 from pipelines.steps.records import write_records
 from schemas.models import parse_sku
 from warehouse.clock import StoppedClock
+from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
 from warehouse.snapshots import Snapshot, current, publish
 
@@ -30,7 +35,7 @@ def write(pool: Pool, company: UUID, clock: StoppedClock) -> Write:
         records = {row: parse_sku({"name": "n", **body}) for row, body in enumerate(bodies)}
         origin = Origin("api_key", "k", "tests", "c-1")
         results = pool.run(of, lambda conn: write_records(
-            conn, of, records, origin=origin, now=clock.now(), dry_run=False))  # fmt: skip
+            conn, of, records, origin=origin, now=clock.now(), rulesets=Rulesets(), dry_run=False))  # fmt: skip
         assert not [result.errors for result in results.values() if result.errors]
 
     return written
@@ -38,7 +43,7 @@ def write(pool: Pool, company: UUID, clock: StoppedClock) -> Write:
 
 @pytest.fixture
 def published(pool: Pool, company: UUID, clock: StoppedClock, tmp_path: Path) -> Callable[[], Snapshot]:
-    return lambda: publish(pool, company, tmp_path, clock.now())
+    return lambda: publish(pool, company, tmp_path, clock.now(), Rulesets())
 
 
 def test_a_snapshot_holds_what_the_rows_hold(
@@ -76,3 +81,40 @@ def test_the_columns_are_those_of_a_rollup(write: Write, published: Callable[[],
     ):  # fmt: skip
         found = pl.read_parquet_schema(file)
         assert {name: found[name] for name in columns} == dict(columns)
+
+
+def test_flags_are_those_that_the_sku_shows(
+    write: Write, published: Callable[[], Snapshot], pool: Pool, company: UUID, clock: StoppedClock
+) -> None:
+    """However many SKUs are judged at once: each has what `annex_v.flags` says of its own record."""
+    chance = random.Random(20261121)
+    plastic = {"component_type": "body", "material_family": "plastic"}
+    layers = [[], [{**plastic, "weight_g": 3}], [{**plastic, "polymer_or_grade": "EPS"}, CAP], [CAP],
+              [{**plastic, "weight_g": 1}, {**BODY, "material_family": "paper", "polymer_or_grade": None}],
+              [{"component_type": "liner", "material_family": "plastic", "thickness_um": 12, "separable": True}],
+              [{**plastic, "thickness_um": 9}]]  # fmt: skip
+    bodies = [
+        {
+            "sku_code": str(number), "components": chance.choice(layers),
+            "packaging_format": chance.choice(["cup", "bag", "tray", "sachet", "film", "portion pack", None]),
+            "packaging_level": chance.choice(["sales", "grouped", "transport", None]),
+            "use_contexts": chance.choice([["food"], ["takeaway", "food"], ["beverage"], [], None]),
+            "markets": chance.choice([["FR"], ["US-CA"], ["GB", "DE"], None]),
+            "material": chance.choice(["plastic", "paper", None]), "reusable": chance.choice([True, False, None]),
+        }
+        for number in range(300)
+    ]  # fmt: skip
+    write(*bodies)
+    found = {
+        row["sku_code"]: [(flag["code"], flag["certainty"]) for flag in row["flags"]]
+        for row in pl.read_parquet(published().skus).iter_rows(named=True)
+    }
+    with pool.company(company) as conn, conn.cursor(row_factory=dict_row) as cursor:
+        rows = cursor.execute(f"SELECT {present.SELECT}, ruleset_version FROM skus").fetchall()
+    rules = ruleset.load()
+    shown = {
+        row["sku_code"]: [(flag["code"], flag["certainty"]) for flag in annex_v.flags(present.record(row), rules)]
+        for row in rows
+    }
+    assert found == shown
+    assert len({code for flags in found.values() for code, _ in flags}) > 4

@@ -1,42 +1,98 @@
-"""The format bans that SKUs point to, found for a block of them (`compliance.annex_v` decides)."""
+"""The format bans that SKUs point to, found for a block of them at once.
 
+What a ban asks for is `compliance.annex_v`, which judges one record. Records of one face and one body are judged once:
+nearly all bodies are of one layer, whose weight then says nothing.
+"""
+
+from collections.abc import Callable
 from datetime import date
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import orjson
 import polars as pl
 
 from compliance import annex_v
-from compliance import ruleset as rulesets
+from compliance.rule_rows import RuleSet
 from warehouse.snapshots.columns import FLAG
 
-_FACE: Final = ("markets", "packaging_level", "reusable", "use_contexts", "packaging_format", "ruleset_version")
-"""What bans ask for besides the body: the same for many SKUs."""
-_BODY: Final = ("material", "material_subtype", "weight_grams", "components")
+RulesOf: TypeAlias = Callable[[str], RuleSet]
+"""The rule-set of a version."""
+
+_FACE: Final = ("packaging_level", "reusable", "use_contexts", "packaging_format", "ruleset_version")
+"""What bans ask for besides markets and body: the same for many SKUs."""
+_LINE: Final = pl.Struct({
+    "component_type": pl.String(), "material_family": pl.String(), "polymer_or_grade": pl.String(),
+    "separable": pl.Boolean(), "thickness_um": pl.Float64(), "weight_g": pl.Float64(),
+})  # fmt: skip
+_LAYER: Final = ("component_type", "material_family", "polymer_or_grade", "separable", "thickness_um")
 
 
-def with_flags(skus: pl.DataFrame) -> pl.DataFrame:
-    """The SKUs with `flags`, by the rule-set version that graded each; `components` is the graph as JSON.
+def flags(skus: pl.DataFrame, rules_of: RulesOf) -> pl.Series:
+    """The flags of each SKU, by the rule-set that graded it. Lists and the graph are JSON texts, as Postgres has them.
 
-    Each face is judged once. Only of SKUs whose face a ban speaks of is the graph read, one by one.
+    Only of SKUs in the Union whose face a ban speaks of is the graph looked at.
     """
-    faces = skus.select(_FACE).unique()
-    spoken_of = [annex_v.depend_on_body(face, rulesets.load(face["ruleset_version"])) for face in faces.to_dicts()]
-    chosen = faces.filter(pl.Series(spoken_of, dtype=pl.Boolean))
-    rows = skus.with_row_index("place").join(chosen, on=_FACE, how="semi", nulls_equal=True)
-    flags: list[list[dict[str, Any]] | None] = [[]] * skus.height
-    for row in rows.select("place", *_FACE, *_BODY).iter_rows(named=True):
-        flags[row["place"]] = _flags(row)
-    return skus.with_columns(pl.Series("flags", flags, dtype=pl.List(FLAG)))
+    rows = skus.with_row_index("place").join(_concerned(skus, rules_of), on=("markets", *_FACE), nulls_equal=True)
+    bodies, several = _bodies(rows)
+    distinct = bodies.select(*_FACE, *_LAYER).unique()
+    judged = [_judged(body, [body] if body["component_type"] else [], rules_of) for body in distinct.to_dicts()]
+    found = bodies.join(
+        distinct.with_columns(pl.Series("flags", judged, dtype=pl.List(FLAG))), on=(*_FACE, *_LAYER), nulls_equal=True
+    )
+    one_by_one = [_judged(row, orjson.loads(row["components"]), rules_of) for row in several.to_dicts()]
+    all_found = pl.concat([
+        found.select("place", "flags"),
+        several.select("place", pl.Series("flags", one_by_one, dtype=pl.List(FLAG))),
+    ])  # fmt: skip
+    none = pl.lit([], dtype=pl.List(FLAG))
+    placed = skus.with_row_index("place").select("place").join(all_found, on="place", how="left", maintain_order="left")
+    return placed.select(pl.col("flags").fill_null(none)).to_series()
 
 
-def _flags(row: dict[str, Any]) -> list[dict[str, Any]]:
-    record = row | {"components": orjson.loads(row["components"]) if row["components"] else []}
+def _concerned(skus: pl.DataFrame, rules_of: RulesOf) -> pl.DataFrame:
+    """Of the markets and faces that there are, those of which a ban may speak."""
+    markets, faces = skus.select("markets").unique(), skus.select(_FACE).unique()
+    inside = [annex_v.may_be_in_the_union(text and orjson.loads(text)) for text in markets.to_series()]
+    spoken_of = [annex_v.depend_on_body(_record(face), rules_of(face["ruleset_version"])) for face in faces.to_dicts()]
+    return markets.filter(pl.Series(inside)).join(faces.filter(pl.Series(spoken_of)), how="cross")
+
+
+def _bodies(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The SKUs with the one layer that their body is, null where it has none; and the SKUs whose body has several."""
+    without = pl.col("components").is_null()
+    own = rows.filter(without).select(
+        "place", *_FACE,
+        pl.when(pl.any_horizontal(pl.col("material", "material_subtype").is_not_null())).then(pl.lit("body"))
+        .alias("component_type"),
+        pl.col("material").alias("material_family"), pl.col("material_subtype").alias("polymer_or_grade"),
+        pl.lit(None, pl.Boolean).alias("separable"), pl.lit(None, pl.Float64).alias("thickness_um"),
+    )  # fmt: skip
+    graphs = rows.filter(~without)
+    lines = (
+        graphs.select("place", pl.col("components").str.json_decode(pl.List(_LINE)))
+        .explode("components")
+        .unnest("components")
+        .filter(pl.col("component_type").is_in(annex_v.LAYERS))
+    )
+    alone = lines.filter(pl.len().over("place") == 1)
+    several = graphs.join(lines.filter(pl.len().over("place") > 1), on="place", how="semi")
+    single = graphs.join(several, on="place", how="anti").select("place", *_FACE)
+    return pl.concat([own, single.join(alone.select("place", *_LAYER), on="place", how="left")]), several
+
+
+def _judged(face: dict[str, Any], components: list[dict[str, Any]], rules_of: RulesOf) -> list[dict[str, Any]]:
+    record = {**_record(face), "components": components}
     return [
         {
             "code": flag["code"],
             "certainty": flag["certainty"],
             "applies_from": date.fromisoformat(str(flag["applies_from"])),
         }
-        for flag in annex_v.flags(record, rulesets.load(row["ruleset_version"]))
+        for flag in annex_v.flags(record, rules_of(face["ruleset_version"]))
     ]
+
+
+def _record(face: dict[str, Any]) -> dict[str, Any]:
+    """A record of a face in the Union."""
+    contexts = face["use_contexts"]
+    return {**{name: face[name] for name in _FACE}, "use_contexts": orjson.loads(contexts) if contexts else []}

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
@@ -18,9 +19,12 @@ import polars as pl
 import psycopg
 from polars.io.plugins import register_io_source
 
+from compliance.rule_rows import RuleSet
+from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
 from warehouse.snapshots import source
 from warehouse.snapshots.columns import COMPONENTS, HOLDS_UNTIL, LINKS, SKUS, VOLUMES
+from warehouse.snapshots.flags import RulesOf
 from warehouse.snapshots.snapshot import FOLDER, MANIFEST, POINTER, TABLES, Snapshot, folder_of
 from warehouse.snapshots.sweep import sweep_folder
 
@@ -33,7 +37,7 @@ SET name = excluded.name, number = excluded.number, as_of = excluded.as_of, hold
 """
 
 
-def publish(pool: Pool, company_id: UUID, data_dir: Path, now: datetime) -> Snapshot:
+def publish(pool: Pool, company_id: UUID, data_dir: Path, now: datetime, rulesets: Rulesets) -> Snapshot:
     """The company's portfolio as it is now, published and current when this returns.
 
     `now` is the instant of the service's clock, and its UTC day the one that DoC statuses are of. Where two publish a
@@ -45,7 +49,7 @@ def publish(pool: Pool, company_id: UUID, data_dir: Path, now: datetime) -> Snap
         number = _one(conn, LINKS)
         holds_until = _one(conn, HOLDS_UNTIL, {"today": now.date()})
         name = f"{now:%Y%m%dT%H%M%SZ}-{number}-{token_hex(3)}"
-        written = _write(conn, folder / name, now.date())
+        written = _write(conn, folder / name, now.date(), partial(_rules, pool, rulesets))
         size = sum(file.stat().st_size for file in (folder / name).iterdir())
         snapshot = Snapshot(company_id, name, now, number, written, size, folder / name)
         _seal(snapshot, folder)
@@ -92,11 +96,20 @@ def _one(conn: psycopg.Connection[Any], query: str, parameters: dict[str, object
     return row and row[0]
 
 
-def _write(conn: psycopg.Connection[Any], folder: Path, today: date) -> dict[str, int]:
+def _rules(pool: Pool, rulesets: Rulesets, version: str) -> RuleSet:
+    """The rule-set of a version; where this process has not met it, asked for beside the rows that are streaming."""
+    known = rulesets.known(version)
+    if known is not None:
+        return known
+    with pool.system() as conn:
+        return rulesets.of(conn, version)
+
+
+def _write(conn: psycopg.Connection[Any], folder: Path, today: date, rules_of: RulesOf) -> dict[str, int]:
     """The three files in a new folder; the rows of each."""
     folder.mkdir(mode=0o700)
     tables: dict[str, tuple[Callable[[], Iterator[pl.DataFrame]], pl.Schema]] = {
-        "skus": (lambda: source.skus(conn, today), SKUS),
+        "skus": (lambda: source.skus(conn, today, rules_of), SKUS),
         "components": (lambda: source.components(conn), COMPONENTS),
         "volumes": (lambda: source.volumes(conn), VOLUMES),
     }

@@ -13,7 +13,7 @@ import psycopg
 
 from schemas.vocabularies import SUBSTANCES
 from warehouse.snapshots.columns import COMPONENT_ROWS, COMPONENTS, SKU_ROWS, SKUS, STATUSES, VOLUME_ROWS, VOLUMES
-from warehouse.snapshots.flags import with_flags
+from warehouse.snapshots.flags import RulesOf, flags
 
 BLOCK_BYTES: Final = 16 * 2**20
 """Rows of about so much text are turned into a frame together."""
@@ -31,14 +31,14 @@ _VOLUME: Final = r'"([A-Z-]+)/(\d{4})/([012])": ?(\d+)'
 """One member of the stored object: market, year, half, units."""
 
 
-def skus(conn: psycopg.Connection[Any], today: date) -> Iterator[pl.DataFrame]:
+def skus(conn: psycopg.Connection[Any], today: date, rules_of: RulesOf) -> Iterator[pl.DataFrame]:
     """The SKUs with their DoC status on that UTC day and the flags of the rule-set that graded them."""
     types = {name: kind for name, kind in SKUS.items() if name != "flags"}
     types |= dict.fromkeys(("markets", "use_contexts", "components"), pl.String()) | {"updated_at": pl.Int64()}
     lists = [pl.col(name).str.json_decode(pl.List(pl.String())) for name in ("markets", "use_contexts")]
     instant = pl.from_epoch("updated_at", "us").dt.replace_time_zone("UTC")
     for block in _blocks(conn, SKU_ROWS, types, {"today": today}):
-        yield with_flags(block.with_columns(*lists, instant)).select(SKUS.names())
+        yield block.with_columns(flags(block, rules_of), *lists, instant).select(SKUS.names())
 
 
 def components(conn: psycopg.Connection[Any]) -> Iterator[pl.DataFrame]:
