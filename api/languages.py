@@ -40,10 +40,15 @@ def _weight(parameters: str) -> float:
     return float(found[1]) if found else 0
 
 
+def asked_for(request: Request) -> str:
+    """The language of the answer to a request."""
+    headers = request.headers.getlist("accept-language")
+    return preferred(",".join(headers)) if headers else ORIGINAL
+
+
 def spoken(request: Request, answer: Response) -> Response:
     """A JSON answer with its sentences in the caller's language, and the headers that say so."""
-    asked = request.headers.getlist("accept-language")
-    lang = preferred(",".join(asked)) if asked else ORIGINAL
+    lang = asked_for(request)
     if lang != ORIGINAL:
         answer.body = orjson.dumps(_retold(orjson.loads(answer.body), lang))
         answer.headers["Content-Length"] = str(len(answer.body))

@@ -14,6 +14,8 @@ from api.openapi.errors import example
 from api.reference import shapes
 from schemas.errors import ERROR_CODES
 from schemas.issues import ISSUE_CODES
+from schemas.labels import LANGUAGES
+from schemas.sentences import told
 
 Document = dict[str, Any]
 
@@ -118,8 +120,8 @@ _TEMPLATES.filters |= {
 }
 
 
-def render(document: Document) -> dict[str, str]:
-    """Every page by the part of its path after /reference."""
+def render(document: Document, lang: str = LANGUAGES[0]) -> dict[str, str]:
+    """The pages of a language by the part of their path after /reference: `TOLD` in each, all of them in English."""
     schemas = document["components"]["schemas"]
     by_tag = operations(document)
     given: dict[str, Any] = {
@@ -131,11 +133,22 @@ def render(document: Document) -> dict[str, str]:
         "resolved": partial(_resolved, document),
         "objects": {name: schema for name, schema in schemas.items() if "properties" in schema},
         "vocabularies": {name: schema for name, schema in schemas.items() if "enum" in schema},
-        "errors": {code: (error, example(code)) for code, error in ERROR_CODES.items()},
+        "errors": {code: (error, _example(code, lang)) for code, error in ERROR_CODES.items()},
         "issues": ISSUE_CODES,
     }
-    return {name: _TEMPLATES.get_template(f"{name or 'operations'}.html").render(given, page=name) for name in PAGES}
+    given |= {"lang": lang, "languages": LANGUAGES, "say": partial(told, lang=lang)}
+    names = PAGES if lang == LANGUAGES[0] else TOLD
+    return {name: _TEMPLATES.get_template(f"{name or 'operations'}.html").render(given, page=name) for name in names}
 
 
+def _example(code: str, lang: str) -> dict[str, Any]:
+    """The body of an error, its sentences in a language."""
+    body = example(code)
+    details = [{**detail, "message": told(detail["message"], lang)} for detail in body.get("details", ())]
+    return {**body, "message": told(body["message"], lang), **({"details": details} if details else {})}
+
+
+TOLD: Final = ("errors",)
+"""Pages in every language; the others show the document, which is English."""
 PAGES: Final = ("", "errors", "fields")
 """The pages: operations, error codes, field tables."""

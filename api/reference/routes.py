@@ -10,7 +10,8 @@ from starlette.responses import Response
 
 from api.answers import kept
 from api.errors import InvalidBody, NotFound
-from api.reference.pages import render
+from api.languages import asked_for
+from api.reference.pages import TOLD, render
 from pipelines.steps.template import template
 from schemas.issues import Issue
 from schemas.labels import LANGUAGES
@@ -44,19 +45,33 @@ def get_template(request: Request) -> Response:
 @router.get("")
 @router.get("/{page}")
 def reference(request: Request) -> Response:
-    """One page of the reference, or its style sheet."""
+    """One page of the reference in the language `lang`, else the one that Accept-Language asks for; or its style."""
     name = request.path_params.get("page", "")
-    pages = _rendered(request.app)
+    if name == _STYLE_NAME:
+        return kept(request, _STYLE, "text/css", seconds=_KEPT_SECONDS, headers=_HEADERS)
+    lang = _language(request) if name in TOLD else LANGUAGES[0]
+    pages = _rendered(request.app, lang)
     if name not in pages:
         raise NotFound
-    media_type = "text/css" if name == _STYLE_NAME else "text/html"
-    return kept(request, pages[name], media_type, seconds=_KEPT_SECONDS, headers=_HEADERS)
+    said = {**_HEADERS, "Content-Language": lang, **({"Vary": "Accept-Language"} if name in TOLD else {})}
+    return kept(request, pages[name], "text/html", seconds=_KEPT_SECONDS, headers=said)
 
 
-def _rendered(app: FastAPI) -> Mapping[str, bytes]:
-    """Every page and the style sheet by the last part of its path."""
+def _language(request: Request) -> str:
+    lang = request.query_params.get("lang")
+    if lang is None:
+        return asked_for(request)
+    if lang not in LANGUAGES:
+        sentence = f"{shown(lang)} is no language of this page; send one of: {', '.join(LANGUAGES)}."
+        raise InvalidBody([Issue("not_in_vocabulary", sentence, "lang")])
+    return lang
+
+
+def _rendered(app: FastAPI, lang: str) -> Mapping[str, bytes]:
+    """The pages of a language by the last part of their path, rendered once."""
     if not hasattr(app.state, "reference"):
-        pages = {name: page.encode() for name, page in render(app.openapi()).items()}
-        app.state.reference = {**pages, _STYLE_NAME: _STYLE}
-    held: Mapping[str, bytes] = app.state.reference
-    return held
+        app.state.reference = {}
+    held: dict[str, dict[str, bytes]] = app.state.reference
+    if lang not in held:
+        held[lang] = {name: page.encode() for name, page in render(app.openapi(), lang).items()}
+    return held[lang]

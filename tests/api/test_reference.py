@@ -1,14 +1,18 @@
 """The pages at /reference: all that the document says, every link leads somewhere, nothing comes from outside."""
 
+import re
 from html.parser import HTMLParser
+from importlib.resources import files
 
 import pytest
 
 from api.app import assembled
-from api.reference.pages import PAGES, render
+from api.reference.pages import PAGES, TOLD, _inline, render
 from api.reference.shapes import limits, type_of
 from schemas.errors import ERROR_CODES
 from schemas.issues import ISSUE_CODES
+from schemas.labels import LANGUAGES
+from schemas.sentences import told
 from schemas.vocabularies import VOCABULARIES
 
 DOCUMENT = assembled().openapi()
@@ -58,6 +62,7 @@ def test_every_link_between_pages_leads_to_a_place():
     for name, page in READ.items():
         for address in page.addresses:
             path, _, fragment = address.partition("#")
+            path = path.partition("?")[0]
             target = name if not path else path.removeprefix("/reference").removeprefix("/")
             if fragment:
                 assert fragment in READ[target].ids, address
@@ -109,3 +114,29 @@ def test_the_document_may_be_kept(http):
 def test_a_schema_in_words(schema, words, bounds):
     assert type_of(schema).words == words
     assert limits(schema) == bounds
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_page_of_errors_is_whole_in_every_language(lang):
+    [text] = [page for name, page in render(DOCUMENT, lang).items() if name in TOLD]
+    assert Page(text).ids == READ["errors"].ids
+    assert f'<html lang="{lang}">' in text
+    for code in (*ERROR_CODES.values(), *ISSUE_CODES.values()):
+        assert str(_inline(told(code.remedy, lang))) in text
+
+
+def test_every_word_of_the_templates_is_told():
+    said = {text for file in files("api.reference").joinpath("templates").iterdir()
+            for text in re.findall(r'say\("([^"]+)"\)', file.read_text("utf-8"))}  # fmt: skip
+    same = {"Pages"}
+    assert [text for text in said - same for lang in ("fr", "de") if told(text, lang) == text] == []
+
+
+def test_the_language_is_the_one_asked_for_by_name_else_by_the_header(http):
+    by_name = http.get("/reference/errors?lang=de", headers={"Accept-Language": "fr"})
+    by_header = http.get("/reference/errors", headers={"Accept-Language": "fr"})
+    assert (by_name.headers["Content-Language"], "Was zu tun ist" in by_name.text) == ("de", True)
+    assert (by_header.headers["Content-Language"], "Que faire" in by_header.text) == ("fr", True)
+    assert by_header.headers["Vary"] == "Accept-Language"
+    assert http.get("/reference/errors?lang=es").json()["details"][0]["field"] == "lang"
+    assert http.get("/reference/fields", headers={"Accept-Language": "fr"}).headers["Content-Language"] == "en"
