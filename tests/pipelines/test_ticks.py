@@ -135,7 +135,7 @@ def test_an_import_does_not_wait_for_housekeeping(
 
     def slow(*_: object) -> int:
         begun.set()
-        assert finished.wait(30)
+        assert finished.wait(60)
         return 0
 
     monkeypatch.setattr("pipelines.steps.housekeeping.remove_old_answers", slow)
@@ -145,7 +145,7 @@ def test_an_import_does_not_wait_for_housekeeping(
     with ThreadPoolExecutor(2) as threads:
         loops = [threads.submit(worker.serve), threads.submit(ticker.serve)]
         try:
-            assert begun.wait(30)
+            assert begun.wait(60)
             assert ends(desk, FILE)["status"] == "completed"
             finished.set()
             deadline = time.monotonic() + 30
@@ -155,7 +155,7 @@ def test_an_import_does_not_wait_for_housekeeping(
             finished.set()
             desk.workshop.stopping.set()
         for loop in loops:
-            loop.result(10)
+            loop.result(60)
     assert done(connect)
 
 

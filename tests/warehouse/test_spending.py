@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from math import ceil
@@ -99,6 +100,20 @@ def test_a_wide_ceiling_is_counted_by_handfuls_and_never_passed(owner: Owner, mi
     last_of_first = admitted[19] + MINUTE
     assert spend(owner, last_of_first - timedelta(microseconds=1), ceiling, spender) == 1
     assert [spend(owner, last_of_first, ceiling, spender) for _ in range(21)] == [0] * 20 + [1]
+
+
+def test_a_few_at_once_and_seconds_apart_are_not_refused_under_a_wide_ceiling(database: Database):
+    """Each holds a place of its own while it is under way, and no place of a moment ago is near its last second."""
+    spender, callers = fresh(), 8
+    with ExitStack() as open_:
+        connections = [open_.enter_context(psycopg.connect(database.owner_url)) for _ in range(callers)]
+        assert spend(connections[0], START - MINUTE, 1_000_000, spender) == 0  # makes the places
+        connections[0].commit()
+        for second in range(0, 90, 2):
+            at = START + timedelta(seconds=second)
+            assert [spend(connection, at, 1_000_000, spender) for connection in connections] == [0] * callers
+            for connection in connections:
+                connection.commit()
 
 
 def test_what_another_clock_took_is_free(owner: Owner):
