@@ -12,6 +12,7 @@ from api.auth import Presented
 from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
+from api.languages import spoken
 from api.origin import origin_of
 from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, SKU_CODE, UPDATED_SINCE, record_id
 from api.reading import read
@@ -59,7 +60,7 @@ async def get_sku(request: Request, key_hash: Presented) -> Response:
     shown = present.sku_detail(
         row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"]
     )  # fmt: skip
-    return json_of({"data": shown})
+    return spoken(request, json_of({"data": shown}))
 
 
 @router.post("", **operation(
