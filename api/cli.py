@@ -17,7 +17,9 @@ from api.commands import (
     imports,
     key,
     library,
+    regrade,
     rollup,
+    ruleset,
     service,
     snapshot,
     template,
@@ -42,8 +44,10 @@ for kind in library.APPS:
     app.add_typer(library.APPS[kind], name=kind)
 app.add_typer(doc.app, name="doc")
 app.add_typer(catalogue.app, name="catalogue")
+app.add_typer(ruleset.app, name="ruleset")
 app.add_typer(audit.app, name="audit")
 app.command("snapshot")(snapshot.snapshot)
+app.command("regrade")(regrade.regrade)
 app.command("rollup")(rollup.rollup)
 
 

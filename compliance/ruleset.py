@@ -17,7 +17,7 @@ from compliance.rule_rows import Rule, RuleSet, Value
 from compliance.ruleset_checks import KEYS, check
 from compliance.tables import RULES, Row, TableError, parsed, text
 
-__all__ = ["TABLES", "VERSION", "RuleSet", "load", "parse", "read", "texts", "versions"]
+__all__ = ["RULES", "TABLES", "VERSION", "RuleSet", "load", "parse", "read", "texts", "versions"]
 
 TABLES: Final = tuple(KEYS)
 """The file names of all tables of a rule-set."""

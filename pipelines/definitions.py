@@ -12,9 +12,17 @@ from pipelines.assets.housekeeping import (
 )
 from pipelines.assets.intake import parsed_table, typed_rows, uploaded_file
 from pipelines.assets.publication import portfolio_snapshot
-from pipelines.assets.reference import catalogue_file, jurisdiction_catalogue
+from pipelines.assets.reference import catalogue_file, jurisdiction_catalogue, rule_set
+from pipelines.assets.regrade import regraded_skus
 from pipelines.assets.rollups import figures, obligations, portfolio
-from pipelines.jobs import import_file, keep_house, publish_portfolio, refresh_catalogue, roll_up
+from pipelines.jobs import (
+    import_file,
+    keep_house,
+    publish_portfolio,
+    refresh_catalogue,
+    regrade_portfolios,
+    roll_up,
+)
 from pipelines.resources import run_memory, service_log, workshop_resource
 from pipelines.schedules import SCHEDULES
 from pipelines.sensors import queued_imports
@@ -32,13 +40,15 @@ defs = dg.Definitions(
         portfolio,
         figures,
         obligations,
+        rule_set,
+        regraded_skus,
         orphan_objects,
         kept_answers,
         expired_access,
         anonymised_addresses,
         old_runs,
     ],
-    jobs=[import_file, refresh_catalogue, publish_portfolio, roll_up, keep_house],
+    jobs=[import_file, refresh_catalogue, publish_portfolio, roll_up, regrade_portfolios, keep_house],
     schedules=SCHEDULES,
     sensors=[queued_imports],
     resources={"workshop": workshop_resource, "io_manager": run_memory},

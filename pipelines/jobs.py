@@ -1,5 +1,6 @@
 """The jobs: which assets one run materialises."""
 
+from collections.abc import Mapping
 from typing import Final
 
 import dagster as dg
@@ -9,6 +10,7 @@ from pipelines.assets.grading import graded_skus, import_report
 from pipelines.assets.intake import parsed_table, typed_rows, uploaded_file
 from pipelines.assets.publication import portfolio_snapshot
 from pipelines.assets.reference import jurisdiction_catalogue
+from pipelines.assets.regrade import regraded_skus
 
 import_file: Final = dg.define_asset_job(
     "import_file",
@@ -34,6 +36,12 @@ roll_up: Final = dg.define_asset_job(
     description="A company's tonnes and verdicts from its current snapshot; a new snapshot brings them by itself.",
 )
 
+regrade_portfolios: Final = dg.define_asset_job(
+    "regrade_portfolios",
+    selection=dg.AssetSelection.assets(regraded_skus),
+    description="What is held, graded by the rule-set of the day; a step for each company, going on where it stopped.",
+)
+
 keep_house: Final = dg.define_asset_job(
     "keep_house",
     selection=dg.AssetSelection.groups(housekeeping.GROUP),
@@ -41,6 +49,6 @@ keep_house: Final = dg.define_asset_job(
 )
 
 
-def run_config(asset: str, config: dict[str, str]) -> dict[str, object]:
+def run_config(asset: str, config: Mapping[str, object]) -> dict[str, object]:
     """The configuration of a run whose first asset takes `config`, with the service's log in place of Dagster's."""
     return {"ops": {asset: {"config": config}}, "loggers": {"console": {}}}

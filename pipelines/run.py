@@ -15,12 +15,14 @@ import dagster as dg
 
 from pipelines.instance import shared_instance
 from pipelines.resources import opened
-from pipelines.runs import catalogue, rollup, snapshot
+from pipelines.runs import catalogue, regrade, rollup, snapshot
 from warehouse import logs
 from warehouse.database import Database
 from warehouse.settings import Settings
 
-RUNS: Final[dict[str, ModuleType]] = {"catalogue-refresh": catalogue, "rollup": rollup, "snapshot": snapshot}
+RUNS: Final[dict[str, ModuleType]] = {
+    "catalogue-refresh": catalogue, "regrade": regrade, "rollup": rollup, "snapshot": snapshot,
+}  # fmt: skip
 
 
 def main() -> int:

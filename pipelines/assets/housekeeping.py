@@ -29,7 +29,7 @@ class Stopping(Exception):  # noqa: N818  (no fault of the program: another run 
 
 
 @contextmanager
-def interruptible(context: dg.AssetExecutionContext, workshop: Workshop) -> Iterator[Proceed]:
+def interruptible(context: dg.AssetExecutionContext | dg.OpExecutionContext, workshop: Workshop) -> Iterator[Proceed]:
     """Yields the question that is asked before each piece of work; a run whose process is stopping ends as canceled."""
 
     def proceed() -> None:

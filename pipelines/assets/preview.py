@@ -35,10 +35,12 @@ def _meaning(name: str) -> str | None:
     return None if field is None else field.meaning + (f" Unit: {field.unit}." if field.unit else "")
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> dg.MarkdownMetadataValue:
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, most: int = PREVIEW_ROWS
+) -> dg.MarkdownMetadataValue:
     """The first rows as a Markdown table; cells are cut and cannot break it."""
     lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
-    shown = [row for row, _ in zip(rows, range(PREVIEW_ROWS), strict=False)]
+    shown = [row for row, _ in zip(rows, range(most), strict=False)]
     lines += [f"| {' | '.join(_cell(value) for value in row)} |" for row in shown]
     return dg.MetadataValue.md("\n".join(lines) if shown else "none")
 

@@ -1,4 +1,4 @@
-"""Group reference: facts that the service reads and no company owns. Today the jurisdiction catalogue."""
+"""Group reference: facts that the service reads and no company owns: the jurisdiction catalogue, the rule-sets."""
 
 from pathlib import Path
 from typing import Final
@@ -27,6 +27,12 @@ catalogue_file: Final = dg.AssetSpec(
     description="The catalogue as a file that people keep: one row per jurisdiction, source and date of each fact.",
 )  # fmt: skip
 """Read by the asset below, so that an analyst who materialises that one alone needs nothing besides."""
+
+
+rule_set: Final = dg.AssetSpec(
+    "rule_set", group_name=GROUP, owners=OWNERS, kinds={"csv"}, tags={"pcds/stage": "received"},
+    description="The version of the rules that grades, added and activated by `pcds ruleset`; a source in each row.",
+)  # fmt: skip
 
 
 @dg.asset(

@@ -12,6 +12,8 @@ GRAPH = {
     "typed_rows": ("intake", ["parsed_table", "uploaded_file"], ["contract"]),
     "graded_skus": ("grading", ["parsed_table", "typed_rows", "uploaded_file"], ["every_sku_has_a_grade_state"]),
     "import_report": ("grading", ["graded_skus", "typed_rows", "uploaded_file"], ["counts_add_up"]),
+    "rule_set": ("reference", [], []),
+    "regraded_skus": ("grading", ["graded_skus", "rule_set"], []),
     "catalogue_file": ("reference", [], []),
     "jurisdiction_catalogue": (
         "reference",
@@ -29,6 +31,7 @@ JOBS = {
     "refresh_catalogue": {"jurisdiction_catalogue"},
     "publish_portfolio": {"portfolio_snapshot", "portfolio", "figures", "obligations"},
     "roll_up": {"portfolio", "figures", "obligations"},
+    "regrade_portfolios": {"regraded_skus"},
     "keep_house": HOUSEKEEPING,
 }
 

@@ -1,0 +1,60 @@
+"""`pcds ruleset`: a new version of the rules without a release; activating it regrades what is held."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from api.commands import runs
+from api.commands.operator import operator
+from api.commands.shared import AsJson, DataDir, Refusal, show
+from compliance.tables import TableError
+from pipelines.steps import rulesets
+from warehouse.settings import Settings
+
+app = typer.Typer(help="Versions of the rules that grades follow from.", no_args_is_help=True)
+
+
+@app.command("add")
+def add(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Its tables; named by their day, as 2027-01-31.")],
+    *,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check the tables of a folder and keep them for good; nothing is graded with them yet."""
+    try:
+        with operator(data_dir) as we, we.owner() as connection:
+            record = rulesets.add(connection, folder.resolve(), we.clock.now())
+    except TableError as faults:
+        raise Refusal(f"The rule-set was not added. {faults}") from None
+    show(record, as_json=as_json)
+
+
+@app.command("activate")
+def activate(
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="One of `pcds ruleset list`.")],
+    *,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Grade every write by this version from now on, and regrade what is held.
+
+    Returns when the regrade is done. Should this command be ended before, the service's worker goes on with it.
+    """
+    try:
+        with operator(data_dir) as we:
+            with we.owner() as connection:
+                record = rulesets.activate(connection, version, we.origin, we.clock.now())
+            runs.run(Settings.load(data_dir=data_dir), "regrade", "--open", refused="The regrade was broken off.")
+    except TableError as unknown:
+        raise Refusal(str(unknown)) from None
+    show(record, as_json=as_json)
+
+
+@app.command("list")
+def list_all(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Every version, oldest first: the release's and those that were added."""
+    with operator(data_dir) as we, we.owner() as connection:
+        records = rulesets.listed(connection)
+    show({"rulesets": records}, as_json=as_json)

@@ -1,0 +1,124 @@
+"""How far a company's regrade is: asked for, taken for one block at a time, and added up over companies.
+
+The row is locked while a block is done. So a regrade that was broken off goes on where it stopped, and two workers on
+one company take turns.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+import psycopg
+from psycopg.types.json import Json
+
+from warehouse.sessions import Pool
+
+EXAMPLES: Final = 50
+"""How many changes are kept to be shown."""
+
+_REQUEST: Final = """
+INSERT INTO regrades (company_id, version, matrix, examples, begun_at)
+VALUES (%(company_id)s, %(version)s, '{}', '[]', %(now)s)
+ON CONFLICT (company_id) DO UPDATE
+SET version = excluded.version, position = NULL, skus = 0, changed = 0, matrix = '{}', examples = '[]',
+    begun_at = excluded.begun_at, finished_at = NULL
+WHERE regrades.version <> excluded.version OR regrades.finished_at IS NOT NULL
+"""
+_COUNTS: Final = "version, skus, changed, matrix, examples"
+_TAKE: Final = f"SELECT position, {_COUNTS} FROM regrades WHERE finished_at IS NULL FOR UPDATE"
+_ADVANCE: Final = """
+UPDATE regrades
+SET position = %(position)s, skus = %(skus)s, changed = %(changed)s, matrix = %(matrix)s, examples = %(examples)s,
+    finished_at = %(finished_at)s
+"""
+
+
+@dataclass(slots=True)
+class Regraded:
+    """What a regrade has done so far of a company, or of several: SKUs looked at, and those of them that changed.
+
+    `matrix` counts SKUs by grade before and after as `A→B`, those that stayed too; `examples` are the first changes:
+    sku_code, grade before, grade after. Where only the trace changed the two are the same.
+    """
+
+    version: str
+    skus: int = 0
+    changed: int = 0
+    matrix: Counter[str] = field(default_factory=Counter)
+    examples: list[list[str]] = field(default_factory=list)
+
+    def count(self, sku_code: str, before: str, after: str | None) -> None:
+        """Add one SKU; `after` is None where nothing changed."""
+        self.skus += 1
+        self.matrix[f"{before}→{after or before}"] += 1
+        if after is not None:
+            self.changed += 1
+            if len(self.examples) < EXAMPLES:
+                self.examples.append([sku_code, before, after])
+
+    def add(self, other: "Regraded") -> None:
+        """Add what was done of another company."""
+        self.skus += other.skus
+        self.changed += other.changed
+        self.matrix += other.matrix
+        self.examples = (self.examples + other.examples)[:EXAMPLES]
+
+
+class Totals(NamedTuple):
+    """What was done of so many companies."""
+
+    companies: int
+    regraded: Regraded
+
+    def as_dict(self) -> dict[str, Any]:
+        """The published shape of `pcds regrade --json` (decisions §10)."""
+        done = self.regraded
+        return {
+            "companies": self.companies, "skus": done.skus, "changed": done.changed,
+            "matrix": dict(sorted(done.matrix.items())), "ruleset_version": done.version,
+        }  # fmt: skip
+
+
+def request(conn: psycopg.Connection[Any], company_id: UUID, version: str, now: datetime) -> None:
+    """Have the company's SKUs regraded by a version; a regrade by it that is under way goes on."""
+    conn.execute(_REQUEST, {"company_id": company_id, "version": version, "now": now})
+
+
+def open_regrades(pool: Pool) -> list[UUID]:
+    """The companies whose regrade is asked for and not finished, the oldest first."""
+    with pool.system() as conn:
+        return [row[0] for row in conn.execute("SELECT pcds_open_regrades()")]
+
+
+def take(conn: psycopg.Connection[Any]) -> tuple[str | None, Regraded] | None:
+    """The session's company's open regrade, locked: the last sku_code that is done, and what was done up to there."""
+    row = conn.execute(_TAKE).fetchone()
+    return None if row is None else (row[0], _of(row[1:]))
+
+
+def advance(conn: psycopg.Connection[Any], position: str | None, done: Regraded, finished_at: datetime | None) -> None:
+    """Note what was done of the regrade that this transaction has taken."""
+    conn.execute(_ADVANCE, {
+        "position": position, "skus": done.skus, "changed": done.changed, "matrix": Json(done.matrix),
+        "examples": Json(done.examples), "finished_at": finished_at,
+    })  # fmt: skip
+
+
+def total(pool: Pool, company_ids: Iterable[UUID], version: str) -> Totals:
+    """All that the regrade by this version has done of these companies."""
+    reached, whole = 0, Regraded(version)
+    for company_id in company_ids:
+        with pool.company(company_id) as conn:
+            row = conn.execute(f"SELECT {_COUNTS} FROM regrades WHERE version = %s", (version,)).fetchone()
+        if row is not None:
+            reached += 1
+            whole.add(_of(row))
+    return Totals(reached, whole)
+
+
+def _of(row: tuple[Any, ...]) -> Regraded:
+    version, skus, changed, matrix, examples = row
+    return Regraded(version, skus, changed, Counter(matrix), examples)
