@@ -22,6 +22,9 @@ from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
+_LEAST_CONNECTIONS: Final = 6
+"""Two imports at a time (`worker`), each of two chunks and a heartbeat."""
+
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
@@ -43,7 +46,8 @@ class Workshop:
 @contextmanager
 def opened(settings: Settings, *, chunk_rows: int = CHUNK_ROWS) -> Iterator[Workshop]:
     """The workshop of these settings; its connections end with the block."""
-    with Pool(Database.of(settings).app_url, size=settings.pool_size) as pool:
+    size = max(settings.pool_size, _LEAST_CONNECTIONS)
+    with Pool(Database.of(settings).app_url, size=size) as pool:
         yield Workshop(
             pool, Objects.of(settings), Clock.of(settings), Rulesets(), settings.data_dir, chunk_rows,
             settings.runs_kept_days,

@@ -107,6 +107,10 @@ class TypedPatch(NamedTuple):
     given: pl.DataFrame
     issues: list[RowIssue]
 
+    def part(self, start: int, stop: int) -> "TypedPatch":
+        """The rows from one place to another, by the numbers that they have."""
+        return TypedPatch(self.values[start:stop], self.given[start:stop], self.issues)
+
 
 def from_typed(values: pl.DataFrame, given: pl.DataFrame, rules: RuleSet) -> TypedPatch:
     """Typed import rows in stored columns: substance columns become entries, once for each distinct combination."""

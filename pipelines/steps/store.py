@@ -1,7 +1,7 @@
 """Storing: new rows, changed rows, the versions they replace, their ledger entries and the counters, in one statement.
 
 The statement is the same for one row and for thousands; only how the rows reach it differs (see `stored.FEW`): as one
-of its parameters, or through COPY into a temporary table.
+of its parameters, or through COPY into a temporary table, for which nobody's lock is needed (`stage`).
 """
 
 import re
@@ -95,7 +95,7 @@ def store(
     conn: psycopg.Connection[Any], company_id: UUID, rows: Table, columns: Sequence[str], *, origin: Origin,
     now: datetime, import_id: UUID | None, resource: str,
 ) -> None:  # fmt: skip
-    """Write the created and updated rows of a merged, graded frame, in the caller's transaction.
+    """Write the created and updated rows of a merged, graded frame, which were staged in the caller's transaction.
 
     `columns` are the value columns that the patch gives, sku_code among them; `rows` has them, `id` and `version` as
     they shall be, the derived columns, `import_sheet` and `import_line`. `resource` is what the audit names as written,
@@ -109,16 +109,22 @@ def store(
     }  # fmt: skip
     if few:
         parameters |= {"ids": rows["id"], "rows": orjson.dumps(rows.dicts(staged)).decode()}
-    else:
-        _copy(conn, rows.frame({name: DTYPES[name] for name in staged}))
     statement, names = _statement(staged[1:], few=few)
     RawCursor(conn).execute(statement, [parameters[name] for name in names])
 
 
-def _copy(conn: psycopg.Connection[Any], staged: pl.DataFrame) -> None:
+def stage(conn: psycopg.Connection[Any], rows: Table, columns: Sequence[str]) -> None:
+    """Carry the rows that `store` is about to write to the database, where they are many; what was staged before goes.
+
+    `rows` and `columns` are as for `store`.
+    """
+    if len(rows) <= FEW:
+        return
+    staged = rows.frame({name: DTYPES[name] for name in ("id", *columns, *_ALWAYS)})
     whole = _declared((*VALUE_COLUMNS, *_ALWAYS))
     conn.execute(f"CREATE TEMPORARY TABLE IF NOT EXISTS staged ({whole}) ON COMMIT DELETE ROWS")
     with conn.cursor() as cursor:
+        cursor.execute("DELETE FROM staged")
         with cursor.copy(f"COPY staged ({', '.join(staged.columns)}) FROM STDIN (FORMAT csv, NULL '{NULL}')") as copy:
             copy.write(staged.write_csv(include_header=False, null_value=NULL).encode())
         cursor.execute("ANALYZE staged (id, version)")

@@ -25,20 +25,31 @@ _LAWFUL: Final = (
 """What no refusal by law can meet, whatever the day (`refuse`)."""
 
 
+def none(asked: TypedPatch) -> pl.Series:
+    """The answer of `find` where no row is held as it is."""
+    return pl.repeat(None, asked.values.height, dtype=pl.String, eager=True)
+
+
+def likely(conn: psycopg.Connection[Any], asked: TypedPatch) -> bool:
+    """Whether so many rows of a sample are held as they are that comparing all of them is worth its cost."""
+    candidates = _candidates(conn, asked)
+    sample = candidates.gather_every(max(1, -(-candidates.height // _SAMPLE_ROWS)))
+    alike = sum(len(places) for _, places in _compared(conn, sample, sample["sku_code"].to_list()))
+    return 0 < _WORTHWHILE * sample.height <= alike
+
+
 def find(conn: psycopg.Connection[Any], asked: TypedPatch) -> pl.Series:
     """For each row the grade that it is held with; null where the write path has to look at the row."""
-    columns = [name for name in asked.given.columns if name != "components" and asked.given[name].any()]
-    candidates = _folded(conn, asked.values.with_row_index("at").filter(_plain(asked)).select("at", *columns))
-    grades = pl.repeat(None, asked.values.height, dtype=pl.String, eager=True)
-    if candidates.is_empty():
-        return grades
-    conn.execute(f"CREATE TEMPORARY TABLE asked (at integer, {', '.join(map(_declared, columns))}) ON COMMIT DROP")
-    sample = candidates.gather_every(-(-candidates.height // _SAMPLE_ROWS))
-    alike = sum(len(places) for _, places in _compared(conn, sample, sample["sku_code"].to_list()))
-    if alike >= _WORTHWHILE * sample.height:
-        for grade, places in _compared(conn, candidates):
-            grades = grades.scatter(places, grade)
+    grades = none(asked)
+    for grade, places in _compared(conn, _candidates(conn, asked)):
+        grades = grades.scatter(places, grade)
     return grades
+
+
+def _candidates(conn: psycopg.Connection[Any], asked: TypedPatch) -> pl.DataFrame:
+    """The rows that may be found, in the columns that say anything, by their place `at` among all."""
+    columns = [name for name in asked.given.columns if name != "components" and asked.given[name].any()]
+    return _folded(conn, asked.values.with_row_index("at").filter(_plain(asked)).select("at", *columns))
 
 
 def _plain(asked: TypedPatch) -> pl.Series:
@@ -70,8 +81,11 @@ def _compared(
     An empty cell says nothing, and so is as it was. Where there are few `codes` they are named, so that Postgres does
     not read all rows of the company for them.
     """
+    if values.is_empty():
+        return []
     with conn.cursor() as cursor:
-        cursor.execute("TRUNCATE asked")
+        columns = ", ".join(map(_declared, values.columns[1:]))
+        cursor.execute(f"CREATE TEMPORARY TABLE asked (at integer, {columns}) ON COMMIT DROP")
         with cursor.copy(f"COPY asked FROM STDIN (FORMAT csv, NULL '{NULL}')") as copy:
             copy.write(values.write_csv(include_header=False, null_value=NULL).encode())
         # Of a table that nobody has analysed the planner may believe that it has one row, and join it in a loop.

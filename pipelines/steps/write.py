@@ -27,7 +27,7 @@ from pipelines.steps.origin import Origin
 from pipelines.steps.patch import Patch, RowIssue
 from pipelines.steps.refuse import refuse
 from pipelines.steps.resolve import resolve
-from pipelines.steps.store import store
+from pipelines.steps.store import stage, store
 from pipelines.steps.table import Table
 from warehouse.tables.skus import VALUE_COLUMNS
 
@@ -38,7 +38,8 @@ class Prepared:
 
     `patch`: the rows asked for; `merged`: the accepted ones as they would be held, with `row` and `outcome`, of an
     import's chunk only the columns that it gives or that were judged; `errors`: the faults of the rejected ones;
-    `versions`: of the stored rows that this follows from; `rules`: what it was graded with; `seconds`: by step.
+    `versions`: of the stored rows that this follows from; `rules`: what it was graded with; `seconds`: by step;
+    `staged`: the changed rows as `store` takes them, once they were carried to the database.
     """
 
     patch: Patch
@@ -47,6 +48,7 @@ class Prepared:
     versions: dict[str, int]
     rules: RuleSet
     seconds: dict[str, float]
+    staged: Table | None = None
 
     @property
     def counts(self) -> Counter[str]:
@@ -101,6 +103,21 @@ def prepare(
     return Prepared(asked, merged, errors + faults, versions, rules, watch.seconds)
 
 
+def staged(conn: psycopg.Connection[Any], prepared: Prepared, source: pl.DataFrame | None = None) -> Prepared:
+    """The same with ids and versions as they shall be stored, its changed rows carried to the database.
+
+    That locks nothing. `source` as for `write_patch`, which is to follow in the same transaction.
+    """
+    if prepared.changes_nothing:
+        return prepared
+    watch = _Stopwatch()
+    with watch.step("stage"):
+        merged = _with_ids(prepared.merged)
+        changed = _changed(merged, source)
+        stage(conn, changed, prepared.patch.given.names)
+    return replace(prepared, merged=merged, staged=changed, seconds={**prepared.seconds, **watch.seconds})
+
+
 def write_patch(
     conn: psycopg.Connection[Any], company_id: UUID, patch: Patch, *, origin: Origin, now: datetime, rules: RuleSet,
     dry_run: bool = False, source: pl.DataFrame | None = None, import_id: UUID | None = None,
@@ -109,9 +126,9 @@ def write_patch(
     """Write one patch in the caller's transaction, whose session has the company set; returns what it did.
 
     `source` has `row`, `import_sheet`, `import_line` for rows out of a file. `ahead` is the patch prepared without
-    locks: it is used where no other writer has changed its rows since and `rules` are still those that it was graded
-    with. `resource` is what the audit calls the thing written. Raises `plans.PlanLimitReached` when the new codes
-    would pass the plan's limit, before anything is written.
+    locks, and perhaps staged: it is used where no other writer has changed its rows since and `rules` are still those
+    that it was graded with. `resource` is what the audit calls the thing written. Raises `plans.PlanLimitReached` when
+    the new codes would pass the plan's limit, before anything is written.
     """
     if ahead is not None and ahead.rules is rules and _still_holds(conn, ahead):
         prepared = ahead
@@ -121,14 +138,16 @@ def write_patch(
         plans.check(conn, company_id, new=prepared.merged["outcome"].count("created"))
     if dry_run or prepared.changes_nothing:
         return prepared
+    if prepared.staged is None:
+        prepared = staged(conn, prepared, source)
+    assert prepared.staged is not None, "what changes something was staged"
     watch = _Stopwatch()
     with watch.step("store"):
-        merged = _with_ids(prepared.merged)
         store(
-            conn, company_id, _changed(merged, source), patch.given.names, origin=origin, now=now,
+            conn, company_id, prepared.staged, patch.given.names, origin=origin, now=now,
             import_id=import_id, resource=resource,
         )  # fmt: skip
-    return replace(prepared, merged=merged, seconds={**prepared.seconds, **watch.seconds})
+    return replace(prepared, seconds={**prepared.seconds, **watch.seconds})
 
 
 def _still_holds(conn: psycopg.Connection[Any], ahead: Prepared) -> bool:

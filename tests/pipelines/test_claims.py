@@ -1,8 +1,11 @@
 """Claims: one run at a time, whoever is late cannot write, and what breaks off is continued without a row twice."""
 
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -40,7 +43,7 @@ def job_of(desk: Desk, claim: Claim) -> process.Job:
     sent = work.load(shop.pool, claim)
     upload = Upload.from_bytes(shop.objects.get(sent.table_key))
     typed = type_rows(upload, default_year=sent.default_year, served_markets=frozenset())
-    return process.Job(shop.pool, shop.clock, shop.rules, claim, sent, upload, typed)
+    return process.Job(shop.pool, shop.clock, shop.rulesets, claim, sent, upload, typed)
 
 
 def break_after(chunks: int) -> Any:
@@ -68,6 +71,29 @@ def test_what_breaks_off_between_chunks_is_continued_without_a_row_twice(desk: D
     assert desk.poll(import_id)["counts"] == {"total": 8, "created": 8, "updated": 0, "unchanged": 0, "rejected": 0}
     assert desk.rows("SELECT version, count(*) FROM skus WHERE company_id = %s GROUP BY 1") == [(1, 8)]
     assert desk.entries() == {"import.submitted": 1, "sku.created": 8, "import.completed": 1}
+
+
+def test_a_chunk_that_waits_for_its_turn_locks_nothing(desk: Desk, company: UUID) -> None:
+    """Another writer holds a row of the first chunk; the second is prepared by then, and holds up nobody."""
+    desk.run(desk.send(FILE))
+    import_id = desk.send(FILE.replace("Bottle", "Jar"))
+    job, pool = job_of(desk, take(desk, import_id)), desk.workshop.pool
+    rename = "UPDATE skus SET name = 'Box' WHERE sku_code = %s"
+    with ThreadPoolExecutor(1) as beside, pool.company(company) as conn:
+        conn.execute(rename, ["S00"])
+        writing = beside.submit(process.write_rows, job, chunk_rows=3, proceed=lambda: None)
+        waiting = (
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'transactionid' AND datname = current_database()"
+        )
+        while conn.execute(waiting).fetchone() == (0,):
+            time.sleep(0.01)
+        with pool.company(company) as other:
+            other.execute("SET LOCAL lock_timeout = '1s'")
+            other.execute(rename, ["S04"])
+        assert not writing.done()
+    assert writing.result().outcomes["updated"] == 8
+    assert desk.poll(import_id)["status"] == "completed"
+    assert desk.rows("SELECT name, count(*) FROM skus WHERE company_id = %s GROUP BY 1") == [("Jar", 8)]
 
 
 def test_a_run_that_was_overtaken_writes_nothing_more(desk: Desk, clock: StoppedClock) -> None:

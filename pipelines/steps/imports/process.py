@@ -1,5 +1,8 @@
 """The work of a run: typed rows written in chunks, each one transaction with its counts, position and report rows.
 
+Two chunks are under way at a time: while one is being stored, the next is read, merged, graded and staged, which needs
+no lock; then it waits for its turn. They are stored in the order of the file.
+
 Between two chunks a run may end in any way; the next one reads the position and goes on. A chunk's last statement
 moves the position under the claim's token, so that a chunk is in the database once or not at all.
 """
@@ -10,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import polars as pl
@@ -21,13 +25,16 @@ from pipelines.steps.imports.claim import Claim, prove
 from pipelines.steps.imports.work import Work
 from pipelines.steps.patch import Patch, RowIssue, TypedPatch, from_typed
 from pipelines.steps.reading import TypedRows, Upload
-from pipelines.steps.write import Prepared, prepare, write_patch
+from pipelines.steps.write import prepare, staged, write_patch
 from warehouse.clock import Clock
 from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
 
 CHUNK_ROWS: Final = 10_000
-"""Rows of one transaction: about a second of work, and what a crash can cost at most."""
+"""Rows of one transaction: some tenths of a second of work. A crash costs at most two of them."""
+
+_AT_A_TIME: Final = 2
+"""Chunks under way: one is stored, which is Postgres's work, while another is prepared, which is mostly ours."""
 
 _LINES_PER_SHEET: Final = 1 << 32
 
@@ -82,12 +89,12 @@ class Rows:
         return Patch.of(values, given).without([fault.row for fault in unfit]), unfit, Counter(held.drop_nulls())
 
 
-class Ahead(NamedTuple):
-    """A chunk prepared without locks. Faults of rows that did not come that far, grades of those held already."""
+class Done(NamedTuple):
+    """A committed chunk: rejected rows among the others by outcome, accepted rows by grade, seconds by step."""
 
-    prepared: Prepared
-    unfit: list[RowIssue]
-    held: Counter[str]
+    outcomes: Counter[str]
+    grades: Counter[str | None]
+    seconds: dict[str, float]
 
 
 @dataclass(slots=True)
@@ -108,42 +115,56 @@ def write_rows(job: Job, *, chunk_rows: int = CHUNK_ROWS, proceed: Callable[[], 
     `ClaimLost` and `pipelines.steps.plans.PlanLimitReached`; what was committed before stays.
     """
     written = Written()
-    begun = time.perf_counter()
-    rows = _compared(job)
-    written.seconds.update({"compare": time.perf_counter() - begun})
-    with ThreadPoolExecutor(1, thread_name_prefix="ahead") as ahead:
-        for chunk, pending in _prepared_ahead(job, rows, chunk_rows, ahead):
-            proceed()
-            outcomes, counts = job.pool.retrying(partial(_write_chunk, job, chunk, pending))
-            written.outcomes.update(counts)
-            grades = Counter(outcomes.merged["recyclability_grade"]) + pending.result().held
+    with ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="chunk") as threads:
+        begun = time.perf_counter()
+        rows = _compared(job, threads)
+        written.seconds.update({"compare": time.perf_counter() - begun})
+        for outcomes, grades, seconds in _in_order(job, rows, chunk_rows, proceed, threads):
+            written.outcomes.update(outcomes)
             written.ungraded += grades.pop(None, 0)
-            written.grades += grades
-            written.seconds.update(outcomes.seconds)
+            written.grades.update({str(grade): number for grade, number in grades.items()})
+            written.seconds.update(seconds)
             written.chunks += 1
     return written
 
 
-def _compared(job: Job) -> Rows:
+def _compared(job: Job, threads: ThreadPoolExecutor) -> Rows:
     """The rows that no run has committed yet, compared with what is held."""
     start = job.work.position
     with job.pool.company(job.work.company_id) as conn:
         typed = from_typed(job.typed.values[start:], job.typed.given[start:], job.rulesets.active(conn))
-        return Rows(start, typed, unchanged.find(conn, typed))
+        if not unchanged.likely(conn, typed):
+            return Rows(start, typed, unchanged.none(typed))
+    height = typed.values.height
+    parts = [typed.part(*ends) for ends in pairwise(height * at // _AT_A_TIME for at in range(_AT_A_TIME + 1))]
+    return Rows(start, typed, pl.concat(threads.map(partial(_held, job), parts)))
 
 
-def _prepared_ahead(
-    job: Job, rows: Rows, size: int, ahead: ThreadPoolExecutor
-) -> Iterator[tuple[Chunk, Future[Ahead]]]:
-    """Each chunk with its preparation, begun while the one before it is being stored."""
-    waiting: tuple[Chunk, Future[Ahead]] | None = None
+def _held(job: Job, typed: TypedPatch) -> pl.Series:
+    with job.pool.company(job.work.company_id) as conn:
+        return unchanged.find(conn, typed)
+
+
+def _in_order(
+    job: Job, rows: Rows, size: int, proceed: Callable[[], None], threads: ThreadPoolExecutor
+) -> Iterator[Done]:
+    """Each chunk when it is committed, with the next one begun already."""
+    before: Future[Done] | None = None
     for chunk in chunks(job.upload, job.typed, job.work, size):
-        begun = chunk, ahead.submit(_prepare, job, rows, chunk)
-        if waiting is not None:
-            yield waiting
-        waiting = begun
-    if waiting is not None:
-        yield waiting
+        turn = partial(_turn, before, proceed)
+        begun = threads.submit(job.pool.retrying, partial(_write_chunk, job, rows, chunk, turn))
+        if before is not None:
+            yield before.result()
+        before = begun
+    if before is not None:
+        yield before.result()
+
+
+def _turn(before: Future[Done] | None, proceed: Callable[[], None]) -> None:
+    """Wait until the chunk before is committed. Raises what ended that one, or what `proceed` raises."""
+    if before is not None:
+        before.result()
+    proceed()
 
 
 def chunks(upload: Upload, typed: TypedRows, work: Work, size: int) -> Iterator[Chunk]:
@@ -184,34 +205,34 @@ def _keys(placed: pl.DataFrame) -> pl.Series:
     return placed["sheet_position"] * _LINES_PER_SHEET + placed["line"]
 
 
-def _prepare(job: Job, rows: Rows, chunk: Chunk) -> Ahead:
-    """A chunk read, merged and graded without locks, while another one is stored."""
+def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -> Done:
+    """One chunk in one transaction, which locks nothing before its turn; the last one completes the import with it."""
+    work = job.work
     patch, unfit, held = rows.of(chunk)
-    with job.pool.company(job.work.company_id) as conn:
-        rules = job.rulesets.active(conn)
-        prepared = prepare(conn, patch, now=job.clock.now(), rules=rules, whole_rows=False, locking=False)
-    return Ahead(prepared, unfit, held)
-
-
-def _write_chunk(job: Job, chunk: Chunk, pending: Future[Ahead]) -> tuple[Prepared, Counter[str]]:
-    """One chunk in one transaction; the last one completes the import with it."""
-    now, work, (ahead, unfit, held) = job.clock.now(), job.work, pending.result()
     values = job.typed.values[chunk.start : chunk.stop]
     source = values.select("row", import_sheet="sheet", import_line="line")
     with job.pool.company(work.company_id) as conn:
-        outcomes = write_patch(
-            conn, work.company_id, ahead.patch, origin=work.origin, now=now, rules=job.rulesets.active(conn),
-            dry_run=work.dry_run, source=source, import_id=work.id, ahead=ahead,
+        rules = job.rulesets.active(conn)
+        ahead = prepare(conn, patch, now=job.clock.now(), rules=rules, whole_rows=False, locking=False)
+        if not work.dry_run:
+            ahead = staged(conn, ahead, source)
+        turn()
+        now, rules = job.clock.now(), job.rulesets.active(conn)
+        outcome = write_patch(
+            conn, work.company_id, patch, origin=work.origin, now=now, rules=rules, dry_run=work.dry_run,
+            source=source, import_id=work.id, ahead=ahead,
         )  # fmt: skip
-        found = report.of_writer([*unfit, *outcomes.errors], values, job.upload, work)
+        found = report.of_writer([*unfit, *outcome.errors], values, job.upload, work)
         report.store(conn, work, pl.concat([chunk.faults.select(found.columns), found]))
-        counts = outcomes.counts
+        counts = outcome.counts
         counts["unchanged"] += held.total()
-        counts["rejected"] = values.height - held.total() - len(outcomes.merged) + chunk.rejected
+        counts["rejected"] = values.height - held.total() - len(outcome.merged) + chunk.rejected
         _advance(conn, job, chunk, counts)
         if chunk.last:
             settle.complete(conn, job.claim, work, now)
-    return outcomes, counts
+    grades: Counter[str | None] = Counter(outcome.merged["recyclability_grade"])
+    grades.update(held)
+    return Done(counts, grades, outcome.seconds)
 
 
 def _advance(conn: psycopg.Connection[Any], job: Job, chunk: Chunk, counts: Counter[str]) -> None:

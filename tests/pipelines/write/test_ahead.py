@@ -1,4 +1,5 @@
-"""A patch prepared without locks, and a writer that comes between: nothing is lost, nothing is written twice."""
+"""A patch prepared and staged without locks, and a writer that comes between: nothing is lost, nothing is written
+twice."""
 
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
@@ -9,7 +10,7 @@ from compliance import ruleset
 from pipelines.steps.origin import Origin
 from pipelines.steps.patch import from_records
 from pipelines.steps.records import write_records
-from pipelines.steps.write import prepare, write_patch
+from pipelines.steps.write import prepare, staged, write_patch
 from schemas.models import parse_sku
 from warehouse.clock import StoppedClock
 from warehouse.rulesets import Rulesets
@@ -33,10 +34,9 @@ def test_what_changed_meanwhile_is_seen(pool: Pool, company: UUID, clock: Stoppe
     rules = ruleset.load()
     patch, _ = from_records(list(enumerate(map(parse_sku, bodies))), rules)
     with pool.company(company) as conn:
-        ahead = prepare(conn, patch, now=NOW, rules=rules, whole_rows=False, locking=False)
-    if between != "nobody":
-        write(**{"description": "theirs"} if between == "the same field" else {"product_category": "theirs"})
-    with pool.company(company) as conn:
+        ahead = staged(conn, prepare(conn, patch, now=NOW, rules=rules, whole_rows=False, locking=False))
+        if between != "nobody":
+            write(**{"description": "theirs"} if between == "the same field" else {"product_category": "theirs"})
         done = write_patch(conn, company, patch, origin=ORIGIN, now=NOW, rules=rules, import_id=uuid4(), ahead=ahead)
         held = conn.execute(
             "SELECT description, product_category, version FROM skus WHERE sku_code = 'S000'"

@@ -101,14 +101,36 @@ def test_a_file_sent_again_is_found_whole_with_its_grades(pool: Pool, company: U
     assert dict(zip(asked.values["sku_code"], grades, strict=True)) == held
 
 
-def test_nothing_is_found_in_another_company_or_where_most_has_changed(
-    pool: Pool, company: UUID, new_company: Callable[[str], UUID]
-) -> None:
+def test_nothing_is_found_in_another_company(pool: Pool, company: UUID, new_company: Callable[[str], UUID]) -> None:
     rows = portfolio(random.Random(3), empty=0.3, cleared=0)
     write(pool, company, typed(rows))
     assert found(pool, new_company("enterprise"), typed(rows)) == set()
-    changed = [row | {"name": "other"} if at % 3 else row for at, row in enumerate(rows)]
-    assert found(pool, company, typed(changed)) == set()
+
+
+@pytest.mark.parametrize(("alike_in_three", "likely"), [(0, False), (1, False), (2, True), (3, True)])
+def test_a_comparison_is_worth_its_cost_where_most_rows_are_held(
+    pool: Pool, company: UUID, alike_in_three: int, likely: bool
+) -> None:
+    rows = portfolio(random.Random(3), empty=0.3, cleared=0)
+    write(pool, company, typed(rows))
+    sent = [row if at % 3 < alike_in_three else row | {"name": "other"} for at, row in enumerate(rows)]
+    with pool.company(company) as conn:
+        assert unchanged.likely(conn, typed(sent)) is likely
+
+
+def test_a_file_of_no_row_that_can_be_found_is_not_compared(pool: Pool, company: UUID) -> None:
+    rows = [{"sku_code": "S1", "name": "Bottle", "description": "null"}]
+    with pool.company(company) as conn:
+        assert not unchanged.likely(conn, typed(rows))
+    assert found(pool, company, typed(rows)) == set()
+
+
+def test_two_halves_are_found_as_the_whole_is(pool: Pool, company: UUID) -> None:
+    rows = portfolio(random.Random(5), empty=0.3, cleared=0)
+    write(pool, company, typed(rows))
+    asked = typed([row if at % 5 else row | {"name": "other"} for at, row in enumerate(rows)])
+    halves = [asked.part(0, ROWS // 2), asked.part(ROWS // 2, ROWS)]
+    assert found(pool, company, halves[0]) | found(pool, company, halves[1]) == found(pool, company, asked)
 
 
 def test_what_the_law_refuses_by_now_is_looked_at_although_it_is_held(pool: Pool, company: UUID) -> None:
