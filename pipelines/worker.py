@@ -1,7 +1,8 @@
 """The warm worker: waits for imports and runs each as a Dagster run in its own process (`python -m pipelines.worker`).
 
 Two loops take imports, each one at a time: the first takes any, the second only small ones, so that a small file never
-waits for a large one. Beside them, in a thread of its own, it ticks the schedules (`pipelines.ticks`).
+waits for a large one. Beside them, each in a thread of its own, it ticks the schedules (`pipelines.ticks`) and
+publishes what was written (`pipelines.following`).
 
 It holds what a fresh process would spend seconds on: Dagster imported, definitions resolved, pools open. What a run
 does is the assets'. The worker only decides when one begins, and outlives the database's restarts; it may die at any
@@ -21,6 +22,7 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from functools import cache
 from pathlib import Path
 from typing import Final
+from uuid import UUID
 
 import dagster as dg
 import psycopg
@@ -29,6 +31,7 @@ import structlog
 from pipelines import orphans
 from pipelines.assets.intake import run_tags
 from pipelines.definitions import defs
+from pipelines.following import Follower
 from pipelines.instance import shared_instance
 from pipelines.jobs import run_config
 from pipelines.resources import Workshop, opened
@@ -58,6 +61,7 @@ class Worker:
     `listen` opens a connection for notifications, `open_instance` Dagster's storage; both are called again after the
     database was lost, because each of the storage's old connections would fail once more. `marks` is the directory
     in which this machine's workers show what they hold. With `most_rows` it takes only imports of so many data lines.
+    `ended` is told the company of each import that succeeded.
     """
 
     def __init__(
@@ -68,9 +72,10 @@ class Worker:
         marks: Path,
         *,
         most_rows: int | None = None,
+        ended: Callable[[UUID], None] = lambda _: None,
     ) -> None:
         self._workshop, self._listen, self._open_instance, self._marks = workshop, listen, open_instance, marks
-        self._most_rows = most_rows
+        self._most_rows, self._ended = most_rows, ended
 
     def serve(self) -> None:
         """Work until `Workshop.stopping` is set."""
@@ -106,6 +111,8 @@ class Worker:
         with orphans.marked(self._marks, claim):
             succeeded = execute(claim, self._workshop, instance)
             claims.hand_back(self._workshop.pool, claim)
+        if succeeded:
+            self._ended(claim.company_id)
         gc.collect()  # a run's objects refer to each other and would keep its frames until some later import
         log.info(
             "import.run_ended", import_id=str(claim.import_id), company_id=str(claim.company_id), succeeded=succeeded,
@@ -154,6 +161,9 @@ def main() -> None:
         def connect() -> psycopg.Connection:
             return psycopg.connect(database.app_url, autocommit=True, application_name=LISTENER)
 
+        def lock() -> psycopg.Connection:
+            return psycopg.connect(database.app_url, autocommit=True)
+
         opening = threading.Lock()  # the first to open Dagster's storage makes its tables
 
         def open_instance() -> dg.DagsterInstance:
@@ -161,9 +171,13 @@ def main() -> None:
                 return shared_instance(settings, database)
 
         marks = settings.data_dir / "claims"
-        workers = [Worker(workshop, connect, open_instance, marks, most_rows=most) for most in (None, SMALL_ROWS)]
-        ticker = Ticker(workshop, lambda: psycopg.connect(database.app_url, autocommit=True), open_instance)
-        serve = [*(worker.serve for worker in workers), ticker.serve]
+        follower = Follower(workshop, lock, open_instance)
+        workers = [
+            Worker(workshop, connect, open_instance, marks, most_rows=most, ended=follower.ask)
+            for most in (None, SMALL_ROWS)
+        ]
+        ticker = Ticker(workshop, lock, open_instance)
+        serve = [*(worker.serve for worker in workers), ticker.serve, follower.serve]
         with ThreadPoolExecutor(len(serve), "loop") as threads:
             loops = [threads.submit(loop) for loop in serve]
             wait(loops, return_when=FIRST_COMPLETED)

@@ -1,0 +1,172 @@
+"""Snapshots follow writes: after an import at once, after others within a minute, together, and never for nothing."""
+
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import dagster as dg
+import polars as pl
+import psycopg
+import pytest
+
+from pipelines import following
+from pipelines.following import TOGETHER, Follower
+from pipelines.worker import Worker
+from tests.pipelines.conftest import Desk
+from tests.pipelines.test_worker import ends
+from warehouse.database import Database
+from warehouse.queries import docs
+from warehouse.snapshots import Snapshot, current
+
+FILE = "sku_code,name\nF{0}1,Bottle\nF{0}2,Jar"
+
+
+@pytest.fixture
+def connect(database: Database) -> Callable[[], psycopg.Connection[Any]]:
+    return lambda: psycopg.connect(database.app_url, autocommit=True)
+
+
+@pytest.fixture
+def follower(desk: Desk, connect: Callable[[], psycopg.Connection[Any]], monkeypatch: pytest.MonkeyPatch) -> Follower:
+    """A follower that sees this test's company alone: others write in the same database."""
+    only = Follower(desk.workshop, connect, lambda: nullcontext(desk.instance))
+    every, astray = only._stale, only._astray
+    monkeypatch.setattr(only, "_stale", lambda: [found for found in every() if found.company_id == desk.company])
+    monkeypatch.setattr(only, "_astray", lambda: [company for company in astray() if company == desk.company])
+    return only
+
+
+def published(desk: Desk) -> Snapshot | None:
+    return current(desk.workshop.data_dir, desk.company)
+
+
+def runs(desk: Desk) -> int:
+    return len(desk.instance.get_runs(dg.RunsFilter(job_name="publish_portfolio")))
+
+
+def write(desk: Desk, number: int = 0) -> None:
+    assert desk.run(desk.send(FILE.format(number)))
+
+
+def test_writes_wait_for_each_other_and_are_published_together_within_a_minute(desk: Desk, follower: Follower) -> None:
+    write(desk)
+    follower.turn()
+    assert published(desk) is None
+    desk.workshop.clock.advance(TOGETHER / 2)
+    write(desk, 1)
+    desk.workshop.clock.advance(TOGETHER / 2)
+    follower.turn()
+    first = published(desk)
+    assert first is not None
+    assert (first.rows["skus"], first.as_of) == (4, desk.workshop.clock.now())
+    assert timedelta(seconds=60) - TOGETHER > timedelta(seconds=2 * following.LOOK_SECONDS)
+    desk.workshop.clock.advance(timedelta(days=1))
+    follower.turn()
+    assert runs(desk) == 1, "nothing was written since"
+
+
+def test_the_end_of_an_import_publishes_at_once_and_the_last_of_several_for_all(desk: Desk, follower: Follower) -> None:
+    write(desk)
+    waiting = desk.send(FILE.format(1))
+    follower.ask(desk.company)
+    follower.turn()
+    assert published(desk) is None, "another import of the company waits"
+    desk.run(waiting)
+    follower.turn()
+    assert published(desk).rows["skus"] == 4
+    follower.ask(desk.company)
+    follower.turn()
+    assert runs(desk) == 1
+
+
+def test_what_a_day_changes_by_itself_is_published_on_that_day(desk: Desk, follower: Follower) -> None:
+    write(desk)
+    with desk.workshop.pool.company(desk.company) as conn:
+        docs.add(conn, desk.company, uuid4(), at=desk.workshop.clock.now(), values={
+            "sku_id": conn.execute("SELECT id FROM skus ORDER BY sku_code LIMIT 1").fetchone()[0], "reference": "R",
+            "supplier_name": None, "status": "valid", "issued_on": date(2026, 11, 23), "expires_on": date(2026, 11, 24),
+        })  # fmt: skip
+    for day, status in ((21, "missing"), (22, None), (23, "valid"), (24, None), (25, "expired"), (26, None)):
+        before = published(desk)
+        desk.workshop.clock.advance(datetime(2026, 11, day, 12, tzinfo=UTC) - desk.workshop.clock.now())
+        follower.turn()
+        if status is None:
+            assert published(desk) == before, day
+        else:
+            assert pl.read_parquet(published(desk).skus).sort("sku_code")["doc_status"][0] == status
+
+
+def test_a_snapshot_that_was_lost_is_made_again_at_the_next_start(desk: Desk, follower: Follower) -> None:
+    write(desk)
+    desk.workshop.clock.advance(TOGETHER)
+    follower.turn()
+    shutil.rmtree(desk.workshop.data_dir / "snapshots")
+    serving(desk, follower, lambda: published(desk) is not None)
+    assert runs(desk) == 2
+
+
+def test_of_several_workers_one_publishes(
+    desk: Desk, connect: Callable[[], psycopg.Connection[Any]], follower: Follower
+) -> None:
+    with connect() as holder:
+        holder.execute(following._LOCK, (str(desk.company),))
+        write(desk)
+        desk.workshop.clock.advance(TOGETHER)
+        follower.turn()
+        assert published(desk) is None
+    follower.turn()
+    assert published(desk) is not None
+
+
+def test_a_run_that_fails_leaves_the_last_snapshot_and_is_tried_again(
+    desk: Desk, follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(desk)
+    desk.workshop.clock.advance(TOGETHER)
+    follower.turn()
+    before = published(desk)
+    write(desk, 1)
+    desk.workshop.clock.advance(TOGETHER)
+    with monkeypatch.context() as broken:
+        broken.setattr("warehouse.snapshots.source.volumes", None)
+        follower.turn()
+        follower.turn()
+    assert published(desk) == before
+    assert runs(desk) == 2, "one that failed is not tried again at once"
+    monkeypatch.setattr(following, "RETRY_SECONDS", 0.0)
+    follower.turn()
+    assert published(desk).rows["skus"] == 4
+
+
+def test_the_worker_publishes_what_it_has_imported(
+    desk: Desk, follower: Follower, connect: Callable[[], psycopg.Connection[Any]], tmp_path: Any
+) -> None:
+    worker = Worker(desk.workshop, connect, lambda: nullcontext(desk.instance), tmp_path, ended=follower.ask)
+    with ThreadPoolExecutor(1) as threads:
+        loop = threads.submit(worker.serve)
+        serving(desk, follower, lambda: published(desk) is not None, lambda: ends(desk, FILE.format(0)))
+        loop.result(10)
+    assert published(desk).rows["skus"] == 2
+
+
+def serving(
+    desk: Desk, follower: Follower, happened: Callable[[], bool], meanwhile: Callable[[], object] = lambda: None
+) -> None:
+    """The follower's loop as the process runs it, until something has happened."""
+    thread = threading.Thread(target=follower.serve)
+    thread.start()
+    try:
+        meanwhile()
+        deadline = time.monotonic() + 20
+        while not happened():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    finally:
+        desk.workshop.stopping.set()
+        thread.join(20)
