@@ -1,7 +1,7 @@
-"""What a trace would tell of a record, as one value: equal values are equal traces but for the rule-set's version.
+"""What a trace follows from, as one value: equal values are equal traces but for the rule-set's version.
 
-For regrading, which asks of a million records whether a new rule-set tells them anything new. The trace itself is made
-for the one that is read (`compliance.grading.trace`); a test holds the two to each other.
+For regrading, which asks of a million records whether a new rule-set tells them anything new. Where the values differ
+the traces themselves are compared (`compliance.grading.trace`): some of it may not be told.
 """
 
 from collections.abc import Hashable, Iterator
@@ -17,7 +17,7 @@ _CACHED = 65_536
 
 
 def told(assessed: Assessment, rules: RuleSet) -> Hashable:
-    """Everything that a trace tells besides the grade, the score and whether it is provisional."""
+    """Everything that a trace follows from besides the grade, the score and whether it is provisional."""
     return assessed.why_none, tuple(assessed.missing), tuple(_unit(unit, rules) for unit in assessed.units)
 
 

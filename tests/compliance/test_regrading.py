@@ -1,0 +1,77 @@
+"""Regrading a row: it changes where its grade or its trace does, and the trace is never made to find that out."""
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from compliance.grading import GRADED_INPUTS, explain, grade, grade_rows, regrade_rows
+from compliance.ruleset import load, parse
+from tests.compliance.records import RECORDS
+from tests.ruling import BOTTLE, FEATURE, GLASS, LINES, texts
+
+RULES = load()
+DETACHED = {("dfr_rules.csv", "ANY-005"): {"verdict": "compatible enough"}}
+OTHERS = [
+    parse(f"2027-01-{day:02}", texts(change))
+    for day, change in enumerate(
+        (
+            {},
+            LINES,
+            FEATURE,
+            {("scoring.csv", "cap_1"): {"value": "94.5"}},
+            DETACHED,
+            {("dfr_rules.csv", "PET_BOTTLE-003"): {"feature": "too small or too large"}},
+            {("dfr_rules.csv", "ANY-011b"): {"source_url": "https://example.org/other"}},
+            {("materials.csv", "GL71"): {"group": "GLASS_OTHER"}},
+            {("limits.csv", next(iter(RULES.limits))): {"source_note": "read once more"}},
+        ),
+        start=1,
+    )
+]
+
+
+def row(record):
+    """A record as it is stored."""
+    contexts = record.get("use_contexts")
+    held = {name: record.get(name) for name in GRADED_INPUTS}
+    held["use_contexts"] = None if contexts is None else "{" + ",".join(contexts) + "}"
+    for name in ("svhc", "components"):
+        held[name] = None if record.get(name) is None else orjson.dumps(record[name]).decode()
+    return tuple(held.values())
+
+
+def without_version(record, rules):
+    return {name: value for name, value in explain(record, rules).items() if name != "ruleset_version"}
+
+
+@settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(record=RECORDS)
+def test_a_row_changes_where_its_grade_or_its_trace_does(record):
+    stored = row(record)
+    [held] = grade_rows([stored], RULES)
+    for rules in OTHERS:
+        found = grade(record, rules)
+        answer = (found.grade, found.score, found.provisional)
+        differs = answer != held or without_version(record, rules) != without_version(record, RULES)
+        assert regrade_rows([stored], [held], [RULES], rules) == [answer if differs else None], rules.version
+
+
+@pytest.mark.parametrize(
+    ("change", "bottle", "glass"),
+    [({}, False, False), (LINES, True, False), (FEATURE, True, False), (DETACHED, True, False)],
+)
+def test_only_what_a_change_is_about_changes(change, bottle, glass):
+    rows = [row(BOTTLE), row(GLASS)]
+    answers = regrade_rows(rows, grade_rows(rows, RULES), [RULES] * 2, parse("2027-02-01", texts(change)))
+    assert [answer is not None for answer in answers] == [bottle, glass]
+
+
+def test_a_grade_that_is_not_what_it_should_be_is_put_right_by_its_own_version():
+    [held] = grade_rows([row(BOTTLE)], RULES)
+    assert regrade_rows([row(BOTTLE)], [held], [RULES], RULES) == [None]
+    assert regrade_rows([row(BOTTLE)], [("A", 100.0, False)], [RULES], RULES) == [held]
+
+
+def test_what_nobody_can_explain_any_more_is_graded_anew():
+    [held] = grade_rows([row(GLASS)], RULES)
+    assert regrade_rows([row(GLASS)], [held], [None], RULES) == [held]
