@@ -13,6 +13,7 @@ from api.commands import (
     audit,
     catalogue,
     company,
+    declaration,
     doc,
     imports,
     key,
@@ -49,6 +50,7 @@ app.add_typer(audit.app, name="audit")
 app.command("snapshot")(snapshot.snapshot)
 app.command("regrade")(regrade.regrade)
 app.command("rollup")(rollup.rollup)
+app.command("declaration")(declaration.declaration)
 
 
 def main() -> None:

@@ -13,10 +13,10 @@ from pipelines.resources import Workshop
 from pipelines.runs import Answer, OpenInstance
 from pipelines.runs.snapshot import chosen_companies
 from pipelines.steps.figures.keep import as_dict
+from pipelines.steps.figures.portfolio import newest
 from pipelines.tags import CODE_LOCATION
-from warehouse import figures, snapshots
+from warehouse import figures
 from warehouse.figures import StoredFigures
-from warehouse.queries.companies import counted
 
 HELP: Final = "compute tonnes by scheme category, and obligations"
 
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace, workshop: Workshop, open_instance: OpenIn
 
 def _rolled_up(workshop: Workshop, instance: dg.DagsterInstance, company_id: UUID) -> StoredFigures:
     """The company's figures as of now: a snapshot that is behind its writes is published first, and brings them."""
-    if _is_behind(workshop, company_id):
+    if newest(workshop.pool, workshop.data_dir, company_id) is None:
         publish_company(workshop, instance, company_id)
     else:
         defs.resolve_job_def("roll_up").execute_in_process(
@@ -52,9 +52,3 @@ def _rolled_up(workshop: Workshop, instance: dg.DagsterInstance, company_id: UUI
     held = figures.current(workshop.data_dir, company_id)
     assert held is not None
     return held
-
-
-def _is_behind(workshop: Workshop, company_id: UUID) -> bool:
-    snapshot = snapshots.current(workshop.data_dir, company_id)
-    with workshop.pool.company(company_id) as conn:
-        return snapshot is None or snapshot.number < counted(conn).links

@@ -4,7 +4,7 @@ Nothing is composed here: each rule looks at a row as the regulator's validator 
 `combinations.csv` has is named by the error number of the reason nearest to it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from compliance.declarations.uk.producer import FileRefused, Producer
@@ -18,12 +18,16 @@ _PLASTICS: Final = frozenset({"plastic", "hdpe", "pet"})
 _NOT_IN_A_NAME: Final = frozenset("0123456789,")
 _IDENTITY: Final = ("packaging_type", "packaging_class", "packaging_material", "packaging_material_subtype",
                     "ram_rag_rating")  # fmt: skip
+_NAMED: Final = 5
 
 Row = Mapping[str, str]
 
 
-def hold(rows: Iterable[Row], producer: Producer, period: Period) -> None:
-    """Raise `FileRefused` with the error numbers that a file of these rows would be refused with."""
+def hold(rows: Iterable[Row], producer: Producer, period: Period, uncounted: Sequence[str] = ()) -> None:
+    """Raise `FileRefused` with the error numbers that a file of these rows would be refused with.
+
+    Where there is no row, the sentence names the first of the SKUs that are not counted.
+    """
     table = list(rows)
     numbers = {number for row in table for number in _faults(row, producer, period)}
     if len({tuple(row[column] for column in _IDENTITY) for row in table}) < len(table):
@@ -31,7 +35,8 @@ def hold(rows: Iterable[Row], producer: Producer, period: Period) -> None:
     if not table:
         numbers.add("82")
     if numbers:
-        raise FileRefused(sorted(numbers, key=int))
+        named = ", ".join(dict.fromkeys(uncounted[:_NAMED]))
+        raise FileRefused(sorted(numbers, key=int), f"Not counted: {named}." if not table and named else "")
 
 
 def _faults(row: Row, producer: Producer, period: Period) -> Iterator[str]:

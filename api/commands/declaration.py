@@ -1,0 +1,97 @@
+"""`pcds declaration`: the tonnes of one market and period as a file to hand in, with what is not counted beside it.
+
+What a declaration says is `pipelines.steps.declaration`; the options of the UK file are docs/declarations.md.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Final
+from uuid import UUID
+
+import orjson
+import typer
+
+from api.commands import runs
+from api.commands.operator import Operator, operator
+from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, one_of, show
+from compliance.declarations.uk.lines import Statements
+from compliance.declarations.uk.producer import FileRefused, Producer
+from compliance.declarations.uk.tables import codes
+from pipelines.steps.declaration import declare, files, forms, statements
+from pipelines.steps.declaration.parcel import FORMS, Asked, Parcel, by_category, uk_file
+from pipelines.steps.figures.compute import loaded_catalogue
+from pipelines.steps.figures.portfolio import newest
+from warehouse import snapshots
+from warehouse.rulesets import Rulesets
+from warehouse.settings import Settings
+
+_UK: Final = "of the UK file (--format rpd)"
+_REFUSALS: Final = (declare.NotDeclarable, FileRefused, statements.StatementsRefused, OverflowError)
+
+
+def declaration(  # noqa: PLR0917  (each is an option by name)
+    out: Annotated[Path, typer.Argument(metavar="OUT", dir_okay=False, help="The file to write.")],
+    company: CompanyId,
+    market: Annotated[str, typer.Option("--market", help="A jurisdiction of the catalogue: FR, GB, CA-ON.")],
+    year: Annotated[int, typer.Option("--year", min=2000, max=2100, help="The calendar year.")],
+    half: Annotated[int | None, typer.Option("--half", min=1, max=2, help="1 or 2, for GB; without it the year.")]
+    = None,
+    form: Annotated[str, typer.Option("--format", help="rpd (the UK file), csv or json.")] = "csv",
+    organisation_id: Annotated[str | None, typer.Option("--organisation-id", help=f"Six digits, {_UK}.")] = None,
+    organisation_size: Annotated[str, typer.Option("--organisation-size", help=f"L or S, {_UK}.")] = "L",
+    activity: Annotated[str, typer.Option("--activity", help=f"SO, PF, IM, SE, HL or OM, {_UK}.")] = "SO",
+    household_type: Annotated[str, typer.Option("--type", help=f"HH or NH, {_UK}.")] = "HH",
+    subsidiary_id: Annotated[str, typer.Option("--subsidiary-id", help=f"Up to 32 letters or digits, {_UK}.")] = "",
+    ram: Annotated[Path | None, typer.Option("--ram", help="CSV sku_code, component_type, rating.")] = None,
+    drinks: Annotated[Path | None, typer.Option("--drinks", help="CSV sku_code, drinks_container (Y or N).")] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Write a declaration from the newest data, and say what it holds and what could not be counted.
+
+    Exit status 0 also where something is not counted: it stands in OUT (json) or in `.uncounted.csv` beside it.
+    """
+    asked = Asked(market, year, half or declare.YEAR, one_of(FORMS, [form])[0], out)
+    producer = Producer(organisation_id or "", organisation_size, activity, household_type, subsidiary_id)
+    _check(asked, producer, ram, drinks)
+    try:
+        with operator(data_dir) as at_work:
+            desk = _desk(at_work, company, Settings.load(data_dir=data_dir))
+            asked = replace(asked, market=declare.declared_market(desk, market, asked.half))
+            parcel = _parcel(desk, asked, producer, ram, drinks)
+        files.write(parcel.files)
+    except _REFUSALS as refused:
+        raise Refusal(str(refused)) from None
+    except OSError as error:
+        raise Refusal(f"{out} cannot be written: {error.strerror}.") from None
+    show(orjson.loads(forms.as_json(parcel.record)), as_json=as_json)
+
+
+def _check(asked: Asked, producer: Producer, ram: Path | None, drinks: Path | None) -> None:
+    """Wrong usage is told before anything is read: unknown codes, and options of the UK file with another form."""
+    one_of(tuple(codes("organisation_size")), [producer.organisation_size])
+    one_of(tuple(codes("packaging_activity")), [producer.activity])
+    one_of(tuple(codes("household_type")), [producer.household_type])
+    if asked.form == "rpd" and not producer.organisation_id:
+        raise typer.BadParameter("The UK file names the organisation by six digits.", param_hint="--organisation-id")
+    if asked.form != "rpd" and (ram or drinks or producer != Producer("")):
+        raise typer.BadParameter("The options of the UK file go with --format rpd.", param_hint="--format")
+
+
+def _desk(at_work: Operator, company_id: UUID, settings: Settings) -> declare.Desk:
+    """The newest data: a snapshot that lacks a write is published again, as a run that the analyst sees too."""
+    with at_work.company(company_id) as connection:
+        catalogue, rules = loaded_catalogue(connection), Rulesets().active(connection)
+    snapshot = newest(at_work.pool, settings.data_dir, company_id)
+    if snapshot is None:
+        runs.run(settings, "snapshot", "--company", str(company_id), refused="Nothing was declared.")
+        snapshot = snapshots.current(settings.data_dir, company_id)
+        assert snapshot is not None
+    return declare.Desk(snapshot, catalogue, rules)
+
+
+def _parcel(desk: declare.Desk, asked: Asked, producer: Producer, ram: Path | None, drinks: Path | None) -> Parcel:
+    if asked.form != "rpd":
+        return by_category(desk, asked)
+    said = Statements(producer, asked.year, asked.half, statements.ratings(ram), statements.drinks(drinks))
+    return uk_file(desk, asked, said)

@@ -1,0 +1,9 @@
+"""A declaration from a company's snapshot: what is declared, and the files that hold it.
+
+    declare.py      the figures of one market and period, as a document or as the UK file
+    statements.py   the producer's own CSV files: ratings and drinks containers
+    forms.py        each form as bytes: JSON, CSV, the UK file, and what stands beside them
+    files.py        bytes into files, all of them or none
+
+What a declaration says is `compliance.declarations` and docs/declarations.md.
+"""

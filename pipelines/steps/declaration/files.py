@@ -1,0 +1,28 @@
+"""Bytes into files: every file of a declaration is complete before one of them takes its name."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from secrets import token_hex
+
+
+def beside(out: Path, kind: str) -> Path:
+    """`<OUT without extension>.<kind>`: where what belongs to a declaration lies (decisions §11)."""
+    return out.with_suffix(f".{kind}")
+
+
+def write(files: Mapping[Path, bytes]) -> None:
+    """Write all; each replaces what had its name. Raises `OSError`, and then none of them has changed."""
+    drafts: dict[Path, Path] = {}
+    try:
+        for path, data in files.items():
+            drafts[path] = path.with_name(f".{path.name}.{token_hex(4)}")
+            with drafts[path].open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        for path, draft in drafts.items():
+            draft.replace(path)
+    finally:
+        for draft in drafts.values():
+            draft.unlink(missing_ok=True)

@@ -1,0 +1,68 @@
+"""The forms of a declaration as bytes: JSON, CSV by scheme category, the UK file, and the two files beside them.
+
+Numbers are written as exact decimals. Line ends are those of RFC 4180; the encoding is UTF-8.
+"""
+
+import csv
+import hashlib
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+import orjson
+
+from compliance.declarations.document import TONNES_COLUMNS, UNCOUNTED_COLUMNS
+from compliance.declarations.uk.tables import columns
+
+_FORMULA: Final = ("=", "+", "-", "@")
+
+
+def as_json(document: Mapping[str, Any]) -> bytes:
+    """A document as one JSON object, its decimals as numbers with every digit."""
+    return orjson.dumps(document, default=_number, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def tonnes_csv(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """The rows of `tonnes`, a column each."""
+    return _csv(TONNES_COLUMNS, ([_cell(row[name]) for name in TONNES_COLUMNS] for row in rows))
+
+
+def uk_csv(rows: Iterable[Mapping[str, str]]) -> bytes:
+    """The UK file: its header and rows, all cells as they are."""
+    return _csv(columns(), (row.values() for row in rows))
+
+
+def uncounted_csv(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """What is not counted, `fields` joined by `; ` (decisions §11). A code that looks like a formula gets a `'`."""
+    texts = ({**row, "fields": "; ".join(row["fields"])} for row in rows)
+    return _csv(UNCOUNTED_COLUMNS, ([_harmless(_cell(row[name])) for name in UNCOUNTED_COLUMNS] for row in texts))
+
+
+def source_json(source: Mapping[str, Any], declaration: bytes) -> bytes:
+    """What a file without room for it was made from, and the SHA-256 of its bytes."""
+    return as_json({**source, "sha256": hashlib.sha256(declaration).hexdigest()})
+
+
+def _csv(header: Sequence[str], rows: Iterable[Iterable[str]]) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
+
+
+def _harmless(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _number(value: object) -> orjson.Fragment:
+    if isinstance(value, Decimal):
+        return orjson.Fragment(format(value, "f"))
+    raise TypeError(type(value).__name__)

@@ -1,0 +1,85 @@
+"""A declaration with everything that lies beside it, as bytes by file name, and the record that the command prints."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from compliance.declarations import document
+from compliance.declarations.uk.lines import Statements
+from compliance.declarations.uk.tables import MARKET
+from pipelines.steps.declaration import declare, forms
+from pipelines.steps.declaration.declare import Desk, NotDeclarable
+from pipelines.steps.declaration.files import beside
+
+FORMS: Final = ("rpd", "csv", "json")
+UNCOUNTED: Final = "uncounted.csv"
+SOURCE: Final = "source.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is declared, and where it goes; `half` 0 is the year, `form` one of `FORMS`."""
+
+    market: str
+    year: int
+    half: int
+    form: str
+    out: Path
+
+    def as_dict(self) -> dict[str, Any]:
+        """The period as every record names it."""
+        return {"market": self.market, "year": self.year, "half": self.half, "format": self.form}
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """`files` in the order in which they take their names, the declaration last; `record` sums them up."""
+
+    files: Mapping[Path, bytes]
+    record: Mapping[str, Any]
+
+
+def by_category(desk: Desk, asked: Asked) -> Parcel:
+    """Tonnes by scheme category, as CSV or JSON."""
+    found = declare.figures(desk, asked.market, asked.year)
+    said = document.document(found, asked.market, asked.year, asked.half, desk.source)
+    sums = {"rows": len(said["tonnes"]), "total_tonnes": said["total_tonnes"], "uncounted": len(said["uncounted"])}
+    if asked.form == "json":
+        return _parcel(desk, asked, {asked.out: forms.as_json(said)}, sums)
+    return _with_companions(desk, asked, forms.tonnes_csv(said["tonnes"]), said["uncounted"], sums)
+
+
+def uk_file(desk: Desk, asked: Asked, said: Statements) -> Parcel:
+    """The packaging data file of the United Kingdom. Raises `NotDeclarable` and `FileRefused`."""
+    if asked.market != MARKET:
+        raise NotDeclarable(f"--format rpd is the file of {MARKET}; declare {asked.market} as csv or json.")
+    file = declare.uk_file(desk, said)
+    uncounted = list(document.uncounted_rows(file.uncounted))
+    weight = sum(int(row["packaging_material_weight"]) for row in file.rows)
+    sums = {
+        "rows": len(file.rows), "total_kg": weight, "difference_kg": file.difference_kg, "uncounted": len(uncounted),
+    }  # fmt: skip
+    return _with_companions(desk, asked, forms.uk_csv(file.rows), uncounted, sums)
+
+
+def _with_companions(
+    desk: Desk, asked: Asked, data: bytes, uncounted: Iterable[Mapping[str, Any]], sums: Mapping[str, Any]
+) -> Parcel:
+    """A form that has no room for its origin and its gaps: both lie beside it."""
+    source = {"file": asked.out.name, **_origin(desk), **asked.as_dict(), **sums}
+    files = {
+        beside(asked.out, UNCOUNTED): forms.uncounted_csv(uncounted),
+        beside(asked.out, SOURCE): forms.source_json(source, data),
+        asked.out: data,
+    }
+    return _parcel(desk, asked, files, sums)
+
+
+def _parcel(desk: Desk, asked: Asked, files: Mapping[Path, bytes], sums: Mapping[str, Any]) -> Parcel:
+    record = {"files": [str(path) for path in reversed(list(files))], **_origin(desk), **asked.as_dict(), **sums}
+    return Parcel(files, record)
+
+
+def _origin(desk: Desk) -> dict[str, str]:
+    return {**desk.source.as_dict(), "catalogue_hash": desk.catalogue.source_hash}

@@ -1,0 +1,203 @@
+"""`pcds rollup` and `pcds declaration` as an operator types them, over data that came in through the API."""
+
+import csv
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from api.app import create
+from compliance.declarations.uk.tables import columns
+from warehouse.embedded import running
+from warehouse.migrate import migrate
+from warehouse.settings import Settings
+
+NOBODY = "00000000-0000-7000-8000-000000000000"
+ROOT = Path(__file__).parents[2]
+
+
+def part(kind, family, text, grams):
+    return {"component_type": kind, "material_family": family, "polymer_or_grade": text, "weight_g": grams}
+
+
+def placed(market, units, *, year=2025, half=0):
+    return {"market": market, "year": year, "half": half, "units_placed": units}
+
+
+SKUS = [
+    {"sku_code": "JAR", "name": "Jar", "packaging_level": "sales", "packaging_format": "jar",
+     "components": [part("body", "glass", "glass", 200), part("closure", "metal", "steel", 8.25)],
+     "volumes": [placed("GB", 10_001, half=2), placed("DE", 1_000_000)]},
+    {"sku_code": "COLA", "name": "Cola", "packaging_level": "sales", "packaging_format": "bottle",
+     "use_contexts": ["beverage"], "components": [part("body", "plastic", "PET", 25)],
+     "volumes": [placed("GB", 100_000, half=2), placed("DE", 500_000)]},
+    {"sku_code": "=BOX", "name": "Box", "packaging_level": "transport", "packaging_format": "box",
+     "components": [part("body", "paper", "PAP20", 400), part("label", "paper", "paper", None)],
+     "volumes": [placed("GB", 100, half=2), placed("DE", 7)]},
+]  # fmt: skip
+
+
+class Operator:
+    """Commands on one data directory, and the company that they are about."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+        self.company = self.json("company", "add", "--name", "Acme", "--plan", "enterprise")["id"]
+        self.key = self.json("key", "issue", "--company", self.company)["api_key"]
+
+    def run(self, *arguments):
+        program = [sys.executable, "-m", "api.cli", *map(str, arguments), "--data-dir", str(self.data_dir)]
+        return subprocess.run(program, capture_output=True, text=True, check=False, cwd=ROOT)
+
+    def json(self, *arguments):
+        done = self.run(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def declare(self, *arguments):
+        return self.json("declaration", "--company", self.company, "--year", 2025, *arguments)
+
+    def refused(self, status, *arguments):
+        done = self.run("declaration", "--company", self.company, "--year", 2025, *arguments)
+        assert (done.returncode, done.stdout) == (status, ""), done.stderr
+        assert "Traceback" not in done.stderr
+        return done.stderr
+
+
+@pytest.fixture(scope="module")
+def operator(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("declaration")
+    folder.chmod(0o711)
+    settings = Settings.load(data_dir=folder / "data")
+    with running(settings, durable=False) as database:
+        migrate(database)
+        at_work = Operator(settings.data_dir)
+        with TestClient(create(settings, database), headers={"X-API-Key": at_work.key}) as http:
+            for sku in SKUS:
+                made = http.post("/api/v1/skus", json={name: sku[name] for name in sku if name != "volumes"})
+                path = f"/api/v1/skus/{made.json()['data']['id']}/volumes"
+                answer = http.put(path, json=sku["volumes"])
+                assert answer.status_code == 200, answer.text
+        yield at_work
+
+
+UK = ("--market", "UK", "--half", 2, "--format", "rpd", "--organisation-id", "123456")
+
+
+def test_a_rollup_says_what_changed_and_then_nothing(operator):
+    [first] = operator.json("rollup", "--company", operator.company)["companies"]
+    [again] = operator.json("rollup")["companies"]
+    assert (first["company_id"], first["rows_written"]) == (operator.company, len(first["figures"]))
+    assert again == {**first, "rows_written": 0}
+    assert {"market": "DE", "year": 2025, "half": 0, "category_code": "glass", "tonnes": 200.0,
+            "units": 1_000_000} in first["figures"]  # fmt: skip
+    assert {figure["half"] for figure in first["figures"] if figure["market"] == "GB"} == {2}
+
+
+def test_a_declaration_for_machines_has_every_field(operator, tmp_path):
+    out = tmp_path / "de.json"
+    told = operator.declare("--market", "de", "--format", "json", out)
+    said = json.loads(out.read_text())
+    assert list(said) == [
+        "company_id", "market", "year", "half", "as_of", "ruleset_version", "snapshot", "tonnes", "total_tonnes",
+        "uncounted", "obligations",
+    ]  # fmt: skip
+    assert (said["company_id"], said["market"], said["year"], said["half"]) == (operator.company, "DE", 2025, 0)
+    assert (operator.data_dir / said["snapshot"]).is_dir()
+    assert said["tonnes"] == [
+        {"category_code": code, "category_name": name, "basis": "own", "tonnes": tonnes, "units": units, "skus": 1}
+        for code, name, tonnes, units in (
+            ("ferrous_metals", "Eisenmetalle", 8.25, 1_000_000),
+            ("glass", "Glas", 200, 1_000_000),
+            ("paper", "Papier, Pappe, Karton", 0.0028, 7),
+            ("plastics", "Kunststoffe", 12.5, 500_000),
+        )
+    ]
+    assert said["total_tonnes"] == told["total_tonnes"] == 220.7528
+    assert said["uncounted"] == [
+        {"sku_code": "=BOX", "units": 7, "reason": "weight_missing", "fields": ["components[1].weight_g"]}
+    ]
+    glass = next(each for each in said["obligations"] if each["material"] == "glass")
+    assert {name: glass[name] for name in ("obligation", "operator", "threshold_tonnes", "tonnes", "verdict")} == {
+        "obligation": "completeness_declaration", "operator": "lt", "threshold_tonnes": 80, "tonnes": 200,
+        "verdict": "above",
+    }  # fmt: skip
+    assert list(glass) == [
+        "obligation", "material", "operator", "threshold_tonnes", "tonnes", "verdict", "reason", "group",
+        "group_verdict", "source_url", "confidence",
+    ]  # fmt: skip
+
+
+def test_a_csv_has_its_gaps_and_its_origin_beside_it(operator, tmp_path):
+    told = operator.declare("--market", "DE", "--format", "csv", tmp_path / "de.csv")
+    with (tmp_path / "de.csv").open(newline="") as file:
+        assert next(csv.DictReader(file)) == {
+            "category_code": "ferrous_metals", "category_name": "Eisenmetalle", "basis": "own",
+            "tonnes": "8.250000", "units": "1000000", "skus": "1",
+        }  # fmt: skip
+    assert (tmp_path / "de.uncounted.csv").read_text().splitlines() == [
+        "sku_code,units,reason,fields", "'=BOX,7,weight_missing,components[1].weight_g",
+    ]  # fmt: skip
+    source = json.loads((tmp_path / "de.source.json").read_text())
+    assert source["sha256"] == hashlib.sha256((tmp_path / "de.csv").read_bytes()).hexdigest()
+    assert {source[name] for name in ("snapshot", "ruleset_version")} == {told["snapshot"], told["ruleset_version"]}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["de.csv", "de.source.json", "de.uncounted.csv"]
+
+
+def test_the_uk_file_with_ratings_and_drinks_is_the_same_twice(operator, tmp_path):
+    ram, drinks = tmp_path / "ram.csv", tmp_path / "drinks.csv"
+    ram.write_text("sku_code,component_type,rating\nJAR,body,G\nJAR,closure,A\nElse,body,R\n")
+    drinks.write_text("sku_code,drinks_container\nCOLA,Y\n")
+    made = []
+    for name in ("one.csv", "two.csv"):
+        told = operator.declare(*UK, "--ram", ram, "--drinks", drinks, "--subsidiary-id", "A1", tmp_path / name)
+        made.append((tmp_path / name).read_bytes())
+    assert made[0] == made[1]
+    assert made[0].decode().splitlines() == [
+        ",".join(columns()),
+        "123456,A1,L,2025-H2,SO,HDC,,PL,,,,2500,100000,,",
+        "123456,A1,L,2025-H2,SO,HH,P1,GL,,,,2000,,,G",
+        "123456,A1,L,2025-H2,SO,HH,P1,ST,,,,83,,,A",
+        "123456,A1,L,2025-H2,SO,NH,P4,PC,,,,40,,,",
+    ]
+    assert (told["rows"], told["total_kg"], told["difference_kg"]) == (4, 4623, -0.29175)
+    assert (tmp_path / "two.uncounted.csv").read_text().splitlines()[1:] == [
+        "'=BOX,100,weight_missing,components[1].weight_g"
+    ]
+
+
+def test_what_the_regulator_would_refuse_is_refused_with_its_number_and_nothing_is_written(operator, tmp_path):
+    out, rpd = tmp_path / "gb.csv", ("--market", "GB", "--format", "rpd")
+    bad = tmp_path / "bad.csv"
+    bad.write_text("sku_code,component_type,rating\nJAR,body,B\n")
+    unsure = tmp_path / "unsure.csv"
+    unsure.write_text("sku_code,drinks_container\nCOLA,maybe\n")
+    assert " 01: " in operator.refused(1, *rpd, "--half", 2, "--organisation-id", "12345", out)
+    assert " 46: " in operator.refused(1, *UK, "--subsidiary-id", "a-b", out)
+    assert " 909: " in operator.refused(1, *rpd, "--organisation-id", "123456", out)
+    assert " 910: " in operator.refused(1, *UK, "--organisation-size", "S", out)
+    assert " 100: " in operator.refused(1, *UK, "--ram", bad, out)
+    assert "unsure.csv, line 2: drinks_container is Y or N." in operator.refused(1, *UK, "--drinks", unsure, out)
+    empty = operator.refused(1, *rpd, "--half", 1, "--organisation-id", "123456", out)
+    assert " 82: " in empty
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv", "unsure.csv"]
+
+
+def test_wrong_usage_and_what_cannot_be_declared(operator, tmp_path):
+    out = tmp_path / "out.csv"
+    assert "no jurisdiction XX" in operator.refused(1, "--market", "XX", out)
+    assert "leave --half out" in operator.refused(1, "--market", "FR", "--half", 1, out)
+    assert "declare FR as csv or json" in operator.refused(
+        1, "--market", "FR", "--format", "rpd", "--organisation-id", "123456", out
+    )
+    assert "cannot be written" in operator.refused(1, "--market", "FR", tmp_path / "none" / "out.csv")
+    assert "--format rpd" in operator.refused(2, "--market", "GB", "--ram", out, out)
+    assert "--organisation-id" in operator.refused(2, "--market", "GB", "--format", "rpd", out)
+    assert "not one of" in operator.refused(2, "--market", "GB", "--format", "xml", out)
+    done = operator.run("declaration", "--company", NOBODY, "--market", "FR", "--year", 2025, out)
+    assert (done.returncode, "There is no company" in done.stderr) == (1, True)
+    assert not list(tmp_path.iterdir())
