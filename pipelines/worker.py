@@ -1,8 +1,8 @@
 """The warm worker: waits for imports and runs each as a Dagster run in its own process (`python -m pipelines.worker`).
 
 Two loops take imports, each one at a time: the first takes any, the second only small ones, so that a small file never
-waits for a large one. Beside them, each in a thread of its own, it ticks the schedules (`pipelines.ticks`) and
-publishes what was written (`pipelines.following`).
+waits for a large one. Beside them, each in a thread of its own, it ticks the schedules (`pipelines.ticks`), publishes
+what was written (`pipelines.following`) and goes on with regrades (`pipelines.regrading`).
 
 It holds what a fresh process would spend seconds on: Dagster imported, definitions resolved, pools open. What a run
 does is the assets'. The worker only decides when one begins, and outlives the database's restarts; it may die at any
@@ -34,6 +34,7 @@ from pipelines.definitions import defs
 from pipelines.following import Follower
 from pipelines.instance import shared_instance
 from pipelines.jobs import run_config
+from pipelines.regrading import Regrader
 from pipelines.resources import Workshop, opened
 from pipelines.steps.imports import claim as claims
 from pipelines.steps.imports import work
@@ -177,7 +178,8 @@ def main() -> None:
             for most in (None, SMALL_ROWS)
         ]
         ticker = Ticker(workshop, lock, open_instance)
-        serve = [*(worker.serve for worker in workers), ticker.serve, follower.serve]
+        regrader = Regrader(workshop, open_instance)
+        serve = [*(worker.serve for worker in workers), ticker.serve, follower.serve, regrader.serve]
         with ThreadPoolExecutor(len(serve), "loop") as threads:
             loops = [threads.submit(loop) for loop in serve]
             wait(loops, return_when=FIRST_COMPLETED)

@@ -6,6 +6,7 @@ In a database of the module's own, since a rule-set is active for all companies 
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -18,8 +19,8 @@ import psycopg
 import pytest
 
 from compliance.tables import TableError
+from pipelines.regrading import Regrader, alone, regrade_portfolios
 from pipelines.resources import Workshop
-from pipelines.runs.regrade import regrade_portfolios
 from pipelines.steps import audit, regrade, rulesets
 from pipelines.steps.origin import Origin
 from pipelines.steps.records import write_records
@@ -350,3 +351,24 @@ def test_a_version_never_changes(office: Office, place: Database) -> None:
         owner.rollback()
         assert rulesets.activate(owner, version, OPERATOR, now)["active"]
         assert rulesets.listed(owner)[-1] == {"version": version, "active": True, "rules": 365}
+
+
+def test_the_worker_goes_on_with_what_is_left_and_leaves_alone_what_another_does(office: Office) -> None:
+    office.write(B_1=BOTTLE)
+    regrader = Regrader(office.workshop, lambda: nullcontext(office.instance))
+    regrader.turn()  # what other tests' companies were asked for
+    runs = len(office.instance.get_runs())
+    regrader.turn()
+    assert len(office.instance.get_runs()) == runs, "nothing is asked for"
+    office.activate(LINES, then_regrade=False)
+    job = dg.job(name="regrade_portfolios")(lambda: None)
+    killed = office.instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED, tags={"pcds/alone": "regrade"})
+    with alone(office.workshop, waiting=True) as is_ours:
+        assert is_ours
+        regrader.turn()
+        assert office.held()["B-1"][0] == "B"
+    regrader.turn()
+    assert office.held()["B-1"][0] == "C"
+    lost = office.instance.get_run_by_id(killed.run_id)
+    assert lost is not None
+    assert lost.status == dg.DagsterRunStatus.FAILURE
