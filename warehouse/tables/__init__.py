@@ -16,6 +16,7 @@ from warehouse.tables.files import technical_files
 from warehouse.tables.imports import import_errors, imports
 from warehouse.tables.library import brands, library_components, sites, suppliers
 from warehouse.tables.mappings import import_mappings
+from warehouse.tables.review import review_entries, review_files, supplier_requests
 from warehouse.tables.rulesets import regrades, ruleset_activations, rulesets
 from warehouse.tables.schedules import schedule_ticks
 from warehouse.tables.skus import docs, sku_versions, skus
@@ -24,7 +25,7 @@ from warehouse.tables.snapshots import snapshots
 COMPANY_TABLES: Final = (
     companies, company_counters, api_keys, bearer_tokens, request_windows, brands, sites, suppliers,
     library_components, skus, sku_versions, docs, technical_files, imports, import_errors, import_mappings,
-    kept_answers, regrades, snapshots,
+    kept_answers, regrades, snapshots, supplier_requests, review_entries, review_files,
     audit_transactions, audit_entries,
 )  # fmt: skip
 """Tables under row-level security: `company_id` (`id` for companies itself) is the session's company."""
@@ -36,6 +37,6 @@ __all__ = [
     "APPEND_ONLY", "COMPANY_TABLES", "api_keys", "audit_entries", "audit_transactions", "bearer_tokens", "brands",
     "catalogue_loads", "companies", "company_counters", "docs", "import_errors", "import_mappings", "imports",
     "jurisdictions", "kept_answers", "library_components", "metadata", "plans", "regrades", "request_slots",
-    "request_windows", "ruleset_activations", "rulesets", "schedule_ticks", "sites", "sku_versions", "skus",
-    "snapshots", "suppliers", "technical_files",
+    "request_windows", "review_entries", "review_files", "ruleset_activations", "rulesets", "schedule_ticks", "sites",
+    "sku_versions", "skus", "snapshots", "supplier_requests", "suppliers", "technical_files",
 ]  # fmt: skip
