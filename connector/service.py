@@ -1,0 +1,44 @@
+"""What tools stand on: the pools, the clock and the rest that the process has opened, as the connector sees them.
+
+`api.service.Service` is one; the connector imports nothing of `api`, which mounts it.
+"""
+
+from typing import Protocol
+
+from compliance.ruleset import RuleSet
+from warehouse.clock import Clock
+from warehouse.objects import Objects
+from warehouse.rulesets import Rulesets
+from warehouse.sessions import AsyncPool, Pool
+from warehouse.settings import Settings
+
+
+class Service(Protocol):
+    """`writes` for work in threads, `reads` for work in the event loop."""
+
+    @property
+    def settings(self) -> Settings:
+        """The process's settings."""
+
+    @property
+    def clock(self) -> Clock:
+        """The one clock."""
+
+    @property
+    def writes(self) -> Pool:
+        """Connections for threads."""
+
+    @property
+    def reads(self) -> AsyncPool:
+        """Connections for the event loop."""
+
+    @property
+    def objects(self) -> Objects:
+        """Files."""
+
+    @property
+    def rulesets(self) -> Rulesets:
+        """The rule-sets as this process knows them."""
+
+    async def rules_for(self, version: str) -> tuple[RuleSet, RuleSet]:
+        """The rule-set of the day and the one of a version."""

@@ -1,0 +1,62 @@
+"""Arguments that several tools take, with the sentences that a model reads, and the item that they name."""
+
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from pydantic import BeforeValidator, Field
+
+from connector.tools.answer import refused
+from warehouse.queries import skus
+from warehouse.sessions import Connection
+
+DEFAULT_LIMIT: Final = 50
+MAX_LIMIT: Final = 200
+
+
+def _clamped(low: int, high: int | None) -> BeforeValidator:
+    def clamp(value: object) -> object:
+        if isinstance(value, bool) or not isinstance(value, int):
+            return value
+        return max(low, value if high is None else min(value, high))
+
+    return BeforeValidator(clamp, json_schema_input_type=int)
+
+
+Limit = Annotated[int, _clamped(1, MAX_LIMIT), Field(description="Most items of one answer, 1 to 200.")]
+Offset = Annotated[int, _clamped(0, None), Field(description="Items to skip; take `next_offset` of the page before.")]
+SkuCode = Annotated[
+    str | None, Field(description="The company's own code of the packaging item. Give this or `id`.", max_length=255)
+]
+ItemId = Annotated[str | None, Field(description="The service's id of the packaging item (a UUID).")]
+UNKNOWN_ITEM: Final = (
+    "The company has no such packaging item. list_packaging_items shows those there are; send `sku_code` exactly as "
+    "listed, or `id`."
+)
+
+
+def require_one(id: str | None, sku_code: str | None) -> None:  # noqa: A002  (the argument's published name)
+    """Refuse a call that names no item, or names it twice."""
+    if (id is None) == (sku_code is None):
+        raise refused("invalid_body", "Name one packaging item: send either sku_code or id.")
+
+
+def uuid_of(text: str) -> UUID | None:
+    """The id that a text is; None where it is none, which names no record."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def item_id(conn: Connection, id: str | None, sku_code: str | None) -> UUID:  # noqa: A002
+    """The id of the company's item that a call names. Raises the tool's refusal where it has none."""
+    require_one(id, sku_code)
+    named = uuid_of(id) if id is not None else skus.id_of(conn, str(sku_code).strip())
+    if named is None or skus.code_of(conn, named) is None:
+        raise refused("not_found", UNKNOWN_ITEM)
+    return named
+
+
+def first_row(conn: Connection, query: str, parameters: dict[str, Any]) -> tuple[Any, ...] | None:
+    """The one row of a query, or None."""
+    return conn.execute(query, parameters).fetchone()

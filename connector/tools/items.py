@@ -1,0 +1,116 @@
+"""Packaging items: the list, and one of them with its components and why its grade is what it is."""
+
+from typing import Annotated, Any, Final
+
+import orjson
+from pydantic import BaseModel, Field
+
+from connector.principal import current
+from connector.service import Service
+from connector.tools.answer import Page, Told, Tool, instant, refused
+from connector.tools.arguments import DEFAULT_LIMIT, UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, require_one, uuid_of
+from pipelines.steps import present
+from warehouse.queries import skus as queries
+from warehouse.sessions import AsyncConnection
+
+_COLUMNS: Final = (*present.COLUMNS, "doc_status")
+_ITEM: Final = f"SELECT {present.SELECT}, {queries.DOC_STATUS} AS doc_status FROM skus WHERE "
+_BY: Final = {"id": f"{_ITEM} id = %(named)s", "sku_code": f"{_ITEM} sku_code = %(named)s"}
+_SHOWN: Final = (
+    "id", "sku_code", "name", "material", "weight_grams", "recyclability_grade", "recyclability_score", "doc_status",
+    "markets", "packaging_level", "packaging_format", "food_contact", "updated_at",
+)  # fmt: skip
+_SOURCE: Final = "The company's own packaging records in this service"
+_GRADES: Final = "Grades: Regulation (EU) 2025/40, Annex II; indicative until the delegated acts, due 1 January 2028"
+
+
+class Item(BaseModel):
+    """A packaging item in a list."""
+
+    id: str
+    sku_code: str
+    name: str
+    material: str | None
+    weight_grams: Annotated[float | None, Field(description="Total weight in grams.")]
+    recyclability_grade: Annotated[str | None, Field(description="A, B, C, not_recyclable or not_assessed.")]
+    recyclability_score: Annotated[float | None, Field(description="0 to 100.")]
+    doc_status: Annotated[str, Field(description="Cover by a declaration of conformity today.")]
+    markets: list[str] | None
+    packaging_level: str | None
+    packaging_format: str | None
+    food_contact: bool | None
+    updated_at: str
+
+
+class Items(Told):
+    """A page of packaging items, newest first."""
+
+    items: list[Item]
+    page: Page
+
+
+class ItemDetail(Told):
+    """One packaging item as it is stored."""
+
+    item: Annotated[dict[str, Any], Field(description="All fields of SkuDetailResponse.data of the REST interface.")]
+
+
+class ItemTools:
+    """Both tools read Postgres in the event loop."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def tools(self) -> list[Tool]:
+        """The tools with their titles."""
+        return [
+            Tool(self.list_packaging_items, "List packaging items"),
+            Tool(self.get_packaging_item, "Get one packaging item"),
+        ]
+
+    async def list_packaging_items(self, limit: Limit = DEFAULT_LIMIT, offset: Offset = 0) -> Items:
+        """List the company's packaging items (SKUs), newest first, one line each: grade, weight, markets, DoC status.
+
+        Use it to find an item's sku_code or to count items. For one item's components and the reasons of its grade use
+        get_packaging_item; for totals over the whole portfolio use compliance_overview.
+        """
+        today = self._service.clock.today()
+        async with self._service.reads.company(current().company_id) as conn:
+            query = queries.page(limit, offset, filtered=False)
+            row = await (await conn.execute(query, {"today": today})).fetchone()
+        assert row is not None, "a page is one row"
+        found = orjson.loads(row[0])
+        page = Page.of(found["pagination"], len(found["data"]))
+        return Items(
+            as_of=instant(self._service.clock.now()), sources=[_SOURCE, _GRADES],
+            next_step=page.way_on("Call get_packaging_item with a sku_code for one item's details."),
+            items=[Item(**{name: item[name] for name in _SHOWN}) for item in found["data"]], page=page,
+        )  # fmt: skip
+
+    async def get_packaging_item(self, sku_code: SkuCode = None, id: ItemId = None) -> ItemDetail:  # noqa: A002
+        """Get one packaging item by sku_code or id: components, weights, substances, volumes, DoC status, format bans.
+
+        Also why it has its recyclability grade: compliance.grade_trace names the rules, what was missing and what was
+        assumed. Use it for any question about a single item.
+        """
+        require_one(id, sku_code)
+        named = uuid_of(id) if id is not None else str(sku_code).strip()
+        parameters = {"named": named, "today": self._service.clock.today()}
+        async with self._service.reads.company(current().company_id) as conn:
+            row = await _row(conn, _BY["id" if id is not None else "sku_code"], parameters)
+        if row is None:
+            raise refused("not_found", UNKNOWN_ITEM)
+        rules, graded_by = await self._service.rules_for(row["ruleset_version"])
+        item = present.sku_detail(
+            row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"]
+        )
+        return ItemDetail(
+            as_of=instant(self._service.clock.now()), sources=[_SOURCE, _GRADES],
+            next_step="Call check_missing_data with this sku_code for what is missing, the worst first.",
+            item=orjson.loads(orjson.dumps(item)),
+        )  # fmt: skip
+
+
+async def _row(conn: AsyncConnection, query: str, parameters: dict[str, Any]) -> dict[str, Any] | None:
+    found = await (await conn.execute(query, parameters)).fetchone()
+    return None if found is None else dict(zip(_COLUMNS, found, strict=True))

@@ -1,0 +1,106 @@
+"""Lists of records that items refer to: declarations of conformity and shared components."""
+
+from typing import Annotated, Any
+
+import orjson
+from pydantic import BaseModel, Field
+
+from connector.principal import current
+from connector.service import Service
+from connector.tools.answer import Page, Told, Tool, instant
+from connector.tools.arguments import DEFAULT_LIMIT, Limit, Offset
+from warehouse.queries import docs, library
+
+
+class Declaration(BaseModel):
+    """What is known of a declaration of conformity; its contents are not served."""
+
+    id: str
+    sku_id: Annotated[str | None, Field(description="The packaging item it covers, when scoped to one.")]
+    reference: str | None
+    supplier_name: str | None
+    status: Annotated[str, Field(description="draft, pending, valid, expired or rejected, as of today (UTC).")]
+    issued_on: str | None
+    expires_on: Annotated[str | None, Field(description="Its last day.")]
+    created_at: str
+    updated_at: str
+
+
+class Declarations(Told):
+    """A page of declarations, newest first."""
+
+    declarations: list[Declaration]
+    page: Page
+
+
+class SharedComponent(BaseModel):
+    """A component of the library, which several items may use."""
+
+    id: str
+    code: str
+    name: str
+    component_type: str
+    material_family: str
+    polymer_or_grade: str | None
+    weight_g: Annotated[float | None, Field(description="Grams.")]
+    supplier_id: str | None
+    colour: str | None
+    recycled_content_percent: Annotated[float | None, Field(description="Percent by weight.")]
+    created_at: str
+    updated_at: str
+
+
+class SharedComponents(Told):
+    """A page of shared components, by code."""
+
+    components: list[SharedComponent]
+    page: Page
+
+
+class RecordTools:
+    """Both lists are one statement in Postgres."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def tools(self) -> list[Tool]:
+        """The tools with their titles."""
+        return [
+            Tool(self.list_declarations, "List declarations of conformity"),
+            Tool(self.list_shared_components, "List shared components"),
+        ]
+
+    async def list_declarations(self, limit: Limit = DEFAULT_LIMIT, offset: Offset = 0) -> Declarations:
+        """List the company's Declarations of Conformity (DoC), newest first: reference, status, issue and expiry dates.
+
+        Use it for questions such as which declarations are valid, drafts, or expire soon. It gives metadata only. To
+        prepare a new declaration use generate_doc_draft.
+        """
+        found = await self._page(docs.page(limit, offset), {"today": self._service.clock.today()})
+        page = Page.of(found["pagination"], len(found["data"]))
+        return Declarations(
+            as_of=instant(self._service.clock.now()), sources=["The company's declarations in this service"],
+            next_step=page.way_on("Call generate_doc_draft for an item that has no valid declaration."),
+            declarations=[Declaration(**item) for item in found["data"]], page=page,
+        )  # fmt: skip
+
+    async def list_shared_components(self, limit: Limit = DEFAULT_LIMIT, offset: Offset = 0) -> SharedComponents:
+        """List the company's shared library components (caps, labels, bottles that several items use), by code.
+
+        Use it to resolve a component_id, or to find the material, weight and supplier of a shared component. The
+        components of one packaging item are in get_packaging_item.
+        """
+        found = await self._page(library.page("library_component", limit, offset), {})
+        page = Page.of(found["pagination"], len(found["data"]))
+        return SharedComponents(
+            as_of=instant(self._service.clock.now()), sources=["The company's component library in this service"],
+            next_step=page.way_on("Call get_packaging_item for an item that uses one of them."),
+            components=[SharedComponent(**item) for item in found["data"]], page=page,
+        )  # fmt: skip
+
+    async def _page(self, query: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        async with self._service.reads.company(current().company_id) as conn:
+            row = await (await conn.execute(query, parameters)).fetchone()
+        assert row is not None, "a page is one row"
+        found: dict[str, Any] = orjson.loads(row[0])
+        return found
