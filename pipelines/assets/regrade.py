@@ -49,7 +49,7 @@ def open_regrades(
 @dg.op(ins={"asked": dg.In(dg.Nothing)}, out=dg.Out(dg.Nothing))
 def regraded_company(context: dg.OpExecutionContext, workshop: dg.ResourceParam[Workshop]) -> None:
     """One company's SKUs, block by block."""
-    desk = regrade.Desk(workshop.pool, workshop.clock, workshop.rulesets, context.run_id)
+    desk = regrade.Desk(workshop.pool, workshop.clock, workshop.rulesets, workshop.chunk_rows, context.run_id)
     with interruptible(context, workshop) as proceed:
         regrade.go_on(desk, UUID(context.get_mapping_key()), proceed)
 

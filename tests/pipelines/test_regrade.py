@@ -24,7 +24,7 @@ from pipelines.resources import Workshop
 from pipelines.steps import audit, regrade, rulesets
 from pipelines.steps.origin import Origin
 from pipelines.steps.records import write_records
-from pipelines.steps.regrade import work
+from pipelines.steps.regrade import Desk, Totals, work
 from schemas.models import parse_sku
 from tests import ruling
 from tests.conftest import migrated
@@ -71,8 +71,12 @@ class Office:
             self.regrade()
         return version
 
-    def regrade(self) -> regrade.Totals:
+    def regrade(self) -> Totals:
         return regrade_portfolios(self.workshop, self.instance, self.company, only_open=True)
+
+    def desk(self, block_rows: int) -> Desk:
+        shop = self.workshop
+        return Desk(shop.pool, shop.clock, shop.rulesets, block_rows, "r-1")
 
     def held(self) -> dict[str, tuple[str, str, int]]:
         """Grade, rule-set and version of each SKU."""
@@ -157,7 +161,7 @@ def test_the_same_tables_under_another_name_change_nothing(office: Office) -> No
 def test_it_goes_on_where_it_stopped_and_does_nothing_twice(office: Office) -> None:
     office.write(**{f"B_{number:02}": BOTTLE for number in range(10)})
     version = office.activate(LINES, then_regrade=False)
-    desk = regrade.Desk(office.workshop.pool, office.workshop.clock, office.workshop.rulesets, "r-1", block_rows=3)
+    desk = office.desk(3)
     for blocks in range(3):
         left = iter([None] * blocks)
         with pytest.raises(StopIteration):
@@ -185,7 +189,7 @@ def test_a_block_that_breaks_off_leaves_nothing(office: Office, monkeypatch: pyt
 def test_workers_on_one_company_take_turns(office: Office) -> None:
     office.write(**{f"B_{number:02}": BOTTLE for number in range(30)})
     office.activate(LINES, then_regrade=False)
-    desk = regrade.Desk(office.workshop.pool, office.workshop.clock, office.workshop.rulesets, "r-1", block_rows=2)
+    desk = office.desk(2)
     with ThreadPoolExecutor(4) as threads:
         for done in [threads.submit(regrade.go_on, desk, office.company, lambda: None) for _ in range(4)]:
             done.result()
@@ -234,9 +238,7 @@ def test_writers_at_work_meanwhile_lose_nothing(office: Office) -> None:
         writers = [threads.submit(writer, start) for start in (0, 3)]
         for change in (LINES, {}, LINES):
             version = office.activate(change, then_regrade=False)
-            desk = regrade.Desk(
-                office.workshop.pool, office.workshop.clock, office.workshop.rulesets, "r", block_rows=7
-            )
+            desk = office.desk(7)
             regrade.wait_for_older_writers(office.workshop.pool, lambda: None)
             regrade.go_on(desk, office.company, lambda: None)
         stop.set()
@@ -263,7 +265,7 @@ def _coincided(office: Office) -> int:
 def test_an_activation_while_a_regrade_is_under_way_begins_anew(office: Office) -> None:
     office.write(**{f"B_{number}": BOTTLE for number in range(4)})
     office.activate(LINES, then_regrade=False)
-    desk = regrade.Desk(office.workshop.pool, office.workshop.clock, office.workshop.rulesets, "r-1", block_rows=2)
+    desk = office.desk(2)
     blocks = count()
 
     def activate_after_the_first() -> None:

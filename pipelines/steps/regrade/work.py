@@ -19,8 +19,6 @@ from warehouse.clock import Clock
 from warehouse.rulesets import FRESH_SECONDS, Rulesets
 from warehouse.sessions import Pool
 
-BLOCK_ROWS: Final = 10_000
-"""SKUs of one transaction: some seconds of work, and what a crash can cost at most."""
 _LOOK_SECONDS: Final = 0.1
 _OLDER: Final = """
 SELECT EXISTS (SELECT FROM pg_stat_activity
@@ -30,13 +28,17 @@ SELECT EXISTS (SELECT FROM pg_stat_activity
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What a regrade works with. `run_id` names the run in the ledger, as the entries' correlation id."""
+    """What a regrade works with.
+
+    `block_rows` are the SKUs of one transaction, which is what a crash can cost at most; `run_id` names the run in the
+    ledger, as the entries' correlation id.
+    """
 
     pool: Pool
     clock: Clock
     rulesets: Rulesets
+    block_rows: int
     run_id: str
-    block_rows: int = BLOCK_ROWS
 
 
 def wait_for_older_writers(pool: Pool, proceed: Callable[[], None]) -> None:
