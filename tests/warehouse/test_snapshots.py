@@ -3,47 +3,22 @@
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import polars as pl
-import pytest
 from psycopg.rows import dict_row
 
 from compliance import annex_v, ruleset
 from compliance.rollup.portfolio import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS
 from pipelines.steps import present
-from pipelines.steps.origin import Origin
-from pipelines.steps.records import write_records
-from schemas.models import parse_sku
 from warehouse.clock import StoppedClock
-from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
-from warehouse.snapshots import Snapshot, current, publish
+from warehouse.snapshots import Snapshot, current
 
 Write = Callable[..., None]
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 25}
 CAP = {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "HDPE", "weight_g": 2.125,
        "separable": True, "substances": {"pfas": {"status": "absent"}}}  # fmt: skip
-
-
-@pytest.fixture
-def write(pool: Pool, company: UUID, clock: StoppedClock) -> Write:
-    """Writes SKUs of the company, as every door does."""
-
-    def written(*bodies: dict[str, Any], of: UUID = company) -> None:
-        records = {row: parse_sku({"name": "n", **body}) for row, body in enumerate(bodies)}
-        origin = Origin("api_key", "k", "tests", "c-1")
-        results = pool.run(of, lambda conn: write_records(
-            conn, of, records, origin=origin, now=clock.now(), rulesets=Rulesets(), dry_run=False))  # fmt: skip
-        assert not [result.errors for result in results.values() if result.errors]
-
-    return written
-
-
-@pytest.fixture
-def published(pool: Pool, company: UUID, clock: StoppedClock, tmp_path: Path) -> Callable[[], Snapshot]:
-    return lambda: publish(pool, company, tmp_path, clock.now(), Rulesets())
 
 
 def test_a_snapshot_holds_what_the_rows_hold(

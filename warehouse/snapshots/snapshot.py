@@ -1,7 +1,7 @@
 """A published snapshot: where its files lie and what they hold, and which one of a company is current.
 
 A folder per snapshot holds three Parquet files and a manifest; the file `current` beside the folders names one of
-them. What is computed from a snapshot may lie in its folder, too, under names of its own.
+them. What is computed from a snapshot lies elsewhere (`warehouse.figures`).
 """
 
 from collections.abc import Mapping
@@ -56,12 +56,6 @@ class Snapshot:
         """The Parquet file of units placed on the market, one row per SKU, market, year and half."""
         return self.folder / "volumes.parquet"
 
-    @property
-    def figures(self) -> Path | None:
-        """The Parquet file of tonnes computed from this snapshot; None where they are not computed yet."""
-        file = self.folder / "figures.parquet"
-        return file if file.is_file() else None
-
     def as_dict(self) -> dict[str, Any]:
         """The published shape of one company in `pcds snapshot --json` (decisions §10)."""
         return {
@@ -100,4 +94,7 @@ def current(data_dir: Path, company_id: UUID) -> Snapshot | None:
         name = (folder / POINTER).read_text(encoding="ascii")
     except FileNotFoundError:
         return None
-    return Snapshot.read(folder / name)
+    found = Snapshot.read(folder / name)
+    if found.company_id != company_id or found.folder.resolve().parent != folder.resolve():
+        raise ValueError(f"{folder.name}/{POINTER} names a snapshot of another company.")
+    return found

@@ -1,0 +1,75 @@
+"""What may stand between a SKU and a market: the findings, what each rests on and since when it holds.
+
+Rows are `rules/readiness/findings.csv`. When a record meets one is not here: over whole portfolios
+`warehouse.analytics.findings` asks it. A finding says what the records show and is never legal advice.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import lru_cache
+from typing import Final, Literal, cast
+
+from compliance.tables import RULES, TableError, rows, words
+
+Kind = Literal["blocks", "decide", "upcoming", "missing"]
+"""`blocks`: a stored fact forbids it today. `decide`: a fact without a field would. `upcoming`: from a later day.
+`missing`: something that is needed is not recorded."""
+
+_FILE: Final = RULES / "readiness" / "findings.csv"
+_KINDS: Final = frozenset({"blocks", "decide", "upcoming", "missing"})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One row: `fields` to look at, `weight` from 0 to 100 how much it stands in the way, `eu` if only the Union asks.
+
+    `applies_from` is the day from which the rule holds; None where it is no rule of law or each case has its own day.
+    """
+
+    key: str
+    kind: Kind
+    eu: bool
+    applies_from: date | None
+    weight: int
+    fields: tuple[str, ...]
+    sentence: str
+    reference: str | None
+    source_url: str | None
+
+    def on(self, today: date) -> "Finding":
+        """The finding as it counts on a day: `upcoming` before it applies."""
+        return replace(self, kind="upcoming") if self.applies_from and today < self.applies_from else self
+
+    def as_dict(self) -> dict[str, object]:
+        """The finding as answers tell it."""
+        return {
+            "code": self.key,
+            "kind": self.kind,
+            "sentence": self.sentence,
+            "fields": list(self.fields),
+            "applies_from": self.applies_from.isoformat() if self.applies_from else None,
+            "reference": self.reference,
+            "source_url": self.source_url,
+        }
+
+
+@lru_cache(maxsize=1)
+def findings() -> tuple[Finding, ...]:
+    """All of them, in the order of the table. Raises `TableError` where a row contradicts the table's form."""
+    return tuple(_finding(row) for row in rows(_FILE))
+
+
+def _finding(row: dict[str, str]) -> Finding:
+    if row["kind"] not in _KINDS or row["scope"] not in ("eu", "any") or not row["source_note"]:
+        raise TableError(f"{_FILE.name}: {row['key']} has an unknown kind or scope, or no source.")
+    return Finding(
+        key=row["key"],
+        kind=cast(Kind, row["kind"]),
+        eu=row["scope"] == "eu",
+        applies_from=date.fromisoformat(row["applies_from"]) if row["applies_from"] else None,
+        weight=int(row["weight"]),
+        fields=words(row["fields"]),
+        sentence=row["sentence"],
+        reference=row["reference"] or None,
+        source_url=row["source_url"] or None,
+    )

@@ -1,0 +1,37 @@
+"""What tests of snapshots and of answers over them share: writing SKUs as every door does, and publishing them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from pipelines.steps.origin import Origin
+from pipelines.steps.records import write_records
+from schemas.models import parse_sku
+from warehouse.clock import StoppedClock
+from warehouse.rulesets import Rulesets
+from warehouse.sessions import Pool
+from warehouse.snapshots import Snapshot, publish
+
+Write = Callable[..., None]
+
+
+@pytest.fixture
+def write(pool: Pool, company: UUID, clock: StoppedClock) -> Write:
+    """Writes SKUs of the company, as every door does."""
+
+    def written(*bodies: dict[str, Any], of: UUID = company) -> None:
+        records = {row: parse_sku({"name": "n", **body}) for row, body in enumerate(bodies)}
+        origin = Origin("api_key", "k", "tests", "c-1")
+        results = pool.run(of, lambda conn: write_records(
+            conn, of, records, origin=origin, now=clock.now(), rulesets=Rulesets(), dry_run=False))  # fmt: skip
+        assert not [result.errors for result in results.values() if result.errors]
+
+    return written
+
+
+@pytest.fixture
+def published(pool: Pool, company: UUID, clock: StoppedClock, tmp_path: Path) -> Callable[[], Snapshot]:
+    return lambda: publish(pool, company, tmp_path, clock.now(), Rulesets())

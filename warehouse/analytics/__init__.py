@@ -1,0 +1,19 @@
+"""Answers about a whole portfolio: queries by DuckDB over one company's snapshot.
+
+    reader.py     a connection that can open the files of one snapshot and nothing else
+    now.py        what answers need besides: the day, the catalogue, how far the company has written on
+    findings.py   when a SKU has a finding (`compliance.readiness` says what it means)
+    overview.py   the portfolio by grade, DoC status, flags, markets, level; tonnes; jurisdictions in scope
+    readiness.py  what the records show for one market
+    missing.py    what is missing, the worst first
+
+Every answer has `as_of`, the instant that it is of, and `newer_writes`, how many write transactions came since. The
+functions take the snapshot (`warehouse.snapshots.current`) and `Now`; they read no row of Postgres themselves.
+"""
+
+from warehouse.analytics.missing import missing
+from warehouse.analytics.now import Now
+from warehouse.analytics.overview import overview
+from warehouse.analytics.readiness import readiness
+
+__all__ = ["Now", "missing", "overview", "readiness"]

@@ -1,0 +1,83 @@
+"""When a SKU has a finding, as SQL over the views of a reader; what it means is a row of `compliance.readiness`.
+
+A condition is over one row of `facts`: the SKU with what its parts and volumes come to. A test holds the two tables to
+the same keys. Parameters are `today` and `market`, which is null where the whole portfolio is meant.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Final
+
+from compliance.readiness import Finding
+from compliance.rollup.parts import WEIGHTLESS
+
+_RIDERS: Final = ", ".join(f"'{kind}'" for kind in (*WEIGHTLESS, "coating"))
+_OPEN_POLYMER: Final = "coalesce(polymer_or_grade, '') = ''"
+_FLAGGED: Final = "len(list_filter(flags, lambda flag: {})) > 0"
+_CERTAIN: Final = "flag.certainty = 'certain'"
+_OPEN: Final = "flag.certainty = 'depends'"
+
+CONDITIONS: Final = {
+    "pfas_food_contact": "food_contact AND (pfas_status = 'above_limit' OR pfas_in_part)",
+    "heavy_metals": "heavy_metals_status = 'above_limit' OR heavy_metals_in_part",
+    "banned_format": _FLAGGED.format(f"{_CERTAIN} AND flag.applies_from <= today"),
+    "bpa_food_contact": "food_contact AND (bpa_status = 'above_limit' OR bpa_in_part)",
+    "format_may_be_banned": _FLAGGED.format(f"{_OPEN} AND flag.applies_from <= today"),
+    "banned_format_later": _FLAGGED.format(f"{_CERTAIN} AND flag.applies_from > today"),
+    "format_may_be_banned_later": _FLAGGED.format(f"{_OPEN} AND flag.applies_from > today"),
+    "not_recyclable": "recyclability_grade = 'not_recyclable'",
+    "doc_missing": "doc_status <> 'valid'",
+    "pfas_undeclared": "food_contact AND coalesce(pfas_status, 'unknown') = 'unknown'",
+    "food_contact_unknown": "food_contact IS NULL",
+    "heavy_metals_undeclared": "coalesce(heavy_metals_status, 'unknown') = 'unknown'",
+    "composition_missing": "parts = 0 AND material IS NULL",
+    "weight_missing": "unweighed OR (parts = 0 AND weight_grams IS NULL)",
+    "volume_missing": "units IS NULL",
+    "markets_missing": "len(coalesce(markets, [])) = 0",
+    "polymer_missing": "polymer_open OR (parts = 0 AND material = 'plastic' AND coalesce(material_subtype, '') = '')",
+    "format_missing": "coalesce(packaging_format, '') = ''",
+    "level_missing": "packaging_level IS NULL",
+    "grade_provisional": "grade_provisional",
+}
+"""A finding's key and its condition, which counts as not met where it is null."""
+
+_IN_MARKET: Final = "(market = $market OR starts_with(market, $market || '-'))"
+
+FACTS: Final = f"""
+composed AS (
+    SELECT sku_code, count(*) AS parts,
+           bool_or(weight_g IS NULL AND component_type NOT IN ({_RIDERS})) AS unweighed,
+           bool_or(material_family = 'plastic' AND {_OPEN_POLYMER} AND component_type NOT IN ({_RIDERS}))
+               AS polymer_open,
+           bool_or(pfas_status = 'above_limit') AS pfas_in_part, bool_or(bpa_status = 'above_limit') AS bpa_in_part,
+           bool_or(heavy_metals_status = 'above_limit') AS heavy_metals_in_part
+    FROM components GROUP BY sku_code
+), placed AS (
+    SELECT sku_code, sum(units_placed) AS units FROM volumes
+    WHERE $market IS NULL OR {_IN_MARKET} GROUP BY sku_code
+), facts AS (
+    SELECT skus.*, coalesce(parts, 0) AS parts, coalesce(unweighed, false) AS unweighed,
+           coalesce(polymer_open, false) AS polymer_open, coalesce(pfas_in_part, false) AS pfas_in_part,
+           coalesce(bpa_in_part, false) AS bpa_in_part, coalesce(heavy_metals_in_part, false) AS heavy_metals_in_part,
+           units, $today::DATE AS today
+    FROM skus LEFT JOIN composed USING (sku_code) LEFT JOIN placed USING (sku_code)
+    WHERE $market IS NULL OR units IS NOT NULL OR len(list_filter(markets,
+        lambda code: code = $market OR starts_with(code, $market || '-'))) > 0
+)"""
+"""One row per SKU that is placed on the market, by its markets or by its volumes; of every SKU without a market."""
+
+
+def met(findings: Sequence[Finding]) -> str:
+    """The keys of the findings that a row of `facts` has, as a list in their order."""
+    cases = ", ".join(f"CASE WHEN {CONDITIONS[found.key]} THEN '{found.key}' END" for found in findings)
+    return f"list_filter([{cases}], lambda key: key IS NOT NULL)"
+
+
+def weighed(findings: Sequence[Finding]) -> str:
+    """How much the findings of a row of `facts` stand in its way together."""
+    return " + ".join(f"CASE WHEN {CONDITIONS[found.key]} THEN {found.weight:d} ELSE 0 END" for found in findings)
+
+
+def holding(findings: Sequence[Finding], *, in_union: bool, today: date) -> list[Finding]:
+    """Those that hold on a market, in the European Union or outside of it, as they count on a day."""
+    return [found.on(today) for found in findings if in_union or not found.eu]

@@ -1,0 +1,39 @@
+"""What an answer needs besides the snapshot, read in the session of the company that asks."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Self
+
+import psycopg
+from psycopg.rows import dict_row
+
+from compliance import catalogue
+from compliance.catalogue import Jurisdiction
+from warehouse.clock import Clock
+from warehouse.queries import companies
+from warehouse.queries.jurisdictions import ALL, entry
+from warehouse.snapshots import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The UTC day, the last link of the company's audit chain, and the jurisdictions that the catalogue serves."""
+
+    today: date
+    links: int
+    jurisdictions: dict[str, Jurisdiction]
+
+    @classmethod
+    def read(cls, conn: psycopg.Connection[Any], clock: Clock) -> Self:
+        """As it is in this transaction of the company; the release's catalogue until one is loaded."""
+        with conn.cursor(row_factory=dict_row) as cursor:
+            loaded = [entry(row) for row in cursor.execute(ALL)]
+        served = catalogue.served(loaded or catalogue.pinned())
+        return cls(clock.today(), companies.counted(conn).links, {found.code: found for found in served})
+
+    def head(self, snapshot: Snapshot) -> dict[str, Any]:
+        """How every answer begins."""
+        return {
+            "as_of": snapshot.as_of.isoformat().replace("+00:00", "Z"),
+            "newer_writes": max(self.links - snapshot.number, 0),
+        }

@@ -1,0 +1,110 @@
+"""The portfolio at a glance: SKUs by grade, DoC status, flags, markets and level; tonnes; jurisdictions in scope."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from compliance import ruleset
+from schemas.vocabularies import VOCABULARIES
+from warehouse.analytics.now import Now
+from warehouse.analytics.reader import Reader, Row, reader
+from warehouse.figures import StoredFigures
+from warehouse.snapshots import Snapshot
+
+_COUNTS: Final = """
+WITH held AS MATERIALIZED (
+    SELECT recyclability_grade, grade_provisional, doc_status, packaging_level, markets, flags, ruleset_version
+    FROM skus
+), flagged AS (SELECT unnest(flags) AS flag FROM held)
+SELECT 'grades' AS what, recyclability_grade AS of, NULL::DATE AS day, count(*) AS skus,
+       count(*) FILTER (WHERE grade_provisional) AS part FROM held GROUP BY ALL
+UNION ALL SELECT 'doc_status', doc_status, NULL, count(*), 0 FROM held GROUP BY ALL
+UNION ALL SELECT 'packaging_levels', coalesce(packaging_level, 'unknown'), NULL, count(*), 0 FROM held GROUP BY ALL
+UNION ALL SELECT 'markets', market, NULL, count(*), 0 FROM (SELECT unnest(markets) AS market FROM held) GROUP BY ALL
+UNION ALL SELECT 'without_market', NULL, NULL, count(*), 0 FROM held WHERE len(coalesce(markets, [])) = 0
+UNION ALL SELECT 'flags', flag.code, flag.applies_from, count(*), count(*) FILTER (WHERE flag.certainty = 'certain')
+          FROM flagged GROUP BY ALL
+UNION ALL SELECT 'volumes', market, NULL, count(DISTINCT sku_code), 0 FROM volumes GROUP BY ALL
+UNION ALL SELECT 'rulesets', ruleset_version, NULL, count(*), 0 FROM held GROUP BY ALL
+"""
+_TONNES: Final = """
+SELECT market, year, half, CAST(sum(tonnes) AS DOUBLE) AS tonnes FROM tonnes GROUP BY ALL ORDER BY market, year, half
+"""
+
+
+def overview(snapshot: Snapshot, now: Now, figures: StoredFigures | None = None) -> dict[str, Any]:
+    """The whole portfolio of one company. Every code of a vocabulary is named, also where no SKU has it.
+
+    `tonnes` are null where no figures are computed yet; they have an `as_of` of their own. A market counts the SKUs
+    that name it; a jurisdiction is in scope where SKUs name it or volumes are reported for it.
+    """
+    with reader(snapshot, figures.tonnes if figures else None) as answers:
+        counted: dict[str, list[Row]] = {}
+        for what, *row in answers.rows(_COUNTS):
+            counted.setdefault(what, []).append(tuple(row))
+        tonnes = _tonnes(answers, figures) if figures else None
+    by_grade = {row[0]: row for row in counted.get("grades", ())}
+    return {
+        **now.head(snapshot),
+        "skus": snapshot.rows["skus"],
+        "components": snapshot.rows["components"],
+        "indicative": True,
+        "ruleset_versions": sorted(row[0] for row in counted.get("rulesets", ())),
+        "grades": _by_code("recyclability_grade", by_grade.values()),
+        "provisional": {grade: row[3] for grade, row in by_grade.items()},
+        "doc_status": _by_code("doc_status", counted.get("doc_status", ())),
+        "packaging_levels": _by_code("packaging_level", counted.get("packaging_levels", ()), "unknown"),
+        "markets": [{"market": row[0], "skus": row[2]} for row in _most_first(counted.get("markets", ()))],
+        "skus_without_market": counted["without_market"][0][2],
+        "annex_v_flags": _flags(counted.get("flags", ())),
+        "tonnes": tonnes,
+        "jurisdictions": _in_scope(counted, now),
+    }
+
+
+def _by_code(vocabulary: str, rows: Iterable[Row], *more: str) -> dict[str, int]:
+    found = {row[0]: row[2] for row in rows}
+    return {code: found.get(code, 0) for code in (*VOCABULARIES[vocabulary], *more)}
+
+
+def _most_first(rows: Iterable[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: (-row[2], row[0]))
+
+
+def _flags(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Bans by code, the most SKUs first, in the words of the release's rules."""
+    texts = {ban.code: ban.flag_text for ban in ruleset.load().bans}
+    return [
+        {
+            "code": code, "text": texts.get(code), "applies_from": day.isoformat(), "skus": skus, "certain": certain,
+            "depends": skus - certain,
+        }
+        for code, day, skus, certain in _most_first(rows)
+    ]  # fmt: skip
+
+
+def _tonnes(answers: Reader, figures: StoredFigures) -> dict[str, Any]:
+    return {
+        "as_of": figures.origin.as_of.isoformat().replace("+00:00", "Z"),
+        "by_market": answers.records(_TONNES),
+    }
+
+
+def _in_scope(counted: dict[str, list[Row]], now: Now) -> list[dict[str, Any]]:
+    """Each jurisdiction that SKUs or volumes name; null facts where the catalogue does not serve it."""
+    named = {row[0]: row[2] for row in counted.get("markets", ())}
+    placed = {row[0]: row[2] for row in counted.get("volumes", ())}
+    return [
+        {
+            "code": code,
+            **_facts(code, now),
+            "skus": named.get(code, 0),
+            "skus_with_volumes": placed.get(code, 0),
+        }
+        for code in sorted(named.keys() | placed.keys())
+    ]
+
+
+def _facts(code: str, now: Now) -> dict[str, Any]:
+    found = now.jurisdictions.get(code)
+    shown = found.as_dict(now.today) if found else {}
+    return {name: shown.get(name) for name in ("name", "system", "system_key", "depth", "verified_on", "register_name")}

@@ -1,0 +1,59 @@
+"""A DuckDB connection over one snapshot: three views and nothing else that it could open.
+
+Isolation is DuckDB's: access to files is off but for the files named here, and nothing can be configured any more when
+the first query comes. A path in a query, a link or a setting does not lead out of it (tests/warehouse/test_reader.py).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import duckdb
+
+from warehouse.snapshots import Snapshot
+from warehouse.snapshots.snapshot import TABLES
+
+Row: TypeAlias = tuple[Any, ...]
+
+THREADS: Final = 2
+MEMORY: Final = "1GiB"
+"""Of one answer; one that needs more fails rather than take the memory of requests."""
+
+
+class Reader:
+    """Queries over the views `skus`, `components` and `volumes`, and `tonnes` where figures were given."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def rows(self, query: str, **parameters: object) -> list[Row]:
+        """All rows of a query; values are always parameters, named `$name` in it."""
+        return self._connection.execute(query, parameters).fetchall()
+
+    def records(self, query: str, **parameters: object) -> list[dict[str, Any]]:
+        """The same, each row by the names of its columns."""
+        found = self._connection.execute(query, parameters)
+        names = [column[0] for column in found.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+@contextmanager
+def reader(snapshot: Snapshot, tonnes: Path | None = None) -> Iterator[Reader]:
+    """A reader of this snapshot for the time of the block; `tonnes` is the company's file of figures."""
+    files = {name: snapshot.folder / f"{name}.parquet" for name in TABLES} | ({"tonnes": tonnes} if tonnes else {})
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "threads": THREADS, "memory_limit": MEMORY, "temp_directory": "", "preserve_insertion_order": False,
+    }  # fmt: skip
+    with duckdb.connect(":memory:", config=config) as connection:
+        connection.execute(f"SET allowed_paths = [{', '.join(_quoted(path) for path in files.values())}]")
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        for name, path in files.items():
+            connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({_quoted(path)})")
+        yield Reader(connection)
+
+
+def _quoted(path: Path) -> str:
+    text = str(path).replace("'", "''")
+    return f"'{text}'"
