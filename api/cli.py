@@ -15,6 +15,7 @@ from api.commands import (
     company,
     declaration,
     doc,
+    export,
     imports,
     key,
     library,
@@ -37,6 +38,7 @@ app = typer.Typer(
 app.command("serve")(service.serve)
 app.command("migrate")(service.migrate)
 app.command("import")(imports.import_file)
+app.command("export")(export.export_portfolio)
 app.command("template")(template.write_template)
 app.add_typer(company.app, name="company")
 app.add_typer(key.app, name="key")

@@ -25,11 +25,15 @@ _PLACE: Final = {
 }
 """Where a typed row stands: its position among the typed rows, and its line and sheet in the caller's file."""
 
+_ENTRY_CODES: Final = {"unit": "substance_unit", "basis": "substance_basis", "source": "substances_source"}
 _DERIVED: Final = {
     "name": pa.Column(pl.String, pa.Check.str_length(1, 500), nullable=True),
     **{f"{name}_status": pa.Column(pl.String, pa.Check.isin(VOCABULARIES["substance_status"]), nullable=True)
        for name in SUBSTANCES},
     **{f"{name}_value": pa.Column(pl.Float64, pa.Check.ge(0), nullable=True) for name in SUBSTANCES},
+    **{f"{name}_{part}": pa.Column(pl.String, pa.Check.isin(VOCABULARIES[vocabulary]), nullable=True)
+       for name in SUBSTANCES for part, vocabulary in _ENTRY_CODES.items()},
+    **{f"{name}_evidence": pa.Column(pl.String, pa.Check.str_length(0, 2000), nullable=True) for name in SUBSTANCES},
     "volumes": pa.Column(pl.String, pa.Check.str_startswith("{"), nullable=True),
     "components": pa.Column(pl.String, pa.Check.str_startswith("["), nullable=True),
 }  # fmt: skip

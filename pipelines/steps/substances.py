@@ -17,9 +17,11 @@ from schemas.vocabularies import SUBSTANCES
 LEGACY: Final = {
     "pfas": "pfas_intentional", "svhc": "svhc_declared", "bpa": "bpa_present", "heavy_metals": "heavy_metals_sum_ppm",
 }  # fmt: skip
+PARTS: Final = ("status", "value", "unit", "basis", "source", "evidence")
+"""The keys of an entry, each of which can be an import column: `pfas_status`."""
+
 COLUMNS: Final = frozenset(
-    {*LEGACY.values(), "substances_source"}
-    | {f"{substance}_{part}" for substance in SUBSTANCES for part in ("status", "value")}
+    {*LEGACY.values(), "substances_source"} | {f"{substance}_{part}" for substance in SUBSTANCES for part in PARTS}
 )
 """Import columns that this module turns into entries."""
 
@@ -32,7 +34,7 @@ _PPM: Final = {"mg_per_kg": 1, "percent_w_w": 10_000, "ppb": 0.001}
 _PPM_LIMIT: Final = 100.0
 """The bound that `heavy_metals_sum_ppm` reads as where an attestation named no lower one (decisions §11)."""
 
-_KEYS: Final = ("status", "value", "unit", "basis", "source", "evidence", "below")
+_KEYS: Final = (*PARTS, "below")
 
 Entry = dict[str, Any]
 
@@ -68,17 +70,18 @@ def declared_in_columns(row: Mapping[str, Any], rules: RuleSet) -> tuple[dict[st
     sent: dict[str, Any] = {}
     issues: list[Issue] = []
     for substance in SUBSTANCES:
-        status, value = f"{substance}_status", f"{substance}_value"
-        if status not in record and value not in record:
+        told = {part: record[f"{substance}_{part}"] for part in PARTS if f"{substance}_{part}" in record}
+        if all(value is None for value in told.values()):
+            if "status" in told or "value" in told:
+                sent[substance] = None
             continue
-        if record.get(status) is None and record.get(value) is None:
-            sent[substance] = None
-            continue
-        entry = {"status": record.get(status), "value": record.get(value), "source": record.get("substances_source")}
-        if entry["value"] is not None:
-            entry["unit"] = COLUMN_UNITS.get(substance)
-            entry["status"] = entry["status"] or implied_status(substance, entry["value"], entry["unit"], None, rules)
-        if entry["status"] is None:
+        entry = {"source": record.get("substances_source"), **told}
+        if entry.get("value") is not None:
+            entry.setdefault("unit", COLUMN_UNITS.get(substance))
+            read = (entry["value"], entry["unit"], entry.get("basis"))
+            entry["status"] = entry.get("status") or implied_status(substance, *read, rules)
+        if entry.get("status") is None:
+            status = f"{substance}_status"
             issues.append(Issue("required", f"A measured value of {substance} needs a {status} beside it.", status))
         sent[substance] = entry
     return (found := declared({**record, "substances": sent}, rules))[0], [*issues, *found[1]]

@@ -143,6 +143,20 @@ def test_a_ledger_is_verified_and_tells_what_was_tampered_with(pcds):
     assert nobody in pcds.refused(1, "audit", "verify", "--company", nobody)
 
 
+def test_a_portfolio_is_exported_as_a_workbook_and_half_a_file_never_stands_there(pcds, company, tmp_path):
+    target = tmp_path / "portfolio.xlsx"
+    assert pcds.json("export", "--company", company, target) == {
+        "file": str(target), "skus": 0, "components": 0, "volumes": 0,
+    }  # fmt: skip
+    assert target.read_bytes().startswith(b"PK")
+    assert [path.name for path in tmp_path.iterdir()] == ["portfolio.xlsx"]
+    target.write_text("kept")
+    assert "There is no company" in pcds.refused(1, "export", "--company", NOBODY, target)
+    assert target.read_text() == "kept"
+    assert "name it .xlsx" in pcds.refused(2, "export", "--company", company, tmp_path / "a.csv")
+    assert "no folder" in pcds.refused(2, "export", "--company", company, tmp_path / "none" / "a.xlsx")
+
+
 def test_what_cannot_be_done_is_refused_in_one_sentence(pcds, company):
     pcds.json("brand", "add", "--company", company, "--name", "Twice")
     assert "already" in pcds.refused(1, "brand", "add", "--company", company, "--name", "Twice")

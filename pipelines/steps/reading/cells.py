@@ -51,10 +51,10 @@ def type_sheet(sheet: Sheet) -> TypedSheet:
 
 
 def _column(sheet: Sheet, column: Column) -> tuple[Typed, pl.Series]:
+    cleared = sheet.table[column.name].is_in(CLEARED).fill_null(value=False)
     cells = unescaped(sheet.table[column.name])
     given = cells.is_not_null()
-    cleared = cells.is_in(CLEARED).fill_null(value=False)
-    errors = cell_errors(cells)
+    errors = cell_errors(sheet.table[column.name])
     faults = [errors]
     kinds = None if sheet.kinds is None else sheet.kinds[column.name]
     if kinds is not None and (kinds == NO_VALUE).any():

@@ -24,6 +24,17 @@ _IMPORT_FIELDS = (
     ),
     *(Field(f"{substance}_value", "number", "Measured value of the substance.", minimum=0) for substance in SUBSTANCES),
 )
+SUBSTANCE_DETAILS: Final = tuple(
+    field
+    for substance in SUBSTANCES
+    for field in (
+        Field(f"{substance}_unit", "code", "Unit of the value; that of the limit without it, none with null.",
+              vocabulary="substance_unit"),
+        Field(f"{substance}_basis", "code", "Whether the value is of a sum or a total.", vocabulary="substance_basis"),
+        Field(f"{substance}_source", "code", "Where the declaration comes from.", vocabulary="substances_source"),
+        Field(f"{substance}_evidence", "text", "What shows it, in the caller's words.", max_length=2000),
+    )
+)  # fmt: skip
 """Fields that exist only as import columns: the keys of a substance entry, side by side."""
 
 VOLUME_YEAR: Final = Field(
@@ -71,7 +82,7 @@ class Column:
 def fields_of(table: Table) -> dict[str, Field]:
     """The fields that a column of the table can hold, by name."""
     own = SKU_FIELDS if table == "sku" else (SKU_CODE, *COMPONENT_FIELDS)
-    extra = (*_IMPORT_FIELDS, *(SKU_HELPERS if table == "sku" else PART_HELPERS))
+    extra = (*_IMPORT_FIELDS, *SUBSTANCE_DETAILS, *(SKU_HELPERS if table == "sku" else PART_HELPERS))
     return {field.name: field for field in (*own, *extra) if field.kind not in ("substances", "components")}
 
 

@@ -15,7 +15,7 @@ from pipelines.steps.reading.fields import PART_HELPERS, WEIGHT_HELPERS, Column
 from pipelines.steps.reading.json_text import joined, members
 from pipelines.steps.reading.part_types import part_types
 from pipelines.steps.reading.typed import faults_where
-from pipelines.steps.substances import COLUMN_UNITS
+from pipelines.steps.substances import COLUMN_UNITS, COLUMNS, PARTS
 from schemas.vocabularies import SUBSTANCES
 
 
@@ -67,11 +67,13 @@ def _complete(typed: TypedSheet, group: str | None, there: pl.Series) -> TypedSh
         name = names.get("material_family", "material_family")
         typed = typed.with_faults(name, faults_where(nothing, "required", message))
     for substance in SUBSTANCES:
-        status, value = names.get(f"{substance}_status"), names.get(f"{substance}_value")
-        if value is not None:
-            alone = typed.given[value] if status is None else typed.given[value] & ~typed.given[status]
-            message = f"A measured value needs its status beside it; write {substance}_status as well."
-            typed = typed.with_faults(value, faults_where(alone, "required", message))
+        status = names.get(f"{substance}_status")
+        for part in PARTS[1:]:
+            told = names.get(f"{substance}_{part}")
+            if told is not None:
+                alone = typed.given[told] if status is None else typed.given[told] & ~typed.given[status]
+                message = f"A measured value needs its status beside it; write {substance}_status as well."
+                typed = typed.with_faults(told, faults_where(alone, "required", message))
     return typed
 
 
@@ -85,13 +87,13 @@ def _objects(typed: TypedSheet, group: str | None) -> pl.Series:
     parts = []
     for column in columns:
         name = column.field.name
-        if column.field in PART_HELPERS or name.endswith(("_status", "_value")) or name == "component_type":
+        if column.field in PART_HELPERS or name in COLUMNS or name == "component_type":
             continue
         if column.field.kind == "codes":
             parts.append(_arrays(name, values[name]))
         else:
             parts.append(_member(name, values[name]))
-    if (substances := _substances(values)) is not None:
+    if (substances := _substances(values, {c.field.name: typed.given[c.name] for c in columns})) is not None:
         parts.append(substances)
     if group is None:
         return joined([_member("component_type", values["component_type"]), *parts], "{", "}").fill_null("{}")
@@ -131,15 +133,18 @@ def _arrays(name: str, literals: pl.Series) -> pl.Series:
     return literals.replace_strict(distinct, texts, default=None, return_dtype=pl.String)
 
 
-def _substances(values: dict[str, pl.Series]) -> pl.Series | None:
+def _substances(values: dict[str, pl.Series], given: dict[str, pl.Series]) -> pl.Series | None:
     """The substance columns of each line as one member, null where none is given."""
     entries = []
     for name in SUBSTANCES:
-        keys = {key: values.get(f"{name}_{key}") for key in ("status", "value")}
-        found = [members(key, given, given.is_not_null()) for key, given in keys.items() if given is not None]
-        if keys["value"] is not None and name in COLUMN_UNITS:
-            units = pl.Series([COLUMN_UNITS[name]]).new_from_index(0, len(keys["value"]))
-            found.append(members("unit", units, keys["value"].is_not_null()))
+        keys = {part: values[f"{name}_{part}"] for part in PARTS if f"{name}_{part}" in values}
+        if "value" in keys and name in COLUMN_UNITS:
+            # The unit of the limit, unless the line names another or, by `null`, none.
+            told = given.get(f"{name}_unit", pl.repeat(value=False, n=len(keys["value"]), eager=True))
+            unsaid = keys["value"].is_not_null() & ~told
+            own = keys.get("unit", pl.repeat(None, len(unsaid), dtype=pl.String, eager=True))
+            keys["unit"] = own.set(unsaid, COLUMN_UNITS[name])
+        found = [_member(part, keys[part]) for part in PARTS if part in keys]
         if found:
             entry = joined(found, "{", "}")
             entries.append(

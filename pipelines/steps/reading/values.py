@@ -24,6 +24,9 @@ from schemas.words import code_of
 _LIST_SEPARATOR = re.compile(r"[,;|]")
 _LOST = r"^\d[.,]?\d*[eE]\+?\d{2,}$"
 _ROUNDED = r"^\d[.,]\d+[eE]\+\d{2,}$"
+MARKED = r"^'('*(?:[=+\-@#\d]|null$|NULL$|\s*$))"
+"""A text behind a `'` that is taken off. Whoever writes cells puts one before a text that matches behind one."""
+EMPTY_LIST = "[]"
 _LANGUAGE_PREFIX = re.compile(r"[a-z]{2}:", re.IGNORECASE)
 
 
@@ -62,11 +65,14 @@ def cell_errors(cells: pl.Series) -> pl.DataFrame:
 
 
 def unescaped(cells: pl.Series) -> pl.Series:
-    """Cells without the marks that make a spreadsheet take them for text: `'00123`, `="00123"`."""
-    if cells.str.starts_with("'").any():
-        cells = cells.str.replace(r"^'([=+\-@\d])", "$1")
+    """Cells without the marks that make a spreadsheet take them for text: `'00123`, `="00123"`.
+
+    A `'` also stands before a text that would mean something else as a cell: `null`, white space alone, another `'`.
+    """
     if cells.str.starts_with('="').any():
         cells = cells.str.replace(r'^="([^"]*)"$', "$1")
+    if cells.str.starts_with("'").any():
+        cells = cells.str.replace(MARKED, "$1")
     return cells
 
 
@@ -137,6 +143,8 @@ def _code(cell: str, field: Field) -> str:
 
 def _codes(cell: str, field: Field) -> str:
     vocabulary = field.vocabulary or field.name
+    if cell.strip() == EMPTY_LIST:
+        return _array([])
     parts = [part for part in _LIST_SEPARATOR.split(cell) if part.strip()]
     found = [normalise.code(code_of(part, vocabulary) or part.strip(), vocabulary) for part in parts]
     return _array(found)

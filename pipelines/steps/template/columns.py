@@ -7,7 +7,15 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from pipelines.steps.reading.fields import PART_HELPERS, VOLUME_YEAR, WEIGHT_HELPERS, Table, fields_of, volume_field
+from pipelines.steps.reading.fields import (
+    PART_HELPERS,
+    SUBSTANCE_DETAILS,
+    VOLUME_YEAR,
+    WEIGHT_HELPERS,
+    Table,
+    fields_of,
+    volume_field,
+)
 from schemas.fields import Field
 from schemas.labels import header, meaning, word
 from schemas.vocabularies import VOCABULARIES
@@ -32,8 +40,8 @@ class Column:
 
 
 def columns(table: Table, lang: str) -> list[Column]:
-    """The columns of a sheet in the order of the field table. What is deprecated or helps other columns has none."""
-    unwanted = {field.name for field in (*WEIGHT_HELPERS, *PART_HELPERS, VOLUME_YEAR)}
+    """The columns of a sheet in the order of the field table. Deprecated, rare and helping columns are none."""
+    unwanted = {field.name for field in (*WEIGHT_HELPERS, *PART_HELPERS, *SUBSTANCE_DETAILS, VOLUME_YEAR)}
     fields = [field for field in fields_of(table).values() if not field.deprecated and field.name not in unwanted]
     found = [Column(f.name, f, _header(table, f, lang), _comment(table, f, lang), choices(f, lang)) for f in fields]
     return found if table == "component" else [*found, *_volumes(lang)]

@@ -1,0 +1,162 @@
+"""An exported portfolio says of every SKU all that is held: sent back as it is, it changes nothing."""
+
+import io
+import random
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import polars as pl
+import pytest
+
+from pipelines.steps.export import Exported, export
+from pipelines.steps.records import write_records
+from pipelines.steps.volume_rows import write_volumes
+from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS, Field
+from schemas.models import parse_sku, parse_volumes
+from schemas.vocabularies import SUBSTANCES, VOCABULARIES
+from tests.pipelines.conftest import ORIGIN, Desk
+from warehouse.queries import library
+
+TEXTS = (
+    "Flasche, 50 cl; klar", "null", "NULL", "=1+1", "+3", "-7", "@home", "'quoted", "''", "'=x", '="00123"', "#N/A",
+    " outer space ", "two\nlines", "tab\there", "carriage\rreturn", "_x000D_", "00123", "1E5", "3-4", "TRUE", "1.234",
+    "46246", "&amp; <b>", "“curled”", "ﬁne 🧴 Ω", "[]", "x" * 1900, "\ufffe", "\x0b\x1f", "'null", "",
+)  # fmt: skip
+NUMBERS = (0, 1, 0.1, 0.1 + 0.2, 1.234, 1234.5, 1e-7, 12345678.123456789, 99.99999999999999, 33.333333333333336, 100)
+MARKETS = ("FR", "DE", "GB", "ES-CT", "US-CA")
+
+
+class Portfolio:
+    """Random valid records of every field, from one seed, that refer to a library of the desk's company."""
+
+    def __init__(self, desk: Desk, seed: int) -> None:
+        self.desk, self.random = desk, random.Random(seed)
+        self.ids = {
+            "brands": self._added("brand", name="Brand"),
+            "sites": self._added("site", name="Site", roles=["packing"]),
+            "suppliers": self._added("supplier", name="Supplier"),
+            "library_components": self._added(
+                "library_component", code="L", name="Cap", component_type="cap", material_family="plastic", weight_g=2.5
+            ),
+        }
+
+    def _added(self, resource: str, **values: object) -> str:
+        identity = uuid4()
+        with self.desk.workshop.pool.company(self.desk.company) as conn:
+            library.add(conn, resource, self.desk.company, identity, values=values, at=self.desk.workshop.clock.now())
+        return str(identity)
+
+    def write(self, count: int) -> None:
+        """Write so many SKUs, one after the other, some of them with volumes."""
+        pool, now, rulesets = self.desk.workshop.pool, self.desk.workshop.clock.now(), self.desk.workshop.rulesets
+        for number in range(count):
+            body = parse_sku({"sku_code": f"{number:03}", **self.record()})
+            with pool.company(self.desk.company) as conn:
+                [row] = write_records(
+                    conn, self.desk.company, {0: body}, origin=ORIGIN, now=now, rulesets=rulesets, dry_run=False
+                ).values()
+                assert row.errors == []
+                if rows := self.volumes():
+                    write_volumes(conn, self.desk.company, f"{number:03}", parse_volumes(rows), origin=ORIGIN, now=now,
+                                  rulesets=rulesets, dry_run=False)  # fmt: skip
+
+    def record(self) -> dict[str, Any]:
+        given = [field for field in SKU_FIELDS[2:] if self.random.random() < 0.5 and not field.deprecated]
+        record = {field.name: self.value(field) for field in given if field.name != "substances_source"}
+        if "heavy_metals" not in record.get("substances", {}):
+            record["heavy_metals_sum_ppm"] = self.random.choice(["<50", "<12.5", "<100", 7, None])
+        return {**record, "name": f"Pack {self.random.choice(TEXTS[:20])}", "food_contact": False}
+
+    def line(self) -> dict[str, Any]:
+        given = [field for field in COMPONENT_FIELDS[1:] if self.random.random() < 0.5]
+        line = {field.name: self.value(field) for field in given}
+        return {
+            "component_type": self.random.choice(VOCABULARIES["component_type"]),
+            "material_family": "plastic",
+            **line,
+        }
+
+    def volumes(self) -> list[dict[str, Any]]:
+        chosen = self.random.sample(MARKETS, self.random.randrange(3))
+        return [
+            {"market": market, "year": self.random.choice((2024, 2026)), "half": half, "units_placed": units}
+            for market in chosen
+            for half, units in (((1, 10), (2, 2**53 - 1)) if market == "GB" else ((0, self.random.randrange(10**6)),))
+        ]
+
+    def value(self, field: Field) -> Any:
+        choose = self.random.choice
+        match field.kind:
+            case "text":
+                return choose(TEXTS)
+            case "number":
+                return choose([each for each in NUMBERS if each <= (field.maximum or 1e9)])
+            case "integer":
+                return self.random.randrange(1000)
+            case "truth":
+                return choose((True, False))
+            case "code":
+                return choose(VOCABULARIES[field.vocabulary or field.name])
+            case "codes":
+                vocabulary = VOCABULARIES[field.vocabulary or field.name]
+                return self.random.sample(vocabulary, self.random.randrange(3))
+            case "markets":
+                return self.random.sample(MARKETS, self.random.randrange(4))
+            case "gtin":
+                return choose(("4006381333931", "96385074", "00012345678905"))
+            case "uuid":
+                return self.ids[str(field.references)]
+            case "substances":
+                return {name: self.entry(name) for name in SUBSTANCES if self.random.random() < 0.4}
+            case "components":
+                return [self.line() for _ in range(self.random.randrange(4))]
+        raise AssertionError(field.kind)
+
+    def entry(self, substance: str) -> dict[str, Any]:
+        more = {"source": "test_report", "evidence": self.random.choice(TEXTS)}
+        measured = {"bpa": ({"status": "unknown", "value": 3, "unit": "ppb"}, {"status": "absent", "value": 1.5}),
+                    "pfas": ({"status": "below_limit", "value": 0.5, "unit": "ppb", "basis": "sum"},),
+                    "svhc": ({"status": "below_limit", "value": 0.05, "unit": "percent_w_w"},
+                             {"status": "below_limit", "value": 12, "unit": "mg_per_kg"}),
+                    "heavy_metals": ({"status": "below_limit", "value": 7, "unit": "mg_per_kg"},)}  # fmt: skip
+        said = self.random.choice((*measured[substance], {"status": "below_limit"}, {"status": "unknown"}))
+        return {**said, **{key: held for key, held in more.items() if self.random.random() < 0.5}}
+
+
+def exported(desk: Desk, path: Path) -> tuple[Exported, bytes]:
+    with desk.workshop.pool.company(desk.company) as conn:
+        written = export(conn, str(path))
+    return written, path.read_bytes()
+
+
+def held(desk: Desk) -> dict[str, tuple[Any, ...]]:
+    return {row[0]: row for row in desk.rows("SELECT sku_code, version, updated_at FROM skus WHERE company_id = %s")}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_exported_and_sent_back_changes_nothing(desk, tmp_path, seed):
+    Portfolio(desk, seed).write(40)
+    before = held(desk)
+    written, data = exported(desk, tmp_path / "out.xlsx")
+    assert written.skus == 40
+    sent = desk.send(data, filename="out.xlsx")
+    assert desk.run(sent)
+    polled = desk.poll(sent)
+    assert polled["errors"] == []
+    assert polled["counts"] == {"total": 40, "created": 0, "updated": 0, "unchanged": 40, "rejected": 0}
+    assert polled["source"]["ignored"] == polled["source"]["skipped"] == []
+    assert held(desk) == before
+
+
+def test_a_company_without_skus_gives_a_sheet_with_a_header(desk, tmp_path):
+    written, data = exported(desk, tmp_path / "out.xlsx")
+    assert written == Exported(0, 0, 0)
+    assert pl.read_excel(io.BytesIO(data)).columns == ["sku_code", "name"]
+
+
+def test_another_companys_skus_are_not_in_it(desk, new_company, tmp_path):
+    Portfolio(desk, 9).write(3)
+    stranger: UUID = new_company("enterprise")
+    with desk.workshop.pool.company(stranger) as conn:
+        assert export(conn, str(tmp_path / "out.xlsx")).skus == 0
