@@ -13,12 +13,7 @@ supplier_requests = Table(
     identity(),
     company(),
     Column("sku_id", Uuid, nullable=False),
-    Column(
-        "component_ids",
-        ARRAY(Uuid),
-        nullable=False,
-        comment="lines of the SKU's graph that the supplier is asked about",
-    ),
+    Column("component_ids", ARRAY(Uuid), nullable=False, comment="the lines of the SKU's graph that are asked about"),
     Column("supplier_name", Text),
     Column("token_hash", LargeBinary, nullable=False, unique=True, comment="SHA-256 of the token in the link"),
     Column("state", Text, nullable=False, comment="open, awaiting_review or closed"),

@@ -12,7 +12,7 @@ CREATE TABLE supplier_requests (
     CONSTRAINT uq_supplier_requests_token_hash UNIQUE (token_hash)
 );
 CREATE INDEX ix_supplier_requests_newest ON supplier_requests (company_id, created_at DESC, id);
-COMMENT ON COLUMN supplier_requests.component_ids IS 'lines of the SKU''s graph that the supplier is asked about';
+COMMENT ON COLUMN supplier_requests.component_ids IS 'the lines of the SKU''s graph that are asked about';
 COMMENT ON COLUMN supplier_requests.token_hash IS 'SHA-256 of the token in the link';
 COMMENT ON COLUMN supplier_requests.state IS 'open, awaiting_review or closed';
 

@@ -1,0 +1,19 @@
+"""The review queue: what was filed for a person to decide, what it would change, and the decision.
+
+    entries.py    filing an entry, once however often it is repeated, and reading the queue
+    proposed.py   the record that an entry would write, out of what it says and what is held
+    compare.py    now and then, field by field, with the grade before and after
+    decide.py     accepting and rejecting: the write, the entry's state and the ledger in one transaction
+    files.py      files that wait with an entry, and become technical files with its acceptance
+
+Nothing that is filed changes a record until a person accepts it. Who may file and who may decide is the doors'.
+"""
+
+from pipelines.steps.review.compare import Comparison, compare
+from pipelines.steps.review.decide import accept, reject
+from pipelines.steps.review.entries import Entry, EntryUnknown, entries, entry, file
+from pipelines.steps.review.proposed import Conflict
+
+__all__ = [
+    "Comparison", "Conflict", "Entry", "EntryUnknown", "accept", "compare", "entries", "entry", "file", "reject",
+]  # fmt: skip
