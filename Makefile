@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled at install: where PYTHONDONTWRITEBYTECODE is set, every start would compile the libraries again.
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 
-.PHONY: help setup setup-dev serve test check lint-api fuzz-api record-release soak bench lock clean
+.PHONY: help setup setup-dev serve test check lint-api fuzz-api fuzz-files record-release soak bench lock clean
 help:  ## What can be done here
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -44,12 +44,16 @@ lint-api: setup-dev  ## The OpenAPI document against Redocly's and Spectral's ru
 fuzz-api: setup-dev  ## Every operation of a running service, called in every way that its document allows
 	$(BIN)/python -m tools.fuzz_api
 
+fuzz-files: setup-dev  ## Files that nobody meant, read from seeds (SEEDS=500, FROM=0, FILES="examples other/folder")
+	$(BIN)/python -m tools.fuzz_files --seeds $(or $(SEEDS),500) --from $(or $(FROM),0) --files $(or $(FILES),examples)
+
 record-release: setup-dev  ## Keep the OpenAPI document of this release; the next one must only add to it
 	$(BIN)/python -m tools.record_release
 
 soak: setup-dev  ## The same for longer and from other beginnings (SEEDS="2 3", EXAMPLES=400)
 	for seed in $(or $(SEEDS),2 3); do \
 	  $(BIN)/python -m tools.fuzz_api --seed $$seed --max-examples $(or $(EXAMPLES),400) || exit 1; done
+	$(BIN)/python -m tools.fuzz_files --seeds $(or $(FILE_SEEDS),50000) --from 100000 --minutes 60 --files $(or $(FILES),examples)
 
 bench: setup-dev  ## Ratios to floors measured in the same run (ROWS=50000)
 	$(BIN)/python -m bench --rows $(or $(ROWS),50000)
