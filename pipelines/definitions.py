@@ -8,10 +8,11 @@ from pipelines.assets.housekeeping import (
     expired_access,
     kept_answers,
     old_runs,
+    old_snapshots,
     orphan_objects,
 )
 from pipelines.assets.intake import parsed_table, typed_rows, uploaded_file
-from pipelines.assets.publication import portfolio_snapshot
+from pipelines.assets.publication import portfolio_overview, portfolio_snapshot
 from pipelines.assets.reference import catalogue_file, jurisdiction_catalogue, rule_set
 from pipelines.assets.regrade import regraded_skus
 from pipelines.assets.rollups import figures, obligations, portfolio
@@ -37,6 +38,7 @@ defs = dg.Definitions(
         catalogue_file,
         jurisdiction_catalogue,
         portfolio_snapshot,
+        portfolio_overview,
         portfolio,
         figures,
         obligations,
@@ -47,6 +49,7 @@ defs = dg.Definitions(
         expired_access,
         anonymised_addresses,
         old_runs,
+        old_snapshots,
     ],
     jobs=[import_file, refresh_catalogue, publish_portfolio, roll_up, regrade_portfolios, keep_house],
     schedules=SCHEDULES,

@@ -17,6 +17,7 @@ from pipelines.assets.intake import OWNERS
 from pipelines.resources import Workshop
 from pipelines.steps import housekeeping
 from pipelines.steps.housekeeping import Proceed
+from warehouse import snapshots
 
 GROUP: Final = "housekeeping"
 
@@ -81,6 +82,12 @@ def anonymised_addresses(
     """Addresses and user agents in audit ledgers and imports, forgotten after 12 calendar months; actions are kept."""
     with interruptible(context, workshop) as proceed:
         return _result(records_changed=housekeeping.forget_addresses(workshop.pool, workshop.clock, proceed))
+
+
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"files"})
+def old_snapshots(workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+    """Snapshots that newer ones have replaced, and what a kill left of one that was being written."""
+    return _result(removed=snapshots.sweep(workshop.data_dir))
 
 
 @dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"})

@@ -1,4 +1,7 @@
-"""Group publication: a company's portfolio as it leaves the database, for figures and answers that read all of it."""
+"""Group publication: a company's portfolio as it leaves the database, and what one sees of it at a glance.
+
+Figures are computed from the same snapshot (`pipelines.assets.rollups`).
+"""
 
 import time
 from typing import Final
@@ -9,10 +12,14 @@ import dagster as dg
 from pipelines import checks
 from pipelines.assets import preview
 from pipelines.assets.grading import graded_skus
+from pipelines.assets.housekeeping import interruptible
 from pipelines.assets.intake import OWNERS
+from pipelines.assets.reference import jurisdiction_catalogue
+from pipelines.assets.regrade import regraded_skus
 from pipelines.partitions import companies
 from pipelines.resources import Workshop
 from warehouse import snapshots
+from warehouse.analytics import Now, overview
 from warehouse.queries.companies import counted
 from warehouse.snapshots import Snapshot
 
@@ -21,14 +28,17 @@ GROUP: Final = "publication"
 
 @dg.asset(
     group_name=GROUP, owners=OWNERS, kinds={"postgres", "parquet"}, tags={"pcds/stage": "published"},
-    partitions_def=companies, deps=[graded_skus], dagster_type=dg.PythonObjectDagsterType(Snapshot),
+    partitions_def=companies, deps=[graded_skus, regraded_skus], dagster_type=dg.PythonObjectDagsterType(Snapshot),
     check_specs=checks.SNAPSHOT_SPECS,
 )  # fmt: skip
 def portfolio_snapshot(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
     """All SKUs, components (weights in g) and volumes (units placed on the market) of a company at one instant."""
     begun = time.perf_counter()
     company_id = UUID(context.partition_key)
-    snapshot = snapshots.publish(workshop.pool, company_id, workshop.data_dir, workshop.clock.now(), workshop.rulesets)
+    with interruptible(context, workshop) as proceed:
+        snapshot = snapshots.publish(
+            workshop.pool, company_id, workshop.data_dir, workshop.clock.now(), workshop.rulesets, proceed=proceed
+        )
     spent = time.perf_counter() - begun
     with workshop.pool.company(company_id) as conn:
         held = counted(conn)
@@ -45,4 +55,37 @@ def portfolio_snapshot(context: dg.AssetExecutionContext, workshop: dg.ResourceP
             "dagster/column_schema": preview.column_schema(snapshots.SKUS.to_frame()),
         },
         check_results=checks.snapshot(snapshot, links=held.links, skus=held.skus),
+    )
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"duckdb"}, tags={"pcds/stage": "reported"}, partitions_def=companies,
+    deps=[portfolio_snapshot, jurisdiction_catalogue],
+)  # fmt: skip
+def portfolio_overview(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+    """The company's SKUs by recyclability grade, DoC status, format flag, level and market, as assistants are told."""
+    company_id = UUID(context.partition_key)
+    snapshot = snapshots.current(workshop.data_dir, company_id)
+    if snapshot is None:
+        raise dg.Failure("No snapshot of this company is published yet; publish one first.", allow_retries=False)
+    with workshop.pool.company(company_id) as conn:
+        now = Now.read(conn, workshop.clock)
+    found = overview(snapshot, now)
+    flags = ("code", "text", "applies_from", "skus", "certain", "depends")
+    scope = ("code", "name", "system", "depth", "verified_on", "skus")
+    return dg.MaterializeResult(
+        metadata={
+            "company_id": context.partition_key,
+            "skus": found["skus"],
+            "skus_provisional": sum(found["provisional"].values()),
+            **{f"grade_{grade}": number for grade, number in found["grades"].items()},
+            "grades_picture": preview.grade_bars(found["grades"]),
+            "markets_picture": preview.bars("SKUs by market", {row["market"]: row["skus"] for row in found["markets"]}),
+            "doc_status": preview.table(("DoC status", "SKUs"), found["doc_status"].items()),
+            "packaging_levels": preview.table(("level", "SKUs"), found["packaging_levels"].items()),
+            "flags": preview.table(flags, ([flag[name] for name in flags] for flag in found["annex_v_flags"])),
+            "jurisdictions": preview.table(
+                scope, ([entry[name] for name in scope] for entry in found["jurisdictions"])
+            ),
+        }
     )

@@ -4,7 +4,9 @@ import dagster as dg
 
 from pipelines.definitions import defs
 
-HOUSEKEEPING = {"orphan_objects", "kept_answers", "expired_access", "anonymised_addresses", "old_runs"}
+HOUSEKEEPING = {
+    "orphan_objects", "kept_answers", "expired_access", "anonymised_addresses", "old_runs", "old_snapshots",
+}  # fmt: skip
 GRAPH = {
     # asset: group, what it is made from, checks
     "uploaded_file": ("intake", [], []),
@@ -20,7 +22,8 @@ GRAPH = {
         ["catalogue_file"],
         ["codes_valid", "eu_and_gb_present", "no_amount_of_money", "sources_present"],
     ),
-    "portfolio_snapshot": ("publication", ["graded_skus"], ["holds_every_sku", "holds_every_write"]),
+    "portfolio_snapshot": ("publication", ["graded_skus", "regraded_skus"], ["holds_every_sku", "holds_every_write"]),
+    "portfolio_overview": ("publication", ["jurisdiction_catalogue", "portfolio_snapshot"], []),
     "portfolio": ("rollups", ["portfolio_snapshot"], ["portfolio_is_whole"]),
     "figures": ("rollups", ["jurisdiction_catalogue", "portfolio"], ["categories_add_up", "figures_stand_once"]),
     "obligations": ("rollups", ["figures"], []),
@@ -29,7 +32,7 @@ GRAPH = {
 JOBS = {
     "import_file": {"uploaded_file", "parsed_table", "typed_rows", "graded_skus", "import_report"},
     "refresh_catalogue": {"jurisdiction_catalogue"},
-    "publish_portfolio": {"portfolio_snapshot", "portfolio", "figures", "obligations"},
+    "publish_portfolio": {"portfolio_snapshot", "portfolio_overview", "portfolio", "figures", "obligations"},
     "roll_up": {"portfolio", "figures", "obligations"},
     "regrade_portfolios": {"regraded_skus"},
     "keep_house": HOUSEKEEPING,

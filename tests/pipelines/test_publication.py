@@ -21,3 +21,21 @@ def test_a_run_publishes_a_company_under_its_own_partition(desk: Desk) -> None:
     metadata = record.asset_materialization.metadata
     assert (metadata["skus_rows"].value, metadata["volumes_rows"].value) == (2, 2)
     assert metadata["number"].value == snapshot.number == 3  # sent, written, completed
+
+
+def test_the_overview_is_a_picture_in_the_same_run(desk: Desk) -> None:
+    desk.run(desk.send(FILE))
+    publish_company(desk.workshop, desk.instance, desk.company)
+    [record] = desk.instance.fetch_materializations(dg.AssetKey("portfolio_overview"), limit=1).records
+    metadata = record.asset_materialization.metadata
+    assert metadata["skus"].value == 2
+    assert metadata["grade_not_assessed"].value == 2
+    assert metadata["grades_picture"].value.startswith("![SKUs by grade](data:image/svg+xml;base64,")
+
+
+def test_a_stopping_worker_leaves_the_snapshot_before(desk: Desk) -> None:
+    desk.run(desk.send(FILE))
+    before = publish_company(desk.workshop, desk.instance, desk.company)
+    desk.workshop.stopping.set()
+    assert publish_company(desk.workshop, desk.instance, desk.company, raise_on_error=False) is None
+    assert current(desk.workshop.data_dir, desk.company) == before

@@ -6,13 +6,13 @@ cannot do by halves, when everything that it points to is on the disk. What a ki
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 import polars as pl
@@ -28,6 +28,9 @@ from warehouse.snapshots.flags import RulesOf
 from warehouse.snapshots.snapshot import FOLDER, MANIFEST, POINTER, TABLES, Snapshot, folder_of
 from warehouse.snapshots.sweep import sweep_folder
 
+Frames: TypeAlias = tuple[Callable[[], Iterator[pl.DataFrame]], pl.Schema]
+"""A table as it comes out of Postgres, and its columns."""
+
 _LOCK: Final = "lock"
 _RECORD: Final = """
 INSERT INTO snapshots (company_id, name, number, as_of, holds_until)
@@ -37,11 +40,15 @@ SET name = excluded.name, number = excluded.number, as_of = excluded.as_of, hold
 """
 
 
-def publish(pool: Pool, company_id: UUID, data_dir: Path, now: datetime, rulesets: Rulesets) -> Snapshot:
+def publish(
+    pool: Pool, company_id: UUID, data_dir: Path, now: datetime, rulesets: Rulesets, *,
+    proceed: Callable[[], None] = lambda: None,
+) -> Snapshot:  # fmt: skip
     """The company's portfolio as it is now, published and current when this returns.
 
     `now` is the instant of the service's clock, and its UTC day the one that DoC statuses are of. Where two publish a
-    company at once, the second waits for the first. Memory does not grow with the company.
+    company at once, the second waits for the first. Memory does not grow with the company. `proceed` is asked before
+    each block of rows and raises where the process shall end; the last snapshot then stays current.
     """
     folder = folder_of(data_dir, company_id)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -49,7 +56,8 @@ def publish(pool: Pool, company_id: UUID, data_dir: Path, now: datetime, ruleset
         number = _one(conn, LINKS)
         holds_until = _one(conn, HOLDS_UNTIL, {"today": now.date()})
         name = f"{now:%Y%m%dT%H%M%SZ}-{number}-{token_hex(3)}"
-        written = _write(conn, folder / name, now.date(), partial(_rules, pool, rulesets))
+        frames = _frames(conn, now.date(), partial(_rules, pool, rulesets))
+        written = _write(folder / name, frames, proceed)
         size = sum(file.stat().st_size for file in (folder / name).iterdir())
         snapshot = Snapshot(company_id, name, now, number, written, size, folder / name)
         _seal(snapshot, folder)
@@ -105,23 +113,29 @@ def _rules(pool: Pool, rulesets: Rulesets, version: str) -> RuleSet:
         return rulesets.of(conn, version)
 
 
-def _write(conn: psycopg.Connection[Any], folder: Path, today: date, rules_of: RulesOf) -> dict[str, int]:
-    """The three files in a new folder; the rows of each."""
-    folder.mkdir(mode=0o700)
-    tables: dict[str, tuple[Callable[[], Iterator[pl.DataFrame]], pl.Schema]] = {
+def _frames(conn: psycopg.Connection[Any], today: date, rules_of: RulesOf) -> Mapping[str, Frames]:
+    return {
         "skus": (lambda: source.skus(conn, today, rules_of), SKUS),
         "components": (lambda: source.components(conn), COMPONENTS),
         "volumes": (lambda: source.volumes(conn), VOLUMES),
     }
-    return {name: _write_table(folder / f"{name}.parquet", *tables[name]) for name in TABLES}
 
 
-def _write_table(file: Path, frames: Callable[[], Iterator[pl.DataFrame]], schema: pl.Schema) -> int:
+def _write(folder: Path, frames: Mapping[str, Frames], proceed: Callable[[], None]) -> dict[str, int]:
+    """The three files in a new folder; the rows of each."""
+    folder.mkdir(mode=0o700)
+    return {name: _write_table(folder / f"{name}.parquet", *frames[name], proceed) for name in TABLES}
+
+
+def _write_table(
+    file: Path, frames: Callable[[], Iterator[pl.DataFrame]], schema: pl.Schema, proceed: Callable[[], None]
+) -> int:
     rows = 0
 
     def counted(*_: object) -> Iterator[pl.DataFrame]:
         nonlocal rows
         for frame in frames():
+            proceed()
             rows += frame.height
             yield frame
 
