@@ -16,7 +16,7 @@ daily_housekeeping: Final = dg.ScheduleDefinition(
     execution_timezone="UTC",
     default_status=dg.DefaultScheduleStatus.RUNNING,
     run_config={"loggers": {"console": {}}},
-    description="Once a day: orphans, old answers, expired access, old addresses in the audit ledger, old runs.",
+    description="Once a day: what is old or orphaned goes; declarations that have expired are entered in the ledger.",
 )
 
 SCHEDULES: Final = (daily_housekeeping,)

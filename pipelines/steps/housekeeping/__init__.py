@@ -1,8 +1,9 @@
-"""Keeping the house: what nobody needs any more is found and removed, company by company.
+"""Keeping the house: what nobody needs any more is removed, and what its day brings is entered, company by company.
 
     orphans.py    objects that no row names
     expired.py    answers older than a day, tokens and counts that have ended
     addresses.py  where requests came from, after 12 months
+    docs.py       DoCs whose last day has passed, into the ledger
 
 Each function can be stopped between two pieces and begun again; what it did stays. When all this happens is the
 schedules' (`pipelines.schedules`).
@@ -10,7 +11,11 @@ schedules' (`pipelines.schedules`).
 
 from pipelines.steps.housekeeping.addresses import forget_addresses
 from pipelines.steps.housekeeping.companies import Proceed
+from pipelines.steps.housekeeping.docs import enter_expiries
 from pipelines.steps.housekeeping.expired import remove_expired_access, remove_old_answers
 from pipelines.steps.housekeeping.orphans import Swept, remove_orphans
 
-__all__ = ["Proceed", "Swept", "forget_addresses", "remove_expired_access", "remove_old_answers", "remove_orphans"]
+__all__ = [
+    "Proceed", "Swept", "enter_expiries", "forget_addresses", "remove_expired_access", "remove_old_answers",
+    "remove_orphans",
+]  # fmt: skip
