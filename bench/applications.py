@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from statistics import median
 
 from bench.report import Line
-from bench.service import Load, free_port, load
+from bench.service import Load, load
+from tools.ports import free_port
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from uuid import UUID
 
 import psutil
 
+from tools.ports import free_port
 from warehouse.database import Database
 from warehouse.embedded import running
 from warehouse.settings import Settings
@@ -74,13 +74,6 @@ def _name(process: psutil.Process) -> str:
         "postgres": "postgres",
     }
     return next((name for part, name in known.items() if part in line), "supervisor")
-
-
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 import contextlib
 import http.client
 import json
-import socket
 import subprocess
 import sys
 import tempfile
@@ -12,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from tools.ports import free_port
 
 ROOT: Final = Path(__file__).parents[1]
 _PCDS: Final = (sys.executable, "-m", "api.cli")
@@ -45,7 +46,7 @@ def running(*options: str) -> Iterator[Service]:
     """A service that was started with these options of `pcds serve`; it and its data end with the block."""
     with tempfile.TemporaryDirectory(prefix="pcds-") as directory:
         Path(directory).chmod(0o711)  # the embedded server may run as another account
-        data_dir, log_path, port = Path(directory) / "data", Path(directory) / "log", _free_port()
+        data_dir, log_path, port = Path(directory) / "data", Path(directory) / "log", free_port()
         serving = [*_PCDS, "serve", "--no-demo", "--no-dagster-ui", "--port", str(port), "--data-dir", str(data_dir),
                    *options]  # fmt: skip
         with log_path.open("wb") as log, subprocess.Popen(serving, cwd=ROOT, stdout=log, stderr=log) as process:
@@ -81,9 +82,3 @@ def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
                 return
         time.sleep(0.2)
     sys.exit(f"The service did not start:\n{log.read_text(encoding='utf-8')}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

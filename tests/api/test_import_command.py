@@ -18,8 +18,9 @@ import xlsxwriter
 from api.commands.http import Service
 from api.commands.shared import Refusal
 from pipelines.steps.catalogue import load, read
-from tests.journeys.place import ROOT, Place, free_port, wait_until
+from tests.journeys.place import ROOT, Place, wait_until
 from tests.pipelines.rewriting import with_text
+from tools.ports import free_port
 from warehouse.embedded import running
 from warehouse.migrate import migrate
 from warehouse.sessions import Pool

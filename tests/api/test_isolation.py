@@ -1,4 +1,4 @@
-"""Two companies: every id of one, tried by the other at every operation, is unknown."""
+"""Two companies in one database; every id of one at every operation of the other is tests/contract/test_isolation."""
 
 import pytest
 
@@ -6,22 +6,6 @@ import pytest
 @pytest.fixture
 def other(join):
     return join()
-
-
-def test_every_id_of_one_company_is_unknown_to_the_other(caller, other):
-    sku = caller.made()
-    file = caller.request("POST", "/imports?filename=a.csv", content=b"sku_code;name\nI-1;Bottle\n").json()
-    paths = caller.http.app.openapi()["paths"]
-    operations = [(method, path) for path, methods in paths.items() for method in methods if "{" in path]
-    assert operations
-    body = {"sku_code": sku["sku_code"], "name": "Taken over"}
-    for method, path in operations:
-        for identifier in (sku["id"], file["id"]):
-            own = path.removeprefix("/api/v1").replace("{id}", identifier)
-            foreign = other.request(method.upper(), own, json=body)
-            assert (foreign.status_code, foreign.json()["error"]) == (404, "not_found"), (method, path)
-    assert caller.get(f"/imports/{file['id']}").status_code == 200
-    assert caller.get(f"/skus/{sku['id']}").json()["data"]["name"] == "Bottle"
 
 
 def test_lists_show_the_caller_own_rows_only(caller, other):

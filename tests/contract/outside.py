@@ -7,7 +7,6 @@ the tests', and any import of the service's own code but `pcds` itself.
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ from typer.testing import CliRunner
 
 from api.cli import app
 from api.commands.shared import Refusal
+from tools.ports import free_port
 
 V1 = "/api/v1"
 PATIENCE_SECONDS = 60
@@ -246,9 +246,3 @@ def until(happened: Callable[[], object], otherwise: Callable[[], str] = str, *,
         assert time.monotonic() < deadline, f"it did not happen in time: {otherwise()}"
         time.sleep(pause)
         pause = min(1.2 * pause, 1.5)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.warehouse.test_supervisor import _free_port
+from tools.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 PORT = "127.0.0.1:8000"
@@ -43,7 +43,7 @@ export PCDS_PORT={port}
 def newcomer(open_dir: Path) -> Iterator[tuple[Path, int, str]]:
     """The directory that a newcomer stands in, the port of the service started there, and what it printed."""
     (open_dir / "examples").symlink_to(ROOT / "examples")
-    port = _free_port()
+    port = free_port()
     command = [sys.executable, "-m", "api.cli", "serve", "--no-dagster-ui", "--port", str(port)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     with (

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.place import Place, free_port
+from tests.journeys.place import Place
+from tools.ports import free_port
 from warehouse.embedded import running
 from warehouse.migrate import migrate
 from warehouse.settings import Settings

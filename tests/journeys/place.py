@@ -5,7 +5,6 @@ They are killed with SIGKILL, as a power cut would end them, and started again a
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from uuid import UUID, uuid4
 import httpx2
 import psycopg
 
+from tools.ports import free_port
 from warehouse.database import Database
 from warehouse.embedded import revive
 from warehouse.queries import windows
@@ -26,12 +26,6 @@ from warehouse.queries.windows import Window
 from warehouse.settings import Settings
 
 ROOT = Path(__file__).parents[2]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass(slots=True)

@@ -18,8 +18,8 @@ import psutil
 import pytest
 
 from pipelines.instance import shared_instance
-from tests.warehouse.test_supervisor import _free_port
 from tests.windows import widen
+from tools.ports import free_port
 from warehouse.database import Database
 from warehouse.embedded import running
 from warehouse.settings import Settings
@@ -92,7 +92,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
         Path(directory).chmod(0o711)
         monkeypatch.setenv("DAGSTER_HOME", "")  # set, and put back, for the one that this process opens
         monkeypatch.setenv("PCDS_DAGSTER_STORAGE_URL", "")
-        service = Service(Settings.load(data_dir=Path(directory) / "data", port=_free_port()))
+        service = Service(Settings.load(data_dir=Path(directory) / "data", port=free_port()))
         with running(service.settings, durable=False):  # its fsync would make a slow disk's minutes part of the test
             try:
                 service.start()

@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tools.ports import free_port
 from warehouse.settings import Settings
 
 _SERVE = """
@@ -25,7 +26,7 @@ serve(Settings.load(), workers=2, with_dagster_ui=False, demo=False)
 @pytest.fixture
 def service(open_dir: Path) -> Iterator[tuple[subprocess.Popen[bytes], Settings]]:
     """A service without UI and demo on free ports, as soon as it is ready."""
-    settings = Settings.load(data_dir=open_dir / "data", port=_free_port(), dagster_port=_free_port())
+    settings = Settings.load(data_dir=open_dir / "data", port=free_port(), dagster_port=free_port())
     environment = os.environ | settings.environment()
     with (
         (open_dir / "log").open("wb") as log,
@@ -118,8 +119,3 @@ def _until(condition: Callable[[], bool], seconds: float = 60) -> bool:
             return True
         time.sleep(0.05)
     return False
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
