@@ -26,6 +26,8 @@ from api import (
     volumes,
 )
 from api.correlation import Correlation
+from api.pages import refusals as page_refusals
+from api.pages import routes as pages
 from api.reference import routes as reference
 from api.service import opened
 from warehouse import logs
@@ -61,10 +63,11 @@ def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     # The batch comes before the single SKU: its path would else be read as a SKU's id.
     for resource in (
         tokens, batches, skus, volumes, files, imports, library, docs, audit, jurisdictions, published, schemas, health,
-        reference,
+        reference, pages,
     ):  # fmt: skip
         app.include_router(resource.router)
     document.install(app)
     refusals.install(app)
+    page_refusals.install(app)
     app.add_middleware(Correlation)
     return app

@@ -1,0 +1,54 @@
+"""Forms that people send: read under a bound, and taken only from a page of ours in the same browser.
+
+A form carries the `csrf` of its session; the sign-in form that of the visitor's cookie. Files come through
+`api.uploads`, not here.
+"""
+
+import hmac
+from typing import Final
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import ImmutableMultiDict
+from starlette.requests import Request
+
+from api.bodies import limited
+from api.errors import TooLarge
+from api.pages.refusals import PageRefused
+from api.pages.sessions import Session, csrf_of, visit_of
+
+MAX_BYTES: Final = 256 * 2**10
+FIELD: Final = "csrf"
+_FROM_OURS: Final = ("same-origin", "none", "")
+"""Sec-Fetch-Site of a form that one of our pages sent; older browsers do not say."""
+
+Form = ImmutableMultiDict[str, str]
+
+
+async def posted(request: Request, session: Session) -> Form:
+    """The fields of a form of a signed-in person. Raises `PageRefused` where it came from another page."""
+    return await _posted(request, session.csrf)
+
+
+async def posted_by_visitor(request: Request) -> Form:
+    """The fields of a form of somebody who is not signed in; raises as `posted` does."""
+    visit = visit_of(request)
+    return await _posted(request, csrf_of(visit) if visit else None)
+
+
+async def _posted(request: Request, expected: str | None) -> Form:
+    form = await _read(request)
+    shown = form.get(FIELD, "").encode()
+    is_ours = request.headers.get("Sec-Fetch-Site", "") in _FROM_OURS
+    if expected is None or not is_ours or not hmac.compare_digest(shown, expected.encode()):
+        raise PageRefused(403, "refused.form")
+    return form
+
+
+async def _read(request: Request) -> Form:
+    try:
+        body = b"".join([chunk async for chunk in limited(request, MAX_BYTES)]).decode()
+        return Form(parse_qsl(body, keep_blank_values=True, errors="strict", max_num_fields=1_000))
+    except TooLarge:
+        raise PageRefused(413, "refused.too_large") from None
+    except ValueError:
+        raise PageRefused(400, "refused.unreadable") from None

@@ -1,0 +1,66 @@
+"""A page as an answer: its template filled, its language, and the headers that protect who reads it.
+
+Nothing of a page comes from another address and nothing in it is a script, so that the policy can refuse both. Where a
+form may end at another address, as consent does, the page names that address.
+"""
+
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from api.languages import asked_for
+from api.pages.texts import text
+from schemas.labels import LANGUAGES, word
+
+STYLE: Final = "/pages/style.css"
+NAVIGATION: Final = (("/connections", "nav.connections"),)
+"""The pages of a signed-in person: path, and key of the name."""
+
+
+def headers(form_action: str = "'self'") -> dict[str, str]:
+    """Of every page; `form_action` are the sources that its forms may lead to (CSP Level 3, section 6.4.1)."""
+    policy = (
+        "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
+        f"form-action {form_action}"
+    )
+    return {
+        "Content-Security-Policy": policy, "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+    }  # fmt: skip
+
+
+def language_of(request: Request) -> str:
+    """The language of a page: what `lang` says, else what the browser prefers."""
+    asked = request.query_params.get("lang")
+    return asked if asked in LANGUAGES else asked_for(request)
+
+
+def page(
+    request: Request, template: str, *, session: Any = None, status: int = 200, form_action: str = "'self'",
+    **values: Any,
+) -> HTMLResponse:  # fmt: skip
+    """A template with its values; with a `session` the navigation of the person who is signed in stands above it."""
+    lang = language_of(request)
+    say = partial(text, lang=lang)
+    given = {"lang": lang, "say": say, "word": partial(word, lang=lang), "session": session, "style": STYLE,
+             "path": request.url.path, "navigation": NAVIGATION, "languages": LANGUAGES}  # fmt: skip
+    body = _TEMPLATES.get_template(template).render(given | values)
+    sent = headers(form_action) | {"Content-Language": lang, "Vary": "Accept-Language, Cookie"}
+    return HTMLResponse(body, status, sent)
+
+
+def _instant(value: datetime) -> Markup:
+    """An instant to the minute, for people and for programs."""
+    shown = value.strftime("%Y-%m-%d %H:%M")
+    return Markup('<time datetime="{}">{} UTC</time>').format(value.strftime("%Y-%m-%dT%H:%M:%SZ"), shown)
+
+
+_TEMPLATES: Final = Environment(
+    loader=PackageLoader("api.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+)
+_TEMPLATES.filters["instant"] = _instant

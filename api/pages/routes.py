@@ -1,0 +1,24 @@
+"""Every page's routes, and the one style sheet; no part of the published document."""
+
+from importlib.resources import files
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.answers import kept
+from api.pages import sign_in
+from api.pages.render import STYLE
+
+router = APIRouter(include_in_schema=False)
+router.include_router(sign_in.router)
+
+_SHEET: Final = (files("api.pages") / "style.css").read_bytes()
+_KEPT_SECONDS: Final = 300
+
+
+@router.get(STYLE)
+async def get_style(request: Request) -> Response:
+    """The sheet of all pages."""
+    return kept(request, _SHEET, "text/css", seconds=_KEPT_SECONDS, headers={"X-Content-Type-Options": "nosniff"})

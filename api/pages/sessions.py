@@ -1,0 +1,134 @@
+"""Who is signed in: the cookie of a session, the person behind it, and the way to the sign-in page.
+
+The cookie is host-bound and secure wherever the base address is https; scripts cannot read it, and other sites' forms
+do not carry it. What a session is and when it ends is `warehouse.queries.users`.
+"""
+
+import hashlib
+import hmac
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+from urllib.parse import quote
+from uuid import UUID
+
+from fastapi import Depends
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.service import service_of
+from warehouse.queries import users
+from warehouse.sessions import AsyncConnection
+
+_SESSION: Final = "pcds_session"
+_VISIT: Final = "pcds_visit"
+"""Of somebody who is not signed in yet: binds the sign-in form to the browser that it was shown in."""
+
+
+class SignInFirst(Exception):  # noqa: N818  (an answer: the sign-in page)
+    """The page is for a person who is signed in; `back` is the path that was asked for."""
+
+    code = "sign_in_first"
+
+    def __init__(self, back: str) -> None:
+        """Keeps the way back."""
+        super().__init__("Sign in first.")
+        self.back = back
+
+    @property
+    def address(self) -> str:
+        """The sign-in page that leads back."""
+        return f"/sign-in?next={quote(self.back, safe='')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A signed-in person with the company that the person works for; `csrf` is what this session's forms carry."""
+
+    user_id: UUID
+    email: str
+    company_id: UUID
+    company_name: str
+    plan: str
+    csrf: str
+
+
+async def session_of(request: Request) -> Session | None:
+    """The session of a request, None where nobody is signed in."""
+    token = request.cookies.get(name(request, _SESSION))
+    if not token:
+        return None
+    service = service_of(request)
+    asked = users.finding(token, service.clock.now())
+
+    async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
+        return await (await connection.execute(users.FIND, asked)).fetchone()
+
+    row = await service.reading(ask)
+    if row is None:
+        return None
+    user_id, email, company_id, company_name, plan = row
+    session = Session(user_id, email, company_id, company_name, plan, csrf_of(token))
+    request.state.company_id = session.company_id
+    return session
+
+
+async def signed_in(request: Request) -> Session:
+    """The session of a request; raises `SignInFirst` where nobody is signed in."""
+    session = await session_of(request)
+    if session is None:
+        asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        raise SignInFirst(asked if request.method == "GET" else request.url.path)
+    return session
+
+
+SignedIn = Annotated[Session, Depends(signed_in)]
+"""`signed_in` as a handler's parameter."""
+
+
+def csrf_of(token: str) -> str:
+    """What a form carries to show that it came from a page of the cookie with this token; tells nothing of it."""
+    return urlsafe_b64encode(hmac.digest(token.encode(), b"form", hashlib.sha256)).decode().rstrip("=")
+
+
+def name(request: Request, cookie: str) -> str:
+    """A cookie's name: with the prefix that binds it to this host (RFC 6265bis, section 4.1.3.2) where it is secure."""
+    return f"__Host-{cookie}" if _is_secure(request) else cookie
+
+
+def token_of(request: Request) -> str | None:
+    """The token of the session cookie, live or not."""
+    return request.cookies.get(name(request, _SESSION))
+
+
+def visit_of(request: Request) -> str | None:
+    """The token of a visitor's cookie."""
+    return request.cookies.get(name(request, _VISIT))
+
+
+def remember(request: Request, answer: Response, token: str) -> None:
+    """Give the browser its session, in place of its visit."""
+    _set(request, answer, _SESSION, token)
+    _drop(request, answer, _VISIT)
+
+
+def remember_visit(request: Request, answer: Response, token: str) -> None:
+    """Give the browser a visit."""
+    _set(request, answer, _VISIT, token)
+
+
+def forget(request: Request, answer: Response) -> None:
+    """Take the session from the browser."""
+    _drop(request, answer, _SESSION)
+
+
+def _set(request: Request, answer: Response, cookie: str, token: str) -> None:
+    answer.set_cookie(name(request, cookie), token, secure=_is_secure(request), httponly=True, samesite="lax")
+
+
+def _drop(request: Request, answer: Response, cookie: str) -> None:
+    answer.delete_cookie(name(request, cookie), secure=_is_secure(request), httponly=True, samesite="lax")
+
+
+def _is_secure(request: Request) -> bool:
+    return service_of(request).settings.base_url.startswith("https://")

@@ -1,0 +1,121 @@
+"""Signing in and out. A sign-in always begins a new session, whatever cookie the browser brought.
+
+An account that nobody has, one that was disabled and a wrong password are told in the same words after the same work.
+Wrong passwords are counted for the account and for the address (`warehouse.queries.users`); the right one is not.
+"""
+
+import secrets
+from typing import Final
+from urllib.parse import urlsplit
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from api.origin import client_address
+from api.pages import sessions
+from api.pages.forms import posted, posted_by_visitor
+from api.pages.refusals import PageRefused
+from api.pages.render import page
+from api.pages.sessions import SignedIn, session_of
+from api.service import Service, service_of
+from warehouse import passwords
+from warehouse.queries import users
+
+router = APIRouter()
+
+HOME: Final = "/connections"
+"""Where somebody who signs in goes without another way."""
+_HASHES_AT_ONCE: Final = 2
+"""Each takes a core and 19 MiB: a flood of sign-ins waits, and nobody else does."""
+
+
+@router.get("/sign-in")
+async def get_sign_in(request: Request) -> Response:
+    """The form; who is signed in already goes on."""
+    back = local(request.query_params.get("next", ""))
+    if await session_of(request) is not None:
+        return RedirectResponse(back, 303)
+    return _form(request, back)
+
+
+@router.post("/sign-in")
+async def post_sign_in(request: Request) -> Response:
+    """Email and password for a session, and back to where the person wanted to go."""
+    form = await posted_by_visitor(request)
+    email, password, back = form.get("email", ""), form.get("password", ""), local(form.get("next", ""))
+    if len(email) > passwords.LONGEST or len(password) > passwords.LONGEST or "\x00" in email:
+        return _form(request, back, status=403, fault="sign_in.wrong")
+    token = await to_thread.run_sync(
+        _begun, service_of(request), email, password, client_address(request) or "unknown", limiter=_limiter(request)
+    )
+    if token is None:
+        return _form(request, back, status=403, fault="sign_in.wrong", email=email)
+    before = sessions.token_of(request)
+    if before:
+        await _end(request, before)
+    answer = RedirectResponse(back, 303, {"Cache-Control": "no-store"})
+    sessions.remember(request, answer, token)
+    return answer
+
+
+@router.post("/sign-out")
+async def post_sign_out(request: Request, session: SignedIn) -> Response:
+    """End the session here and in the database."""
+    await posted(request, session)
+    await _end(request, sessions.token_of(request) or "")
+    answer = RedirectResponse("/sign-in", 303, {"Cache-Control": "no-store"})
+    sessions.forget(request, answer)
+    return answer
+
+
+def local(back: str) -> str:
+    """A path of this service to go back to, `HOME` for anything that could lead elsewhere."""
+    try:
+        parts = urlsplit(back)
+    except ValueError:
+        return HOME
+    leads_away = parts.scheme or parts.netloc or not back.startswith("/") or back.startswith("//")
+    return HOME if leads_away or "\\" in back or not back.isprintable() else back
+
+
+def _form(request: Request, back: str, *, status: int = 200, fault: str | None = None, email: str = "") -> Response:
+    visit = sessions.visit_of(request) or secrets.token_urlsafe(32)
+    answer = page(
+        request, "sign_in.html", status=status, csrf=sessions.csrf_of(visit), next=back, fault=fault, email=email
+    )  # fmt: skip
+    sessions.remember_visit(request, answer, visit)
+    return answer
+
+
+def _begun(service: Service, email: str, password: str, address: str) -> str | None:
+    """The token of a new session, None where nobody has this name and password. Raises `PageRefused` over a limit."""
+    now = service.clock.now()
+    with service.writes.system() as connection:
+        connection.execute("SAVEPOINT not_counted")
+        found = users.attempt(connection, email, address, now)
+        if found.retry_after:
+            raise PageRefused(429, "sign_in.wait", headers={"Retry-After": str(found.retry_after)})
+        if not passwords.is_right(password, found.password_hash) or not (found.company_id and found.user_id):
+            return None
+        connection.execute("ROLLBACK TO SAVEPOINT not_counted")  # it was no guess
+    with service.writes.company(found.company_id) as connection:
+        return users.begin(connection, found.company_id, found.user_id, now)
+
+
+async def _end(request: Request, token: str) -> None:
+    def ended() -> None:
+        with service_of(request).writes.system() as connection:
+            users.end(connection, token)
+
+    await to_thread.run_sync(ended)
+
+
+def _limiter(request: Request) -> CapacityLimiter:
+    """Of this process, made in the event loop that it belongs to."""
+    state = request.app.state
+    if not hasattr(state, "password_limiter"):
+        state.password_limiter = CapacityLimiter(_HASHES_AT_ONCE)
+    limiter: CapacityLimiter = state.password_limiter
+    return limiter

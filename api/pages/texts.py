@@ -1,0 +1,29 @@
+"""What the pages say, in each language: the rows of `texts/*.csv` (key, en, fr, de), by key.
+
+A text may have gaps, `{name}`. Words of fields and codes are `schemas.labels`.
+"""
+
+import csv
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+FOLDER: Final = Path(__file__).parent / "texts"
+
+
+def rows() -> Iterator[dict[str, str]]:
+    """Every row of every file."""
+    for file in sorted(FOLDER.glob("*.csv")):
+        with file.open(encoding="utf-8", newline="") as lines:
+            yield from csv.DictReader(lines)
+
+
+@cache
+def _texts() -> Mapping[str, Mapping[str, str]]:
+    return {row["key"]: row for row in rows()}
+
+
+def text(key: str, lang: str, **gaps: object) -> str:
+    """The text of a key in a language, its gaps filled. Raises `KeyError` for a key that no table has."""
+    return _texts()[key][lang].format(**gaps) if gaps else _texts()[key][lang]

@@ -1,0 +1,65 @@
+"""People at their pages: accounts as `pcds user add` makes them, and browsers that keep cookies and fill forms."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from html import unescape
+from typing import Any
+from uuid import UUID, uuid4
+
+from starlette.testclient import TestClient
+
+from warehouse import passwords
+from warehouse.queries import users
+from warehouse.sessions import Pool
+
+BASE = "http://127.0.0.1:8000"
+PASSWORD = "a calm horse by the lake"
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody of a company who may sign in."""
+
+    id: UUID
+    company: UUID
+    email: str
+    password: str = PASSWORD
+
+
+def added(pool: Pool, company: UUID) -> Person:
+    """A new person of a company."""
+    person = Person(uuid4(), company, f"{uuid4()}@brand.example")
+    with pool.company(company) as connection:
+        users.add(
+            connection, company, person.id, email=person.email, password_hash=passwords.hashed(PASSWORD),
+            at=datetime.now(UTC),
+        )  # fmt: skip
+    return person
+
+
+class Browser:
+    """Cookies of its own over the app's client; follows no redirect by itself."""
+
+    def __init__(self, http: TestClient, address: str) -> None:
+        self.http = TestClient(http.app, base_url=BASE, client=("127.0.0.1", 50_000), follow_redirects=False)
+        self.address = address
+
+    def get(self, path: str, **more: Any) -> Any:
+        return self.http.get(path, headers={"X-Forwarded-For": self.address, **more.pop("headers", {})}, **more)
+
+    def post(self, path: str, fields: dict[str, str], **more: Any) -> Any:
+        headers = {"X-Forwarded-For": self.address, "Sec-Fetch-Site": "same-origin", **more.pop("headers", {})}
+        return self.http.post(path, data=fields, headers=headers, **more)
+
+    def sign_in(self, person: Person, *, password: str | None = None, back: str = "") -> Any:
+        """Through the form as the page gives it."""
+        form = hidden(self.get("/sign-in", params={"next": back} if back else {}).text)
+        return self.post("/sign-in", form | {"email": person.email, "password": password or person.password})
+
+
+def hidden(page: str) -> dict[str, str]:
+    """The hidden fields of a page's main form, with their values; those of the sign-out form above it are left out."""
+    main = page.partition("<main")[2]
+    found = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', main)
+    return {name: unescape(value) for name, value in found}
