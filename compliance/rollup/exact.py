@@ -15,8 +15,13 @@ GRAMS: Final = pl.Decimal(38, 18)
 """Grams to the attogram, below 10^20 g (a hundred million million tonnes)."""
 COUNT: Final = pl.Decimal(38, 0)
 """Units; wide enough for any sum of them."""
+HEAVIEST: Final = 1e12
+"""Grams; what is said to weigh more than a million tonnes has no weight that anybody could count."""
+MOST: Final = 1e13
+"""Grams of one SKU in one period of a market, ten million tonnes: ten million such SKUs can still be summed."""
+_LINES_OF_A_SKU: Final = 1_000
+"""More than any SKU has."""
 _WEIGHT: Final = pl.Decimal(33, 18)
-"""The weight of one part: below 10^15 g, so that the parts of a SKU can be added without a thought."""
 _EXACT: Final = Context(prec=60)
 _WRITTEN: Final = Decimal("0.000001")
 _GRAMS_PER_TONNE: Final = 6
@@ -25,14 +30,28 @@ _GRAMS_PER_TONNE: Final = 6
 def grams(column: str) -> pl.Expr:
     """A column of weights in grams by their shortest decimal text, as the caller wrote them; null stays null.
 
-    A weight of more than 18 decimals is read to the eighteenth. Polars raises `InvalidOperationError` from 10^15 g.
+    A weight of more than 18 decimals is read to the eighteenth, one above `HEAVIEST` is null.
     """
-    return pl.col(column).cast(pl.String).cast(_WEIGHT).cast(GRAMS)
+    weight = pl.col(column)
+    return pl.when(weight <= HEAVIEST).then(weight).cast(pl.String).cast(_WEIGHT).cast(GRAMS)
 
 
 def times_units(grams_column: str) -> pl.Expr:
     """Grams of one unit times the whole number of `units`. Polars raises `ComputeError` from 10^20 g."""
     return pl.col(grams_column) * pl.col("units").cast(COUNT)
+
+
+def beyond_reach(lines: pl.DataFrame, counting: pl.DataFrame) -> pl.DataFrame:
+    """The rows of `counting` (`sku`, `units`) whose lines (`sku`, `grams` of one unit) come to more than `MOST`.
+
+    Floats are exact enough for an estimate. Nothing is joined where the heaviest and the most make no such row.
+    """
+    weight = pl.col("grams").cast(pl.Float64)
+    most, heaviest = counting.select(pl.col("units").max()).item() or 0, lines.select(weight.max()).item() or 0.0
+    if most * heaviest * _LINES_OF_A_SKU <= MOST:
+        return counting.clear()
+    of_sku = lines.group_by("sku").agg(weight.sum().alias("unit_grams"))
+    return counting.join(of_sku, on="sku", how="inner").filter(pl.col("unit_grams") * pl.col("units") > MOST)
 
 
 def within_reach(column: pl.Series) -> None:

@@ -50,18 +50,30 @@ def test_a_sum_too_large_for_its_type_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("weight", "units", "error"),
-    [
-        (1e15, 1, pl.exceptions.InvalidOperationError),
-        (9e14, 1_000_000, pl.exceptions.ComputeError),
-        (9e14, 100_000, OverflowError),
-    ],
-)
-def test_a_portfolio_of_impossible_weights_is_refused_never_lost(weight, units, error):
-    body = {"component_type": "body", "material_family": "glass", "polymer_or_grade": None, "weight_g": weight}
-    volumes = [{"market": "DE", "year": 2026, "units_placed": units}]
-    with pytest.raises(error):
-        rolled_up([{"sku_code": code, "components": [body], "volumes": volumes} for code in "AB"])
+    ("weight", "units", "field"),
+    [(1e15, 1, "components[0].weight_g"), (1e308, 1, "components[0].weight_g"), (9e11, 2**53 - 1, "volumes"),
+     (25, 2**53 - 1, "volumes"), (1e12, 11, "volumes")],
+)  # fmt: skip
+def test_what_no_packaging_weighs_is_listed_and_the_rest_counts(weight, units, field):
+    def sku(code, grams, placed):
+        body = {"component_type": "body", "material_family": "glass", "polymer_or_grade": None, "weight_g": grams}
+        return {
+            "sku_code": code, "components": [body],
+            "volumes": [{"market": "DE", "year": 2026, "units_placed": placed}],
+        }  # fmt: skip
+
+    found = rolled_up([sku("A", weight, units), sku("B", 200, 5)])
+    assert found.tonnes.select("grams", "units", "skus").rows() == [(1000, 5, 1)]
+    assert found.uncounted.select("sku_code", "units", "reason", "fields").rows() == [
+        ("A", units, "weight_missing", [field])
+    ]
+
+
+def test_as_many_as_can_be_are_summed():
+    body = {"component_type": "body", "material_family": "glass", "polymer_or_grade": None, "weight_g": 1e12}
+    volumes = [{"market": "DE", "year": 2026, "units_placed": 10}]
+    found = rolled_up([{"sku_code": code, "components": [body], "volumes": volumes} for code in "AB"])
+    assert found.tonnes["grams"].to_list() == [Decimal(2 * 10**13)]
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,9 @@ from compliance.declarations.uk.ratings import given, rated
 from compliance.declarations.uk.tables import MARKET, combinations, levels
 from compliance.rollup.composites import LINE_COLUMNS
 from compliance.rollup.exact import times_units
+from compliance.rollup.lines import UNCOUNTED_SCHEMA, categories, prepared
+from compliance.rollup.lines import lines_of as rolled_lines
 from compliance.rollup.portfolio import SKU_COLUMNS, Portfolio
-from compliance.rollup.tonnes import UNCOUNTED_SCHEMA, market_lines, prepared
 from compliance.ruleset import RuleSet
 from compliance.words import resolve_format
 
@@ -61,12 +62,13 @@ def lines_of(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules:
     producer, year, half = said.producer, said.year, said.half
     period = submission(producer, year, half)
     ready = prepared(portfolio, jurisdictions, rules)
-    found = market_lines(MARKET, ready)
+    found = rolled_lines(MARKET, ready)
+    lines = found.lines.join(categories(ready.jurisdictions[MARKET]), on="path", how="left")
     asked = (pl.col("year") == year) & (pl.col("half") == half)
     counting = found.counting.filter(asked).select("sku", "units")
-    skus = _judged(counting, found.lines, ready.skus, said, rules)
+    skus = _judged(counting, lines, ready.skus, said, rules)
     left_out = skus.filter(pl.col("reason").is_not_null())
-    parts = _typed(found.lines, skus.filter(pl.col("reason").is_null()), producer)
+    parts = _typed(lines, skus.filter(pl.col("reason").is_null()), producer)
     parts = _named(parts, producer)
     parts = rated(parts, given(ready.parts, ready.skus, portfolio.components, said.ratings), producer, period)
     lacking = parts.filter(pl.col("lacking").is_not_null())

@@ -1,0 +1,140 @@
+"""Lines that count: of each market what SKUs are declared with, and what of them is not counted (steps 1 to 5).
+
+Markets are worked out one after the other, each over the SKUs that have units there. What lines weigh in tonnes is
+`compliance.rollup.tonnes`.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from compliance.catalogue import Jurisdiction
+from compliance.material_path import material_paths
+from compliance.rollup.categories import BASES, category
+from compliance.rollup.composites import LINE_COLUMNS, bodies, body_lines, unit_lines, with_riders
+from compliance.rollup.exact import beyond_reach
+from compliance.rollup.parts import PATH, Parts, composed, field_of, parts_of
+from compliance.rollup.periods import held, placed
+from compliance.rollup.portfolio import Portfolio
+from compliance.ruleset import RuleSet
+
+BASIS: Final = pl.Enum(BASES)
+UNCOUNTED_SCHEMA: Final = pl.Schema({
+    "market": pl.String(), "year": pl.Int32(), "half": pl.Int8(), "sku_code": pl.String(), "units": pl.Int64(),
+    "reason": pl.String(), "fields": pl.List(pl.String()),
+})  # fmt: skip
+_CATEGORY_SCHEMA: Final = pl.Schema({
+    "path": PATH, "category_code": pl.String(), "category_name": pl.String(), "basis": BASIS,
+})  # fmt: skip
+
+
+class Prepared(NamedTuple):
+    """A portfolio as its markets are worked out from: numbered SKUs, held volumes, parts and materials of bodies."""
+
+    skus: pl.DataFrame
+    volumes: pl.DataFrame
+    parts: Parts
+    materials: pl.DataFrame
+    jurisdictions: Mapping[str, Jurisdiction]
+
+
+class MarketLines(NamedTuple):
+    """What of one market counts, and what does not.
+
+    `lines` are `LINE_COLUMNS` of one unit, a rider's weight as a row of its own; `counting` has `sku`, `year`, `half`,
+    `units` (more than 0); `uncounted` has `UNCOUNTED_SCHEMA`.
+    """
+
+    lines: pl.DataFrame
+    counting: pl.DataFrame
+    uncounted: pl.DataFrame
+
+
+def prepared(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: RuleSet) -> Prepared:
+    """What does not depend on the market, worked out once.
+
+    Raises `ValueError` for a market without a row in the catalogue.
+    """
+    by_code = {entry.code: entry for entry in jurisdictions}
+    skus = portfolio.skus.sort("sku_code").with_row_index("sku")
+    numbered = portfolio.volumes.join(skus.select("sku_code", "sku"), on="sku_code", how="inner")
+    volumes = held(numbered, by_code)
+    parts = parts_of(portfolio, skus, rules)
+    return Prepared(skus, volumes, parts, bodies(composed(parts.layers, rules)), by_code)
+
+
+def lines_of(market: str, ready: Prepared) -> MarketLines:
+    """One market's lines of all its years and halves."""
+    jurisdiction = ready.jurisdictions[market]
+    periods = placed(ready.volumes.filter(pl.col("market") == market), market)
+    counting = periods.filter(pl.col("units") > 0).drop("reason", "fields")
+    there = counting.select("sku").unique()
+    here = Parts(*(frame.join(there, on="sku", how="semi") for frame in ready.parts))
+    materials = ready.materials.join(there, on="sku", how="semi")
+    lines = pl.concat([body_lines(materials, jurisdiction), unit_lines(here.units)]).select(LINE_COLUMNS)
+    has_category = pl.col("path").is_in(categories(jurisdiction)["path"].implode())
+    unspecified = _unspecified(lines.filter(~has_category), here.own)
+    counted = with_riders(lines.filter(has_category), here.riders)
+    beyond = beyond_reach(counted, counting)
+    listed = pl.concat([_listed(pl.concat([here.gaps, unspecified]), periods), _impossible(beyond)])
+    named = listed.join(ready.skus.select("sku", "sku_code"), on="sku", how="inner")
+    return MarketLines(
+        lines=counted,
+        counting=counting.join(beyond, on=["sku", "year", "half"], how="anti"),
+        uncounted=named.select(pl.lit(market).alias("market"), *list(UNCOUNTED_SCHEMA)[1:]),
+    )
+
+
+@lru_cache(maxsize=1024)
+def categories(jurisdiction: Jurisdiction) -> pl.DataFrame:
+    """`path`, `category_code`, `category_name`, `basis` of every path that has a category in the jurisdiction."""
+    found = [(path, *each) for path in material_paths() if (each := category(path, jurisdiction))]
+    return pl.DataFrame(found, schema=_CATEGORY_SCHEMA, orient="row")
+
+
+def _unspecified(lines: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
+    """The facts that would give these lines a category: those that their path's row names."""
+    missing = pl.DataFrame(
+        [(path, name) for path, row in material_paths().items() for name in row.fields_missing],
+        schema={"path": PATH, "name": pl.String},
+        orient="row",
+    )
+    named = lines.join(missing, on="path", how="inner").join(
+        own.with_columns(pl.lit(value=True).alias("is_own")), on="sku", how="left"
+    )
+    return named.with_columns(pl.col("is_own").fill_null(value=False), pl.col("line").alias("position")).select(
+        "sku",
+        pl.lit("material_unspecified").alias("reason"),
+        "position",
+        pl.when(pl.col("name") == "packaging_format")
+        .then(pl.col("name"))
+        .otherwise(field_of("polymer_or_grade", "material_subtype"))
+        .alias("field"),
+    )
+
+
+def _impossible(beyond: pl.DataFrame) -> pl.DataFrame:
+    """Entries of SKUs whose weight times units no company places: one of the two is wrong, and nothing counts."""
+    return beyond.select(
+        "sku", "year", "half", "units", pl.lit("weight_missing").alias("reason"),
+        pl.concat_list(pl.lit("volumes")).alias("fields"),
+    )  # fmt: skip
+
+
+def _listed(gaps: pl.DataFrame, periods: pl.DataFrame) -> pl.DataFrame:
+    """One row per SKU, period and reason: gaps of what was placed, and what is wrong with the periods themselves."""
+    by_reason = (
+        gaps.sort("sku", "reason", "position", "field")
+        .group_by("sku", "reason", maintain_order=True)
+        .agg(pl.col("field").unique(maintain_order=True).alias("fields"))
+    )
+    counting = periods.filter(pl.col("units") > 0).drop("reason", "fields")
+    columns = ["sku", "year", "half", "units", "reason", "fields"]
+    return pl.concat(
+        [
+            counting.join(by_reason, on="sku", how="inner").select(columns),
+            periods.filter(pl.col("reason").is_not_null()).select(columns),
+        ]
+    )
