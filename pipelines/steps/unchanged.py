@@ -33,9 +33,11 @@ def none(asked: TypedPatch) -> pl.Series:
 def likely(conn: psycopg.Connection[Any], asked: TypedPatch) -> bool:
     """Whether so many rows of a sample are held as they are that comparing all of them is worth its cost."""
     candidates = _candidates(conn, asked)
-    sample = candidates.gather_every(max(1, -(-candidates.height // _SAMPLE_ROWS)))
+    if candidates.is_empty():
+        return False
+    sample = candidates.gather_every(-(-candidates.height // _SAMPLE_ROWS))
     alike = sum(len(places) for _, places in _compared(conn, sample, sample["sku_code"].to_list()))
-    return 0 < _WORTHWHILE * sample.height <= alike
+    return alike >= _WORTHWHILE * sample.height
 
 
 def find(conn: psycopg.Connection[Any], asked: TypedPatch) -> pl.Series:

@@ -122,6 +122,7 @@ def test_a_file_of_no_row_that_can_be_found_is_not_compared(pool: Pool, company:
     rows = [{"sku_code": "S1", "name": "Bottle", "description": "null"}]
     with pool.company(company) as conn:
         assert not unchanged.likely(conn, typed(rows))
+        assert not unchanged.likely(conn, typed(rows).part(0, 0))
     assert found(pool, company, typed(rows)) == set()
 
 
