@@ -3,10 +3,11 @@
 import argparse
 import platform
 import time
+from collections.abc import Callable, Iterator
 
 import psutil
 
-from bench import access, audit, grading, idempotency, imports, lists, requests, uploads
+from bench import access, audit, grading, idempotency, imports, lists, requests, snapshots, uploads
 from bench.report import HEAD, Line
 from bench.service import started
 
@@ -14,20 +15,29 @@ from bench.service import started
 def main() -> None:
     """Measure and print line by line, so that an interrupted run has shown what it had."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--rows", type=int, default=50_000, help="rows of the imported files")
+    arguments.add_argument("--rows", type=int, default=50_000, help="rows of the imported files, SKUs of portfolios")
     arguments.add_argument("--grade", type=int, default=50_000, help="most SKUs to grade alone (1000000 on demand)")
     arguments.add_argument("--entries", type=int, default=1_000_000, help="entries of the large audit ledger")
     arguments.add_argument("--rounds", type=int, default=3, help="rounds of each import")
     arguments.add_argument(
-        "--only", choices=("grading", "requests", "access", "idempotency", "lists", "uploads", "audit", "imports"),
+        "--only",
+        choices=(
+            "grading", "snapshots", "requests", "access", "idempotency", "lists", "uploads", "audit", "imports",
+        ),
         help="one part of the table",
     )  # fmt: skip
     asked = arguments.parse_args()
     print(f"{psutil.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}\n")
     print(HEAD)
-    if asked.only in (None, "grading"):
-        _print(*grading.measure(asked.grade))
-    if asked.only == "grading":
+    alone: dict[str, Callable[[], Iterator[Line]]] = {  # these need no service
+        "grading": lambda: grading.measure(asked.grade),
+        "snapshots": lambda: snapshots.measure(asked.rows),
+    }
+    for name, measured in alone.items():
+        if asked.only in (None, name):
+            for line in measured():
+                _print(line)
+    if asked.only in alone:
         return
     begun = time.perf_counter()
     with started() as service:

@@ -23,7 +23,7 @@ UNION ALL SELECT 'markets', market, NULL, count(*), 0 FROM (SELECT unnest(market
 UNION ALL SELECT 'without_market', NULL, NULL, count(*), 0 FROM held WHERE len(coalesce(markets, [])) = 0
 UNION ALL SELECT 'flags', flag.code, flag.applies_from, count(*), count(*) FILTER (WHERE flag.certainty = 'certain')
           FROM flagged GROUP BY ALL
-UNION ALL SELECT 'volumes', market, NULL, count(DISTINCT sku_code), 0 FROM volumes GROUP BY ALL
+UNION ALL SELECT 'volumes', market, NULL, count(*), 0 FROM volumes GROUP BY ALL
 UNION ALL SELECT 'rulesets', ruleset_version, NULL, count(*), 0 FROM held GROUP BY ALL
 """
 _TONNES: Final = """
@@ -98,7 +98,7 @@ def _in_scope(counted: dict[str, list[Row]], now: Now) -> list[dict[str, Any]]:
             "code": code,
             **_facts(code, now),
             "skus": named.get(code, 0),
-            "skus_with_volumes": placed.get(code, 0),
+            "volume_rows": placed.get(code, 0),
         }
         for code in sorted(named.keys() | placed.keys())
     ]

@@ -26,7 +26,8 @@ SKUS: Final = pl.Schema({
     "updated_at": pl.Datetime("us", "UTC"),
 })  # fmt: skip
 COMPONENTS: Final = pl.Schema({
-    "id": pl.String(), **COMPONENT_COLUMNS, "recycled_content_percent": pl.Float64(), **STATUSES,
+    "id": pl.String(), **COMPONENT_COLUMNS, "recycled_content_percent": pl.Float64(),
+    "thickness_um": pl.Float64(), **STATUSES,
 })  # fmt: skip
 VOLUMES: Final = VOLUME_COLUMNS
 
@@ -36,11 +37,11 @@ SELECT skus.id, sku_code, material, material_subtype, weight_grams, packaging_fo
        array_to_json(markets) AS markets, array_to_json(use_contexts) AS use_contexts, minimisation_assessed,
        {", ".join(f"{substance} ->> 'status' AS {substance}_status" for substance in SUBSTANCES)},
        recyclability_grade, recyclability_score, grade_provisional, ruleset_version,
-       coalesce(covered.doc_status, 'missing') AS doc_status, components, import_id,
+       coalesce(covered.doc_status, 'missing') AS doc_status, components IS NOT NULL AS has_graph, import_id,
        (extract(epoch FROM updated_at) * 1000000)::bigint AS updated_at
 FROM skus
 LEFT JOIN (SELECT sku_id, {COVERAGE} AS doc_status FROM docs GROUP BY sku_id) AS covered ON covered.sku_id = skus.id"""
-"""The SKUs of the session's company on the UTC day `today`, with what their flags are found from."""
+"""The SKUs of the session's company on the UTC day `today`, and whether each has a graph, which its flags depend on."""
 COMPONENT_ROWS: Final = "SELECT sku_code, components FROM skus WHERE components IS NOT NULL"
 VOLUME_ROWS: Final = "SELECT sku_code, volumes FROM skus WHERE volumes IS NOT NULL"
 

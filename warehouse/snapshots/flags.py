@@ -20,31 +20,31 @@ RulesOf: TypeAlias = Callable[[str], RuleSet]
 
 _FACE: Final = ("packaging_level", "reusable", "use_contexts", "packaging_format", "ruleset_version")
 """What bans ask for besides markets and body: the same for many SKUs."""
-_LINE: Final = pl.Struct({
-    "component_type": pl.String(), "material_family": pl.String(), "polymer_or_grade": pl.String(),
-    "separable": pl.Boolean(), "thickness_um": pl.Float64(), "weight_g": pl.Float64(),
-})  # fmt: skip
 _LAYER: Final = ("component_type", "material_family", "polymer_or_grade", "separable", "thickness_um")
 
 
-def flags(skus: pl.DataFrame, rules_of: RulesOf) -> pl.Series:
-    """The flags of each SKU, by the rule-set that graded it. Lists and the graph are JSON texts, as Postgres has them.
+def layers_of(components: pl.LazyFrame) -> pl.LazyFrame:
+    """Of a snapshot's components those that a body may be made of."""
+    kept = components.filter(pl.col("component_type").is_in(annex_v.LAYERS))
+    return kept.select("sku_code", "position", *_LAYER, "weight_g")
 
-    Only of SKUs in the Union whose face a ban speaks of is the graph looked at.
+
+def flags(skus: pl.DataFrame, layers: pl.LazyFrame, rules_of: RulesOf) -> pl.Series:
+    """The flags of each SKU, by the rule-set that graded it. `markets` and `use_contexts` are JSON texts.
+
+    Only of SKUs in the Union whose face a ban speaks of are the layers looked at.
     """
     rows = skus.with_row_index("place").join(_concerned(skus, rules_of), on=("markets", *_FACE), nulls_equal=True)
-    bodies, several = _bodies(rows)
+    lines = layers.join(rows.lazy().select("place", "sku_code"), on="sku_code").collect()
+    several = lines.filter(pl.len().over("place") > 1).sort("place", "position")
+    bodies = _bodies(rows, lines, several)
     distinct = bodies.select(*_FACE, *_LAYER).unique()
     judged = [_judged(body, [body] if body["component_type"] else [], rules_of) for body in distinct.to_dicts()]
     found = bodies.join(
         distinct.with_columns(pl.Series("flags", judged, dtype=pl.List(FLAG))), on=(*_FACE, *_LAYER), nulls_equal=True
     )
-    one_by_one = [_judged(row, orjson.loads(row["components"]), rules_of) for row in several.to_dicts()]
-    all_found = pl.concat([
-        found.select("place", "flags"),
-        several.select("place", pl.Series("flags", one_by_one, dtype=pl.List(FLAG))),
-    ])  # fmt: skip
     none = pl.lit([], dtype=pl.List(FLAG))
+    all_found = pl.concat([found.select("place", "flags"), _one_by_one(rows, several, rules_of)])
     placed = skus.with_row_index("place").select("place").join(all_found, on="place", how="left", maintain_order="left")
     return placed.select(pl.col("flags").fill_null(none)).to_series()
 
@@ -57,27 +57,27 @@ def _concerned(skus: pl.DataFrame, rules_of: RulesOf) -> pl.DataFrame:
     return markets.filter(pl.Series(inside)).join(faces.filter(pl.Series(spoken_of)), how="cross")
 
 
-def _bodies(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The SKUs with the one layer that their body is, null where it has none; and the SKUs whose body has several."""
-    without = pl.col("components").is_null()
-    own = rows.filter(without).select(
+def _bodies(rows: pl.DataFrame, lines: pl.DataFrame, several: pl.DataFrame) -> pl.DataFrame:
+    """The SKUs with the one layer that their body is, null where it has none, without those whose body has several."""
+    own = rows.filter(~pl.col("has_graph")).select(
         "place", *_FACE,
         pl.when(pl.any_horizontal(pl.col("material", "material_subtype").is_not_null())).then(pl.lit("body"))
         .alias("component_type"),
         pl.col("material").alias("material_family"), pl.col("material_subtype").alias("polymer_or_grade"),
         pl.lit(None, pl.Boolean).alias("separable"), pl.lit(None, pl.Float64).alias("thickness_um"),
     )  # fmt: skip
-    graphs = rows.filter(~without)
-    lines = (
-        graphs.select("place", pl.col("components").str.json_decode(pl.List(_LINE)))
-        .explode("components")
-        .unnest("components")
-        .filter(pl.col("component_type").is_in(annex_v.LAYERS))
-    )
-    alone = lines.filter(pl.len().over("place") == 1)
-    several = graphs.join(lines.filter(pl.len().over("place") > 1), on="place", how="semi")
-    single = graphs.join(several, on="place", how="anti").select("place", *_FACE)
-    return pl.concat([own, single.join(alone.select("place", *_LAYER), on="place", how="left")]), several
+    graphs = rows.filter("has_graph").join(several, on="place", how="anti").select("place", *_FACE)
+    return pl.concat([own, graphs.join(lines.select("place", *_LAYER), on="place", how="left")])
+
+
+def _one_by_one(rows: pl.DataFrame, several: pl.DataFrame, rules_of: RulesOf) -> pl.DataFrame:
+    """The SKUs whose bodies have several layers, of which the weights decide."""
+    faces = {face["place"]: face for face in rows.select("place", *_FACE).to_dicts()}
+    graphs: dict[int, list[dict[str, Any]]] = {}
+    for line in several.to_dicts():
+        graphs.setdefault(line["place"], []).append(line)
+    found = [_judged(faces[place], graph, rules_of) for place, graph in graphs.items()]
+    return pl.DataFrame({"place": list(graphs), "flags": found}, schema={"place": pl.UInt32, "flags": pl.List(FLAG)})
 
 
 def _judged(face: dict[str, Any], components: list[dict[str, Any]], rules_of: RulesOf) -> list[dict[str, Any]]:

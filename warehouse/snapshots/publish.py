@@ -6,13 +6,13 @@ cannot do by halves, when everything that it points to is on the disk. What a ki
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 from uuid import UUID
 
 import polars as pl
@@ -24,12 +24,9 @@ from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
 from warehouse.snapshots import source
 from warehouse.snapshots.columns import COMPONENTS, HOLDS_UNTIL, LINKS, SKUS, VOLUMES
-from warehouse.snapshots.flags import RulesOf
+from warehouse.snapshots.flags import RulesOf, layers_of
 from warehouse.snapshots.snapshot import FOLDER, MANIFEST, POINTER, TABLES, Snapshot, folder_of
 from warehouse.snapshots.sweep import sweep_folder
-
-Frames: TypeAlias = tuple[Callable[[], Iterator[pl.DataFrame]], pl.Schema]
-"""A table as it comes out of Postgres, and its columns."""
 
 _LOCK: Final = "lock"
 _RECORD: Final = """
@@ -56,8 +53,7 @@ def publish(
         number = _one(conn, LINKS)
         holds_until = _one(conn, HOLDS_UNTIL, {"today": now.date()})
         name = f"{now:%Y%m%dT%H%M%SZ}-{number}-{token_hex(3)}"
-        frames = _frames(conn, now.date(), partial(_rules, pool, rulesets))
-        written = _write(folder / name, frames, proceed)
+        written = _write(conn, folder / name, now.date(), partial(_rules, pool, rulesets), proceed)
         size = sum(file.stat().st_size for file in (folder / name).iterdir())
         snapshot = Snapshot(company_id, name, now, number, written, size, folder / name)
         _seal(snapshot, folder)
@@ -113,28 +109,25 @@ def _rules(pool: Pool, rulesets: Rulesets, version: str) -> RuleSet:
         return rulesets.of(conn, version)
 
 
-def _frames(conn: psycopg.Connection[Any], today: date, rules_of: RulesOf) -> Mapping[str, Frames]:
-    return {
-        "skus": (lambda: source.skus(conn, today, rules_of), SKUS),
-        "components": (lambda: source.components(conn), COMPONENTS),
-        "volumes": (lambda: source.volumes(conn), VOLUMES),
-    }
-
-
-def _write(folder: Path, frames: Mapping[str, Frames], proceed: Callable[[], None]) -> dict[str, int]:
-    """The three files in a new folder; the rows of each."""
+def _write(
+    conn: psycopg.Connection[Any], folder: Path, today: date, rules_of: RulesOf, proceed: Callable[[], None]
+) -> dict[str, int]:
+    """The three files in a new folder; the rows of each. SKUs come last: their flags depend on their components."""
     folder.mkdir(mode=0o700)
-    return {name: _write_table(folder / f"{name}.parquet", *frames[name], proceed) for name in TABLES}
+    files = {name: folder / f"{name}.parquet" for name in TABLES}
+    components = _write_table(files["components"], source.components(conn), COMPONENTS, proceed)
+    volumes = _write_table(files["volumes"], source.volumes(conn), VOLUMES, proceed)
+    layers = layers_of(pl.scan_parquet(files["components"]))
+    skus = _write_table(files["skus"], source.skus(conn, today, layers, rules_of), SKUS, proceed)
+    return {"skus": skus, "components": components, "volumes": volumes}
 
 
-def _write_table(
-    file: Path, frames: Callable[[], Iterator[pl.DataFrame]], schema: pl.Schema, proceed: Callable[[], None]
-) -> int:
+def _write_table(file: Path, frames: Iterator[pl.DataFrame], schema: pl.Schema, proceed: Callable[[], None]) -> int:
     rows = 0
 
     def counted(*_: object) -> Iterator[pl.DataFrame]:
         nonlocal rows
-        for frame in frames():
+        for frame in frames:
             proceed()
             rows += frame.height
             yield frame

@@ -23,32 +23,37 @@ _LINE: Final = pl.List(
     pl.Struct({
         "id": pl.String(), "component_type": pl.String(), "material_family": pl.String(),
         "polymer_or_grade": pl.String(), "weight_g": pl.Float64(), "separable": pl.Boolean(),
-        "recycled_content_percent": pl.Float64(),
+        "recycled_content_percent": pl.Float64(), "thickness_um": pl.Float64(),
         "substances": pl.Struct({name: pl.Struct({"status": pl.String()}) for name in SUBSTANCES}),
     })
 )  # fmt: skip
+_TRUTH: Final = pl.Boolean()
 _VOLUME: Final = r'"([A-Z-]+)/(\d{4})/([012])": ?(\d+)'
 """One member of the stored object: market, year, half, units."""
 
 
-def skus(conn: psycopg.Connection[Any], today: date, rules_of: RulesOf) -> Iterator[pl.DataFrame]:
-    """The SKUs with their DoC status on that UTC day and the flags of the rule-set that graded them."""
+def skus(conn: psycopg.Connection[Any], today: date, layers: pl.LazyFrame, rules_of: RulesOf) -> Iterator[pl.DataFrame]:
+    """The SKUs with their DoC status on that UTC day and the flags of the rule-set that graded them.
+
+    `layers` are the company's components that a body may be made of.
+    """
     types = {name: kind for name, kind in SKUS.items() if name != "flags"}
-    types |= dict.fromkeys(("markets", "use_contexts", "components"), pl.String()) | {"updated_at": pl.Int64()}
+    types |= dict.fromkeys(("markets", "use_contexts"), pl.String()) | {"updated_at": pl.Int64(), "has_graph": _TRUTH}
     lists = [pl.col(name).str.json_decode(pl.List(pl.String())) for name in ("markets", "use_contexts")]
     instant = pl.from_epoch("updated_at", "us").dt.replace_time_zone("UTC")
     for block in _blocks(conn, SKU_ROWS, types, {"today": today}):
-        yield block.with_columns(flags(block, rules_of), *lists, instant).select(SKUS.names())
+        yield block.with_columns(flags(block, layers, rules_of), *lists, instant).select(SKUS.names())
 
 
 def components(conn: psycopg.Connection[Any]) -> Iterator[pl.DataFrame]:
     """The components, with their places from 0."""
+    line, declared = pl.col("line").struct, pl.col("line").struct.field("substances").struct
     for block in _blocks(conn, COMPONENT_ROWS, {"sku_code": pl.String(), "components": pl.String()}):
-        lines = pl.col("components").str.json_decode(_LINE)
-        apart = block.select("sku_code", lines, pl.int_ranges(lines.list.len(), dtype=pl.UInt32).alias("position"))
-        line, declared = pl.col("components").struct, pl.col("components").struct.field("substances").struct
+        graphs = block.select("sku_code", pl.col("components").str.json_decode(_LINE).alias("line"))
+        places = pl.int_ranges(pl.col("line").list.len(), dtype=pl.UInt32).alias("position")
         yield (
-            apart.explode("components", "position")
+            graphs.with_columns(places)
+            .explode("line", "position")
             .select(
                 "sku_code", "position",
                 *(line.field(name) for name in COMPONENTS if name not in ("sku_code", "position", *STATUSES)),
