@@ -14,6 +14,7 @@ from itertools import islice
 import polars as pl
 
 from pipelines.steps.reading.grid import Grid, LineFault, check_width, without_blank_rows
+from pipelines.steps.reading.refusal import refuse
 
 DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE_LINES = 40
@@ -22,6 +23,8 @@ _SAMPLE_CHARACTERS = 120_000
 _LONGEST_CELL = 65_536
 """Characters. Spreadsheets hold 32 767 in a cell; a quoted cell beyond twice that has lost its closing quote."""
 _MANY_FAULTS = 50_000
+_MOST_RECORDS = 200_000
+"""Four times what one import takes, for totals and blank records; what has more costs memory for nothing."""
 
 _NO_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)
@@ -45,7 +48,10 @@ def sniff_delimiter(text: str, recognised: Callable[[list[str]], int]) -> str:
 
 
 def read_delimited(text: str, delimiter: str) -> Grid:
-    """All records of the text as a grid; lines that cannot be read are faults, the rest goes on."""
+    """All records of the text as a grid; lines that cannot be read are faults, the rest goes on.
+
+    Raises `ReadingRefused` where the text has more columns or, quoted, more records than anyone imports.
+    """
     text = text.removesuffix("\x1a")
     return _regular(text, delimiter) or _careful(text, delimiter)
 
@@ -102,6 +108,9 @@ def _careful(text: str, delimiter: str) -> Grid:
                 break
         else:
             check_width(len(record))
+            if len(records) == _MOST_RECORDS:
+                message = f"The text holds more than {_MOST_RECORDS} lines; send the table alone, or in parts."
+                raise refuse("too_many_rows", message)
             records.append(record)
             lines.append(line)
     width = max(map(len, records), default=0)

@@ -66,7 +66,7 @@ class Package:
         """A small part as an element tree."""
         try:
             return ET.fromstring(b"".join(self.pieces(path)))  # noqa: S314  (no DTD: see `_check_prolog`)
-        except ET.ParseError:
+        except (ET.ParseError, LookupError):  # no XML, or in an encoding that there is not
             raise unreadable(f"its part {path} is no XML") from None
 
 

@@ -1,0 +1,104 @@
+"""What a file may cost, whatever it is: 400 MiB over what a process holds idle, and ten seconds of CPU time.
+
+Each file is read in a process of its own, because the peak of a process never falls.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from pipelines.steps.reading import ReadingRefused, Upload, read_upload, type_rows
+from tests.pipelines.reading.writing import raw_workbook, sheet_xml
+
+ROOT = Path(__file__).parents[3]
+MOST_MIB = 400
+MOST_SECONDS = 10.0
+TEN_MIB = 10 * 2**20
+HEAD = (
+    '<row r="1"><c r="A1" t="inlineStr"><is><t>sku_code</t></is></c>'
+    '<c r="B1" t="inlineStr"><is><t>name</t></is></c></row>'
+)
+
+
+def bomb() -> bytes:
+    """An archive of some hundred kilobytes with a sheet of 200 MiB: rows that hold nothing but white space."""
+    row = '<row r="{}"><c r="A{}" t="inlineStr"><is><t xml:space="preserve">' + " " * 30_000 + "</t></is></c></row>"
+    rows = "".join(row.format(n, n) for n in range(2, 7_000))
+    return raw_workbook(sheet_xml(HEAD + rows))
+
+
+def many_texts() -> bytes:
+    """A table of texts of 200 MiB, one of which a cell shows."""
+    cell = '<row r="2"><c r="A2" t="s"><v>0</v></c></row>'
+    return raw_workbook(sheet_xml(HEAD + cell), sharedStrings=b"<sst><si><t>" + b"x" * 200 * 2**20 + b"</t></si></sst>")
+
+
+FILES: dict[str, Callable[[], bytes]] = {
+    "a workbook that declares a million empty rows": lambda: raw_workbook(
+        sheet_xml(HEAD + "".join(f'<row r="{n}" spans="1:2"/>' for n in range(2, 1_000_002)))
+    ),
+    "a million rows of styled empty cells": lambda: raw_workbook(
+        sheet_xml(HEAD + "".join(f'<row r="{n}"><c r="A{n}" s="1"/></row>' for n in range(2, 1_000_002)))
+    ),
+    "a cell at the last place of a sheet": lambda: raw_workbook(
+        sheet_xml(HEAD + '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>')
+    ),
+    "one line of 10 MiB": lambda: b"sku_code;name\n" + b"A" * (TEN_MIB - 14),
+    "one header of 10 MiB": lambda: b"sku_code;name;" + b"h" * (TEN_MIB - 18) + b"\nA;B",
+    "one line of five million cells": lambda: b";" * (TEN_MIB // 2) + b"\nsku_code;name\nA;B\n",
+    "ten MiB of quotation marks": lambda: b"sku_code;name\n" + b'"' * (TEN_MIB - 14),
+    "ten MiB of open quotes": lambda: b"sku_code;name\n" + b'A;"\n' * (TEN_MIB // 4 - 4),
+    "ten MiB of line ends": lambda: b"sku_code;name\nA;B" + b"\n" * (TEN_MIB - 17),
+    "a zip bomb of 200 MiB": bomb,
+    "a bomb in the table of texts": many_texts,
+    "a bomb of one piece of XML": lambda: raw_workbook(b"<worksheet>" + b" " * 200 * 2**20),
+}  # fmt: skip
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux says the peak of one process")
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_is_read_or_refused_within_bounds(name, tmp_path):
+    file = tmp_path / "file"
+    file.write_bytes(FILES[name]())
+    program = [sys.executable, "-m", "tests.pipelines.reading.test_bounds", str(file)]
+    done = subprocess.run(program, capture_output=True, text=True, check=True, cwd=ROOT, timeout=120)
+    cost = json.loads(done.stdout)
+    assert cost["mib"] < MOST_MIB, cost
+    assert cost["seconds"] < MOST_SECONDS, cost
+    assert cost["outcome"]
+
+
+def _spent() -> tuple[float, float]:
+    """MiB that this process has held at most, not those of the one that started it, and its CPU seconds."""
+    [peak] = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    return int(peak) / 1024, time.process_time()
+
+
+def _outcome(data: bytes) -> str:
+    try:
+        upload = read_upload(data, "file", today=date(2026, 11, 21))
+        typed = type_rows(Upload.from_bytes(upload.to_bytes()), default_year=2026, served_markets=set())
+    except ReadingRefused as refused:
+        return refused.issues[0].code
+    return f"{typed.values.height} rows, {typed.errors.height} faults"
+
+
+def main(path: str) -> None:
+    """Reads a file and says what it has cost over a small one."""
+    _outcome(b"sku_code;name\nA;B\n")
+    data = Path(path).read_bytes()
+    mib, seconds = _spent()
+    outcome = _outcome(data)
+    peak, end = _spent()
+    print(json.dumps({"outcome": outcome, "mib": round(peak - mib), "seconds": round(end - seconds, 2)}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
