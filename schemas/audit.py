@@ -12,6 +12,8 @@ ACTIONS: Final[dict[str, str]] = {
     "brand.created": "A brand was added.",
     "company.created": "The company was added.",
     "company.updated": "The company was moved to another plan.",
+    "connection.authorised": "A person let an application see what the company holds.",
+    "connection.revoked": "An application that a person had connected was shut out; its tokens count no more.",
     "catalogue.refreshed": "The jurisdiction catalogue that all companies share changed.",
     "doc.created": "A declaration of conformity was added.",
     "doc.expired": "The last day of a declaration of conformity has passed.",
@@ -40,6 +42,8 @@ ACTIONS: Final[dict[str, str]] = {
     "supplier_submission.filed": "A supplier answered a request; the answer waits for review.",
     "supplier_submission.rejected": "A person rejected a supplier's answer; its request is open again.",
     "technical_file.uploaded": "A technical file of a SKU was stored.",
+    "user.created": "An account for a person was made.",
+    "user.disabled": "A person's account was ended, with its sessions and connections.",
     "window.closed": "A higher rate limit of a key was ended before its time.",
     "window.opened": "A key was given a higher rate limit for a time.",
 }

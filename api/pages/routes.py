@@ -8,11 +8,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import kept
-from api.pages import sign_in
+from api.pages import connections, sign_in
 from api.pages.render import STYLE
 
 router = APIRouter(include_in_schema=False)
-router.include_router(sign_in.router)
+for pages in (sign_in, connections):
+    router.include_router(pages.router)
 
 _SHEET: Final = (files("api.pages") / "style.css").read_bytes()
 _KEPT_SECONDS: Final = 300

@@ -173,6 +173,7 @@ BEGIN
     retry_after := CASE WHEN counted THEN pcds_take('connection:' || connection_id, ceiling, at) ELSE 0 END;
     IF last_used IS NULL OR last_used < at - interval '1 second' THEN
         UPDATE connections AS held SET last_used_at = at WHERE held.id = connection_id;
+        PERFORM set_config('synchronous_commit', 'off', true); -- nobody waits for the disk because of it
     END IF;
     RETURN NEXT;
 END $$;

@@ -1,0 +1,57 @@
+"""Connected applications: what a person has let in, since when, when it was last used, and how to shut it out."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from api.origin import acting
+from api.pages.forms import posted
+from api.pages.refusals import PageRefused
+from api.pages.render import page
+from api.pages.sessions import SignedIn
+from api.service import service_of
+from pipelines.steps import connections as steps
+from warehouse.queries import connections
+
+router = APIRouter()
+
+
+@router.get("/connections")
+def get_connections(request: Request, session: SignedIn) -> Response:
+    """The person's own connections, the newest first."""
+    service = service_of(request)
+    with service.writes.company(session.company_id) as connection:
+        held = connections.of_person(connection, session.user_id)
+    return page(request, "connections.html", session=session, connections=held, base=service.settings.base_url)
+
+
+def _addressed(request: Request) -> UUID:
+    try:
+        return UUID(request.path_params["connection_id"])
+    except ValueError:
+        raise PageRefused(404, "refused.gone") from None
+
+
+@router.post("/connections/{connection_id}/revoke")
+async def post_revoke(
+    request: Request, session: SignedIn, connection_id: Annotated[UUID, Depends(_addressed)]
+) -> Response:
+    """Shut an application out: its next request is refused."""
+    await posted(request, session)
+    service = service_of(request)
+    origin = acting(request, "user", str(session.user_id), session.email)
+
+    def revoked() -> bool:
+        with service.writes.company(session.company_id) as connection:
+            return steps.revoke(
+                connection, session.company_id, connection_id, origin=origin, now=service.clock.now(),
+                user_id=session.user_id,
+            )  # fmt: skip
+
+    if not await run_in_threadpool(revoked):
+        raise PageRefused(404, "refused.gone")
+    return RedirectResponse("/connections", 303, {"Cache-Control": "no-store"})

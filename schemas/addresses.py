@@ -1,0 +1,26 @@
+"""Network addresses of callers: which one counts where proxies stand before the service."""
+
+from collections.abc import Collection
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any
+
+
+def behind(peer: str, forwarded: str, trusted: Collection[Any]) -> str | None:
+    """The peer's address, or the proxy header's where the peer is in one of the trusted networks (decisions §11).
+
+    Of X-Forwarded-For the last address that no trusted proxy has: those before it are the caller's own word.
+    """
+    address = _address(peer)
+    for hop in reversed(forwarded.split(",")):
+        before = _address(hop)
+        if address is None or before is None or not any(address in network for network in trusted):
+            break
+        address = before
+    return str(address) if address else None
+
+
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(text.strip())
+    except ValueError:
+        return None
