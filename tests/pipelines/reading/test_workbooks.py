@@ -135,7 +135,8 @@ def test_files_that_are_no_readable_workbook() -> None:
     assert refusal(package({"xl/workbook.bin": b"\x00"}))[0] == "unreadable_file"
     odd = b'<?xml version="1.0" encoding="nowhere"?>'
     assert refusal(package({"xl/workbook.xml": odd + b"<workbook/>"}))[0] == "unreadable_file"
-    assert refusal(raw_workbook(odd + b"<worksheet><sheetData><row><c/></row></sheetData></worksheet>"))[0] == "no_table"
+    unread = odd + b"<worksheet><sheetData><row><c/></row></sheetData></worksheet>"
+    assert refusal(raw_workbook(unread))[0] == "no_table"
     shared = sheet_xml('<row r="1"><c r="A1" t="s"><v>0</v></c></row>')
     assert refusal(raw_workbook(shared, styles=odd + b"<styleSheet/>"))[0] == "unreadable_file"
     assert refusal(raw_workbook(doctype))[0] == "unreadable_file"
