@@ -46,11 +46,12 @@ def beyond_reach(lines: pl.DataFrame, counting: pl.DataFrame) -> pl.DataFrame:
 
     Floats are exact enough for an estimate. Nothing is joined where the heaviest and the most make no such row.
     """
-    weight = pl.col("grams").cast(pl.Float64)
-    most, heaviest = counting.select(pl.col("units").max()).item() or 0, lines.select(weight.max()).item() or 0.0
-    if most * heaviest * _LINES_OF_A_SKU <= MOST:
+    most, heaviest = (
+        frame.select(pl.col(name).max()).item() for frame, name in ((counting, "units"), (lines, "grams"))
+    )
+    if float(most or 0) * float(heaviest or 0) * _LINES_OF_A_SKU <= MOST:
         return counting.clear()
-    of_sku = lines.group_by("sku").agg(weight.sum().alias("unit_grams"))
+    of_sku = lines.group_by("sku").agg(pl.col("grams").cast(pl.Float64).sum().alias("unit_grams"))
     return counting.join(of_sku, on="sku", how="inner").filter(pl.col("unit_grams") * pl.col("units") > MOST)
 
 

@@ -81,10 +81,15 @@ def _grams(lines: pl.DataFrame, counting: pl.DataFrame, category_of: pl.DataFram
 
     They are summed by path first, which is one row per line and period; a path has one category.
     """
-    each = counting.join(lines.select("sku", "path", "grams"), on="sku", how="inner").with_columns(times_units("grams"))
-    within_reach(each["grams"])
     single_use = pl.col("grams").filter(pl.col("reusable").ne_missing(pl.lit(value=True)))
-    by_path = each.group_by(*_PERIOD, "path").agg(pl.col("grams").sum(), single_use.sum().alias("single_use_grams"))
+    by_path = (
+        counting.lazy()
+        .join(lines.lazy().select("sku", "path", "grams"), on="sku", how="inner")
+        .with_columns(times_units("grams"))
+        .group_by(*_PERIOD, "path")
+        .agg(pl.col("grams").sum(), single_use.sum().alias("single_use_grams"))
+        .collect()
+    )
     names = category_of.sort("basis").unique("category_code", keep="first", maintain_order=True)
     return (
         by_path.join(category_of.drop("category_name"), on="path", how="inner")
@@ -104,11 +109,13 @@ def _units(lines: pl.DataFrame, counting: pl.DataFrame, category_of: pl.DataFram
         {"category_code": codes, "bit": pl.Series([1 << n for n in range(len(codes))], dtype=pl.UInt64)}
     )
     bit_of = category_of.join(bits, on="category_code", how="inner").select("path", pl.col("bit").alias("held"))
-    of_sku = lines.join(bit_of, on="path", how="inner").group_by("sku").agg(pl.col("held").bitwise_or())
+    of_sku = lines.lazy().join(bit_of.lazy(), on="path", how="inner").group_by("sku").agg(pl.col("held").bitwise_or())
     by_bits = (
-        counting.join(of_sku, on="sku", how="inner")
+        counting.lazy()
+        .join(of_sku, on="sku", how="inner")
         .group_by(*_PERIOD, "held")
         .agg(pl.col("units").cast(COUNT).sum(), pl.len().alias("skus"))
+        .collect()
     )
     return (
         by_bits.join(bits, how="cross")
