@@ -1,0 +1,42 @@
+"""`pcds snapshot` as an operator types it, on a data directory where no service runs."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.api.test_commands import NOBODY, Pcds
+from warehouse.embedded import running
+from warehouse.migrate import migrate
+from warehouse.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def pcds(tmp_path_factory: pytest.TempPathFactory):
+    folder = tmp_path_factory.mktemp("snapshots")
+    folder.chmod(0o711)
+    settings = Settings.load(data_dir=folder / "data")
+    with running(settings, durable=False) as database:
+        migrate(database)
+        yield Pcds(settings.data_dir)
+
+
+def test_companies_are_published_all_or_one(pcds: Pcds) -> None:
+    assert pcds.json("snapshot") == {"companies": []}
+    first, second = (pcds.json("company", "add", "--name", name, "--plan", "growth")["id"] for name in ("A", "B"))
+    every = pcds.json("snapshot")["companies"]
+    assert [company["company_id"] for company in every] == [first, second]
+    [one] = pcds.json("snapshot", "--company", second)["companies"]
+    assert set(one) == {"company_id", "path", "as_of", "rows"}
+    assert one["rows"] == {"skus": 0, "components": 0, "volumes": 0}
+    assert one["path"].startswith(f"snapshots/{second}/")
+    assert one["as_of"].endswith("Z")
+    assert (pcds.data_dir / one["path"] / "skus.parquet").is_file()
+    assert one["path"] != every[1]["path"], "a snapshot never changes"
+
+
+def test_a_company_that_is_none_is_refused_in_one_sentence(pcds: Pcds) -> None:
+    said = pcds.refused(1, "snapshot", "--company", NOBODY)
+    assert (
+        said == f"No snapshot was published. There is no company {NOBODY}; `pcds company list` shows those there are.\n"
+    )
+    pcds.refused(2, "snapshot", "--company", Path("../../etc"))
