@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import psutil
 
-from bench import access, audit, grading, idempotency, imports, lists, requests, snapshots, uploads
+from bench import access, audit, grading, idempotency, imports, lists, requests, rollup, snapshots, uploads
 from bench.report import HEAD, Line
 from bench.service import started
 
@@ -22,7 +22,8 @@ def main() -> None:
     arguments.add_argument(
         "--only",
         choices=(
-            "grading", "snapshots", "requests", "access", "idempotency", "lists", "uploads", "audit", "imports",
+            "grading", "snapshots", "rollup", "requests", "access", "idempotency", "lists", "uploads", "audit",
+            "imports",
         ),
         help="one part of the table",
     )  # fmt: skip
@@ -32,6 +33,7 @@ def main() -> None:
     alone: dict[str, Callable[[], Iterator[Line]]] = {  # these need no service
         "grading": lambda: grading.measure(asked.grade),
         "snapshots": lambda: snapshots.measure(asked.rows),
+        "rollup": lambda: rollup.measure(asked.rows),
     }
     for name, measured in alone.items():
         if asked.only in (None, name):
