@@ -1,6 +1,7 @@
 """The same database on the operator's own server: an owner who is no superuser, roles made by it or by hand."""
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,6 +14,7 @@ from warehouse.embedded import running
 from warehouse.migrate import migrate
 from warehouse.sessions import Pool
 from warehouse.settings import Settings, SettingsError
+from warehouse.snapshots import follow
 
 
 @pytest.fixture
@@ -48,6 +50,25 @@ def test_an_owner_that_is_no_superuser_makes_roles_and_tables(operators_server: 
         assert connection.exec_driver_sql("SELECT to_regclass('dagster.runs')::text").scalar() == "runs"
         assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "off"
     engine.dispose()
+
+
+def test_who_wrote_is_seen_across_companies_and_nothing_else_is(operators_server: Database) -> None:
+    """The function that names stale companies runs as an owner that row-level security binds, too."""
+    database = Database.of(Settings.load(database_url=_owned_by(operators_server, "CREATEROLE")))
+    migrate(database)
+    wrote, quiet = uuid4(), uuid4()
+    for company, links in ((wrote, 3), (quiet, 0)):
+        with Pool(database.owner_url) as owner, owner.company(company) as connection:
+            connection.execute("INSERT INTO companies VALUES (%s, 'Acme', 'growth', now())", (company,))
+            connection.execute("INSERT INTO company_counters (company_id, links) VALUES (%s, %s)", (company, links))
+    with Pool(database.app_url) as app:
+        with app.system() as connection:
+            assert follow.stale(connection, date(2026, 11, 21)) == [(wrote, None)]
+            assert connection.execute("SELECT count(*) FROM company_counters").fetchone() == (0,)
+        with app.company(quiet) as connection:
+            assert connection.execute("SELECT company_id FROM company_counters").fetchall() == [(quiet,)]
+    with Pool(database.owner_url) as owner, owner.company(quiet) as connection:
+        assert connection.execute("SELECT company_id FROM company_counters").fetchall() == [(quiet,)]
 
 
 def test_an_owner_that_may_not_make_roles_is_told_which_to_make(operators_server: Database) -> None:
