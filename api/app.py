@@ -22,6 +22,7 @@ from api import (
     refusals,
     schemas,
     skus,
+    supplier_data,
     tokens,
     volumes,
 )
@@ -63,7 +64,7 @@ def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     # The batch comes before the single SKU: its path would else be read as a SKU's id.
     for resource in (
         tokens, batches, skus, volumes, files, imports, library, docs, audit, jurisdictions, published, schemas, health,
-        reference, pages,
+        supplier_data, reference, pages,
     ):  # fmt: skip
         app.include_router(resource.router)
     document.install(app)

@@ -24,6 +24,7 @@ from api.commands import (
     ruleset,
     service,
     snapshot,
+    supplier_request,
     template,
     window,
 )
@@ -49,6 +50,7 @@ app.add_typer(doc.app, name="doc")
 app.add_typer(catalogue.app, name="catalogue")
 app.add_typer(ruleset.app, name="ruleset")
 app.add_typer(audit.app, name="audit")
+app.add_typer(supplier_request.app, name="supplier-request")
 app.command("snapshot")(snapshot.snapshot)
 app.command("regrade")(regrade.regrade)
 app.command("rollup")(rollup.rollup)

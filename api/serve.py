@@ -21,6 +21,7 @@ from typing import Final
 import psycopg
 import structlog
 
+from api import address
 from api import demo as demo_company
 from warehouse import dagster_home, logs
 from warehouse.database import Database
@@ -56,6 +57,7 @@ def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True,
     try:
         with running(settings) as database:
             log.info("database.migrated", revision=migrate(database))
+            address.keep(settings)
             greeting = _greeting(settings, database, demo=demo, with_dagster_ui=with_dagster_ui)
             loaded = _catalogue_is_loaded(database)
             _Supervisor(settings, _children(settings, workers, with_dagster_ui), loaded).run(stopping, greeting)

@@ -10,11 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final
 
+from pydantic import AfterValidator, ValidationError, WithJsonSchema
 from pydantic import Field as PydanticField
 from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import PydanticCustomError
 
 from schemas.fields import COMPONENT_FIELDS, Field
-from schemas.models import FreeText, Strict, model_of
+from schemas.models import FreeText, Invalid, Strict, issues_of, model_of
 
 VERSIONS: Final = Path(__file__).with_name("supplier_response_versions.csv")
 """Each published version with its day, the digest of what it accepts, and what changed."""
@@ -45,6 +47,32 @@ class SupplierDataResponse(Strict):
     ] = None
     contact: Annotated[FreeText | None, PydanticField(description="Whom the company may ask.")] = None
     comment: Annotated[FreeText | None, PydanticField(description="What else there is to say.")] = None
+
+
+def _agreed(consent: bool) -> bool:
+    if not consent:
+        raise PydanticCustomError("not_in_vocabulary", "Without consent the answer is not taken; send true.")
+    return consent
+
+
+class SupplierSubmission(Strict):
+    """A supplier's answer with the consent to hand it to the company that asked."""
+
+    consent: Annotated[
+        bool,
+        AfterValidator(_agreed),
+        WithJsonSchema({"type": "boolean", "const": True}),
+        PydanticField(description="The supplier agrees that the company uses the answer; always true."),
+    ]
+    response: Annotated[SupplierDataResponse, PydanticField(description="The answer, for the components asked about.")]
+
+
+def parse_submission(body: object) -> dict[str, Any]:
+    """The given fields of the response, normalised; `body` is parsed JSON. Raises `Invalid` with every fault."""
+    try:
+        return SupplierSubmission.model_validate(body).response.model_dump(exclude_unset=True)
+    except ValidationError as error:
+        raise Invalid(issues_of(error)) from None
 
 
 class _Untitled(GenerateJsonSchema):

@@ -20,6 +20,7 @@ _TAGS: Final = {
     "Technical files": "Evidence beside a SKU: what is held and its fingerprint, never the bytes.",
     "Imports": "Whole files of SKUs: CSV and XLSX, accepted at once, written afterwards, reported line by line.",
     "Library": "What SKUs refer to: shared components, sites and brands.",
+    "Suppliers": "What a supplier answers to a company's request, by the link that it was sent.",
     "Declarations": "Declarations of Conformity: their metadata.",
     "Jurisdictions": "Where extended producer responsibility applies, how it is run and when that was verified.",
     "Audit": "Who changed what, with the values before and after.",

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from api.openapi import errors
 from api.openapi.schemas import Schema, below, of_document
-from warehouse.queries import keys, tokens
+from warehouse.queries import keys, supplier_requests, tokens
 
 _WRITES: Final = ("post", "put", "patch", "delete")
 _CLIENT: Final = {
@@ -14,6 +14,9 @@ _CLIENT: Final = {
 }
 _LIMIT: Final = {"requests": keys.REQUESTS_PER_MINUTE, "seconds": 60, "counted_by": "key and its tokens"}
 _TOKEN_LIMIT: Final = {"requests": tokens.REQUESTS_PER_MINUTE, "seconds": 60, "counted_by": "client, and address"}
+_SUPPLIER_LIMIT: Final = {
+    "requests": supplier_requests.ANSWERS_PER_MINUTE, "seconds": 60, "counted_by": "token, and address",
+}  # fmt: skip
 _IDEMPOTENCY_KEY: Final = {
     "name": "Idempotency-Key", "in": "header", "required": False,
     "description": "Any text of 1 to 255 characters. The same request with the same key within 24 hours gets the "
@@ -69,6 +72,8 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
     if path.endswith("/oauth/token"):
         operation["security"] = [{}, {"Client": []}]
         operation["x-rate-limit"] = _TOKEN_LIMIT
+    elif path.endswith("/supplier-data/{token}"):
+        operation["x-rate-limit"] = _SUPPLIER_LIMIT
     elif secured:
         operation["x-rate-limit"] = _LIMIT
         operation["x-scope"] = "write" if writes else "read"

@@ -14,11 +14,13 @@ from schemas.responses.jurisdictions import JurisdictionListResponse
 from schemas.responses.library import BrandListResponse, LibraryComponentListResponse, SiteListResponse
 from schemas.responses.service import Health, JsonSchemaDocument, OpenApiDocument
 from schemas.responses.skus import SkuBatchResponse, SkuDetailResponse, SkuListResponse, SkuWriteResult
+from schemas.responses.suppliers import SupplierSubmissionAccepted
 from schemas.responses.volumes import VolumesWriteResult
 
 __all__ = [
     "AuditLogResponse", "BrandListResponse", "DocListResponse", "Error", "Health", "ImportAccepted",
     "ImportStatusResponse", "JsonSchemaDocument", "JurisdictionListResponse", "LibraryComponentListResponse",
     "OpenApiDocument", "SiteListResponse", "SkuBatchResponse", "SkuDetailResponse", "SkuListResponse", "SkuWriteResult",
-    "TechnicalFileUploadResponse", "TechnicalFilesListResponse", "TokenResponse", "VolumesWriteResult",
+    "SupplierSubmissionAccepted", "TechnicalFileUploadResponse", "TechnicalFilesListResponse", "TokenResponse",
+    "VolumesWriteResult",
 ]  # fmt: skip

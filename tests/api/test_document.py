@@ -52,7 +52,7 @@ def test_only_public_operations_need_no_key():
     public = {path for (_, path), operation in OPERATIONS.items() if "x-scope" not in operation}
     assert public == {
         "/api/v1/oauth/token", "/api/v1/jurisdictions", "/api/v1/openapi.json",
-        "/api/v1/schemas/supplier-data-response", "/healthz", "/readyz",
+        "/api/v1/schemas/supplier-data-response", "/api/supplier-data/{token}", "/healthz", "/readyz",
     }  # fmt: skip
 
 

@@ -1,0 +1,27 @@
+"""Where the service of a data directory answers, for commands that make links while it runs or rests.
+
+`pcds serve` may be given its port or its public address as an option, which a command's own settings do not have.
+"""
+
+from pathlib import Path
+
+from warehouse.settings import Settings
+
+
+def keep(settings: Settings) -> None:
+    """Note the base address that the service is started with."""
+    _file(settings).write_text(settings.base_url, encoding="utf-8")
+
+
+def known(settings: Settings) -> str:
+    """The address that these settings name, else the one that the service was last started with."""
+    if settings.public_url is not None:
+        return settings.base_url
+    try:
+        return _file(settings).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return settings.base_url
+
+
+def _file(settings: Settings) -> Path:
+    return settings.data_dir / "base_url"

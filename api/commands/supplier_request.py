@@ -1,0 +1,74 @@
+"""`pcds supplier-request`: ask a supplier about components of a SKU, list what was asked."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+
+from api import address
+from api.commands.operator import operator
+from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, several, show
+from pipelines.steps import supplier_requests
+from pipelines.steps.housekeeping.companies import every_company
+from warehouse.queries import supplier_requests as queries
+from warehouse.settings import Settings
+
+app = typer.Typer(help="Requests to suppliers.", no_args_is_help=True)
+
+
+@app.command("create")
+def create(
+    *,
+    company: CompanyId,
+    sku: Annotated[str, typer.Option("--sku", help="sku_code of the SKU that it is about.")],
+    component: Annotated[
+        list[str] | None, typer.Option("--component", help="Id of a line of its graph; all where none is named.")
+    ] = None,
+    supplier_name: Annotated[str | None, typer.Option("--supplier-name", help="Whom the link is sent to.")] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a link for a supplier; it is shown this once."""
+    asked = [_id(each) for each in several(component or [])]
+    with operator(data_dir) as we, we.company(company) as connection:
+        try:
+            request, token = supplier_requests.create(
+                connection, company, sku_code=sku.strip(), component_ids=asked, supplier_name=supplier_name,
+                origin=we.origin, now=we.clock.now(),
+            )  # fmt: skip
+        except supplier_requests.CannotAsk as refused:
+            raise Refusal(str(refused)) from None
+    url = f"{address.known(Settings.load(data_dir=data_dir))}/supplier-data/{token}"
+    ids = [str(each) for each in request.component_ids]
+    show({"id": str(request.id), "url": url, "token": token, "component_ids": ids}, as_json=as_json)
+
+
+@app.command("list")
+def list_requests(
+    *,
+    company: Annotated[UUID | None, typer.Option("--company", help="Only this company's.")] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """List requests, newest first within each company; never their links."""
+    found: list[dict[str, Any]] = []
+    with operator(data_dir) as we:
+        for each in [company] if company else every_company(we.pool):
+            with we.company(each) as connection:
+                found += [_shown(each, request) for request in queries.every(connection)]
+    show({"requests": found}, as_json=as_json)
+
+
+def _shown(company: UUID, request: queries.Request) -> dict[str, Any]:
+    return {
+        "id": request.id, "company_id": company, "state": request.state, "sku_code": request.sku_code,
+        "supplier_name": request.supplier_name, "created_at": request.created_at,
+        "component_ids": [str(component) for component in request.component_ids],
+    }  # fmt: skip
+
+
+def _id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text} is no id of a component; GET /skus/{{id}} shows them.") from None

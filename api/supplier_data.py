@@ -1,0 +1,94 @@
+"""POST /api/supplier-data/{token}: a supplier's answer to a request; the token in the path is the whole authentication.
+
+An unknown token, and one whose request has its answer, are told the same after the same statement. What the supplier
+sees in a browser is `api.pages.supplier`; both come to `answered`.
+"""
+
+from typing import Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.answers import json_of
+from api.bodies import json_body
+from api.document import body_of, operation
+from api.errors import InvalidBody, NotFound, RateLimited
+from api.origin import acting, client_address
+from api.service import service_of
+from pipelines.steps import review, supplier_requests
+from schemas.models import Invalid
+from schemas.responses import SupplierSubmissionAccepted
+from schemas.supplier import SupplierSubmission, parse_submission
+from warehouse.queries import supplier_requests as queries
+from warehouse.queries.keys import digest
+from warehouse.sessions import AsyncConnection, Connection
+
+router = APIRouter(prefix="/api/supplier-data", tags=["Suppliers"])
+
+_ERRORS: Final = ("invalid_body", "not_found", "payload_too_large", "rate_limited", "internal_error")
+_TOKEN: Final = {
+    "name": "token", "in": "path", "required": True, "description": "The token of the link that the supplier was sent.",
+    "schema": {"type": "string"},
+}  # fmt: skip
+
+
+@router.post("/{token}", **operation(
+    "Answer a request as a supplier",
+    parameters=(_TOKEN,), body=body_of(SupplierSubmission), answers={202: SupplierSubmissionAccepted},
+    errors=_ERRORS))  # fmt: skip
+async def post_supplier_data(request: Request) -> Response:
+    """An answer for the components that the request asks about; a person at the company accepts or rejects it.
+
+    A newer answer takes the place of one that waits for review. Once the company has accepted an answer the token is
+    unknown; after a rejection it takes another. Ten a minute for a token, and ten for an address.
+    """
+    company_id, request_id = await admitted(request)
+    body = await json_body(request)
+    try:
+        response = parse_submission(body)
+    except Invalid as invalid:
+        raise InvalidBody(invalid.issues) from None
+    entry = await run_in_threadpool(answered, request, company_id, request_id, response)
+    return json_of({"status": "awaiting_review", "submission_id": entry.id}, 202)
+
+
+async def admitted(request: Request) -> tuple[UUID, UUID]:
+    """Company and request behind the token of the path, counted. Raises `RateLimited`, then `NotFound`."""
+    service = service_of(request)
+    asked = {
+        "presented": digest(request.path_params["token"]), "address": client_address(request) or "unknown",
+        "ceiling": queries.ANSWERS_PER_MINUTE, "at": service.clock.now(),
+    }  # fmt: skip
+
+    async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
+        return await (await connection.execute(queries.ADMIT, asked)).fetchone()
+
+    row = await service.reading(ask)
+    assert row is not None, "the statement answers one row whoever asks"
+    request_id, company_id, retry_after = row
+    if retry_after:
+        raise RateLimited(retry_after)
+    if request_id is None:
+        raise NotFound
+    request.state.company_id = company_id
+    return company_id, request_id
+
+
+def answered(request: Request, company_id: UUID, request_id: UUID, response: dict[str, Any]) -> review.Entry:
+    """The entry of an answer that was filed for review; `response` is parsed. Raises `NotFound` and `InvalidBody`."""
+    service, origin = service_of(request), acting(request, "supplier", str(request_id), None)
+
+    def work(conn: Connection) -> review.Entry:
+        return supplier_requests.submit(
+            conn, company_id, request_id, response, origin=origin, now=service.clock.now(), rulesets=service.rulesets
+        )
+
+    try:
+        return service.writes.run(company_id, work)
+    except supplier_requests.RequestClosed:
+        raise NotFound from None
+    except supplier_requests.AnswerRefused as refused:
+        raise InvalidBody(refused.issues) from None

@@ -1,0 +1,14 @@
+"""What a supplier is answered."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field as PydanticField
+
+from schemas.responses.base import Answer, Identifier
+
+
+class SupplierSubmissionAccepted(Answer):
+    """The answer was taken and waits for a person at the company that asked."""
+
+    status: Literal["awaiting_review"]
+    submission_id: Annotated[Identifier, PydanticField(description="Names this answer in the company's audit log.")]
