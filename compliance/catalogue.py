@@ -29,8 +29,8 @@ _COLUMNS: Final = (
     "verified_on", "source_url", "source_note", "region", "system_key", "in_catalogue", "reviewed_on",
     "composite_rule", "composite_threshold_percent", "composite_basis", "composite_note",
 )  # fmt: skip
-_REGIONS: Final = frozenset({"eu", "uk", "eea_efta", "us", "ca", "other"})
-_SYSTEMS: Final = frozenset(
+REGIONS: Final = frozenset({"eu", "uk", "eea_efta", "us", "ca", "other"})
+SYSTEMS: Final = frozenset(
     {"register_and_scheme", "scheme_only", "state_run", "product_fee", "state_programme", "partial", "none", "unknown"}
 )
 COMPOSITE_RULES: Final = frozenset({"constituents", "predominant", "own_category"})
@@ -170,7 +170,7 @@ def _row_faults(row: dict[str, str]) -> Iterator[str]:
         yield f"{code}: parent_code must be the country of a subdivision, and empty for a country."
     if not row["source_url"] and not row["source_note"]:
         yield f"{code}: no source."
-    if row["region"] not in _REGIONS or row["system_key"] not in _SYSTEMS or row["in_catalogue"] not in ("Y", "N"):
+    if row["region"] not in REGIONS or row["system_key"] not in SYSTEMS or row["in_catalogue"] not in ("Y", "N"):
         yield f"{code}: region, system_key or in_catalogue has an unknown value."
     if row["depth"] not in ("1", "2", "3") or (row["depth"] == "3" and not row["reviewed_on"]):
         yield f"{code}: depth is 1, 2 or 3, and 3 only with reviewed_on."

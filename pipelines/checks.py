@@ -11,8 +11,9 @@ import pandera.polars as pa
 import polars as pl
 from pandera.errors import SchemaErrors
 
-from compliance.catalogue import EU_MEMBER_STATES, MONEY, is_iso_3166
+from compliance.catalogue import COMPOSITE_RULES, EU_MEMBER_STATES, MONEY, REGIONS, SYSTEMS, is_iso_3166
 from pipelines.assets import preview
+from schemas import contracts
 from warehouse.snapshots import Snapshot
 
 if TYPE_CHECKING:
@@ -94,12 +95,17 @@ def snapshot(published: Snapshot, *, skus: int, links: int) -> list[dg.AssetChec
 CATALOGUE_SPECS: Final = [
     dg.AssetCheckSpec(name, asset="jurisdiction_catalogue", description=description)
     for name, description in {
+        CONTRACT: "Every row has the columns, types, bounds and vocabularies of the catalogue; it is not loaded else.",
         "codes_valid": "Every code is an ISO 3166 country or subdivision.",
         "eu_and_gb_present": "All 27 Member States of the Union and the United Kingdom are served.",
         "sources_present": "Every row names where it comes from.",
         "no_amount_of_money": "No cell holds a fee or any other amount of money.",
     }.items()
 ]
+
+
+CATALOGUE: Final = contracts.jurisdictions(REGIONS, SYSTEMS, COMPOSITE_RULES)
+"""What the catalogue must keep to be loaded."""
 
 
 def catalogue(held: Mapping[str, Mapping[str, Any]]) -> list[dg.AssetCheckResult]:

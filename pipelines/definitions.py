@@ -6,6 +6,7 @@ from pipelines.assets.grading import graded_skus, import_report
 from pipelines.assets.housekeeping import (
     anonymised_addresses,
     expired_access,
+    expired_docs,
     kept_answers,
     old_runs,
     old_snapshots,
@@ -48,6 +49,7 @@ defs = dg.Definitions(
         kept_answers,
         expired_access,
         anonymised_addresses,
+        expired_docs,
         old_runs,
         old_snapshots,
     ],

@@ -1,11 +1,11 @@
-"""Pandera contracts of the frames of an import, made from the field tables: what a run checks before it writes.
+"""Pandera contracts of frames, of imports made from the field tables: what a run checks before it writes.
 
 A contract restates, column by column, what the reader promises; a failure is a fault of ours and stops the run, never a
 verdict on a caller's row. It holds for a collected DataFrame only: on a LazyFrame Pandera checks names and types.
 Nothing here is imported by the API, whose start would pay for Pandera.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import pandera.polars as pa
@@ -40,6 +40,13 @@ _DERIVED: Final = {
 """Typed columns that are not the field of their name: parts of one, one as JSON text, or the name, which may stay empty
 for a SKU that is held."""
 
+_CATALOGUE_TEXTS: Final = (
+    "system", "register_name", "register_url", "law_title", "law_reference", "law_date_seen", "scope",
+    "reporting_period", "authorised_representative_required", "local_labelling_rule", "source_url", "source_note",
+    "composite_basis", "composite_note",
+)  # fmt: skip
+"""Columns of the jurisdiction catalogue that may hold any text, or none."""
+
 
 def parsed_table(columns: Sequence[str]) -> pa.DataFrameSchema:
     """The contract of a sheet as it was read: every column text, every line with its number in the file."""
@@ -50,6 +57,29 @@ def parsed_table(columns: Sequence[str]) -> pa.DataFrameSchema:
 def typed_rows(columns: Sequence[str]) -> pa.DataFrameSchema:
     """The contract of typed rows with these columns. Raises KeyError for a column that no field table knows."""
     return pa.DataFrameSchema({name: _typed(name) for name in columns}, strict=True)
+
+
+def jurisdictions(
+    regions: Collection[str], systems: Collection[str], composites: Collection[str]
+) -> pa.DataFrameSchema:
+    """The contract of the jurisdiction catalogue with these vocabularies: a row per code, full dates, depth 1 to 3."""
+    text = pa.Column(pl.String, nullable=True)
+    return pa.DataFrameSchema(
+        {
+            "code": pa.Column(pl.String, pa.Check.str_matches(r"^[A-Z]{2}(-[A-Z0-9]{1,3})?$"), unique=True),
+            "name": pa.Column(pl.String, pa.Check.str_length(1, 200)),
+            "parent_code": pa.Column(pl.String, pa.Check.str_matches(r"^[A-Z]{2}$"), nullable=True),
+            "depth": pa.Column(pl.Int64, pa.Check.isin([1, 2, 3])),
+            "region": pa.Column(pl.String, pa.Check.isin(sorted(regions))),
+            "system_key": pa.Column(pl.String, pa.Check.isin(sorted(systems))),
+            "in_catalogue": pa.Column(pl.Boolean),
+            "composite_rule": pa.Column(pl.String, pa.Check.isin(sorted(composites))),
+            "composite_threshold_percent": pa.Column(pl.Int64, pa.Check.in_range(0, 100), nullable=True),
+            **{name: pa.Column(pl.Date, nullable=True) for name in ("law_date", "verified_on", "reviewed_on")},
+            **dict.fromkeys(_CATALOGUE_TEXTS, text),
+        },
+        strict=True,
+    )
 
 
 def _typed(name: str) -> pa.Column:

@@ -80,7 +80,7 @@ def with_tables(settings: Settings) -> Iterator[Database]:
 
 def at(settings: Settings, database: Database, pool: Pool) -> Operator:
     """An operator on a database that is open already."""
-    origin = Origin("operator", _login(), "operator", correlation_id=str(uuid4()))
+    origin = Origin("operator", login(), "operator", correlation_id=str(uuid4()))
     return Operator(Clock.of(settings), database, pool, origin)
 
 
@@ -103,7 +103,8 @@ def new_id() -> UUID:
     return UUID(str(uuid7()))
 
 
-def _login() -> str:
+def login() -> str:
+    """The account that the command runs under."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a user without a name, as in some containers

@@ -1,4 +1,4 @@
-"""Group housekeeping: what is removed or anonymised once a day, each with the counts of what it did.
+"""Group housekeeping: what is removed, anonymised or entered once a day, each with the counts of what it did.
 
 No asset here holds data: what it materialises is that the house is kept. Each may be stopped at any piece and run
 again at any time; what they do is `pipelines.steps.housekeeping`.
@@ -88,6 +88,16 @@ def anonymised_addresses(
 def old_snapshots(workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
     """Snapshots that newer ones have replaced, and what a kill left of one that was being written."""
     return _result(removed=snapshots.sweep(workshop.data_dir))
+
+
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"})
+def expired_docs(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+    """Declarations of conformity whose last day (UTC) has passed, entered once in their company's audit ledger.
+
+    They and their SKUs read as expired from that day on by themselves.
+    """
+    with interruptible(context, workshop) as proceed:
+        return _result(entered=housekeeping.enter_expiries(workshop.pool, workshop.clock, proceed))
 
 
 @dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"})

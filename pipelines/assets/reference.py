@@ -12,14 +12,21 @@ from pipelines.assets.intake import OWNERS
 from pipelines.resources import Workshop
 from pipelines.steps import catalogue
 from pipelines.steps.catalogue import Changes
+from pipelines.steps.origin import Origin
 
 GROUP: Final = "reference"
 
 
 class CatalogueSource(dg.Config):
-    """Where the catalogue comes from: an operator's CSV on this machine, or the release's file where none is named."""
+    """Where the catalogue comes from: an operator's CSV on this machine, or the release's file where none is named.
+
+    `operator` is the account of a command's caller. A run `by_schedule` leaves an operator's file standing, and loads
+    the release's only where it is another one.
+    """
 
     file: str | None = None
+    operator: str | None = None
+    by_schedule: bool = False
 
 
 catalogue_file: Final = dg.AssetSpec(
@@ -39,25 +46,40 @@ rule_set: Final = dg.AssetSpec(
     group_name=GROUP, owners=OWNERS, kinds={"postgres"}, tags={"pcds/stage": "stored"}, deps=[catalogue_file],
     dagster_type=dg.PythonObjectDagsterType(Changes), check_specs=checks.CATALOGUE_SPECS,
 )  # fmt: skip
-def jurisdiction_catalogue(config: CatalogueSource, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+def jurisdiction_catalogue(
+    context: dg.AssetExecutionContext, config: CatalogueSource, workshop: dg.ResourceParam[Workshop]
+) -> checks.CheckedResult:
     """The jurisdictions that the service knows, as served: EPR system, register, law, depth 1 to 3 and its date."""
     try:
         found = catalogue.read(Path(config.file) if config.file else None)
     except TableError as faults:
         raise dg.Failure(str(faults), allow_retries=False) from None
+    verdict = checks.contract({"jurisdictions": (checks.CATALOGUE, found.frame())})
+    if not verdict.passed:
+        sentence = "The catalogue breaks its contract; the cells that do are in the run's metadata."
+        raise dg.Failure(sentence, metadata=verdict.metadata, allow_retries=False)
+    now = workshop.clock.now()
     with workshop.pool.system() as conn:
-        changes = catalogue.load(conn, found, workshop.clock.now())
+        if config.by_schedule and not catalogue.is_needed(conn, found):
+            changes = catalogue.as_held(conn, now)
+        else:
+            changes = catalogue.load(conn, found, _origin(context, config), now)
         held = catalogue.held(conn)
     codes = {name: getattr(changes, name) for name in ("added", "changed", "removed", "demoted")}
     return dg.MaterializeResult(
         value=changes,
         metadata={
-            "rows": len(found.rows),
-            "source_hash": found.source_hash,
-            "pinned": found.pinned,
+            "rows": len(held),
+            "source_hash": changes.source_hash,
             **{name: len(listed) for name, listed in codes.items()},
             "unchanged": changes.unchanged,
             "codes": preview.table(("change", "codes"), [(name, ", ".join(listed)) for name, listed in codes.items()]),
         },
-        check_results=checks.catalogue(held),
+        check_results=[verdict, *checks.catalogue(held)],
     )
+
+
+def _origin(context: dg.AssetExecutionContext, config: CatalogueSource) -> Origin:
+    if config.operator is None:
+        return Origin("system", None, "catalogue", context.run.run_id)
+    return Origin("operator", config.operator, "operator", context.run.run_id)

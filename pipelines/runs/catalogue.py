@@ -19,6 +19,7 @@ HELP: Final = "load the jurisdiction catalogue"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The file, and whether to look first."""
     parser.add_argument("--file", type=Path, help="an operator's CSV; it stands until the next refresh")
+    parser.add_argument("--operator", help="the account that asked for it; the service itself where it is left out")
     parser.add_argument("--if-needed", action="store_true", help="only where the release brings another catalogue")
 
 
@@ -27,13 +28,16 @@ def run(arguments: argparse.Namespace, workshop: Workshop, open_instance: OpenIn
     if arguments.if_needed and not _needed(workshop):
         return None
     with open_instance() as instance:
-        changes = refresh_catalogue(workshop, instance, arguments.file)
+        changes = refresh_catalogue(workshop, instance, arguments.file, operator=arguments.operator)
     return Answer(changes.as_dict(), _sentence(changes))
 
 
-def refresh_catalogue(workshop: Workshop, instance: dg.DagsterInstance, file: Path | None) -> Changes:
+def refresh_catalogue(
+    workshop: Workshop, instance: dg.DagsterInstance, file: Path | None, *, operator: str | None = None
+) -> Changes:
     """Load an operator's file, or the release's; raises `dagster.Failure` with the file's faults."""
-    source = {} if file is None else {"file": str(file.absolute())}
+    given = {"file": None if file is None else str(file.absolute()), "operator": operator}
+    source = {name: value for name, value in given.items() if value is not None}
     result = defs.resolve_job_def("refresh_catalogue").execute_in_process(
         run_config=run_config("jurisdiction_catalogue", source), instance=instance, resources={"workshop": workshop}
     )

@@ -5,12 +5,14 @@ held, written in one transaction with a record of the load.
 """
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
+import polars as pl
 import psycopg
 from psycopg.rows import dict_row
 from psycopg.types.json import Json
@@ -20,13 +22,19 @@ from uuid_utils import uuid7
 from compliance import catalogue
 from compliance.catalogue import PINNED, Jurisdiction
 from compliance.tables import rows
+from pipelines.steps import everywhere
+from pipelines.steps.origin import Origin
+from warehouse.queries.jurisdictions import entry
 from warehouse.tables import jurisdictions
 
 _COLUMNS: Final = tuple(column.name for column in jurisdictions.columns)
+_POLARS: Final = {Boolean: pl.Boolean, Date: pl.Date, Integer: pl.Int64}
+_DTYPES: Final = {column.name: _POLARS.get(type(column.type), pl.String) for column in jurisdictions.columns}
 _UPSERT: Final = (
     f"INSERT INTO jurisdictions ({', '.join(_COLUMNS)}) VALUES ({', '.join(f'%({name})s' for name in _COLUMNS)}) "
     f"ON CONFLICT (code) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}"
 )
+_ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(hashtextextended('pcds/catalogue', 0))"
 _LOAD: Final = (
     "INSERT INTO catalogue_loads (id, loaded_at, source_hash, rows, changes, pinned) VALUES (%s, %s, %s, %s, %s, %s)"
 )
@@ -40,6 +48,10 @@ class CatalogueFile:
     entries: tuple[Jurisdiction, ...]
     source_hash: str
     pinned: bool
+
+    def frame(self) -> pl.DataFrame:
+        """The rows as the contract of the catalogue takes them (`schemas.contracts.jurisdictions`)."""
+        return pl.DataFrame(list(self.rows.values()), schema={name: _DTYPES[name] for name in _COLUMNS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +103,35 @@ def is_needed(conn: psycopg.Connection[Any], release: CatalogueFile) -> bool:
     return bool(pinned) and source_hash != release.source_hash
 
 
-def load(conn: psycopg.Connection[Any], file: CatalogueFile, now: datetime) -> Changes:
-    """Make the table equal to the file, in the caller's transaction."""
+def as_held(conn: psycopg.Connection[Any], now: datetime) -> Changes:
+    """What a refresh that loads nothing finds: all unchanged, and what is served less deep by now."""
+    rows = held(conn)
+    row = conn.execute("SELECT source_hash FROM catalogue_loads ORDER BY loaded_at DESC, id DESC LIMIT 1").fetchone()
+    return Changes([], [], [], len(rows), _demoted(map(entry, rows.values()), now), row[0] if row else "")
+
+
+def load(conn: psycopg.Connection[Any], file: CatalogueFile, origin: Origin, now: datetime) -> Changes:
+    """Make the table equal to the file, in the caller's transaction; what changed is in every company's ledger."""
+    conn.execute(_ONE_AT_A_TIME)
     before, after = held(conn), file.rows
     added, removed = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
     changed = sorted(code for code in after.keys() & before.keys() if after[code] != before[code])
-    demoted = sorted(entry.code for entry in file.entries if entry.depth(now.date()) < entry.base_depth)
     with conn.cursor() as cursor:
         cursor.executemany(_UPSERT, [after[code] for code in (*added, *changed)])
         cursor.execute("DELETE FROM jurisdictions WHERE code = ANY(%s)", (removed,))
-    changes = Changes(added, changed, removed, len(after) - len(added) - len(changed), demoted, file.source_hash)
+    changes = Changes(
+        added, changed, removed, len(after) - len(added) - len(changed), _demoted(file.entries, now), file.source_hash
+    )
     codes = {"added": added, "changed": changed, "removed": removed}
     conn.execute(_LOAD, (UUID(str(uuid7())), now, file.source_hash, len(after), Json(codes), file.pinned))
+    if added or changed or removed:
+        company_ids = [row[0] for row in conn.execute("SELECT pcds_company_ids()")]
+        everywhere.enter(
+            conn, company_ids, "catalogue.refreshed", file.source_hash, origin=origin, now=now,
+            before=None, after={"pinned": file.pinned, **codes},
+        )  # fmt: skip
     return changes
+
+
+def _demoted(entries: Iterable[Jurisdiction], now: datetime) -> list[str]:
+    return sorted(entry.code for entry in entries if entry.depth(now.date()) < entry.base_depth)

@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from api.app import create
 from compliance.catalogue import Jurisdiction, served
 from pipelines.steps.catalogue import load, read
+from pipelines.steps.origin import Origin
 from tests.api.published import Published
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
@@ -79,7 +80,7 @@ def catalogue(pool: Pool) -> list[Jurisdiction]:
     """The release's catalogue, loaded; its served entries."""
     release = read(None)
     with pool.system() as connection:
-        load(connection, release, datetime.now(UTC))
+        load(connection, release, Origin("system", None, None, "c"), datetime.now(UTC))
     return served(release.entries)
 
 

@@ -18,6 +18,7 @@ import xlsxwriter
 from api.commands.http import Service
 from api.commands.shared import Refusal
 from pipelines.steps.catalogue import load, read
+from pipelines.steps.origin import Origin
 from tests.journeys.place import ROOT, Place, wait_until
 from tests.pipelines.rewriting import with_text
 from tools.ports import free_port
@@ -36,7 +37,7 @@ def place() -> Iterator[Place]:
         with running(place.settings, durable=False) as database:
             migrate(database)
             with Pool(database.app_url) as pool, pool.system() as connection:
-                load(connection, read(None), datetime.now(UTC))
+                load(connection, read(None), Origin("system", None, None, "c"), datetime.now(UTC))
             place.found(database)
             place.start("api", "worker")
             with place.client:

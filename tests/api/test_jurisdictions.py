@@ -1,6 +1,6 @@
 """The catalogue for anyone: shape, order, paging, coverage, and the depth on the day of reading."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import psycopg
 
@@ -56,3 +56,22 @@ def test_the_service_is_ready_when_the_catalogue_is_there_and_a_worker_listens(h
     assert (http.get("/readyz").status_code, http.get("/readyz").json()) == (503, {"status": "starting"})
     with psycopg.connect(database.app_url, application_name=LISTENER):
         assert (http.get("/readyz").status_code, http.get("/readyz").json()) == (200, {"status": "ok"})
+
+
+def test_a_review_makes_depth_3_to_its_last_day_and_2_from_the_next(stopped, clock, database):
+    """The clock stands on 2026-11-21, 18 months after the review."""
+
+    def depths():
+        answer = stopped.http.get("/api/v1/jurisdictions", params={"limit": 200}).json()
+        [austria] = [entry["depth"] for entry in answer["data"] if entry["code"] == "AT"]
+        return austria, answer["coverage"]["guided"], answer["coverage"]["sourced"]
+
+    with psycopg.connect(database.owner_url, autocommit=True) as owner:
+        _, guided, sourced = depths()
+        owner.execute("UPDATE jurisdictions SET reviewed_on = '2025-05-21', depth = 3 WHERE code = 'AT'")
+        try:
+            assert depths() == (3, guided + 1, sourced - 1)
+            clock.advance(timedelta(days=1))
+            assert depths() == (2, guided, sourced)
+        finally:
+            owner.execute("UPDATE jurisdictions SET reviewed_on = NULL, depth = 2 WHERE code = 'AT'")

@@ -34,7 +34,9 @@ KINDS = {"brand_id": "brand", "manufacturing_site_id": "site", "packing_site_id"
          "supplier_id": "supplier", "component_id": "component"}  # fmt: skip
 """What the ids in bodies refer to."""
 
-WITHOUT_COMPANY = {"alembic_version", "plans", "jurisdictions", "catalogue_loads", "schedule_ticks"}
+WITHOUT_COMPANY = {
+    "alembic_version", "plans", "jurisdictions", "catalogue_loads", "schedule_ticks", "rulesets", "ruleset_activations",
+}  # fmt: skip
 """Tables that belong to no company, and hold nothing of one."""
 
 

@@ -122,7 +122,7 @@ def house(
     """Makes houses, each of a company of its own."""
     release = read(None)
     with pool.system() as connection:
-        load(connection, release, clock.now())
+        load(connection, release, ORIGIN, clock.now())
     assert any(entry.code == "US-CA" for entry in served(release.entries))
     workshop = Workshop(pool, Objects.of(Settings.load(data_dir=tmp_path)), clock, Rulesets(), tmp_path)
     with dg.DagsterInstance.ephemeral() as instance:

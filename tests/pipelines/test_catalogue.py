@@ -1,13 +1,21 @@
 """The catalogue refresh: what is served becomes the file, an operator's file stands, a bad file changes nothing."""
 
+from collections.abc import Callable
 from pathlib import Path
+from uuid import UUID
 
 import dagster as dg
+import orjson
+import psycopg
 import pytest
 
 from compliance.catalogue import PINNED
+from pipelines import checks
+from pipelines.definitions import defs
 from pipelines.runs.catalogue import refresh_catalogue
-from pipelines.steps import catalogue
+from pipelines.schedules import daily_catalogue
+from pipelines.steps import audit, catalogue
+from pipelines.steps.catalogue import Changes
 from tests.pipelines.conftest import Desk
 
 
@@ -71,5 +79,67 @@ def test_the_checks_hold_for_what_is_served(desk: Desk) -> None:
     events = desk.instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION)
     verdicts = [event.dagster_event.asset_check_evaluation_data for event in events if event.dagster_event]
     assert sorted((verdict.check_name, verdict.passed) for verdict in verdicts) == [
-        ("codes_valid", True), ("eu_and_gb_present", True), ("no_amount_of_money", True), ("sources_present", True),
+        ("codes_valid", True), ("contract", True), ("eu_and_gb_present", True), ("no_amount_of_money", True),
+        ("sources_present", True),
     ]  # fmt: skip
+
+
+def by_schedule(desk: Desk) -> Changes:
+    """A run as the daily schedule asks for it."""
+    [request] = daily_catalogue.evaluate_tick(dg.build_schedule_context(desk.instance)).run_requests or []
+    result = defs.resolve_job_def("refresh_catalogue").execute_in_process(
+        run_config=request.run_config, instance=desk.instance, resources={"workshop": desk.workshop}
+    )
+    changes = result.output_for_node("jurisdiction_catalogue")
+    assert isinstance(changes, Changes)
+    return changes
+
+
+def loads(desk: Desk) -> int:
+    with desk.workshop.pool.system() as conn:
+        return int(conn.execute("SELECT count(*) FROM catalogue_loads").fetchone()[0])
+
+
+def test_the_schedule_leaves_an_operators_file_and_loads_what_a_release_changed(desk: Desk, tmp_path: Path) -> None:
+    refresh_catalogue(desk.workshop, desk.instance, None)
+    before, whole = loads(desk), len(catalogue.read(None).rows)
+    assert (by_schedule(desk).unchanged, loads(desk)) == (whole, before)
+    refresh_catalogue(desk.workshop, desk.instance, written(tmp_path / "less.csv", drop="US-OR"))
+    assert (by_schedule(desk).unchanged, loads(desk)) == (whole - 1, before + 1), "until an operator's next refresh"
+    refresh_catalogue(desk.workshop, desk.instance, None)
+    with psycopg.connect(desk.database.owner_url) as owner:  # as an older release had left it
+        owner.execute("UPDATE catalogue_loads SET source_hash = 'older' WHERE id = (SELECT max(id::text)::uuid FROM "
+                      "catalogue_loads)")  # fmt: skip
+        owner.execute("DELETE FROM jurisdictions WHERE code = 'US-OR'")
+    assert by_schedule(desk).added == ["US-OR"]
+
+
+def test_what_changed_is_in_every_companys_ledger_and_nothing_is_where_nothing_did(
+    desk: Desk, new_company: Callable[[str], UUID], tmp_path: Path
+) -> None:
+    other = new_company("starter")
+    refresh_catalogue(desk.workshop, desk.instance, None)
+    entries = (
+        "SELECT e.after::text, t.actor_type, t.actor_id FROM audit_entries e JOIN audit_transactions t "
+        "ON t.id = e.transaction_id WHERE e.company_id = %s AND action = 'catalogue.refreshed' ORDER BY e.id"
+    )
+    before = len(desk.rows(entries))
+    refresh_catalogue(desk.workshop, desk.instance, None, operator="me")
+    assert len(desk.rows(entries)) == before, "nothing changed"
+    refresh_catalogue(desk.workshop, desk.instance, written(tmp_path / "less.csv", drop="US-OR"), operator="me")
+    [entry] = desk.rows(entries)[before:]
+    assert entry[1:] == ("operator", "me")
+    assert orjson.loads(entry[0]) == {"pinned": False, "added": [], "changed": [], "removed": ["US-OR"]}
+    for company in (desk.company, other):
+        with desk.workshop.pool.company(company) as conn:
+            assert audit.verify(conn).ok
+            assert conn.execute("SELECT count(*) FROM audit_entries WHERE action = 'catalogue.refreshed'").fetchone()
+    refresh_catalogue(desk.workshop, desk.instance, None)
+
+
+def test_the_contract_finds_what_the_sentences_do_not(desk: Desk) -> None:
+    release = catalogue.read(None)
+    release.rows["FR"]["composite_threshold_percent"] = 101
+    verdict = checks.contract({"jurisdictions": (checks.CATALOGUE, release.frame())})
+    assert not verdict.passed
+    assert "in_range(0, 100)" in str(verdict.metadata)

@@ -5,7 +5,8 @@ import dagster as dg
 from pipelines.definitions import defs
 
 HOUSEKEEPING = {
-    "orphan_objects", "kept_answers", "expired_access", "anonymised_addresses", "old_runs", "old_snapshots",
+    "orphan_objects", "kept_answers", "expired_access", "anonymised_addresses", "expired_docs", "old_runs",
+    "old_snapshots",
 }  # fmt: skip
 GRAPH = {
     # asset: group, what it is made from, checks
@@ -20,7 +21,7 @@ GRAPH = {
     "jurisdiction_catalogue": (
         "reference",
         ["catalogue_file"],
-        ["codes_valid", "eu_and_gb_present", "no_amount_of_money", "sources_present"],
+        ["codes_valid", "contract", "eu_and_gb_present", "no_amount_of_money", "sources_present"],
     ),
     "portfolio_snapshot": ("publication", ["graded_skus", "regraded_skus"], ["holds_every_sku", "holds_every_write"]),
     "portfolio_overview": ("publication", ["jurisdiction_catalogue", "portfolio_snapshot"], []),
@@ -66,10 +67,12 @@ def test_jobs_take_their_assets_in_one_process() -> None:
         assert job.executor_def is dg.in_process_executor
 
 
-def test_only_housekeeping_starts_by_itself() -> None:
+def test_only_daily_work_starts_by_itself() -> None:
     (sensor,) = defs.sensors or ()
     assert isinstance(sensor, dg.SensorDefinition)
     assert (sensor.name, sensor.default_status) == ("queued_imports", dg.DefaultSensorStatus.STOPPED)
-    (schedule,) = defs.schedules or ()
-    assert isinstance(schedule, dg.ScheduleDefinition)
-    assert (schedule.name, schedule.default_status) == ("daily_housekeeping", dg.DefaultScheduleStatus.RUNNING)
+    schedules = {
+        schedule.name: schedule for schedule in defs.schedules or () if isinstance(schedule, dg.ScheduleDefinition)
+    }
+    assert set(schedules) == {"daily_housekeeping", "daily_catalogue"}
+    assert {schedule.default_status for schedule in schedules.values()} == {dg.DefaultScheduleStatus.RUNNING}
