@@ -1,0 +1,99 @@
+"""The facts that statements are held against: one row each, with what it is about, what it says and where that stands.
+
+Cells of `rules/statements/regulation.csv` and `service.csv`:
+
+    needs     concepts that a statement must have, each `one` or `one/other`
+    allows    concepts that it may have besides
+    excludes  concepts that contradict the fact: with them it would be wider or another
+    claim     forbid, require, permit, exempt; define (it is so), untrue (it is not so)
+    values    quantities with their comparison, such as `>=25 ppb`; of what is forbidden, where the claim is forbid
+    dates     `from:`, `until:` or `by:` an ISO day
+    refs      articles and annexes, and `act` the regulation that they are of
+"""
+
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from compliance.statements.figures import FOLDER, Quantity, Reference, quantity
+from compliance.statements.reading import Amount, complement
+from compliance.statements.words import kinds
+from compliance.tables import TableError, rows, words
+
+_CLAIMS: Final = frozenset({"forbid", "require", "permit", "exempt", "define", "untrue"})
+_OPERATORS: Final = (">=", "<=", ">", "<")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One row. `amounts` are what is allowed, whatever the claim."""
+
+    key: str
+    needs: tuple[frozenset[str], ...]
+    allows: frozenset[str]
+    excludes: frozenset[str]
+    claim: str
+    amounts: tuple[Amount, ...]
+    dates: tuple[tuple[str, date], ...]
+    references: tuple[Reference, ...]
+    sentence: str
+    source: str
+    source_url: str | None
+    values: str
+
+    def as_dict(self) -> dict[str, object]:
+        """The entry as answers tell it."""
+        return {
+            "key": self.key,
+            "sentence": self.sentence,
+            "values": list(words(self.values)),
+            "dates": [{"role": role, "date": day.isoformat()} for role, day in self.dates],
+            "source": self.source,
+            "source_url": self.source_url,
+        }
+
+
+@lru_cache(maxsize=2)
+def load(name: str) -> tuple[Fact, ...]:
+    """The facts of `regulation` or `service`. Raises `TableError` where a row contradicts the table's form."""
+    return tuple(_fact(row, FOLDER / f"{name}.csv") for row in rows(FOLDER / f"{name}.csv"))
+
+
+def _fact(row: dict[str, str], file: Path) -> Fact:
+    if row["claim"] not in _CLAIMS or not row["needs"] or not row["source"] or not row["sentence"]:
+        raise TableError(f"{file.name}: {row['key']} lacks a known claim, what it is about, a sentence or a source.")
+    named = {name for cell in ("needs", "allows", "excludes") for word in row[cell].split() for name in word.split("/")}
+    if unknown := named - kinds().keys():
+        raise TableError(f"{file.name}: {row['key']} names concepts that concepts.csv lacks: {sorted(unknown)}.")
+    acts = (Reference("act", row["act"]),) if row["act"] else ()
+    return Fact(
+        key=row["key"],
+        needs=tuple(frozenset(word.split("/")) for word in row["needs"].split()),
+        allows=frozenset(row["allows"].split()),
+        excludes=frozenset(row["excludes"].split()),
+        claim=row["claim"],
+        amounts=tuple(_amount(text, forbidden=row["claim"] == "forbid") for text in words(row["values"])),
+        dates=tuple(_moment(text) for text in words(row["dates"])),
+        references=(*(_reference(text) for text in words(row["refs"])), *acts),
+        sentence=row["sentence"],
+        source=row["source"],
+        source_url=row["source_url"] or None,
+        values=row["values"],
+    )
+
+
+def _amount(text: str, *, forbidden: bool) -> Amount:
+    operator = next((sign for sign in _OPERATORS if text.startswith(sign)), "")
+    held: Quantity = quantity(text.removeprefix(operator))
+    return Amount(held, complement(operator) if forbidden else operator)
+
+
+def _moment(text: str) -> tuple[str, date]:
+    role, _, day = text.partition(":")
+    return role, date.fromisoformat(day)
+
+
+def _reference(text: str) -> Reference:
+    return Reference("annex", text.removeprefix("annex ")) if text.startswith("annex ") else Reference("article", text)

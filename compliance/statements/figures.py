@@ -1,0 +1,176 @@
+"""Figures in a text: numbers with units, dates, articles and acts, each taken out and left as a mark in its place.
+
+A unit is a row of `rules/statements/units.csv`: figures of one dimension compare after conversion. What a figure means
+in its sentence (at least, until) is `reading`'s to say.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from math import isclose
+from typing import Final, TypeAlias
+
+from compliance.tables import RULES, rows, words
+
+FOLDER: Final = RULES / "statements"
+MARK: Final = "@"
+"""Begins the token that stands where a figure was."""
+
+_NUMBER: Final = r"\d{1,3}(?:[ .,']\d{3})+(?![\d])|\d+(?:[.,]\d+)?"
+_ACT: Final = re.compile(
+    r"\b(?:\((?:eu|ue|ec|ce|eg)\)\s*)?(?:no\.?\s*)?(\d{2,4}/\d{1,4})(?:/(?:eu|ec|ce|eg|ue|eec))?\b"
+)
+_ROMAN: Final = r"x{0,3}(?:ix|iv|v?i{0,3})"
+_ANNEX: Final = re.compile(
+    rf"\b(?:annex|annexe|anhang)\s+({_ROMAN})\b(?:,?\s+(?:table|tableau|tabelle|point|nummer|part|partie|teil)\s+(\w+)\b)?"
+)
+_ARTICLE: Final = re.compile(
+    r"\b(?:article|articles|artikel|artikels|art)\b\.?\s*(\d+)((?:\s*\(\w+\))*)"
+    r"(?:,?\s*(?:paragraph|paragraphe|absatz|abs\.?)\s*(\d+))?"
+)
+_ISO: Final = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+_DOTTED: Final = re.compile(r"\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})\b")
+_YEAR: Final = re.compile(r"\b((?:19|20)\d\d)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number in the base unit of its dimension; `dimension` is the unit itself for what only compares with itself."""
+
+    value: float
+    dimension: str
+
+    def equals(self, other: "Quantity") -> bool:
+        """The same amount, whatever the units were."""
+        return self.dimension == other.dimension and isclose(self.value, other.value, rel_tol=1e-9)
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A date as precisely as it was written; month and day are 0 where it does not say."""
+
+    year: int
+    month: int = 0
+    day: int = 0
+
+    def covers(self, exact: date) -> bool:
+        """Whether the date written is this day, or its month or year."""
+        return self.year == exact.year and self.month in (0, exact.month) and self.day in (0, exact.day)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An article (`5(5)(a)`), an annex (`annex ii table 3`) or an act (`2025/40`)."""
+
+    kind: str
+    text: str
+
+
+Figure: TypeAlias = Quantity | Day | Reference
+Keep: TypeAlias = Callable[[Figure], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A folded text with marks where its figures were."""
+
+    text: str
+    figures: tuple[Figure, ...]
+
+
+def fold(text: str) -> str:
+    """Lower case without accents, one form of each sign: what texts of any keyboard are compared in."""
+    signs = str.maketrans({"µ": "u", "μ": "u", "ß": "ss", "œ": "oe", "’": "'", "\u00a0": " ", "\u202f": " ", "–": "-"})
+    plain = unicodedata.normalize("NFKD", text.lower().translate(signs))
+    return "".join(character for character in plain if not unicodedata.combining(character))
+
+
+def marked(text: str, lang: str) -> Marked:
+    """The text with its figures taken out; `lang` decides what a comma in a number is."""
+    found: list[Figure] = []
+
+    def keep(figure: Figure) -> str:
+        found.append(figure)
+        return f" {MARK}{len(found) - 1} "
+
+    folded = fold(text)
+    folded = _ACT.sub(lambda hit: keep(Reference("act", hit[1])), folded)
+    folded = _ANNEX.sub(lambda hit: keep(Reference("annex", " ".join(filter(None, hit.groups())))), folded)
+    folded = _ARTICLE.sub(lambda hit: keep(Reference("article", _article(hit))), folded)
+    folded = _dates(folded, keep)
+    folded = _units().sub(lambda hit: keep(_quantity(hit[1], hit[2], lang)), folded)
+    folded = _YEAR.sub(lambda hit: keep(Day(int(hit[1]))), folded)
+    folded = re.sub(rf"(?<![{MARK}\w])({_NUMBER})(?!\w)", lambda hit: keep(Quantity(number(hit[1], lang), "")), folded)
+    return Marked(folded, tuple(found))
+
+
+def _article(hit: re.Match[str]) -> str:
+    inner = re.sub(r"\s", "", hit[2] or "") or (f"({hit[3]})" if hit[3] else "")
+    return f"{hit[1]}{inner}"
+
+
+def _dates(folded: str, keep: Keep) -> str:
+    names = "|".join(sorted(_months(), key=len, reverse=True))
+    day_first = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th|er|\.)?\s+(?:of\s+|de\s+)?({names})\.?,?\s+(\d{{4}})\b")
+    month_first = re.compile(rf"\b({names})\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b")
+    month = re.compile(rf"\b({names})\.?\s+(\d{{4}})\b")
+    folded = _ISO.sub(lambda hit: keep(Day(int(hit[1]), int(hit[2]), int(hit[3]))), folded)
+    folded = _DOTTED.sub(lambda hit: keep(Day(int(hit[3]), int(hit[2]), int(hit[1]))), folded)
+    folded = day_first.sub(lambda hit: keep(Day(int(hit[3]), _months()[hit[2]], int(hit[1]))), folded)
+    folded = month_first.sub(lambda hit: keep(Day(int(hit[3]), _months()[hit[1]], int(hit[2]))), folded)
+    return month.sub(lambda hit: keep(Day(int(hit[2]), _months()[hit[1]])), folded)
+
+
+def number(text: str, lang: str) -> float:
+    """A number as it is written in the language: English groups by commas, French and German by spaces or points."""
+    text = text.replace(" ", "").replace("'", "")
+    if re.fullmatch(r"[1-9]\d{0,2}(?:[.,]\d{3})+", text) and (len(re.split(r"[.,]", text)) > 2 or _groups(text, lang)):
+        return float(re.sub(r"[.,]", "", text))
+    return float(text.replace(",", "."))
+
+
+def _groups(text: str, lang: str) -> bool:
+    return ("," in text) == (lang == "en")
+
+
+def quantity(text: str) -> Quantity:
+    """The quantity of a cell of a table, such as `25 ppb`; numbers are written as in English there."""
+    amount, _, unit = text.partition(" ")
+    return _quantity(amount, unit, "en") if unit else Quantity(number(amount, "en"), "")
+
+
+def _quantity(amount: str, unit: str, lang: str) -> Quantity:
+    dimension, factor = _of_unit()[re.sub(r"\s+", " ", unit.strip())]
+    value = _number_words().get(amount) if amount in _number_words() else number(amount, lang)
+    assert value is not None, "the expression takes numbers only"
+    return Quantity(value * factor, dimension)
+
+
+@lru_cache(maxsize=1)
+def _of_unit() -> dict[str, tuple[str, float]]:
+    """Every way to write a unit, folded: its dimension, and how many base units it is."""
+    return {
+        fold(name): (row["dimension"], float(row["factor"]))
+        for row in rows(FOLDER / "units.csv")
+        for name in words(row["written"])
+    }
+
+
+@lru_cache(maxsize=1)
+def _units() -> re.Pattern[str]:
+    names = "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in sorted(_of_unit(), key=len, reverse=True))
+    spoken = "|".join(sorted(_number_words(), key=len, reverse=True))
+    return re.compile(rf"(?<![{MARK}\w.,/])({_NUMBER}|{spoken})[\s-]*({names})(?![\w])")
+
+
+@lru_cache(maxsize=1)
+def _months() -> dict[str, int]:
+    return {fold(row["word"]): int(row["value"]) for row in rows(FOLDER / "numbers.csv") if row["kind"] == "month"}
+
+
+@lru_cache(maxsize=1)
+def _number_words() -> dict[str, float]:
+    return {fold(row["word"]): float(row["value"]) for row in rows(FOLDER / "numbers.csv") if row["kind"] == "number"}

@@ -1,0 +1,161 @@
+"""A statement against facts: each fact says it, says otherwise, or does not speak of it.
+
+Supported needs one fact that says all of a part, for every part, and no word that nobody knows. Contradicted needs a
+fact about just that which says otherwise. In all other cases the statement is not covered.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final, Literal
+
+from compliance.statements.facts import Fact
+from compliance.statements.figures import Reference
+from compliance.statements.reading import Amount, Moment, Reading, complement, read
+from compliance.statements.retrieval import Corpus
+from compliance.statements.words import Lang, kinds
+
+Verdict = Literal["supported", "contradicted", "not_covered"]
+Held = Literal["says", "denies"] | None
+"""What one comparison of a statement with a fact gives; None where the fact does not go so far."""
+
+MOST_UNKNOWN: Final = 1
+"""Unknown words with which a contradiction still stands; a support stands with none."""
+_SAME_ROLE: Final = {
+    "from": {"", "from", "by"}, "by": {"", "by", "before", "until"}, "until": {"", "until", "by"},
+}  # fmt: skip
+"""The role of a fact's date → what a statement may call it."""
+_OPPOSED: Final = {
+    "forbid": {"permit", "exempt"}, "require": {"forbid", "exempt"}, "permit": {"forbid"},
+    "exempt": {"require", "forbid"},
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict and the facts that say so; none where nothing is covered."""
+
+    verdict: Verdict
+    facts: tuple[Fact, ...]
+
+
+def check(statement: str, lang: Lang, corpus: Corpus, today: date) -> Judgement:
+    """What the facts say of a statement on a UTC day; `lang` is the language that it is said to be in."""
+    judged = [_part(part, corpus, today) for part in read(statement, lang, corpus.name)]
+    verdicts = {judgement.verdict for judgement in judged}
+    if "not_covered" in verdicts and verdicts != {"not_covered", "contradicted"}:
+        return Judgement("not_covered", ())
+    if "contradicted" in verdicts:
+        return Judgement("contradicted", _facts(judged, "contradicted"))
+    return Judgement("not_covered" if verdicts != {"supported"} else "supported", _facts(judged, "supported"))
+
+
+def _facts(judged: Sequence[Judgement], verdict: Verdict) -> tuple[Fact, ...]:
+    found = [fact for judgement in judged if judgement.verdict == verdict for fact in judgement.facts]
+    return tuple(dict.fromkeys(found))
+
+
+def _part(part: Reading, corpus: Corpus, today: date) -> Judgement:
+    held = [(fact, _held(part, fact, today)) for fact in corpus.about(part.topics | part.lent)]
+    says = [fact for fact, answer in held if answer == "says"]
+    denies = [fact for fact, answer in held if answer == "denies"]
+    if says and any(fact.claim == "untrue" for fact in denies):
+        return Judgement("not_covered", ())
+    if says:
+        return Judgement("supported", tuple(says)) if not part.unknown else Judgement("not_covered", ())
+    if denies and len(part.unknown) <= MOST_UNKNOWN:
+        return Judgement("contradicted", tuple(denies))
+    return Judgement("not_covered", ())
+
+
+def _held(part: Reading, fact: Fact, today: date) -> Held:
+    """What one fact says of a part of a statement."""
+    named = part.topics | part.lent
+    if not all(need & named for need in fact.needs) or part.claim == "unclear":
+        return None
+    needed = frozenset().union(*fact.needs)
+    beyond = {topic for topic in part.topics - needed - fact.allows if kinds()[topic] == "topic"}
+    wider = bool(beyond & fact.excludes)
+    if (beyond - fact.excludes) or (part.only and "only" not in fact.allows):
+        return None
+    if any(len(need & part.topics) > 1 and not need & fact.allows for need in fact.needs):
+        return None  # two alternatives of one condition: the fact speaks of either
+    answers = [
+        *(_amount(amount, part, fact) for amount in part.amounts),
+        *(_moment(moment, part, fact) for moment in part.moments),
+        *(_reference(reference, fact) for reference in part.references),
+        *_claimed(part, fact),
+        *_timely(part, fact, today),
+    ]
+    if None in answers:
+        return None
+    if wider:
+        return "denies" if "says" in answers or fact.claim in ("define", "untrue") else None
+    if not answers:
+        return None
+    return "denies" if "denies" in answers else "says"
+
+
+def _amount(amount: Amount, part: Reading, fact: Fact) -> Held:
+    """A quantity: the fact's own, another one, or of a kind that the fact does not give."""
+    alike = [own for own in fact.amounts if own.quantity.dimension == amount.quantity.dimension]
+    if not alike:
+        return None
+    own = next((own for own in alike if own.quantity.equals(amount.quantity)), None)
+    if own is None:
+        return "denies"
+    if not amount.operator or not own.operator:
+        return "denies" if part.claim == "permit" and fact.claim == "forbid" and not amount.operator else "says"
+    asked = complement(amount.operator) if part.claim == "forbid" else amount.operator
+    if asked == own.operator:
+        return "says"
+    if part.claim is None and fact.claim == "forbid":
+        return None if complement(asked) == own.operator else "denies"
+    return "denies"
+
+
+def _moment(moment: Moment, part: Reading, fact: Fact) -> Held:
+    """A date: the fact's own as precisely as it is written, another one, or none that the fact has."""
+    if not fact.dates:
+        return None
+    met = [role for role, day in fact.dates if moment.day.covers(day)]
+    if not met:
+        return "denies"
+    if any(moment.role in _SAME_ROLE[role] for role in met):
+        return "says"
+    return "denies" if moment.role in ("until", "before") and part.claim == fact.claim else None
+
+
+def _reference(reference: Reference, fact: Fact) -> Held:
+    """An article, annex or act: the fact's, another, or one more precise than the fact's."""
+    alike = [own.text for own in fact.references if own.kind == reference.kind]
+    if not alike:
+        return None
+    if any(own == reference.text or own.startswith((f"{reference.text}(", f"{reference.text} ")) for own in alike):
+        return "says"
+    return None if any(reference.text.startswith(own) for own in alike) else "denies"
+
+
+def _claimed(part: Reading, fact: Fact) -> list[Held]:
+    """What is demanded: nothing to compare, the same, or the opposite."""
+    if fact.claim == "untrue":
+        return ["says" if part.negated or part.claim in ("exempt", "forbid") else "denies"]
+    if part.negated:
+        return ["denies"]
+    compared = any(amount.operator for amount in part.amounts)
+    if fact.claim == "define":
+        alike = part.claim is None or part.claim == "require" or (part.claim == "permit" and bool(part.amounts))
+        return (["says"] if part.claim is None else []) if alike else [None]
+    if part.claim is None:
+        return [] if fact.claim in ("forbid", "require") else [None]
+    if part.claim == fact.claim:
+        return ["says"]
+    if compared and fact.claim in ("forbid", "require") and part.claim != "exempt":
+        return []  # "below 25 ppb is allowed" and "below 30 % is prohibited" are judged by their figures
+    return ["denies" if part.claim in _OPPOSED[fact.claim] else None]
+
+
+def _timely(part: Reading, fact: Fact, today: date) -> list[Held]:
+    """Whether what is said to hold now holds on this day."""
+    begins = [day for role, day in fact.dates if role != "until"]
+    return ["denies" if begins and min(begins) > today else "says"] if part.now and begins else []

@@ -1,0 +1,56 @@
+"""Which facts a statement may be about: an index of every fact's concepts and sentence, in memory, searched by both.
+
+The index is made once in a process. That a fact is found says nothing yet: `judging` holds it against the statement.
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+
+import tantivy
+
+from compliance.statements import facts
+from compliance.statements.facts import Fact
+
+FOUND: Final = 60
+"""Facts that are judged at most; a statement of three concepts finds far fewer that have all of them."""
+
+
+class Corpus:
+    """The facts of one table, found by concepts."""
+
+    def __init__(self, name: str, held: Iterable[Fact]) -> None:
+        self.name = name
+        self._facts = {fact.key: fact for fact in held}
+        schema = tantivy.SchemaBuilder().add_text_field("key", stored=True, tokenizer_name="raw")
+        schema = schema.add_text_field("concepts", tokenizer_name="whitespace")
+        self._index = tantivy.Index(schema.build())
+        writer = self._index.writer(heap_size=15_000_000, num_threads=1)
+        for fact in self._facts.values():
+            concepts = " ".join(sorted(frozenset().union(*fact.needs)))
+            writer.add_document(tantivy.Document(key=fact.key, concepts=concepts))
+        writer.commit()
+        self._index.reload()
+
+    def about(self, concepts: frozenset[str]) -> list[Fact]:
+        """The facts that share most with these concepts, the rarest counting most."""
+        if not concepts:
+            return []
+        schema = self._index.schema
+        terms = [tantivy.Query.term_query(schema, "concepts", concept) for concept in sorted(concepts)]
+        query = tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
+        searcher = self._index.searcher()
+        hits = searcher.search(query, limit=FOUND).hits
+        return [self._facts[searcher.doc(address).to_dict()["key"][0]] for _, address in hits]
+
+
+@lru_cache(maxsize=1)
+def regulation() -> Corpus:
+    """Articles, dates and limits of the law."""
+    return Corpus("regulation", facts.load("regulation"))
+
+
+@lru_cache(maxsize=1)
+def service() -> Corpus:
+    """Published plans and product facts."""
+    return Corpus("service", facts.load("service"))

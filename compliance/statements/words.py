@@ -1,0 +1,72 @@
+"""The words of three languages: which concept a phrase stands for, and which words say nothing by themselves.
+
+Rows are `rules/statements/concepts.csv` and `neutral.csv`. A concept is of one kind:
+
+    topic   what is spoken of; a fact must name each one that a statement has
+    soft    what is spoken of, and any fact may leave unnamed
+    free    what every statement here may have (packaging, the market, the Union)
+    mark    what is demanded, compared, dated or negated
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+from compliance.statements.figures import FOLDER, fold
+from compliance.tables import TableError, rows, words
+
+Lang = Literal["en", "fr", "de"]
+LANGS: Final[tuple[Lang, ...]] = ("en", "fr", "de")
+_KINDS: Final = frozenset({"topic", "soft", "free", "mark"})
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """One concept and its kind."""
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One language: phrases by their first word, the longest first, and the neutral words."""
+
+    phrases: dict[str, list[tuple[tuple[str, ...], Concept]]]
+    neutral: frozenset[str]
+
+    def found(self, tokens: list[str]) -> Iterator[tuple[int, int, Concept | None]]:
+        """Each token or phrase in turn: where it begins, its length, and its concept; None for a single word."""
+        at = 0
+        while at < len(tokens):
+            hit = next(
+                ((len(phrase), concept) for phrase, concept in self.phrases.get(tokens[at], ())
+                 if tuple(tokens[at : at + len(phrase)]) == phrase), (1, None),
+            )  # fmt: skip
+            yield at, *hit
+            at += hit[0]
+
+
+@lru_cache(maxsize=6)
+def of(lang: Lang, corpus: str) -> Words:
+    """The words of a language in statements about `corpus`. Raises `TableError` where a row has an unknown kind."""
+    phrases: dict[str, list[tuple[tuple[str, ...], Concept]]] = {}
+    for row in rows(FOLDER / "concepts.csv"):
+        if row["kind"] not in _KINDS:
+            raise TableError(f"concepts.csv: {row['concept']} has the unknown kind {row['kind']}.")
+        for written in words(row[lang]) if row["corpus"] in ("", corpus) else ():
+            phrase = tuple(fold(written).split())
+            phrases.setdefault(phrase[0], []).append((phrase, Concept(row["concept"], row["kind"])))
+    for found in phrases.values():
+        found.sort(key=lambda entry: -len(entry[0]))
+    neutral = {
+        fold(word) for row in rows(FOLDER / "neutral.csv") if row["lang"] == lang for word in words(row["words"])
+    }  # fmt: skip
+    return Words(phrases, frozenset(neutral))
+
+
+@lru_cache(maxsize=1)
+def kinds() -> dict[str, str]:
+    """Every concept's kind."""
+    return {row["concept"]: row["kind"] for row in rows(FOLDER / "concepts.csv")}
