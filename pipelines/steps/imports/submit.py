@@ -6,6 +6,7 @@ housekeeping. Reading the file is no part of this: it needs no database and may 
 """
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -40,8 +41,10 @@ def submit(
         plans.check_codes(conn, company_id, upload.table["sku_code"].drop_nulls().unique().to_list())
     import_id = UUID(str(uuid7()))
     upload_key, table_key = f"{company_id}/imports/{import_id}/upload", f"{company_id}/imports/{import_id}/table"
-    objects.put(upload_key, data)
-    objects.put(table_key, upload.to_bytes())
+    with ThreadPoolExecutor(1, thread_name_prefix="upload") as beside:
+        kept = beside.submit(objects.put, upload_key, data)  # waits for the disk while the table is packed
+        objects.put(table_key, upload.to_bytes())
+        kept.result()
     row = {
         "id": import_id, "company_id": company_id, "status": "queued", "dry_run": dry_run, "filename": filename,
         "size_bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(), "upload_key": upload_key,

@@ -3,7 +3,10 @@
 What the faults mean for a row is `rows.py`; how one kind of value is typed is `values.py`.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
 import polars as pl
 
@@ -16,6 +19,9 @@ from pipelines.steps.reading.weights import whole_weights
 
 CLEARED = ("null", "NULL")
 """The word that clears a field, as people and as databases write it."""
+
+_COLUMNS_AT_A_TIME: Final = 2
+"""Polars lets go of the interpreter while it works on a column, so that two cores type two of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +42,9 @@ class TypedSheet:
 def type_sheet(sheet: Sheet) -> TypedSheet:
     """All columns of a sheet typed, each by itself; then weights with what stands beside them."""
     typed = TypedSheet(sheet, {}, {}, pl.DataFrame(schema={**FAULTS, "name": pl.String}))
-    for column in sheet.columns:
-        found, given = _column(sheet, column)
+    with ThreadPoolExecutor(_COLUMNS_AT_A_TIME, thread_name_prefix="column") as threads:
+        columns = list(threads.map(partial(_column, sheet), sheet.columns))
+    for column, (found, given) in zip(sheet.columns, columns, strict=True):
         typed.values[column.name], typed.given[column.name] = found.values.alias(column.name), given
         if found.faults.height:
             typed = typed.with_faults(column.name, found.faults)

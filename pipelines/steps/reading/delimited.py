@@ -59,17 +59,17 @@ def read_delimited(text: str, delimiter: str) -> Grid:
 def _regular(text: str, delimiter: str) -> Grid | None:
     """The grid by Polars' reader, or None where the text needs the careful one.
 
-    It is taken only when no line can have been merged, split, skipped or padded: as many rows as lines, and in each
-    line as many delimiters as its cells account for.
+    It is taken only when no line can have been merged, split, skipped, padded or cut: as many rows as lines, and the
+    cells of each account for every byte of it.
     """
-    body = text.replace("\r\n", "\n").rstrip("\n")
-    if "\r" in body or "\x00" in body or _SEPARATOR_LINE.match(body):
+    body = (text.replace("\r\n", "\n") if "\r" in text else text).rstrip("\n")
+    if not body or "\r" in body or "\x00" in body or _SEPARATOR_LINE.match(body):
         return None
     edge = re.escape(delimiter)
-    quoted = '"' in body
-    if body.count('"') % 2:
+    quotes = body.count('"')
+    if quotes % 2:
         return None
-    if quoted and re.search(rf'"(?<=[^\n"{edge}]")(?![\n"{edge}]|\Z)|""(?<=[^"]"")(?=[\n{edge}]|\Z)', body):
+    if quotes and re.search(rf'"(?<=[^\n"{edge}]")(?![\n"{edge}]|\Z)|""(?<=[^"]"")(?=[\n{edge}]|\Z)', body):
         return None
     first = body.partition("\n")[0]
     if len(first) > _SAMPLE_CHARACTERS:
@@ -78,22 +78,30 @@ def _regular(text: str, delimiter: str) -> Grid | None:
     check_width(width)
     names = [f"c{i}" for i in range(width)]
     try:
+        data = body.encode("utf-8")
         cells = pl.read_csv(
-            body.encode("utf-8"), has_header=False, separator=delimiter,
+            data, has_header=False, separator=delimiter,
             schema=dict.fromkeys(names, pl.String), empty_string_is_null=True,
         )  # fmt: skip
     except (UnicodeEncodeError, pl.exceptions.PolarsError):
         return None
-    lines = pl.Series(body.split("\n"), dtype=pl.String)
+    lines = pl.read_lines(data).to_series()
     if cells.height != len(lines):
         return None
-    outside = lines.str.count_matches(delimiter, literal=True).cast(pl.Int64)
-    if quoted:
-        outside -= cells.select(pl.sum_horizontal(pl.all().str.count_matches(delimiter, literal=True))).to_series()
-    if (outside != width - 1).any():
+    written = _across(cells, pl.all().str.len_bytes()) + (width - 1)
+    if quotes:
+        written += lines.str.count_matches('"', literal=True)
+    if '""' in body:
+        written -= _across(cells, pl.all().str.count_matches('"', literal=True))
+    if (written != lines.str.len_bytes()).any():
         return None
     numbers = pl.int_range(1, cells.height + 1, dtype=pl.Int64, eager=True).alias("line")
     return Grid(*without_blank_rows(cells, numbers))
+
+
+def _across(cells: pl.DataFrame, numbers: pl.Expr) -> pl.Series:
+    """Numbers of each row's cells together; an empty cell counts nothing."""
+    return cells.select(pl.sum_horizontal(numbers)).to_series().cast(pl.Int64)
 
 
 def _careful(text: str, delimiter: str) -> Grid:

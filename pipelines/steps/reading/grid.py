@@ -86,8 +86,13 @@ def position(name: str) -> int:
 
 
 def blank_to_null(frame: pl.DataFrame) -> pl.DataFrame:
-    """Cells that hold nothing but white space, no-break spaces included, as null: an empty cell."""
-    return frame.with_columns(pl.when(pl.all().str.strip_chars() != "").then(pl.all()))
+    """Cells that hold nothing but white space, no-break spaces included, as null: an empty cell.
+
+    Only columns with a cell that does not begin with a visible ASCII character are looked at closely.
+    """
+    begins = frame.select(((pl.all() < "!") | (pl.all() > "~")).any())
+    unsure = pl.col(name for name in begins.columns if begins[name][0])
+    return frame.with_columns(pl.when(unsure.str.strip_chars() != "").then(unsure))
 
 
 def without_blank_rows(cells: pl.DataFrame, lines: pl.Series) -> tuple[pl.DataFrame, pl.Series]:

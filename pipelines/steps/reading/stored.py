@@ -1,4 +1,4 @@
-"""An upload as bytes and back: a line of JSON about the tables, then the tables as Arrow. No file is read here."""
+"""An upload as bytes and back: a line of JSON about the tables, then the tables as Parquet. No file is read here."""
 
 import io
 import json
@@ -19,7 +19,7 @@ Content = tuple[dict[str, Any], Sheet, Sheet | None, int]
 def pack(source: dict[str, Any], main: Sheet, parts: Sheet | None, rows: int) -> bytes:
     """The bytes of an upload."""
     sheets = [main] if parts is None else [main, parts]
-    frames = [_ipc(frame) for sheet in sheets for frame in (sheet.table, sheet.kinds) if frame is not None]
+    frames = [_parquet(frame) for sheet in sheets for frame in (sheet.table, sheet.kinds) if frame is not None]
     about = {
         "source": source,
         "rows": rows,
@@ -62,14 +62,14 @@ def _column(about: dict[str, Any]) -> Column:
     return Column(**{**about, "field": field, "factor": Decimal(about["factor"]), "fixed": fixed})
 
 
-def _ipc(frame: pl.DataFrame) -> bytes:
+def _parquet(frame: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
-    frame.write_ipc(buffer, compression="lz4")
+    frame.write_parquet(buffer, compression="lz4", statistics=False)
     return buffer.getvalue()
 
 
 def _frames(data: bytes, sizes: list[int]) -> Iterator[pl.DataFrame]:
     start = 0
     for size in sizes:
-        yield pl.read_ipc(io.BytesIO(data[start : start + size]))
+        yield pl.read_parquet(io.BytesIO(data[start : start + size]))
         start += size
