@@ -1,0 +1,105 @@
+"""Figures as files: whole or not there, the later data stands, each company under its own name."""
+
+import contextlib
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import polars as pl
+import pytest
+
+from compliance.rollup.tonnes import TONNES_SCHEMA
+from pipelines.steps.figures.keep import rows_changed, written
+from warehouse import figures
+from warehouse.figures import TABLES, Origin
+
+
+def origin(number):
+    return Origin(f"snapshots/x/{number}", datetime(2026, 11, 21, 9, number, tzinfo=UTC), number, "2026-11-21", "hash")
+
+
+def publish(data_dir, company, number):
+    frame = pl.DataFrame({"number": [number]})
+    return figures.publish(data_dir, company, origin(number), dict.fromkeys(TABLES, frame), 1)
+
+
+def held(data_dir, company):
+    found = figures.current(data_dir, company)
+    return found and pl.read_parquet(found.tonnes).item()
+
+
+def test_none_before_the_first_and_the_same_when_read_again(tmp_path):
+    company = uuid4()
+    assert figures.current(tmp_path, company) is None
+    made = publish(tmp_path, company, 1)
+    assert figures.current(tmp_path, company) == made
+
+
+def test_of_two_rollups_the_later_data_stands(tmp_path):
+    company = uuid4()
+    newer = publish(tmp_path, company, 7)
+    assert publish(tmp_path, company, 6) == newer
+    assert held(tmp_path, company) == 7
+    publish(tmp_path, company, 7)
+    publish(tmp_path, company, 8)
+    assert held(tmp_path, company) == 8
+
+
+def test_another_companys_figures_are_not_touched(tmp_path):
+    mine, theirs = uuid4(), uuid4()
+    publish(tmp_path, mine, 1)
+    publish(tmp_path, theirs, 2)
+    assert (held(tmp_path, mine), held(tmp_path, theirs)) == (1, 2)
+    assert str(mine) in str(figures.current(tmp_path, mine).tonnes)
+
+
+@pytest.mark.parametrize("steps", range(14))
+def test_killed_at_any_step_the_last_complete_ones_stay(tmp_path, monkeypatch, steps):
+    """Every change of the file system is a step; the process dies before one of them."""
+    company, left = uuid4(), steps
+    publish(tmp_path, company, 1)
+
+    class Killed(BaseException):
+        pass
+
+    def counted(real):
+        def step(*arguments, **named):
+            nonlocal left
+            if left == 0:
+                raise Killed
+            left -= 1
+            return real(*arguments, **named)
+
+        return step
+
+    with monkeypatch.context() as patched:
+        for place, name in (
+            (Path, "mkdir"), (Path, "write_bytes"), (Path, "write_text"), (Path, "replace"), (os, "fsync"),
+            (pl.DataFrame, "write_parquet"),
+        ):  # fmt: skip
+            patched.setattr(place, name, counted(getattr(place, name)))
+        with contextlib.suppress(Killed):
+            publish(tmp_path, company, 2)
+    assert held(tmp_path, company) in {1, 2}
+    stays = figures.current(tmp_path, company)
+    assert len({pl.read_parquet(getattr(stays, table)).item() for table in TABLES}) == 1
+    publish(tmp_path, company, 3)
+    assert held(tmp_path, company) == 3
+    folders = [path for path in (tmp_path / "figures" / str(company)).iterdir() if path.is_dir()]
+    assert len(folders) <= figures.KEPT
+    assert all((folder / "manifest.json").exists() for folder in folders)
+
+
+def test_rows_changed_are_those_that_are_new_differ_or_are_gone():
+    def frame(*rows):
+        return written(pl.DataFrame(
+            [("DE", 2026, 0, code, code, "own", grams, grams, units, 1) for code, grams, units in rows],
+            schema=TONNES_SCHEMA, orient="row",
+        ))  # fmt: skip
+
+    before = frame(("glass", 5, 1), ("paper", 7, 1))
+    assert rows_changed(frame(), before) == 2
+    assert rows_changed(before, before) == 0
+    assert rows_changed(before, frame(("glass", 6, 1), ("paper", 7, 1))) == 1
+    assert rows_changed(before, frame(("paper", 7, 2), ("wood", 1, 1))) == 3
