@@ -117,7 +117,7 @@ class Follower:
     def _run(self, found: Stale) -> None:
         begun, now = time.perf_counter(), self._workshop.clock.now()
         with self._open_instance() as instance:
-            snapshot = publish_company(self._workshop, instance, found.company_id, raise_on_error=False)
+            snapshot = publish_company(self._workshop, instance, found.company_id, followed=True)
         self._asked.discard(found.company_id)
         if snapshot is None:
             self._failed[found.company_id] = time.monotonic()

@@ -11,21 +11,25 @@ import dagster as dg
 from pipelines.definitions import defs
 from pipelines.partitions import partition_of
 from pipelines.resources import Workshop
-from pipelines.tags import CODE_LOCATION
+from pipelines.tags import CODE_LOCATION, FOLLOWED
 from warehouse.snapshots import Snapshot
 
 
 def publish_company(
-    workshop: Workshop, instance: dg.DagsterInstance, company_id: UUID, *, raise_on_error: bool = True
+    workshop: Workshop, instance: dg.DagsterInstance, company_id: UUID, *, followed: bool = False
 ) -> Snapshot | None:
-    """The company's new snapshot; None where the run failed before there was one, and it is not to be raised."""
+    """The company's new snapshot.
+
+    Where somebody asked for it, what went wrong is raised. Where it `followed` a write, None says that the run failed
+    before there was a snapshot; its record has the reason.
+    """
     result = defs.resolve_job_def("publish_portfolio").execute_in_process(
         run_config={"loggers": {"console": {}}},
         partition_key=partition_of(instance, company_id),
         instance=instance,
-        tags={"pcds/company_id": str(company_id), **CODE_LOCATION},
+        tags={"pcds/company_id": str(company_id), **(FOLLOWED if followed else {}), **CODE_LOCATION},
         resources={"workshop": workshop},
-        raise_on_error=raise_on_error,
+        raise_on_error=not followed,
     )
     if not result.success and not result.asset_materializations_for_node("portfolio_snapshot"):
         return None

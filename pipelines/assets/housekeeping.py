@@ -17,12 +17,15 @@ from pipelines.assets.intake import OWNERS
 from pipelines.resources import Workshop
 from pipelines.steps import housekeeping
 from pipelines.steps.housekeeping import Proceed
+from pipelines.tags import FOLLOWED
 from warehouse import snapshots
 
 GROUP: Final = "housekeeping"
 
 _ENDED: Final = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 _BATCH: Final = 100
+FOLLOWED_KEPT_FOR: Final = timedelta(days=2)
+"""How long the record of a run is kept that followed a write."""
 
 
 class Stopping(Exception):  # noqa: N818  (no fault of the program: another run goes on)
@@ -104,14 +107,17 @@ def expired_docs(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[W
 def old_runs(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
     """Dagster's own runs with their events, removed when they are older than the setting `PCDS_RUNS_KEPT_DAYS`.
 
-    An import's report and the file and line behind each record are rows of the service's own and stay.
+    Runs that followed a write go after two days. An import's report and the file and line behind each record are rows
+    of the service's own and stay.
     """
-    before = get_current_datetime() - timedelta(days=workshop.runs_kept_days)
-    chosen, removed = dg.RunsFilter(statuses=_ENDED, created_before=before), 0
+    now, removed = get_current_datetime(), 0
+    every = dg.RunsFilter(statuses=_ENDED, created_before=now - timedelta(days=workshop.runs_kept_days))
+    followed = dg.RunsFilter(statuses=_ENDED, tags=FOLLOWED, created_before=now - FOLLOWED_KEPT_FOR)
     with interruptible(context, workshop) as proceed:
-        while runs := context.instance.get_runs(chosen, limit=_BATCH):
-            for run in runs:
-                proceed()
-                context.instance.delete_run(run.run_id)
-                removed += 1
+        for chosen in (every, followed):
+            while runs := context.instance.get_runs(chosen, limit=_BATCH):
+                for run in runs:
+                    proceed()
+                    context.instance.delete_run(run.run_id)
+                    removed += 1
     return _result(removed=removed, kept_days=workshop.runs_kept_days)

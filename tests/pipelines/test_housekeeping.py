@@ -12,6 +12,7 @@ import pytest
 
 from pipelines.assets.housekeeping import Stopping
 from pipelines.definitions import defs
+from pipelines.publishing import publish_company
 from pipelines.steps import housekeeping
 from pipelines.steps.files import Received, record
 from pipelines.steps.housekeeping import orphans
@@ -160,6 +161,16 @@ def test_old_runs_go_and_young_ones_stay(desk: Desk, monkeypatch: pytest.MonkeyP
     later = datetime.now().astimezone() + timedelta(days=31)
     monkeypatch.setattr("pipelines.assets.housekeeping.get_current_datetime", lambda: later)
     assert len(keep_house()) == 1, "the run itself is left"
+
+
+def test_runs_that_followed_a_write_go_after_two_days(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish_company(desk.workshop, desk.instance, desk.company, followed=True)
+    publish_company(desk.workshop, desk.instance, desk.company)
+    for days, kept in ((1, 2), (3, 1)):
+        later = datetime.now().astimezone() + timedelta(days=days)
+        monkeypatch.setattr("pipelines.assets.housekeeping.get_current_datetime", lambda later=later: later)
+        assert kept_house(desk).success
+        assert len(desk.instance.get_runs(dg.RunsFilter(job_name="publish_portfolio"))) == kept
 
 
 def test_a_run_whose_process_stops_ends_as_canceled(desk: Desk) -> None:

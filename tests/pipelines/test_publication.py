@@ -37,5 +37,5 @@ def test_a_stopping_worker_leaves_the_snapshot_before(desk: Desk) -> None:
     desk.run(desk.send(FILE))
     before = publish_company(desk.workshop, desk.instance, desk.company)
     desk.workshop.stopping.set()
-    assert publish_company(desk.workshop, desk.instance, desk.company, raise_on_error=False) is None
+    assert publish_company(desk.workshop, desk.instance, desk.company, followed=True) is None
     assert current(desk.workshop.data_dir, desk.company) == before
