@@ -36,7 +36,7 @@ async def posted_by_visitor(request: Request) -> Form:
 
 
 async def _posted(request: Request, expected: str | None) -> Form:
-    form = await _read(request)
+    form = await read(request)
     shown = form.get(FIELD, "").encode()
     is_ours = request.headers.get("Sec-Fetch-Site", "") in _FROM_OURS
     if expected is None or not is_ours or not hmac.compare_digest(shown, expected.encode()):
@@ -44,7 +44,8 @@ async def _posted(request: Request, expected: str | None) -> Form:
     return form
 
 
-async def _read(request: Request) -> Form:
+async def read(request: Request) -> Form:
+    """The fields of a form, whoever sent it; its page must not rest on a cookie. Raises `PageRefused`."""
     try:
         body = b"".join([chunk async for chunk in limited(request, MAX_BYTES)]).decode()
         return Form(parse_qsl(body, keep_blank_values=True, errors="strict", max_num_fields=1_000))

@@ -18,8 +18,8 @@ from warehouse.sessions import Pool
 
 GRACE: Final = timedelta(hours=1)
 _BATCH: Final = 1_000
-_TABLES: Final = {"files": "technical_files", "imports": "imports"}
-"""Folder of a company's objects -> the table whose ids stand in their keys."""
+_TABLES: Final = {"files": ("technical_files", "review_files"), "imports": ("imports",)}
+"""Folder of a company's objects -> the tables whose ids stand in their keys."""
 _NAMED: Final = """
 SELECT wanted.id FROM unnest(%s::uuid[]) AS wanted (id)
 CROSS JOIN LATERAL (SELECT FROM {table} WHERE {table}.id = wanted.id LIMIT 1) AS named
@@ -69,7 +69,9 @@ def _orphans(pool: Pool, company_id: UUID, folder: str, keys: list[str]) -> list
     if not asked:
         return keys
     with pool.company(company_id) as conn:
-        named = {row[0] for row in conn.execute(_NAMED.format(table=_TABLES[folder]), (asked,))}
+        named = {
+            row[0] for table in _TABLES[folder] for row in conn.execute(_NAMED.format(table=table), (asked,))
+        }  # fmt: skip
     return [key for key, identifier in ids.items() if identifier not in named]
 
 

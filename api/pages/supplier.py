@@ -1,0 +1,178 @@
+"""The supplier's pages: the form for the components asked about, its documents, and thanks. No account, no cookie.
+
+The token of the path is the whole authentication, so that a form needs no token of its own. What is sent goes the way
+of `api.supplier_data`; documents go the way of technical files and wait with the answer.
+"""
+
+import asyncio
+from typing import Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from uuid_utils import uuid7
+
+from api.errors import InvalidBody, NotFound, RateLimited, Refused
+from api.pages import forms, supplier_form
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, page
+from api.service import service_of
+from api.supplier_data import admitted, answered
+from api.uploads import FileForm, refused
+from pipelines.steps import supplier_requests
+from pipelines.steps.files import Received, judge, key_of
+from pipelines.steps.review import files
+from schemas.issues import Issue
+from schemas.models import Invalid
+from schemas.normalise import Unfit
+from schemas.sentences import told
+from schemas.supplier import parse_submission
+from schemas.technical_files import TAKEN, TYPES
+from warehouse.queries import supplier_requests as queries
+from warehouse.queries.keys import digest
+from warehouse.sessions import AsyncConnection, Connection
+
+router = APIRouter(prefix="/supplier-data")
+
+_SLOWEST_SECONDS: Final = 1800.0
+"""How long a document may take, as for technical files (`api.files`)."""
+
+
+@router.get("/{token}")
+async def get_form(request: Request) -> Response:
+    """The form, with what is attached already."""
+    return await run_in_threadpool(_form, request, *await _found(request))
+
+
+@router.post("/{token}")
+async def post_form(request: Request) -> Response:
+    """Send the answer; where it does not fit the form comes back as it was filled in, with what is wrong."""
+    company_id, request_id = await _admitted(request)
+    form = await forms.read(request)
+    return await run_in_threadpool(_sent, request, company_id, request_id, form)
+
+
+@router.get("/{token}/thanks")
+async def get_thanks(request: Request) -> Response:
+    """What happens next."""
+    await _found(request)
+    return page(request, "supplier_thanks.html", form_path=_path(request))
+
+
+@router.post("/{token}/files")
+async def post_document(request: Request) -> Response:
+    """Attach one document, whose bytes are judged; it goes with the next answer."""
+    company_id, request_id = await _admitted(request)
+    file_id, form = UUID(str(uuid7())), FileForm(request)
+    objects, object_key = service_of(request).objects, key_of(company_id, file_id)
+    try:
+        async with asyncio.timeout(_SLOWEST_SECONDS):
+            await objects.put_stream(object_key, form.file())
+        await run_in_threadpool(_attached, request, company_id, request_id, file_id, form)
+    except (Refused, TimeoutError) as fault:
+        await run_in_threadpool(objects.delete, object_key)
+        issues = fault.details if isinstance(fault, Refused) and fault.details else [{"message": str(fault)}]
+        faults = [("file", str(issue["message"])) for issue in issues]
+        return await run_in_threadpool(_form, request, company_id, request_id, faults=faults)
+    return RedirectResponse(f"{_path(request)}#documents", 303)
+
+
+def _attached(request: Request, company_id: UUID, request_id: UUID, file_id: UUID, form: FileForm) -> None:
+    """Judge the bytes that have arrived and keep their record with the request. Raises `Refused`."""
+    service = service_of(request)
+
+    def work(conn: Connection) -> None:
+        asked = supplier_requests.open_request(conn, request_id)
+        file = Received(
+            file_id, asked.sku_id, form.filename, kind.media_type, form.size_bytes, form.sha256, form.fields
+        )
+        files.attach(conn, company_id, file, now=service.clock.now(), request_id=request_id)
+
+    try:
+        with service.objects.open(key_of(company_id, file_id)) as bytes_of_file:
+            kind = judge(bytes_of_file, form.declared)
+        service.writes.run(company_id, work)
+    except Unfit as unfit:
+        raise refused(unfit) from None
+    except files.TooManyFiles as many:
+        raise InvalidBody([Issue(many.code, str(many), "file")]) from None
+    except supplier_requests.RequestClosed:
+        raise NotFound from None
+
+
+def _sent(request: Request, company_id: UUID, request_id: UUID, form: forms.Form) -> Response:
+    with service_of(request).writes.company(company_id) as conn:
+        asked = queries.of(conn, request_id)
+        components = [line["id"] for line in supplier_requests.asked_lines(conn, asked)] if asked else []
+    try:
+        answered(request, company_id, request_id, parse_submission(supplier_form.body_of(form, components)))
+    except Invalid as invalid:
+        issues: list[Any] = [issue.as_dict() for issue in invalid.issues]
+    except InvalidBody as fault:
+        issues = list(fault.details or ())
+    except NotFound:
+        raise PageRefused(404, "supplier.gone") from None
+    else:
+        return RedirectResponse(_path(request, "/thanks"), 303)
+    places = supplier_form.answered(form, components)
+    faults = [(supplier_form.place_of(issue["field"], places), issue["message"]) for issue in issues]
+    return _form(request, company_id, request_id, form=form, faults=faults)
+
+
+def _form(
+    request: Request, company_id: UUID, request_id: UUID, *, form: forms.Form | None = None,
+    faults: list[tuple[str, str]] | None = None,
+) -> Response:  # fmt: skip
+    lang = language_of(request)
+    with service_of(request).writes.company(company_id) as conn:
+        asked = queries.of(conn, request_id)
+        if asked is None:
+            raise PageRefused(404, "supplier.gone")
+        lines = supplier_requests.asked_lines(conn, asked)
+        attached = files.of_request(conn, request_id)
+    faulty = {name for name, _ in faults or ()}
+    parts = [
+        {
+            "line": line,
+            "first": supplier_form.first(place, lang),
+            "design": (design := supplier_form.design(place, lang)),
+            "declarations": supplier_form.declarations(place, lang),
+            "design_is_faulty": any(question.name in faulty for question in design),
+        }
+        for place, line in enumerate(lines)
+    ]
+    return page(
+        request, "supplier_form.html", status=400 if faults else 200, asked=asked, parts=parts, attached=attached,
+        given=form or forms.Form(), faults=[(name, told(said, lang)) for name, said in faults or ()],
+        types=TYPES, taken=TAKEN, form_path=_path(request), files_path=_path(request, "/files"),
+    )  # fmt: skip
+
+
+def _path(request: Request, more: str = "") -> str:
+    """The address of one of these pages in the language of this one."""
+    return f"/supplier-data/{request.path_params['token']}{more}?lang={language_of(request)}"
+
+
+async def _found(request: Request) -> tuple[UUID, UUID]:
+    """Company and request behind the token; raises `PageRefused` where it is none."""
+
+    async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
+        presented = {"presented": digest(request.path_params["token"])}
+        return await (await connection.execute(queries.FIND, presented)).fetchone()
+
+    row = await service_of(request).reading(ask)
+    if row is None:
+        raise PageRefused(404, "supplier.gone")
+    return row[1], row[0]
+
+
+async def _admitted(request: Request) -> tuple[UUID, UUID]:
+    """The same, counted; raises `PageRefused` over the limits too."""
+    try:
+        return await admitted(request)
+    except RateLimited as limited:
+        raise PageRefused(429, "supplier.wait", headers=limited.headers) from None
+    except NotFound:
+        raise PageRefused(404, "supplier.gone") from None

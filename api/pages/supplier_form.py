@@ -1,0 +1,138 @@
+"""The supplier's form as data: which fields a component has, and the sent fields as the JSON body of the same answer.
+
+A field's name in the form is its place: `0.weight_g`, `0.substances.pfas.status`. What is left empty is not answered.
+What an answer may hold is `schemas.supplier`'s to judge, for the form as for programs.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from api.pages.forms import Form
+from api.pages.texts import text
+from schemas.fields import COMPONENT, Field
+from schemas.labels import header, meaning, word
+from schemas.vocabularies import SUBSTANCES, VOCABULARIES
+
+_FIRST: Final = ("material_family", "polymer_or_grade", "weight_g", "colour", "recycled_content_percent")
+_DESIGN: Final = ("attachment", "separable", "coverage_percent", "adhesive_type", "ink_type", "coating_type",
+                  "density_g_cm3", "thickness_um", "metallised", "direct_print", "additives")  # fmt: skip
+_NONE: Final = "none"
+"""The choice that there are no additives, beside those that there may be."""
+_TRUTHS: Final = {"yes": True, "no": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One input: its name in the form, what stands above and below it, and what can be chosen (code and word)."""
+
+    name: str
+    label: str
+    hint: str
+    unit: str | None
+    kind: str
+    choices: tuple[tuple[str, str], ...] = ()
+
+
+def first(place: int, lang: str) -> list[Question]:
+    """What is asked of every component."""
+    return [_question(place, COMPONENT[name], lang) for name in _FIRST]
+
+
+def design(place: int, lang: str) -> list[Question]:
+    """What the design rules ask for beyond that."""
+    return [_question(place, COMPONENT[name], lang) for name in _DESIGN]
+
+
+def declarations(place: int, lang: str) -> list[tuple[str, list[Question]]]:
+    """What is declared of each substance: status, measured value with its unit, evidence."""
+    return [(text(f"substance.{name}", lang), list(_of_substance(place, name, lang))) for name in SUBSTANCES]
+
+
+def body_of(form: Form, components: Sequence[str]) -> dict[str, Any]:
+    """The body that a program would send for this form; numbers that are none stay text, and are refused as such."""
+    answers = [
+        {"component_id": component, **given}
+        for place, component in enumerate(components)
+        if (given := _component(form, place))
+    ]
+    said = {name: form[name] for name in ("contact", "comment") if form.get(name, "").strip()}
+    return {"consent": form.get("consent") == "yes", "response": {"components": answers, **said}}
+
+
+def place_of(path: str | None, answered: Sequence[int]) -> str:
+    """The name in the form of a path in the body; `answered` are the places of the components that it names."""
+    name = (path or "").removeprefix("response.")
+    if not name.startswith("components["):
+        return name
+    number, _, rest = name.removeprefix("components[").partition("]")
+    return f"{answered[int(number)]}{rest.partition('[')[0]}"
+
+
+def answered(form: Form, components: Sequence[str]) -> list[int]:
+    """The places of the components that the form says anything about."""
+    return [place for place in range(len(components)) if _component(form, place)]
+
+
+def _question(place: int, field: Field, lang: str) -> Question:
+    choices: tuple[tuple[str, str], ...] = ()
+    if field.vocabulary:
+        choices = tuple((code, word(field.vocabulary, code, lang)) for code in VOCABULARIES[field.vocabulary])
+    if field.kind == "truth":
+        choices = tuple((answer, text(f"supplier.{answer}", lang)) for answer in _TRUTHS)
+    if field.kind == "codes":
+        choices = ((_NONE, text("supplier.none", lang)), *choices)
+    label, hint = header("component", field.name, lang), meaning("component", field, lang)
+    unit = text(f"unit.{field.unit}", lang) if field.unit else None
+    return Question(f"{place}.{field.name}", label, hint, unit, field.kind, choices)
+
+
+def _of_substance(place: int, name: str, lang: str) -> Iterator[Question]:
+    at = f"{place}.substances.{name}"
+    statuses = tuple((code, word("substance_status", code, lang)) for code in VOCABULARIES["substance_status"])
+    units = tuple((code, text(f"unit.{code}", lang)) for code in VOCABULARIES["substance_unit"])
+    yield Question(f"{at}.status", "supplier.status", "", None, "code", statuses)
+    yield Question(f"{at}.value", "supplier.value", "", None, "number")
+    yield Question(f"{at}.unit", "supplier.unit", "", None, "code", units)
+    yield Question(f"{at}.evidence", "supplier.evidence", "", None, "text")
+
+
+def _component(form: Form, place: int) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for name in (*_FIRST, *_DESIGN):
+        value = _value(form.getlist(f"{place}.{name}"), COMPONENT[name].kind)
+        if value is not None:
+            given[name] = value
+    declared = {name: entry for name in SUBSTANCES if (entry := _substance(form, f"{place}.substances.{name}"))}
+    return {**given, **({"substances": declared} if declared else {})}
+
+
+def _substance(form: Form, at: str) -> Mapping[str, Any]:
+    kinds = {"status": "code", "value": "number", "unit": "code", "evidence": "text"}
+    entry = {part: _value(form.getlist(f"{at}.{part}"), kind) for part, kind in kinds.items()}
+    if entry["value"] is None:
+        entry["unit"] = None
+    return {part: value for part, value in entry.items() if value is not None}
+
+
+def _value(sent: Sequence[str], kind: str) -> Any:
+    """What was filled in, as the JSON that the field takes; None where it was left empty."""
+    texts = [text.strip() for text in sent if text.strip()]
+    if not texts:
+        return None
+    match kind:
+        case "codes":
+            return [text for text in texts if text != _NONE]
+        case "truth":
+            return _TRUTHS.get(texts[0], texts[0])
+        case "number":
+            return _number(texts[0])
+    return texts[0]
+
+
+def _number(text: str) -> float | str:
+    """A number with a point or a comma before its decimals."""
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        return text

@@ -1,0 +1,144 @@
+"""The supplier's form in a browser without scripts: asked, filled in, corrected, sent, thanked, and gone at the end."""
+
+import re
+from datetime import UTC, datetime
+from html import unescape
+from uuid import uuid4
+
+import pytest
+
+from pipelines.steps import review
+from pipelines.steps.origin import Origin
+from tests.api.asking import ask
+from tests.api.people import Browser
+from tests.pipelines.files.making import PDF, PNG
+from warehouse.rulesets import Rulesets
+
+PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-2")
+SCRIPT = "<script>alert('x')</script>"
+
+
+@pytest.fixture
+def asked(caller, pool):
+    return ask(caller, pool)
+
+
+@pytest.fixture
+def browser(asked):
+    return Browser(asked.http, asked.address)
+
+
+def entry(pool, asked):
+    with pool.company(asked.company) as conn:
+        [found], _ = review.entries(conn)
+    return found
+
+
+def decide(pool, asked, how, **more):
+    with pool.company(asked.company) as conn:
+        how(conn, asked.company, entry(pool, asked).id, origin=PERSON, now=datetime.now(UTC), **more)
+
+
+def attach(browser, asked, data=PDF, media="application/pdf", **fields):
+    return browser.http.post(
+        f"/supplier-data/{asked.token}/files", files={"file": ("report.pdf", data, media)},
+        data={"type": "test_report", **fields}, headers={"X-Forwarded-For": asked.address},
+    )  # fmt: skip
+
+
+def test_a_supplier_answers_in_a_browser(asked, browser, caller, pool):
+    path = f"/supplier-data/{asked.token}"
+    page = browser.get(path)
+    assert (page.status_code, page.headers["Content-Language"]) == (200, "en")
+    assert "script-src" not in page.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+    assert page.text.count('name="0.weight_g"') == page.text.count('name="1.weight_g"') == 1
+    assert "2.weight_g" not in page.text
+    assert attach(browser, asked).status_code == 303
+    assert "report.pdf" in browser.get(path).text
+    form = {"0.weight_g": "18,5", "0.polymer_or_grade": " rPET ", "0.separable": "no", "1.additives": "none",
+            "0.substances.pfas.status": "below_limit", "0.substances.pfas.value": "3", "0.substances.pfas.unit": "ppb",
+            "consent": "yes", "contact": "q@preformes.example"}  # fmt: skip
+    sent = browser.post(path, form)
+    assert (sent.status_code, sent.headers["location"]) == (303, f"{path}/thanks?lang=en")
+    assert browser.get(sent.headers["location"]).status_code == 200
+    assert "waiting to be read" in browser.get(path).text
+    assert entry(pool, asked).payload == {
+        "components": [
+            {"component_id": asked.components[0], "polymer_or_grade": "rPET", "weight_g": 18.5, "separable": False,
+             "substances": {"pfas": {"status": "below_limit", "value": 3.0, "unit": "ppb"}}},
+            {"component_id": asked.components[1], "additives": []},
+        ],
+        "contact": "q@preformes.example",
+    }  # fmt: skip
+    assert caller.get(f"/skus/{asked.sku_id}/files").json()["data"] == [], "a document waits with its answer"
+    decide(pool, asked, review.accept, rulesets=Rulesets())
+    [file] = caller.get(f"/skus/{asked.sku_id}/files").json()["data"]
+    assert (file["filename"], file["type"], file["size_bytes"]) == ("report.pdf", "test_report", len(PDF))
+    for gone in (browser.get(path), browser.post(path, form), browser.get(f"{path}/thanks"), attach(browser, asked)):
+        assert (gone.status_code, "unknown" in gone.text) == (404, True)
+
+
+@pytest.mark.parametrize(("lang", "said"), [("fr", "vous interroge"), ("de", "fragt nach Ihrer"), ("en", "asks about")])
+def test_the_form_speaks_the_suppliers_language(asked, browser, lang, said):
+    by_header = browser.get(f"/supplier-data/{asked.token}", headers={"Accept-Language": f"{lang}-CH, it;q=0.5"})
+    by_choice = browser.get(f"/supplier-data/{asked.token}?lang={lang}", headers={"Accept-Language": "en"})
+    for page in (by_header, by_choice):
+        assert (said in page.text, f'<html lang="{lang}">' in page.text) == (True, True)
+        assert f"/supplier-data/{asked.token}?lang={lang}" in page.text, "and keeps it when the form is sent"
+
+
+def test_what_does_not_fit_comes_back_with_what_is_wrong(asked, browser, pool):
+    form = {"1.weight_g": "heavy", "0.colour": "plaid", "1.substances.svhc.value": "2", "comment": SCRIPT}
+    page = browser.post(f"/supplier-data/{asked.token}?lang=fr", form)
+    assert page.status_code == 400
+    places = set(re.findall(r'<p><a href="#([^"]+)">', page.text))
+    assert places == {"consent", "1.weight_g", "0.colour", "1.substances.svhc.status"}
+    assert all(f'id="{place}"' in page.text for place in places)
+    assert 'value="heavy"' in page.text
+    assert "Envoyez un nombre" in unescape(page.text)
+    assert SCRIPT not in page.text
+    with pool.company(asked.company) as conn:
+        assert review.entries(conn) == ([], 0)
+
+
+def test_stored_script_is_text_on_the_form(caller, pool):
+    part = {"component_type": "body", "material_family": "glass", "polymer_or_grade": SCRIPT}
+    asked = ask(caller, pool, name=SCRIPT, sku_code=SCRIPT, components=[part])
+    page = Browser(asked.http, asked.address).get(f"/supplier-data/{asked.token}").text
+    assert (SCRIPT in page, unescape(page).count(SCRIPT)) == (False, 3)
+
+
+def test_documents_are_judged_and_leave_nothing_behind_when_refused(asked, browser):
+    objects = asked.http.app.state.service.objects
+    wrong = attach(browser, asked, PNG)
+    assert (wrong.status_code, "declared as" in wrong.text) == (400, True)
+    assert attach(browser, asked, b"MZ, a program", "application/octet-stream").status_code == 400
+    assert attach(browser, asked, type="no such type").status_code == 400
+    assert list(objects.stored(asked.company, "files")) == []
+    assert attach(browser, asked, PNG, "image/png").status_code == 303
+
+
+def test_documents_of_a_rejected_answer_stay_with_it(asked, browser, pool):
+    attach(browser, asked)
+    browser.post(f"/supplier-data/{asked.token}", {"consent": "yes", "0.weight_g": "1"})
+    first = entry(pool, asked)
+    browser.post(f"/supplier-data/{asked.token}", {"consent": "yes", "0.weight_g": "2"})
+    second = entry(pool, asked)
+    with pool.company(asked.company) as conn:
+        held = {each.id: len(review.files.of_entry(conn, each.id)) for each in (first, second)}
+    assert held == {first.id: 0, second.id: 1}, "what replaces an answer takes its documents over"
+    decide(pool, asked, review.reject)
+    assert "report.pdf" not in browser.get(f"/supplier-data/{asked.token}").text
+
+
+def test_the_form_shares_the_limits_of_the_submission_address(stopped, pool):
+    asked = ask(stopped, pool)
+    browser = Browser(asked.http, asked.address)
+    for _ in range(10):
+        assert browser.get(f"/supplier-data/{asked.token}").status_code == 200, "looking is not answering"
+        assert asked.answer().status_code == 202
+    over = browser.post(f"/supplier-data/{asked.token}", {"consent": "yes"})
+    assert (over.status_code, over.headers["Retry-After"]) == (429, "60")
+    unknown = browser.get("/supplier-data/" + "x" * 43)
+    assert unknown.status_code == 404
