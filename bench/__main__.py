@@ -4,10 +4,24 @@ import argparse
 import platform
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import psutil
 
-from bench import access, audit, grading, idempotency, imports, lists, requests, rollup, snapshots, uploads
+from bench import (
+    access,
+    audit,
+    grading,
+    idempotency,
+    imports,
+    lists,
+    reading,
+    regrade,
+    requests,
+    rollup,
+    snapshots,
+    uploads,
+)
 from bench.report import HEAD, Line
 from bench.service import started
 
@@ -22,16 +36,19 @@ def main() -> None:
     arguments.add_argument(
         "--only",
         choices=(
-            "grading", "snapshots", "rollup", "requests", "access", "idempotency", "lists", "uploads", "audit",
-            "imports",
+            "grading", "reading", "regrade", "snapshots", "rollup", "requests", "access", "idempotency", "lists",
+            "uploads", "audit", "imports",
         ),
         help="one part of the table",
     )  # fmt: skip
+    arguments.add_argument("--files", type=Path, nargs="*", default=[], help="producers' data files that are read, too")
     asked = arguments.parse_args()
     print(f"{psutil.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}\n")
     print(HEAD)
     alone: dict[str, Callable[[], Iterator[Line]]] = {  # these need no service
         "grading": lambda: grading.measure(asked.grade),
+        "regrade": lambda: regrade.measure(asked.rows),
+        "reading": lambda: reading.measure(asked.rows, asked.rounds, asked.files),
         "snapshots": lambda: snapshots.measure(asked.rows),
         "rollup": lambda: rollup.measure(asked.rows),
     }
