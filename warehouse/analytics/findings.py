@@ -67,10 +67,15 @@ composed AS (
 """One row per SKU that is placed on the market, by its markets or by its volumes; of every SKU without a market."""
 
 
-def met(findings: Sequence[Finding]) -> str:
-    """The keys of the findings that a row of `facts` has, as a list in their order."""
-    cases = ", ".join(f"CASE WHEN {CONDITIONS[found.key]} THEN '{found.key}' END" for found in findings)
-    return f"list_filter([{cases}], lambda key: key IS NOT NULL)"
+def mask(findings: Sequence[Finding]) -> str:
+    """The findings of a row of `facts` as one number, a bit for each in their order: rows alike count together."""
+    bits = (f"CASE WHEN {CONDITIONS[found.key]} THEN {1 << place} ELSE 0 END" for place, found in enumerate(findings))
+    return f"({' + '.join(bits)})::BIGINT"
+
+
+def of_mask(findings: Sequence[Finding], number: int) -> list[Finding]:
+    """The findings that a number stands for."""
+    return [found for place, found in enumerate(findings) if number >> place & 1]
 
 
 def weighed(findings: Sequence[Finding]) -> str:

@@ -3,21 +3,21 @@
 from typing import Any, Final
 
 from compliance.readiness import Finding, findings
-from warehouse.analytics.findings import FACTS, met, weighed
+from warehouse.analytics.findings import FACTS, mask, of_mask, weighed
 from warehouse.analytics.now import Now
 from warehouse.analytics.reader import reader
 from warehouse.snapshots import Snapshot
 
-_GAPS: Final = """
-WITH {facts}, judged AS (SELECT units, unnest({met}) AS key FROM facts)
-SELECT key, count(*) AS skus, coalesce(sum(units), 0)::BIGINT AS units FROM judged GROUP BY key
+_GROUPS: Final = """
+WITH {facts}, judged AS (SELECT units, {mask} AS mask FROM facts)
+SELECT mask, count(*) AS skus, coalesce(sum(units), 0)::BIGINT AS units FROM judged GROUP BY mask
 """
 _ITEMS: Final = """
 WITH {facts}, judged AS (
-    SELECT sku_code, id, name, {met} AS gaps, {weighed} AS weight, coalesce(units, 0)::BIGINT AS units FROM facts
+    SELECT sku_code, id, name, {mask} AS mask, {weighed} AS weight, coalesce(units, 0)::BIGINT AS units FROM facts
     WHERE $sku_code IS NULL OR sku_code = $sku_code
 )
-SELECT sku_code, id, name, gaps, weight, units, count(*) OVER () AS total FROM judged
+SELECT sku_code, id, name, mask, weight, units, count(*) OVER () AS total FROM judged
 WHERE weight > 0 OR $sku_code IS NOT NULL
 ORDER BY weight DESC, units DESC, sku_code LIMIT $limit OFFSET $offset
 """
@@ -33,19 +33,18 @@ def missing(
     its grade trace.
     """
     asked = [found for found in findings() if found.on(now.today).kind == "missing"]
-    parts = {"facts": FACTS, "met": met(asked), "weighed": weighed(asked)}
+    parts = {"facts": FACTS, "mask": mask(asked), "weighed": weighed(asked)}
     whole = {"market": None, "today": now.today}
     with reader(snapshot) as answers:
-        gaps = {row["key"]: row for row in answers.records(_GAPS.format(**parts), **whole)} if sku_code is None else {}
+        groups = answers.records(_GROUPS.format(**parts), **whole) if sku_code is None else []
         items = answers.records(_ITEMS.format(**parts), **whole, sku_code=sku_code, limit=limit, offset=offset)
-    by_key = {found.key: found for found in asked}
     return {
         **now.head(snapshot),
-        "gaps": _worst_first(asked, gaps),
+        "gaps": _worst_first(asked, groups),
         "items": [
             {
                 **{name: item[name] for name in ("id", "sku_code", "name", "units", "weight")},
-                "gaps": [by_key[key].as_dict() for key in item["gaps"]],
+                "gaps": [found.as_dict() for found in of_mask(asked, item["mask"])],
             }
             for item in items
         ],
@@ -53,14 +52,12 @@ def missing(
     }
 
 
-def _worst_first(asked: list[Finding], gaps: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def _worst_first(asked: list[Finding], groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """By weight times SKUs."""
-    told = [
-        (found.weight * gaps[found.key]["skus"], {**found.as_dict(), **gaps[found.key]})
-        for found in asked
-        if found.key in gaps
-    ]
-    return [
-        {name: value for name, value in gap.items() if name != "key"}
-        for _, gap in sorted(told, key=lambda weighed_gap: -weighed_gap[0])
-    ]
+    counted = {found.key: {"skus": 0, "units": 0} for found in asked}
+    for group in groups:
+        for found in of_mask(asked, group["mask"]):
+            for name, total in counted[found.key].items():
+                counted[found.key][name] = total + group[name]
+    worst = sorted(asked, key=lambda found: -found.weight * counted[found.key]["skus"])
+    return [{**found.as_dict(), **counted[found.key]} for found in worst if counted[found.key]["skus"]]

@@ -4,30 +4,25 @@ Not legal advice and no permission: a SKU is `ready` where nothing that is recor
 is asked for is missing.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Final
 
 from compliance import annex_v
 from compliance.readiness import Finding, findings
 from schemas.normalise import market as normalised
-from warehouse.analytics.findings import FACTS, holding, met
+from warehouse.analytics.findings import FACTS, holding, mask, of_mask
 from warehouse.analytics.now import Now
-from warehouse.analytics.reader import Reader, reader
+from warehouse.analytics.reader import reader
 from warehouse.snapshots import Snapshot
 
 _EXAMPLES: Final = 5
-_STANDING: Final = ("blocked", "to_decide", "incomplete", "ready")
-_COUNTED: Final = """
-WITH {facts}, judged AS MATERIALIZED (SELECT sku_code, units, {met} AS keys FROM facts),
-standing AS (
-    SELECT CASE WHEN list_has_any(keys, $blocks::VARCHAR[]) THEN 'blocked'
-                WHEN list_has_any(keys, $decide::VARCHAR[]) THEN 'to_decide'
-                WHEN list_has_any(keys, $missing::VARCHAR[]) THEN 'incomplete'
-                ELSE 'ready' END AS standing, units
-    FROM judged
-), named AS (SELECT unnest(keys) AS key, sku_code, units FROM judged)
-SELECT 'standing' AS what, standing AS key, count(*) AS skus, sum(units)::BIGINT AS units, NULL AS examples
-FROM standing GROUP BY ALL
-UNION ALL SELECT 'finding', key, count(*), sum(units)::BIGINT, min(sku_code, {examples}) FROM named GROUP BY ALL
+_PLACES: Final = {"blocks": "blocked", "decide": "to_decide", "missing": "incomplete"}
+"""Where a SKU stands that has a finding of this kind and of none before; else it is ready."""
+_GROUPS: Final = """
+WITH {facts}, judged AS (SELECT sku_code, units, {mask} AS mask FROM facts)
+SELECT mask, count(*) AS skus, sum(units)::BIGINT AS units, min(sku_code, {examples}) AS examples
+FROM judged GROUP BY mask
 """
 
 
@@ -41,18 +36,24 @@ def readiness(snapshot: Snapshot, market: str, now: Now) -> dict[str, Any]:
     code = normalised(market)
     in_union = annex_v.may_be_in_the_union([code])
     asked = holding(findings(), in_union=in_union, today=now.today)
+    query = _GROUPS.format(facts=FACTS, mask=mask(asked), examples=_EXAMPLES)
     with reader(snapshot) as answers:
-        counted = _counted(answers, asked, code, now)
-    standing = {row["key"]: row["skus"] for row in counted if row["what"] == "standing"}
-    by_key = {row["key"]: row for row in counted if row["what"] == "finding"}
+        groups = answers.records(query, market=code, today=now.today)
+    places = Counter[str]()
+    by_key: dict[str, list[dict[str, Any]]] = {}
+    for group in groups:
+        findings_here = of_mask(asked, group["mask"])
+        places[_place(findings_here)] += group["skus"]
+        for found in findings_here:
+            by_key.setdefault(found.key, []).append(group)
     jurisdiction = now.jurisdictions.get(code)
     return {
         **now.head(snapshot),
         "market": code,
         "in_european_union": in_union,
         "jurisdiction": jurisdiction.as_dict(now.today) if jurisdiction else None,
-        "skus": sum(standing.values()),
-        **{name: standing.get(name, 0) for name in _STANDING},
+        "skus": places.total(),
+        **{place: places[place] for place in (*_PLACES.values(), "ready")},
         **{
             kind: [_told(found, by_key[found.key]) for found in asked if found.kind == kind and found.key in by_key]
             for kind in ("blocks", "decide", "missing", "upcoming")
@@ -61,11 +62,17 @@ def readiness(snapshot: Snapshot, market: str, now: Now) -> dict[str, Any]:
     }
 
 
-def _counted(answers: Reader, asked: list[Finding], market: str, now: Now) -> list[dict[str, Any]]:
-    keys = {kind: [found.key for found in asked if found.kind == kind] for kind in ("blocks", "decide", "missing")}
-    query = _COUNTED.format(facts=FACTS, met=met(asked), examples=_EXAMPLES)
-    return answers.records(query, market=market, today=now.today, **keys)
+def _place(found: Sequence[Finding]) -> str:
+    kinds = {finding.kind for finding in found}
+    return next((place for kind, place in _PLACES.items() if kind in kinds), "ready")
 
 
-def _told(found: Finding, row: dict[str, Any]) -> dict[str, Any]:
-    return {**found.as_dict(), "skus": row["skus"], "units": row["units"], "examples": row["examples"]}
+def _told(found: Finding, groups: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A finding with the SKUs that have it; units are null where none of them has a volume."""
+    units = [group["units"] for group in groups if group["units"] is not None]
+    return {
+        **found.as_dict(),
+        "skus": sum(group["skus"] for group in groups),
+        "units": sum(units) if units else None,
+        "examples": sorted(code for group in groups for code in group["examples"])[:_EXAMPLES],
+    }
