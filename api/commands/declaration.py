@@ -18,7 +18,7 @@ from compliance.declarations.uk.lines import Statements
 from compliance.declarations.uk.producer import FileRefused, Producer
 from compliance.declarations.uk.tables import codes
 from pipelines.steps.declaration import declare, files, forms, statements
-from pipelines.steps.declaration.parcel import FORMS, Asked, Parcel, by_category, uk_file
+from pipelines.steps.declaration.parcel import FORMS, Asked, Parcel, by_category, explained, uk_file
 from pipelines.steps.figures.compute import loaded_catalogue
 from pipelines.steps.figures.portfolio import newest
 from warehouse import snapshots
@@ -44,6 +44,8 @@ def declaration(  # noqa: PLR0917  (each is an option by name)
     subsidiary_id: Annotated[str, typer.Option("--subsidiary-id", help=f"Up to 32 letters or digits, {_UK}.")] = "",
     ram: Annotated[Path | None, typer.Option("--ram", help="CSV sku_code, component_type, rating.")] = None,
     drinks: Annotated[Path | None, typer.Option("--drinks", help="CSV sku_code, drinks_container (Y or N).")] = None,
+    explain: Annotated[str | None, typer.Option("--explain", help="A category_code: what its figure is the sum of.")]
+    = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -59,6 +61,9 @@ def declaration(  # noqa: PLR0917  (each is an option by name)
             desk = _desk(at_work, company, Settings.load(data_dir=data_dir))
             asked = replace(asked, market=declare.declared_market(desk, market, asked.half))
             parcel = _parcel(desk, asked, producer, ram, drinks)
+            if explain is not None:
+                with at_work.company(company) as connection:
+                    parcel = explained(desk, asked, parcel, explain, connection)
         files.write(parcel.files)
     except _REFUSALS as refused:
         raise Refusal(str(refused)) from None

@@ -148,6 +148,17 @@ def test_a_csv_has_its_gaps_and_its_origin_beside_it(operator, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["de.csv", "de.source.json", "de.uncounted.csv"]
 
 
+def test_a_figure_is_explained_down_to_its_skus_and_their_lines(operator, tmp_path):
+    told = operator.declare("--market", "DE", "--explain", "glass", tmp_path / "de.csv")
+    assert told["explained_skus"] == 1
+    with (tmp_path / "de.explained.csv").open(newline="") as file:
+        [row] = csv.DictReader(file)
+    assert (row["sku_code"], row["units"], row["tonnes"]) == ("JAR", "1000000", "200.000000")
+    assert row["components"] == "0 body glass glass 200.0 g; 1 closure metal steel 8.25 g"
+    assert (row["version"], row["import_id"], row["import_line"]) == ("2", "", "")
+    assert "category_code" in operator.refused(1, "--market", "DE", "--explain", "gold", tmp_path / "de.csv")
+
+
 def test_the_uk_file_with_ratings_and_drinks_is_the_same_twice(operator, tmp_path):
     ram, drinks = tmp_path / "ram.csv", tmp_path / "drinks.csv"
     ram.write_text("sku_code,component_type,rating\nJAR,body,G\nJAR,closure,A\nElse,body,R\n")

@@ -80,7 +80,9 @@ def refused(*rows, half=2, **options):
 @pytest.mark.parametrize(
     ("number", "cells"),
     [
-        ("03", {"packaging_type": "CW", "ram_rag_rating": ""}), ("03", {"packaging_class": "P2", "ram_rag_rating": ""}), ("05", {"packaging_material": "XX"}),
+        ("03", {"packaging_type": "CW", "ram_rag_rating": ""}),
+        ("03", {"packaging_class": "P2", "ram_rag_rating": ""}),
+        ("05", {"packaging_material": "XX"}),
         ("09", {"packaging_material_weight": "0"}), ("09", {"packaging_material_weight": "1,000"}),
         ("37", {"packaging_type": "HDC", "packaging_class": "", "packaging_material": "PC",
                 "packaging_material_units": "5", "ram_rag_rating": ""}),

@@ -68,7 +68,7 @@ def figures(desk: Desk, market: str, year: int) -> Figures:
     """The figures of a market and year, with its halves."""
     return combined(
         rollup(portfolio, desk.catalogue.entries, desk.rules)
-        for portfolio in _portfolios(desk, market, year, SKU_COLUMNS)
+        for portfolio in portfolios(desk, market, year, SKU_COLUMNS)
     )
 
 
@@ -77,11 +77,12 @@ def uk_file(desk: Desk, said: Statements) -> PackagingFile:
     period = submission(said.producer, said.year, said.half)
     lines = (
         lines_of(portfolio, desk.catalogue.entries, desk.rules, said)
-        for portfolio in _portfolios(desk, "GB", said.year, UK_SKU_COLUMNS)
+        for portfolio in portfolios(desk, "GB", said.year, UK_SKU_COLUMNS)
     )
     return packaging_file(summed(lines), said.producer, period)
 
 
-def _portfolios(desk: Desk, market: str, year: int, sku_columns: pl.Schema) -> Iterator[Portfolio]:
+def portfolios(desk: Desk, market: str, year: int, sku_columns: pl.Schema) -> Iterator[Portfolio]:
+    """What of the snapshot counts for a market and year, block by block."""
     for portfolio in blocks(desk.snapshot, sku_columns=sku_columns):
         yield of_market(portfolio, market, year, desk.jurisdictions)

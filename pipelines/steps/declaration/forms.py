@@ -14,6 +14,7 @@ import orjson
 
 from compliance.declarations.document import TONNES_COLUMNS, UNCOUNTED_COLUMNS
 from compliance.declarations.uk.tables import columns
+from pipelines.steps.declaration import explain
 
 _FORMULA: Final = ("=", "+", "-", "@")
 
@@ -37,6 +38,11 @@ def uncounted_csv(rows: Iterable[Mapping[str, Any]]) -> bytes:
     """What is not counted, `fields` joined by `; ` (decisions §11). A code that looks like a formula gets a `'`."""
     texts = ({**row, "fields": "; ".join(row["fields"])} for row in rows)
     return _csv(UNCOUNTED_COLUMNS, ([_harmless(_cell(row[name])) for name in UNCOUNTED_COLUMNS] for row in texts))
+
+
+def explained_csv(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """What a figure is the sum of, a SKU a row."""
+    return _csv(explain.COLUMNS, ([_harmless(_cell(row[name])) for name in explain.COLUMNS] for row in rows))
 
 
 def source_json(source: Mapping[str, Any], declaration: bytes) -> bytes:

@@ -5,16 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import psycopg
+
 from compliance.declarations import document
 from compliance.declarations.uk.lines import Statements
 from compliance.declarations.uk.tables import MARKET
-from pipelines.steps.declaration import declare, forms
+from pipelines.steps.declaration import declare, explain, forms
 from pipelines.steps.declaration.declare import Desk, NotDeclarable
 from pipelines.steps.declaration.files import beside
 
 FORMS: Final = ("rpd", "csv", "json")
 UNCOUNTED: Final = "uncounted.csv"
 SOURCE: Final = "source.json"
+EXPLAINED: Final = "explained.csv"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,19 @@ def uk_file(desk: Desk, asked: Asked, said: Statements) -> Parcel:
         "rows": len(file.rows), "total_kg": weight, "difference_kg": file.difference_kg, "uncounted": len(uncounted),
     }  # fmt: skip
     return _with_companions(desk, asked, forms.uk_csv(file.rows), uncounted, sums)
+
+
+def explained(
+    desk: Desk, asked: Asked, parcel: Parcel, category_code: str, connection: psycopg.Connection[Any]
+) -> Parcel:
+    """The parcel with what a figure of it is the sum of. Raises `NotDeclarable` where nothing is in the category."""
+    found = explain.figure(desk, asked.market, asked.year, asked.half, category_code)
+    if found.is_empty():
+        raise NotDeclarable(f"Nothing of {asked.market} is counted in {category_code}; name one of the declaration.")
+    path = beside(asked.out, EXPLAINED)
+    data = forms.explained_csv(explain.with_origins(connection, found))
+    record = {**parcel.record, "files": [*parcel.record["files"], str(path)], "explained_skus": found.height}
+    return Parcel({path: data, **parcel.files}, record)
 
 
 def _with_companions(

@@ -1,0 +1,74 @@
+"""From a declared figure back to what it is the sum of: SKUs with units, parts and weights, and the uploaded line.
+
+The rows of a figure add up to it exactly; a test holds that. How a part came to its category is docs/figures.md.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import polars as pl
+import psycopg
+
+from compliance.rollup.exact import times_units, written_tonnes
+from compliance.rollup.lines import categories, lines_of, prepared
+from compliance.rollup.portfolio import SKU_COLUMNS, Portfolio
+from pipelines.steps.declaration.declare import Desk, portfolios
+from warehouse.queries import origins
+
+COLUMNS: Final = (
+    "sku_code", "units", "unit_grams", "tonnes", "components", "version", "import_id", "filename", "import_sheet",
+    "import_line",
+)  # fmt: skip
+
+
+def figure(desk: Desk, market: str, year: int, half: int, category_code: str) -> pl.DataFrame:
+    """The SKUs of a figure by code: `units`, exact `unit_grams` in the category, `grams` and `components` in words."""
+    asked = (pl.col("year") == year) & (pl.col("half") == half)
+    found = []
+    for portfolio in portfolios(desk, market, year, SKU_COLUMNS):
+        ready = prepared(portfolio, desk.catalogue.entries, desk.rules)
+        if market not in ready.volumes["market"]:
+            continue
+        rolled = lines_of(market, ready)
+        of_category = categories(desk.jurisdictions[market]).filter(pl.col("category_code") == category_code)
+        per_unit = (
+            rolled.lines.join(of_category.select("path"), on="path", how="semi")
+            .group_by("sku")
+            .agg(pl.col("grams").sum().alias("unit_grams"))
+        )
+        counted = rolled.counting.filter(asked).join(per_unit, on="sku", how="inner")
+        named = counted.join(ready.skus.select("sku", "sku_code"), on="sku", how="inner")
+        weighed = named.with_columns(times_units("unit_grams").alias("grams"))
+        found.append(
+            weighed.join(_components(portfolio), on="sku_code", how="left").select(
+                "sku_code", "units", "unit_grams", "grams", "components"
+            )
+        )
+    return pl.concat(found).sort("sku_code") if found else pl.DataFrame(schema={"sku_code": pl.String})
+
+
+def with_origins(connection: psycopg.Connection[Any], found: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """The rows of a figure with `COLUMNS`: tonnes as they are written, and the import that the values came with."""
+    held = origins.of(connection, found["sku_code"].to_list())
+    for row in found.iter_rows(named=True):
+        whence = held[row["sku_code"]]._asdict()
+        yield {name: (row | whence | {"tonnes": written_tonnes(row["grams"])})[name] for name in COLUMNS}
+
+
+def _components(portfolio: Portfolio) -> pl.DataFrame:
+    """Each SKU's parts in words, `0 body plastic PET 25.0 g`; its own material where it has no components."""
+    parts = portfolio.components.sort("sku_code", "position").select(
+        "sku_code", _words(pl.col("position").cast(pl.String), "component_type", "material_family", "polymer_or_grade",
+                           weight="weight_g").alias("part"),
+    )  # fmt: skip
+    whole = portfolio.skus.join(parts, on="sku_code", how="anti").select(
+        "sku_code", _words("material", "material_subtype", weight="weight_grams").alias("part")
+    )
+    every = pl.concat([parts, whole])
+    return every.group_by("sku_code", maintain_order=True).agg(pl.col("part").str.join("; ").alias("components"))
+
+
+def _words(*named: str | pl.Expr, weight: str) -> pl.Expr:
+    texts: Iterable[pl.Expr] = (pl.col(each) if isinstance(each, str) else each for each in named)
+    grams = pl.format("{} g", pl.col(weight))
+    return pl.concat_str(*texts, grams, separator=" ", ignore_nulls=True)

@@ -1,0 +1,29 @@
+"""Where the stored values of SKUs came from: the version, and the import with its file, sheet and line."""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+import psycopg
+
+_ORIGINS: Final = """
+SELECT skus.sku_code, skus.version, skus.import_id, imports.filename, skus.import_sheet, skus.import_line
+FROM skus LEFT JOIN imports ON imports.id = skus.import_id
+WHERE skus.sku_code = ANY(%s)"""
+
+
+class Origin(NamedTuple):
+    """A SKU's current version; the import fields are null where a single write made it."""
+
+    sku_code: str
+    version: int
+    import_id: UUID | None
+    filename: str | None
+    import_sheet: str | None
+    import_line: int | None
+
+
+def of(connection: psycopg.Connection[Any], sku_codes: Sequence[str]) -> dict[str, Origin]:
+    """The origins of SKUs of the session's company, by code."""
+    rows = connection.execute(_ORIGINS, [list(sku_codes)]).fetchall()
+    return {row[0]: Origin(*row) for row in rows}
