@@ -26,6 +26,7 @@ _READ: Final = f"SELECT {present.SELECT}, skus.version FROM skus WHERE id = %s"
 _NOT_COMPARED: Final = frozenset({"id", "compliance", "created_at", "updated_at", "doc_status", "recyclability_grade",
                                   "recyclability_score", "packaging_format_key"})  # fmt: skip
 """Derived, or shown by themselves."""
+REFUSED: Final = "The record that this would leave is refused."
 _NOBODY: Final = Origin("system", None, None, correlation_id="dry run")
 
 
@@ -89,8 +90,8 @@ def compare(
 
 def refused_by(issues: Sequence[Issue]) -> Conflict:
     """What the write path refuses, as a conflict of the decision."""
-    sentences = " ".join(dict.fromkeys(issue.message for issue in issues))
-    return Conflict(f"The record that this would leave is refused. {sentences}", issues)
+    sentences = dict.fromkeys(issue.message for issue in issues)
+    return Conflict(" ".join((REFUSED, *sentences)), issues)
 
 
 def _held(conn: psycopg.Connection[Any], sku_id: UUID | None, rulesets: Rulesets) -> tuple[int, dict[str, Any]] | None:
