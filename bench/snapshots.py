@@ -3,7 +3,6 @@
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -86,11 +85,11 @@ def _company(database: Database, rows: int) -> UUID:
 
 def _publishing(pool: Pool, company: UUID, data_dir: Path, rows: int) -> Iterator[Line]:
     rulesets, times = Rulesets(), list[tuple[float, float, float]]()
-    snapshots.publish(pool, company, data_dir, datetime.now(UTC), rulesets)  # rules are read once a process
+    snapshots.publish(pool, company, data_dir, Clock().now(), rulesets)  # rules are read once a process
     for _ in range(ROUNDS):
         _write_one(pool, company)
         floor = _seconds(lambda: _export(pool, company))
-        ours = _seconds(lambda: snapshots.publish(pool, company, data_dir, datetime.now(UTC), rulesets))
+        ours = _seconds(lambda: snapshots.publish(pool, company, data_dir, Clock().now(), rulesets))
         times.append((ours, floor, _seconds(lambda: _merged(data_dir, company))))
     ours, floor, merged = (median(side) for side in zip(*times, strict=True))
     yield against(f"snapshot of {rows} SKUs after one write, beside COPY of the three tables", ours, floor, bound=1.2)
@@ -103,7 +102,7 @@ def _write_one(pool: Pool, company: UUID) -> None:
         conn.execute("UPDATE skus SET name = name || '.', version = version + 1 WHERE sku_code = 'P-0000000'")
         ledger.enter(
             conn, company, "sku.updated", uuid4(), origin=Origin("system", None, "bench", "bench"),
-            now=datetime.now(UTC), before=None, after=None,
+            now=Clock().now(), before=None, after=None,
         )  # fmt: skip
 
 
