@@ -165,9 +165,10 @@ def outcomes(seeds: range, folders: list[Path]) -> Iterator[tuple[int, str]]:
                     yield reading, outcome
         except EOFError:
             worker.join()
-        if worker.is_alive():
-            worker.kill()
-            worker.join()
+        finally:  # it is stuck, or nobody wants to know any more
+            if worker.is_alive():
+                worker.kill()
+                worker.join()
         if done <= reading and done in seeds:
             yield reading, f"! the process ended with {worker.exitcode}"
             done = reading + 1
