@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from fastapi import FastAPI
+from starlette.routing import Route
 
 from api import (
     audit,
@@ -31,6 +32,9 @@ from api.pages import refusals as page_refusals
 from api.pages import routes as pages
 from api.reference import routes as reference
 from api.service import opened
+from connector import server
+from connector.gate import Gate, at_gate
+from connector.oauth import routes as oauth
 from warehouse import logs
 from warehouse.clock import Clock
 from warehouse.database import Database
@@ -49,7 +53,10 @@ def create(settings: Settings | None = None, database: Database | None = None, c
         async with opened(chosen, database or Database.of(chosen), clock or Clock.of(chosen)) as service:
             app.state.service = service
             app.openapi()  # built here, so that no request waits for it
-            yield
+            connector = server.build(service)
+            app.state.gate = Gate(service, connector.app)
+            async with connector.session_manager.run():
+                yield
 
     return assembled(lifespan)
 
@@ -67,8 +74,11 @@ def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         supplier_data, reference, pages,
     ):  # fmt: skip
         app.include_router(resource.router)
+    app.include_router(oauth.router)
+    app.router.routes.append(Route(server.PATH, endpoint=at_gate, include_in_schema=False))
     document.install(app)
     refusals.install(app)
     page_refusals.install(app)
+    oauth.install(app)
     app.add_middleware(Correlation)
     return app

@@ -3,14 +3,19 @@
 `api.service.Service` is one; the connector imports nothing of `api`, which mounts it.
 """
 
-from typing import Protocol
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar, cast
+
+from starlette.requests import Request
 
 from compliance.ruleset import RuleSet
 from warehouse.clock import Clock
 from warehouse.objects import Objects
 from warehouse.rulesets import Rulesets
-from warehouse.sessions import AsyncPool, Pool
+from warehouse.sessions import AsyncConnection, AsyncPool, Pool
 from warehouse.settings import Settings
+
+T = TypeVar("T")
 
 
 class Service(Protocol):
@@ -42,3 +47,11 @@ class Service(Protocol):
 
     async def rules_for(self, version: str) -> tuple[RuleSet, RuleSet]:
         """The rule-set of the day and the one of a version."""
+
+    async def reading(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+        """The result of a read on a connection without a company, sent again where the connection had died."""
+
+
+def service_of(request: Request) -> Service:
+    """The service that the app of this request was opened with."""
+    return cast(Service, request.app.state.service)

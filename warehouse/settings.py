@@ -64,6 +64,9 @@ class Settings(BaseSettings):
     trusted_proxies: Annotated[tuple[IPvAnyNetwork, ...], NoDecode, BeforeValidator(_separated)] = ()
     """Addresses or networks, separated by commas, whose forwarding headers name the client."""
 
+    connector_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_separated)] = ()
+    """Origins of web pages, such as `https://assistant.example`, that may speak to the connector from a browser."""
+
     pool_size: Annotated[int, Field(ge=1, le=100)] = 8
     """Most connections of one pool; an API process has two pools, one for writes and one for reads."""
     warm_workers: bool = True
@@ -92,6 +95,7 @@ class Settings(BaseSettings):
         values = {name: getattr(self, name) for name in type(self).model_fields}
         values["base_url"] = values.pop("public_url")
         values["trusted_proxies"] = ",".join(str(network) for network in self.trusted_proxies) or None
+        values["connector_origins"] = ",".join(self.connector_origins) or None
         variables = {f"{_PREFIX}{name.upper()}": value for name, value in values.items()}
         variables["DATABASE_URL"] = variables.pop(f"{_PREFIX}DATABASE_URL")
         return {

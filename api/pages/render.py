@@ -18,7 +18,9 @@ from api.pages.texts import text
 from schemas.labels import LANGUAGES, word
 
 STYLE: Final = "/pages/style.css"
-NAVIGATION: Final = (("/connections", "nav.connections"),)
+NAVIGATION: Final = (
+    ("/review", "nav.review"), ("/supplier-requests", "nav.requests"), ("/connections", "nav.connections"),
+)  # fmt: skip
 """The pages of a signed-in person: path, and key of the name."""
 
 

@@ -25,8 +25,8 @@ ACCESS_LIFETIME: Final = timedelta(minutes=15)
 REFRESH_LIFETIME: Final = timedelta(days=30)
 """Of a refresh token that is not used; the next one lives as long again."""
 
-ADMIT: Final = "SELECT * FROM pcds_admit_connection(%(presented)s, %(resource)s, %(counted)s, %(at)s)"
-"""The columns of `Admitted`; no row for a token that does not count."""
+ADMIT: Final = "SELECT * FROM pcds_admit_connection(%(presented)s, %(resource)s, %(counted_as)s, %(at)s)"
+"""The columns of `Admitted`; no row for a token that does not count. `counted_as` is call, answer or null."""
 
 _AUTHORISE: Final = """
 INSERT INTO connections (id, company_id, user_id, client_id, scopes, authorised_at)

@@ -24,7 +24,7 @@ _FOR_THE_APPLICATION = (
     "pcds_session(bytea, timestamptz, timestamptz)",
     "pcds_end_session(bytea)",
     "pcds_take_registration(text, integer, timestamptz)",
-    "pcds_admit_connection(bytea, text, boolean, timestamptz)",
+    "pcds_admit_connection(bytea, text, text, timestamptz)",
     "pcds_redeem_code(bytea, text, text, text, text, bytea, bytea, timestamptz, timestamptz, timestamptz)",
     "pcds_rotate_token(bytea, text, text[], text, bytea, bytea, timestamptz, timestamptz, timestamptz)",
     "pcds_revoke_token(bytea, text, timestamptz)",

@@ -146,9 +146,10 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $
 $$;
 
 -- Let a connector request in: the live connection behind the digest of an access token, with 0 or the seconds to wait
--- under its company's plan where the request is one that counts. No row for a token that is unknown, expired, of another
+-- under its company's plan where the request is counted: as a call, or as the answer to a call's question, which the call
+-- has paid for and which therefore has places of its own. No row for a token that is unknown, expired, of another
 -- resource, or of a connection or person that has ended. The connection's last use is held to the second.
-CREATE FUNCTION pcds_admit_connection(presented bytea, wanted_resource text, counted boolean, at timestamptz)
+CREATE FUNCTION pcds_admit_connection(presented bytea, wanted_resource text, counted_as text, at timestamptz)
 RETURNS TABLE (connection_id uuid, company_id uuid, user_id uuid, email text, client_id text, client_name text,
                scopes text[], expires_at timestamptz, ceiling integer, retry_after integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
@@ -170,7 +171,8 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    retry_after := CASE WHEN counted THEN pcds_take('connection:' || connection_id, ceiling, at) ELSE 0 END;
+    retry_after := CASE WHEN counted_as IS NULL THEN 0
+                        ELSE pcds_take('connection-' || counted_as || ':' || connection_id, ceiling, at) END;
     IF last_used IS NULL OR last_used < at - interval '1 second' THEN
         UPDATE connections AS held SET last_used_at = at WHERE held.id = connection_id;
         PERFORM set_config('synchronous_commit', 'off', true); -- nobody waits for the disk because of it

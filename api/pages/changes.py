@@ -1,0 +1,65 @@
+"""A change in words: the field and its two values as the people of one language read them.
+
+Paths are those of `pipelines.steps.review.compare`; words of fields and codes are `schemas.labels`.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from api.pages.texts import text
+from pipelines.steps.review.compare import Change
+from schemas.fields import COMPONENT, SKU, Field
+from schemas.labels import header, word
+
+_PART: Final = re.compile(r"components\[(\d+)\]\.(.+)")
+_SUBSTANCE: Final = re.compile(r"substances\.(\w+)(?:\.(\w+))?")
+
+
+class Told(NamedTuple):
+    """One row of the comparison: what, held now, then."""
+
+    what: str
+    now: str
+    then: str
+    differs: bool
+
+
+def told(changes: Sequence[Change], parts: Sequence[str], lang: str) -> list[Told]:
+    """The changes in words; `parts` are the component types of the graph as it would be."""
+    return [_told(change, parts, lang) for change in changes]
+
+
+def _told(change: Change, parts: Sequence[str], lang: str) -> Told:
+    table, fields, name, prefix = "sku", SKU, change.field, ""
+    if found := _PART.fullmatch(change.field):
+        place = int(found[1])
+        part = word("component_type", parts[place], lang) if place < len(parts) else ""
+        table, fields, name = "component", COMPONENT, found[2]
+        prefix = f"{place + 1}. {part}: ".replace(" :", ":")
+    field = fields.get(name)
+    what = prefix + _name(table, name, lang)
+    return Told(what, value(change.now, field, lang), value(change.then, field, lang), change.now != change.then)
+
+
+def _name(table: str, name: str, lang: str) -> str:
+    if found := _SUBSTANCE.fullmatch(name):
+        of = text(f"substance.{found[1]}", lang)
+        return f"{of}: {text(f'substance_part.{found[2]}', lang)}" if found[2] else of
+    return header(table, name, lang)
+
+
+def value(held: object, field: Field | None, lang: str) -> str:
+    """A value in words, a code by its word; a dash where nothing is held."""
+    match held:
+        case None | [] | {}:
+            return "–"
+        case bool():
+            return text("supplier.yes" if held else "supplier.no", lang)
+        case list():
+            return ", ".join(value(each, field, lang) for each in held)
+        case Mapping():
+            return "; ".join(f"{name}: {value(each, None, lang)}" for name, each in held.items())
+        case float():
+            return f"{held:.15g}"
+    return word(field.vocabulary, str(held), lang) if field and field.vocabulary else str(held)

@@ -1,0 +1,128 @@
+"""GET and POST /oauth/authorize: a person is told who asks for what, and decides.
+
+The request is checked before the page is shown and again when the person has decided, since the form carries it. What
+is checked, and who hears of a fault, is `connector.oauth.authorization`.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import parse_qsl
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from api.origin import acting
+from api.pages.forms import FIELD, posted
+from api.pages.refusals import PageRefused
+from api.pages.render import page
+from api.pages.sessions import Session, SignedIn, signed_in
+from api.service import service_of
+from connector.oauth import clients, redirects
+from connector.oauth.addresses import AUTHORIZE
+from connector.oauth.authorization import Untrusted, answered, redirect_of, wish
+from connector.oauth.documents import is_document
+from connector.oauth.forms import Parameters, parameters
+from connector.oauth.refusals import OAuthRefused
+from pipelines.steps import connections
+from pipelines.steps.connections import Wish
+from warehouse.queries.oauth_clients import Client
+
+router = APIRouter()
+
+_DECISION: Final = "decision"
+_ALLOW: Final = "allow"
+_OURS: Final = (FIELD, _DECISION)
+"""Fields that the form has beside the request's own parameters."""
+
+
+class _Told(Exception):  # noqa: N818  (an answer)
+    """The application is told of a fault at its redirect address."""
+
+    code = "told"
+
+    def __init__(self, address: str) -> None:
+        super().__init__("The application is told.")
+        self.address = address
+
+
+@router.get(AUTHORIZE)
+async def get_authorize(request: Request) -> Response:
+    """The page on which the person decides; the sign-in page where nobody is signed in."""
+    pairs = [pair for pair in parse_qsl(request.url.query, keep_blank_values=True) if pair[0] not in _OURS]
+    try:
+        asked, _ = await _asked(request, pairs)
+    except _Told as told:
+        return _to(told.address)
+    session = await signed_in(request)
+    return page(
+        request, "consent.html", session=session, form_action=f"'self' {redirects.source(asked.redirect_uri)}",
+        client=asked.client, scopes=asked.scopes, sent=pairs, redirect_host=redirects.host(asked.redirect_uri),
+        is_loopback=redirects.is_loopback(asked.redirect_uri),
+        published_by=redirects.host(asked.client.id) if is_document(asked.client.id) else None,
+    )  # fmt: skip
+
+
+@router.post(AUTHORIZE)
+async def post_authorize(request: Request, session: SignedIn) -> Response:
+    """Back to the application with a code, or with the person's no."""
+    form = await posted(request, session)
+    try:
+        asked, sent = await _asked(request, [pair for pair in form.multi_items() if pair[0] not in _OURS])
+    except _Told as told:
+        return _to(told.address)
+    if form.get(_DECISION) != _ALLOW:
+        answer = {"error": "access_denied", "error_description": "The person did not allow it."}
+    else:
+        answer = {"code": await run_in_threadpool(_code, request, session, asked)}
+    return _to(answered(asked.redirect_uri, sent, service_of(request).settings.base_url, answer))
+
+
+async def _asked(request: Request, pairs: Iterable[tuple[str, str]]) -> tuple[Wish, Parameters]:
+    """What the application wants, and what it has sent. Raises `PageRefused`, `SignInFirst` or `_Told`."""
+    base, once = service_of(request).settings.base_url, dict[str, str]()
+    for name, value in pairs:
+        if name in ("client_id", "redirect_uri") and once.setdefault(name, value) != value:
+            raise PageRefused(400, "consent.unknown_client")  # nobody can be told where there are two to tell
+    client = await _client(request, once.get("client_id", ""))
+    try:
+        redirect_uri = redirect_of(client, Parameters({name: value for name, value in once.items() if value}, []))
+    except Untrusted:
+        raise PageRefused(400, "consent.redirect_mismatch") from None
+    sent = Parameters({name: value for name, value in pairs if name == "state"}, [])
+    try:
+        sent = parameters(pairs)
+        return wish(client, redirect_uri, sent, base), sent
+    except OAuthRefused as refused:
+        answer = {"error": refused.code, "error_description": str(refused)}
+        raise _Told(answered(redirect_uri, sent, base, answer)) from None
+
+
+async def _client(request: Request, client_id: str) -> Client:
+    """The application of an id. One that only a document describes is looked up for a signed-in person alone."""
+    service = service_of(request)
+    client = await run_in_threadpool(clients.known, service, client_id)
+    if client is not None and clients.is_fresh(service, client):
+        return client
+    if not is_document(client_id):
+        raise PageRefused(400, "consent.unknown_client")
+    await signed_in(request)
+    client = await clients.published(service, client_id)
+    if client is None:
+        raise PageRefused(400, "consent.document")
+    await run_in_threadpool(clients.hold, service, client)
+    return client
+
+
+def _code(request: Request, session: Session, asked: Wish) -> str:
+    service, origin = service_of(request), acting(request, "user", str(session.user_id), session.email)
+    with service.writes.company(session.company_id) as connection:
+        return connections.authorise(
+            connection, session.company_id, session.user_id, asked, origin=origin, now=service.clock.now()
+        )
+
+
+def _to(address: str) -> Response:
+    """A redirect that carries no form along (RFC 9700, section 4.12) and is kept nowhere."""
+    return RedirectResponse(address, 303, {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"})

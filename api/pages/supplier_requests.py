@@ -1,0 +1,79 @@
+"""Asking a supplier, for the people of the company: what was asked, and the link of a new request, shown once."""
+
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.origin import acting
+from api.pages.forms import Form, posted
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, page
+from api.pages.sessions import Session, SignedIn
+from api.service import service_of
+from pipelines.steps import supplier_requests
+from schemas.sentences import told
+from warehouse.queries import supplier_requests as queries
+from warehouse.sessions import Connection
+
+router = APIRouter(prefix="/supplier-requests")
+
+_LONGEST = 500
+
+
+@router.get("")
+async def get_requests(request: Request, session: SignedIn) -> Response:
+    """What was asked, and the form; with `?sku=CODE` the components of that SKU to choose from."""
+    return await run_in_threadpool(_page, request, session, sku_code=request.query_params.get("sku", ""))
+
+
+@router.post("")
+async def post_request(request: Request, session: SignedIn) -> Response:
+    """Make a request; its link stands on the page that answers, and nowhere after that."""
+    form = await posted(request, session)
+    return await run_in_threadpool(_made, request, session, form)
+
+
+def _made(request: Request, session: Session, form: Form) -> Response:
+    service, sku_code = service_of(request), form.get("sku", "")[:_LONGEST]
+    origin = acting(request, "user", str(session.user_id), session.email)
+    name = form.get("supplier_name", "").strip().replace("\x00", "")[:_LONGEST] or None
+    try:
+        chosen = [UUID(each) for each in form.getlist("component")]
+    except ValueError:
+        raise PageRefused(400, "refused.unreadable") from None
+    if not chosen:
+        return _page(request, session, sku_code=sku_code, fault="requests.none_chosen")
+
+    def work(conn: Connection) -> str:
+        return supplier_requests.create(
+            conn, session.company_id, sku_code=sku_code, component_ids=chosen, supplier_name=name, origin=origin,
+            now=service.clock.now(),
+        )[1]  # fmt: skip
+
+    try:
+        token = service.writes.run(session.company_id, work)
+    except supplier_requests.CannotAsk as refused:
+        return _page(request, session, sku_code=sku_code, said=told(str(refused), language_of(request)))
+    return _page(request, session, link=f"{service.settings.base_url}/supplier-data/{token}")
+
+
+def _page(
+    request: Request, session: Session, *, sku_code: str = "", link: str | None = None, fault: str | None = None,
+    said: str | None = None,
+) -> Response:  # fmt: skip
+    lines: list[dict[str, Any]] = []
+    with service_of(request).writes.company(session.company_id) as conn:
+        asked = queries.every(conn)
+        if sku_code.strip():
+            try:
+                lines = supplier_requests.lines_of(conn, sku_code.strip().replace("\x00", ""))
+            except supplier_requests.CannotAsk as refused:
+                said = said or told(str(refused), language_of(request))
+    return page(
+        request, "supplier_requests.html", session=session, status=400 if said or fault else 200, asked=asked,
+        lines=lines, sku_code=sku_code, link=link, fault=fault, said=said,
+    )  # fmt: skip

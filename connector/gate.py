@@ -1,0 +1,230 @@
+"""The resource server before the protocol: every request to /api/mcp is let in here, or refused, and then passed on.
+
+One statement a request looks at token, connection, person and application as they are now, counts the request and
+stamps the connection's last use; so revoking acts on the next request. What counts is a tool call, once, with the
+answer to its question. The protocol library then knows who it is (`connector.principal`).
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from connector import places
+from connector.oauth.addresses import RESOURCE_METADATA, SCOPES, resource
+from connector.principal import Principal
+from connector.server import MAX_BODY_BYTES
+from connector.service import Service
+from warehouse.queries.connections import ADMIT, Admitted
+from warehouse.queries.keys import digest
+from warehouse.sessions import AsyncConnection
+
+_DRAFTING: Final = ("generate_doc_draft", "propose_sku_update", "submit_supplier_document")
+"""The tools that file something for review; everything else only reads."""
+_PREFLIGHT: Final = {
+    "Access-Control-Allow-Methods": "GET, POST, DELETE",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, Accept, Last-Event-ID, MCP-Protocol-Version, "
+    "Mcp-Session-Id, Mcp-Method, Mcp-Name",
+    "Access-Control-Max-Age": "7200",
+}
+_EXPOSED: Final = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After, X-Correlation-Id"
+_RATE_LIMITED: Final = -32000  # of the codes that JSON-RPC leaves to servers
+
+
+class Refusal(Exception):  # noqa: N818  (an answer, not a fault of the program)
+    """The request does not come through; `code` is the error of its body."""
+
+    def __init__(self, status: int, code: str, sentence: str, headers: Mapping[str, str] | None = None) -> None:
+        """`sentence` says what would be right."""
+        super().__init__(sentence)
+        self.status, self.code, self.headers = status, code, dict(headers or {})
+
+    def body(self, correlation_id: str) -> dict[str, Any]:
+        """The error body of the contract."""
+        return {"error": self.code, "correlationId": correlation_id, "message": str(self)}
+
+
+class OverCeiling(Refusal):
+    """The connection has called as often as its plan allows; told as JSON-RPC, which clients understand."""
+
+    def __init__(self, admitted: Admitted, request_id: Any) -> None:
+        """`request_id` is the call's."""
+        sentence = f"This connection may make {admitted.ceiling} calls a minute; wait {admitted.retry_after} s."
+        super().__init__(429, "rate_limited", sentence, {"Retry-After": str(admitted.retry_after)})
+        self._limit, self._wait, self._id = admitted.ceiling, admitted.retry_after, request_id
+
+    def body(self, correlation_id: str) -> dict[str, Any]:
+        """A JSON-RPC error with the ceiling that was hit (interface v1, Errors, rule 2)."""
+        data = {"error": self.code, "limit": self._limit, "retryAfter": self._wait, "correlationId": correlation_id}
+        error = {"code": _RATE_LIMITED, "message": str(self), "data": data}
+        return {"jsonrpc": "2.0", "id": self._id, "error": error}
+
+
+class Gate:
+    """ASGI application around the protocol's."""
+
+    def __init__(self, service: Service, app: ASGIApp) -> None:
+        """`app` answers what is let in."""
+        self._service, self._app = service, AuthContextMiddleware(app)
+        self._hosts, self._origins = places.hosts(service.settings), places.origins(service.settings)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let one request in, or answer why not."""
+        request = Request(scope, receive)
+        try:
+            self._check_place(request)
+            send = _shared_with(request.headers.get("origin"), send)
+            if request.method == "OPTIONS":
+                await Response(status_code=204, headers=_PREFLIGHT)(scope, receive, send)
+                return
+            token = self._token(request)
+            body = await _body(request)
+            admitted = await self._admitted(token, _message(body))
+        except Refusal as refusal:
+            said = orjson.dumps(refusal.body(scope["state"]["correlation_id"]))
+            answer = Response(said, refusal.status, refusal.headers, media_type="application/json")
+            await answer(scope, receive, send)
+            return
+        scope["state"] |= {"company_id": admitted.company_id, "client_id": admitted.connection_id}
+        scope["user"] = self._user(admitted, scope["state"]["correlation_id"])
+        await self._app(scope, _again(body, receive), send)
+
+    def _check_place(self, request: Request) -> None:
+        if request.headers.get("host") not in self._hosts:
+            raise Refusal(421, "invalid_request", f"The connector is at {self._service.settings.base_url}.")
+        if request.headers.get("origin", self._origins[0]) not in self._origins:
+            raise Refusal(403, "invalid_request", "Pages of this origin may not use the connector from a browser.")
+
+    def _token(self, request: Request) -> str:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise self._unauthenticated("Connect first: this address needs a bearer token in its header.")
+        return token.strip()
+
+    async def _admitted(self, token: str, message: Mapping[str, Any]) -> Admitted:
+        asked = {
+            "presented": digest(token), "resource": resource(self._service.settings.base_url),
+            "counted_as": _counted_as(message), "at": self._service.clock.now(),
+        }  # fmt: skip
+
+        async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
+            return await (await connection.execute(ADMIT, asked)).fetchone()
+
+        row = await self._service.reading(ask)
+        if row is None:
+            raise self._unauthenticated("The token is unknown, expired or revoked; connect again.", "invalid_token")
+        admitted = Admitted(*row)
+        if admitted.retry_after:
+            raise OverCeiling(admitted, message.get("id"))
+        needed = _scope_of(message)
+        if needed not in admitted.scopes:
+            raise Refusal(403, "insufficient_scope", f"This needs the scope {needed}, which the connection lacks.",
+                          {"WWW-Authenticate": self._challenge("insufficient_scope")})  # fmt: skip
+        return admitted
+
+    def _unauthenticated(self, sentence: str, error: str | None = None) -> Refusal:
+        return Refusal(401, "invalid_token", sentence, {"WWW-Authenticate": self._challenge(error)})
+
+    def _challenge(self, error: str | None) -> str:
+        """Where to go for a token (RFC 9728, section 5.1); without an `error` where none was shown (RFC 6750, 3.1)."""
+        said = f'error="{error}", ' if error else ""
+        known = f'resource_metadata="{self._service.settings.base_url}{RESOURCE_METADATA}"'
+        return f'Bearer {said}{known}, scope="{" ".join(SCOPES)}"'
+
+    def _user(self, admitted: Admitted, correlation_id: str) -> AuthenticatedUser:
+        """Whom the protocol binds its sessions and questions to: this person over this application, and no other."""
+        principal = Principal(
+            admitted.company_id, admitted.connection_id, admitted.user_id, admitted.email, admitted.client_name,
+            correlation_id,
+        )  # fmt: skip
+        base = self._service.settings.base_url
+        return AuthenticatedUser(AccessToken(
+            token="",  # what comes behind the gate has no use for it
+            client_id=admitted.client_id, scopes=admitted.scopes, expires_at=int(admitted.expires_at.timestamp()),
+            resource=resource(base), subject=str(admitted.user_id), claims={"iss": base, **principal.claims()},
+        ))  # fmt: skip
+
+
+class _AtGate:
+    """What a route leads to: the gate of the app, which is there once the app has started.
+
+    An object and not a function, because a route then passes every method and leaves the path alone.
+    """
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await scope["app"].state.gate(scope, receive, send)
+
+
+at_gate: Final = _AtGate()
+
+
+async def _body(request: Request) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise Refusal(413, "payload_too_large", f"At most {MAX_BODY_BYTES} bytes are taken here.")
+    return bytes(body)
+
+
+def _message(body: bytes) -> Mapping[str, Any]:
+    """The message of a body, empty where it is none: what is wrong with it, the protocol says."""
+    try:
+        message = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return {}
+    return message if isinstance(message, dict) else {}
+
+
+def _counted_as(message: Mapping[str, Any]) -> str | None:
+    """A call, the answer to the question of a call, or nothing that is counted (decisions §7)."""
+    if message.get("method") != "tools/call":
+        return None
+    match message.get("params"):
+        case {"requestState": str()} | {"arguments": {"confirmation": str()}}:
+            return "answer"
+    return "call"
+
+
+def _scope_of(message: Mapping[str, Any]) -> str:
+    match message:
+        case {"method": "tools/call", "params": {"name": name}} if name in _DRAFTING:
+            return "write"
+    return "read"
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """The body that was read, and then what else comes: that the caller went away."""
+    unread = True
+
+    async def read() -> Message:
+        nonlocal unread
+        if unread:
+            unread = False
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await receive()
+
+    return read
+
+
+def _shared_with(origin: str | None, send: Send) -> Send:
+    """Answers that a page of the origin may read (Fetch, section 3.2)."""
+    if origin is None:
+        return send
+
+    async def shared(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers["Access-Control-Allow-Origin"] = origin
+            headers["Access-Control-Expose-Headers"] = _EXPOSED
+            headers.add_vary_header("Origin")
+        await send(message)
+
+    return shared

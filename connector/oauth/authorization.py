@@ -1,0 +1,57 @@
+"""What an application asks a person for, checked before the person is asked (RFC 6749, section 4.1.1).
+
+Two kinds of faults: without a known client and one of its redirect addresses there is nobody to send an answer to, and
+the person is told (`Untrusted`); everything else is told to the application at that address, with `iss` (RFC 9207).
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from connector.oauth import redirects
+from connector.oauth.addresses import SCOPES, resource
+from connector.oauth.forms import Parameters
+from connector.oauth.refusals import OAuthRefused
+from connector.oauth.scopes import check_resource, wanted
+from pipelines.steps.connections import Wish
+from warehouse.queries.oauth_clients import Client
+
+_CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
+"""A SHA-256 in base64url without padding (RFC 7636, section 4.2)."""
+
+
+class Untrusted(Exception):  # noqa: N818  (an answer to the person)
+    """Nobody may be sent to the address that the request names."""
+
+    code = "redirect_mismatch"
+
+
+def redirect_of(client: Client, sent: Parameters) -> str:
+    """The address that the answer goes to. Raises `Untrusted` where it is not registered, or none of several is named.
+
+    What the client has registered is looked at again, so that a rule that became stricter holds for all.
+    """
+    named = sent.values.get("redirect_uri")
+    if named is None and len(client.redirect_uris) == 1:
+        named = client.redirect_uris[0]
+    if named is None or not redirects.is_registered(named, client.redirect_uris) or not redirects.is_allowed(named):
+        raise Untrusted
+    return named
+
+
+def wish(client: Client, redirect_uri: str, sent: Parameters, base: str) -> Wish:
+    """What is asked for. Raises `OAuthRefused` with the codes of RFC 6749 (section 4.1.2.1) and RFC 8707."""
+    if sent.needed("response_type") != "code":
+        raise OAuthRefused("unsupported_response_type", "Only the response type code is served.")
+    challenge, method = sent.needed("code_challenge"), sent.values.get("code_challenge_method", "plain")
+    if method != "S256" or not _CHALLENGE.fullmatch(challenge):
+        raise OAuthRefused("invalid_request", "Send a code_challenge with the code_challenge_method S256.")
+    check_resource(sent.resources, resource(base))
+    scopes: Sequence[str] = wanted(sent.values.get("scope")) or SCOPES
+    return Wish(client, redirect_uri, challenge, resource(base), scopes)
+
+
+def answered(redirect_uri: str, sent: Parameters, base: str, answer: dict[str, str]) -> str:
+    """The address with an answer: code or error, the client's own `state`, and who answers."""
+    state = {"state": sent.values["state"]} if "state" in sent.values else {}
+    return redirects.with_answer(redirect_uri, {**answer, **state, "iss": base})

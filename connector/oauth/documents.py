@@ -1,0 +1,67 @@
+"""Applications known by a document that they publish: the client id is its https address (CIMD, draft -00).
+
+A document is fetched on behalf of a person who is signed in, and held for an hour. What it may say is what a
+registration may say; such an application has no secret.
+"""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+import orjson
+
+from connector.oauth.outside import Unreachable, fetch
+from connector.oauth.refusals import OAuthRefused
+from connector.oauth.registration import metadata
+from warehouse.queries.oauth_clients import Client
+
+KEPT: Final = timedelta(hours=1)
+_LONGEST: Final = 500
+
+Fetch = Callable[[SplitResult], Awaitable[bytes]]
+
+
+def is_document(client_id: str) -> bool:
+    """Whether a client id is the address of a document, rather than one that a registration gave."""
+    return client_id.startswith("https://")
+
+
+def address(client_id: str) -> SplitResult | None:
+    """The address of a document, None where it has not the form: a host by name, a path, and nothing to hide behind."""
+    try:
+        parts = urlsplit(client_id)
+        has_port = parts.port is not None
+    except ValueError:
+        return None
+    plain = client_id.isascii() and client_id.isprintable() and not set(client_id) & set(' \\#@"<>')
+    segments = parts.path.split("/")
+    if not plain or len(client_id) > _LONGEST or has_port or parts.path in ("", "/") or {".", ".."} & set(segments):
+        return None
+    return parts if "." in (parts.hostname or "") and not _is_number(parts.hostname or "") else None
+
+
+async def described(client_id: str, at: datetime, fetched: Fetch = fetch) -> Client | None:
+    """The application as its document describes it now; None where that cannot be had or used."""
+    parts = address(client_id)
+    if parts is None:
+        return None
+    try:
+        said = orjson.loads(await fetched(parts))
+        if not isinstance(said, dict) or said.get("client_id") != client_id or "client_secret" in said:
+            return None
+        held = metadata({"token_endpoint_auth_method": "none", **said})
+    except (Unreachable, OAuthRefused, orjson.JSONDecodeError):
+        return None
+    if not held.is_public:
+        return None
+    return Client(client_id, held.name, held.redirect_uris, held.token_endpoint_auth_method, None, at)
+
+
+def _is_number(host: str) -> bool:
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return host.rpartition(".")[2].isdecimal()  # 127.1 is an address to some resolvers
+    return True

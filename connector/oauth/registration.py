@@ -1,0 +1,113 @@
+"""POST /oauth/register: an application makes itself known (RFC 7591), before any person has allowed it anything.
+
+A registration gives nothing but an id: what an application may see is a person's to say. Metadata that we have no use
+for is ignored, as section 2 asks, and so are addresses of pictures, which no page of ours would show.
+"""
+
+import secrets
+from typing import Annotated, Any, Final, Literal
+
+import orjson
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+
+from connector.oauth import redirects
+from connector.oauth.addresses import REGISTER, SCOPES
+from connector.oauth.forms import read
+from connector.oauth.refusals import ANY_ORIGIN, NO_STORE, OAuthRefused
+from connector.service import Service, service_of
+from schemas.addresses import behind
+from warehouse.queries import oauth_clients
+from warehouse.queries.keys import digest
+from warehouse.queries.oauth_clients import Client
+
+router = APIRouter()
+
+_MAX_BYTES: Final = 64 * 2**10
+_PUBLIC: Final = "none"
+_USUAL: Final = "client_secret_basic"
+"""Of an application that does not say (RFC 7591, section 2)."""
+GRANTS: Final = ("authorization_code", "refresh_token")
+Text = Annotated[str, Field(max_length=200)]
+
+
+class Metadata(BaseModel):
+    """What an application says of itself, as far as it matters here (RFC 7591, section 2)."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    redirect_uris: Annotated[list[str], Field(min_length=1, max_length=20)]
+    client_name: Text | None = None
+    token_endpoint_auth_method: Literal["none", "client_secret_basic", "client_secret_post"] = _USUAL
+    grant_types: list[Text] = ["authorization_code"]
+    response_types: list[Text] = ["code"]
+
+    @property
+    def is_public(self) -> bool:
+        """Whether it keeps no secret."""
+        return self.token_endpoint_auth_method == _PUBLIC
+
+    @property
+    def name(self) -> str:
+        """What people are shown: the name it gives itself without what could not be seen, else its redirect's host."""
+        named = "".join(letter for letter in self.client_name or "" if letter.isprintable()).strip()
+        return named or redirects.host(self.redirect_uris[0])
+
+
+def metadata(said: Any) -> Metadata:
+    """What is said, checked. Raises `OAuthRefused` with the codes of RFC 7591, section 3.2.2."""
+    try:
+        held = Metadata.model_validate(said)
+    except ValidationError as error:
+        field = str((*error.errors(include_input=False, include_url=False)[0]["loc"], "body")[0])
+        code = "invalid_redirect_uri" if field == "redirect_uris" else "invalid_client_metadata"
+        raise OAuthRefused(code, f"The value of {field} is missing or cannot be used here.") from None
+    if not all(redirects.is_allowed(address) for address in held.redirect_uris):
+        raise OAuthRefused("invalid_redirect_uri", "A redirect address is https, or http on the same computer.")
+    if "authorization_code" not in held.grant_types or "code" not in held.response_types:
+        raise OAuthRefused("invalid_client_metadata", "Only the grant authorization_code with code is served.")
+    return held
+
+
+async def _said(request: Request) -> Metadata:
+    body = await read(request, _MAX_BYTES)
+    try:
+        said = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise OAuthRefused("invalid_client_metadata", "The body is no JSON object.") from None
+    return metadata(said)
+
+
+@router.post(REGISTER)
+def post_register(request: Request, said: Annotated[Metadata, Depends(_said)]) -> Response:
+    """An id, and a secret that is shown this once where the application can keep one."""
+    service = service_of(request)
+    secret = None if said.is_public else f"scs_{secrets.token_urlsafe(32)}"
+    client = Client(
+        f"app_{secrets.token_urlsafe(16)}", said.name, said.redirect_uris, said.token_endpoint_auth_method,
+        digest(secret) if secret else None, service.clock.now(),
+    )  # fmt: skip
+    _hold(service, client, _address(request, service))
+    answer = {
+        "client_id": client.id, "client_id_issued_at": int(client.held_since.timestamp()), "client_name": client.name,
+        "redirect_uris": said.redirect_uris, "token_endpoint_auth_method": client.auth_method,
+        "grant_types": list(GRANTS), "response_types": ["code"], "scope": " ".join(SCOPES),
+        **({"client_secret": secret, "client_secret_expires_at": 0} if secret else {}),
+    }  # fmt: skip
+    return Response(orjson.dumps(answer), 201, {**NO_STORE, **ANY_ORIGIN}, media_type="application/json")
+
+
+def _hold(service: Service, client: Client, address: str) -> None:
+    with service.writes.system() as connection:
+        wait = oauth_clients.seconds_to_wait(connection, address, client.held_since)
+        if wait:
+            sentence = f"At most {oauth_clients.PER_ADDRESS} registrations a minute come from one address."
+            raise OAuthRefused("rate_limited", sentence, status=429, headers={"Retry-After": str(wait)})
+        oauth_clients.hold(connection, client)
+
+
+def _address(request: Request, service: Service) -> str:
+    peer, forwarded = request.client.host if request.client else "", request.headers.get("x-forwarded-for", "")
+    return behind(peer, forwarded, service.settings.trusted_proxies) or "unknown"

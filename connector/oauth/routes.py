@@ -1,0 +1,37 @@
+"""Every endpoint of the authorization server that is for programs; no part of the published document."""
+
+from typing import Final
+
+from fastapi import APIRouter, FastAPI
+from starlette.responses import Response
+
+from connector.oauth import metadata, registration, revocation, token
+from connector.oauth.addresses import REGISTER, RESOURCE, RESOURCE_METADATA, REVOKE, SERVER_METADATA, TOKEN
+from connector.oauth.refusals import ANY_ORIGIN, OAuthRefused, answer
+
+router = APIRouter(include_in_schema=False)
+for part in (metadata, registration, token, revocation):
+    router.include_router(part.router)
+
+_PREFLIGHT: Final = {
+    **ANY_ORIGIN,
+    "Access-Control-Allow-Methods": "GET, POST",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, MCP-Protocol-Version",
+    "Access-Control-Max-Age": "7200",
+}
+
+
+async def _preflight() -> Response:
+    """What a browser asks before a page of another origin may ask these (Fetch, section 4.8)."""
+    return Response(status_code=204, headers=_PREFLIGHT)
+
+
+for path in (
+    RESOURCE_METADATA, RESOURCE_METADATA.removesuffix(RESOURCE), SERVER_METADATA, REGISTER, TOKEN, REVOKE
+):  # fmt: skip
+    router.add_api_route(path, _preflight, methods=["OPTIONS"])
+
+
+def install(app: FastAPI) -> None:
+    """Register the handler of refusals."""
+    app.add_exception_handler(OAuthRefused, answer)

@@ -1,0 +1,74 @@
+"""POST /oauth/token: a code or a refresh token for tokens (OAuth 2.1, sections 4.1.3 and 4.3).
+
+Whatever is wrong with a code or refresh token, the answer is the same and the database has decided it in one statement
+(migration 0016): a code is used up by whoever presents it, and what comes a second time ends what came of the first.
+An access token that was replaced lives on to its end: a client in the middle of a call is not asked to begin again.
+"""
+
+import hashlib
+from base64 import urlsafe_b64encode
+
+import orjson
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from connector.oauth import clients
+from connector.oauth.addresses import TOKEN, resource
+from connector.oauth.forms import Parameters, Sent, credentials
+from connector.oauth.refusals import ANY_ORIGIN, NO_STORE, OAuthRefused, invalid_grant
+from connector.oauth.scopes import check_resource, wanted
+from connector.service import Service, service_of
+from warehouse.queries import connections
+from warehouse.queries.connections import ACCESS_LIFETIME, Tokens
+from warehouse.queries.oauth_clients import Client
+
+router = APIRouter()
+
+
+@router.post(TOKEN)
+def post_token(request: Request, sent: Sent) -> Response:
+    """Access token, its lifetime in seconds, its scopes, and the refresh token that is good for one more time."""
+    service, grant = service_of(request), sent.needed("grant_type")
+    if grant not in _GRANTS:
+        raise OAuthRefused("unsupported_grant_type", "Send authorization_code or refresh_token.")
+    client = clients.authenticated(service, credentials(request, sent))
+    check_resource(sent.resources, resource(service.settings.base_url))
+    tokens = _GRANTS[grant](service, client, sent)
+    answer = {
+        "access_token": tokens.access, "token_type": "Bearer", "expires_in": int(ACCESS_LIFETIME.total_seconds()),
+        "refresh_token": tokens.refresh, "scope": " ".join(tokens.scopes),
+    }  # fmt: skip
+    return Response(orjson.dumps(answer), headers={**NO_STORE, **ANY_ORIGIN}, media_type="application/json")
+
+
+def _of_code(service: Service, client: Client, sent: Parameters) -> Tokens:
+    code, verifier = sent.needed("code"), sent.needed("code_verifier")
+    hashed = hashlib.sha256(verifier.encode("utf-8", "surrogatepass")).digest()
+
+    with service.writes.system() as connection:
+        tokens = connections.redeem(
+            connection, code, client_id=client.id, redirect_uri=sent.values.get("redirect_uri"),
+            challenge=urlsafe_b64encode(hashed).decode().rstrip("="), resource=resource(service.settings.base_url),
+            at=service.clock.now(),
+        )  # fmt: skip
+    if tokens is None:
+        raise invalid_grant()
+    return tokens
+
+
+def _of_refresh_token(service: Service, client: Client, sent: Parameters) -> Tokens:
+    refresh, scopes = sent.needed("refresh_token"), wanted(sent.values.get("scope"))
+    with service.writes.system() as connection:
+        tokens = connections.rotate(
+            connection, refresh, client_id=client.id, scopes=scopes, resource=resource(service.settings.base_url),
+            at=service.clock.now(),
+        )  # fmt: skip
+    if tokens is None:
+        raise invalid_grant()
+    if not tokens.scopes:
+        raise OAuthRefused("invalid_scope", "The scope is more than the person has allowed.")
+    return tokens
+
+
+_GRANTS = {"authorization_code": _of_code, "refresh_token": _of_refresh_token}
