@@ -132,7 +132,9 @@ def _write_table(file: Path, frames: Iterator[pl.DataFrame], schema: pl.Schema, 
             rows += frame.height
             yield frame
 
-    register_io_source(counted, schema=schema, validate_schema=True).sink_parquet(file, compression="zstd")
+    register_io_source(counted, schema=schema, validate_schema=True).sink_parquet(
+        file, compression="zstd", compression_level=1
+    )
     return rows
 
 
