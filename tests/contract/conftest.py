@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.steps.catalogue import load, read
+from pipelines.steps.origin import Origin
 from tests.conftest import migrated
 from tests.contract.outside import Caller, Place, Server
 from warehouse.dagster_home import environment as dagster_environment
@@ -42,7 +43,7 @@ def place(database: Database, pool: Pool) -> Place:
     folder = Path(tempfile.mkdtemp(dir=os.environ["PCDS_TESTS_ROOT"], prefix="contract-"))
     settings = Settings.load(data_dir=folder / "data", database_url=database.owner_url, trusted_proxies="127.0.0.1")
     with pool.system() as connection:
-        load(connection, read(None), datetime.now(UTC))
+        load(connection, read(None), Origin("system", None, None, "c"), datetime.now(UTC))
     variables = settings.environment() | dagster_environment(settings, database)
     return Place(os.environ | variables, folder)
 

@@ -256,3 +256,36 @@ def test_a_worker_that_dies_loses_nothing_and_a_poll_takes_its_import_up_again(s
     report = caller.finished(poll_url)
     assert report["counts"] == {"total": rows, "created": rows, "updated": 0, "unchanged": 0, "rejected": 0}
     assert good(caller.get("/skus"))["pagination"]["total"] == rows
+
+
+@pytest.mark.promise("IMP-27")
+def test_a_mapping_is_kept_under_its_name_and_recalled_by_it(caller):
+    strange, mapping = b"Ours;What\nM-1;Bottle\n", '{"columns": {"sku_code": "A", "name": "What"}}'
+    refused(send(caller, strange, mapping_name="ERP"), "invalid_body")
+    first = send(caller, strange, mapping=mapping, mapping_name="ERP")
+    assert (first.status_code, first.json()["source"]["mapping_name"]) == (202, "ERP")
+    until(lambda: good(caller.get(first.json()["poll_url"]))["status"] == "completed")
+    again = send(caller, strange, mapping_name="ERP")
+    assert [column["field"] for column in again.json()["source"]["columns"]] == ["sku_code", "name"]
+
+
+@pytest.mark.promise("IMP-28")
+@pytest.mark.parametrize(
+    ("layout", "table"),
+    [
+        ("wide", ["sku_code;name;Material 1;Weight 1 (g);Material 2", "W;w;glass;200;metal"]),
+        ("materials", ["sku_code;name;glass_weight_g;metal_weight_g", "W;w;200;3"]),
+    ],
+)  # fmt: skip
+def test_groups_of_columns_and_weights_by_material_become_components(caller, layout, table):
+    answer = send(caller, "\n".join(table).encode())
+    assert (answer.status_code, answer.json()["source"]["layout"]) == (202, layout)
+    until(lambda: good(caller.get(answer.json()["poll_url"]))["status"] == "completed")
+    assert good(caller.get(answer.json()["poll_url"]))["counts"]["created"] == 1
+    [listed] = good(caller.get("/skus", params={"sku_code": "W"}))["data"]
+    lines = good(caller.get(f"/skus/{listed['id']}"))["data"]["components"]
+    assert [(line["material_family"], line["component_type"]) for line in lines] == [
+        ("glass", "body"),
+        ("metal", "body"),
+    ]
+    assert lines[0]["weight_g"] == 200
