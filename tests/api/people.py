@@ -43,6 +43,7 @@ class Browser:
 
     def __init__(self, http: TestClient, address: str) -> None:
         self.http = TestClient(http.app, base_url=BASE, client=("127.0.0.1", 50_000), follow_redirects=False)
+        self.http.portal = http.portal  # the event loop that the app was started in
         self.address = address
 
     def get(self, path: str, **more: Any) -> Any:
