@@ -19,11 +19,12 @@ from pipelines.steps import ledger, review, substances
 from pipelines.steps.origin import Origin
 from pipelines.steps.review import files
 from schemas.issues import Issue
+from warehouse.queries import skus
 from warehouse.queries import supplier_requests as queries
 from warehouse.queries.supplier_requests import Request
 from warehouse.rulesets import Rulesets
 
-_GRAPH: Final = "SELECT id, components::text FROM skus WHERE sku_code = %s"
+_GRAPH: Final = "SELECT components::text FROM skus WHERE sku_code = %s"
 _LINES: Final = "SELECT components::text FROM skus WHERE id = %s"
 _REPLACE: Final = "UPDATE review_entries SET state = 'replaced' WHERE request_id = %s AND state = 'open' RETURNING id"
 
@@ -58,19 +59,15 @@ def create(
 
     `component_ids` are the `id`s of lines of the graph. Raises `CannotAsk`.
     """
-    row = conn.execute(_GRAPH, [sku_code]).fetchone()
-    if row is None:
-        raise CannotAsk(f"The company has no SKU {sku_code}.")
-    sku_id, held = row[0], [UUID(line["id"]) for line in orjson.loads(row[1] or "[]")]
-    if not held:
-        raise CannotAsk(f"The SKU {sku_code} has no components to ask about; write its components first.")
+    held = [UUID(line["id"]) for line in lines_of(conn, sku_code)]
     asked = list(dict.fromkeys(component_ids)) or held
     if foreign := [str(each) for each in asked if each not in held]:
         raise CannotAsk(
             f"{', '.join(foreign)} is no component of the SKU {sku_code}; name ids of the lines of its graph: "
             f"{', '.join(map(str, held))}."
         )
-    request_id, token = UUID(str(uuid7())), queries.new_token()
+    request_id, token, sku_id = UUID(str(uuid7())), queries.new_token(), skus.id_of(conn, sku_code)
+    assert sku_id is not None, "it has lines"
     queries.add(
         conn, company_id, request_id, token=token, sku_id=sku_id, component_ids=asked, supplier_name=supplier_name,
         at=now,
@@ -83,6 +80,17 @@ def create(
     request = queries.of(conn, request_id)
     assert request is not None, "it was added just now"
     return request, token
+
+
+def lines_of(conn: psycopg.Connection[Any], sku_code: str) -> list[dict[str, Any]]:
+    """The lines of a SKU's graph that can be asked about. Raises `CannotAsk`."""
+    row = conn.execute(_GRAPH, [sku_code]).fetchone()
+    if row is None:
+        raise CannotAsk(f"The company has no SKU {sku_code}.")
+    lines: list[dict[str, Any]] = orjson.loads(row[0] or "[]")
+    if not lines:
+        raise CannotAsk(f"The SKU {sku_code} has no components to ask about; write its components first.")
+    return lines
 
 
 def asked_lines(conn: psycopg.Connection[Any], request: Request) -> list[dict[str, Any]]:
