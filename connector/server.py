@@ -8,7 +8,6 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 from mcp.server.caching import CacheHint
 from mcp.server.mcpserver import MCPServer
@@ -17,10 +16,16 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
+from connector import places
 from connector.service import Service
+from connector.tools import drafting
 from connector.tools.answer import Tool
+from connector.tools.asking import remember_question
+from connector.tools.facts import FactTools
 from connector.tools.items import ItemTools
+from connector.tools.portfolio import PortfolioTools
 from connector.tools.records import RecordTools
+from connector.tools.rows import RowTools
 from warehouse.settings import Settings
 
 PATH: Final = "/api/mcp"
@@ -51,8 +56,8 @@ class Connector:
 def build(service: Service) -> Connector:
     """The connector of a process; every process of a data directory seals its questions with the same key."""
     server = served(service)
-    base = service.settings.base_url
-    security = TransportSecuritySettings(allowed_hosts=[urlsplit(base).netloc], allowed_origins=[base])
+    settings = service.settings
+    security = TransportSecuritySettings(allowed_hosts=places.hosts(settings), allowed_origins=places.origins(settings))
     app = server.streamable_http_app(
         streamable_http_path=PATH, max_request_body_size=MAX_BODY_BYTES, transport_security=security
     )
@@ -67,13 +72,15 @@ def served(service: Service) -> MCPServer[None]:
         cache_hints={"tools/list": CacheHint(ttl_ms=_TOOLS_KEPT_MS, scope="private")},
         request_state_security=RequestStateSecurity(keys=[_key(service.settings)]),
     )  # fmt: skip
+    server.middleware.insert(0, remember_question)  # before the state is unsealed
     for tool in _tools(service):
         _add(server, tool)
     return server
 
 
 def _tools(service: Service) -> list[Tool]:
-    return [*ItemTools(service).tools(), *RecordTools(service).tools()]
+    parts = (ItemTools, PortfolioTools, RecordTools, RowTools, FactTools)
+    return [*(tool for part in parts for tool in part(service).tools()), *drafting.tools(service)]
 
 
 def _add(server: MCPServer[None], tool: Tool) -> None:

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.connector.conftest import Assistant
+from tests.connector.assistants import Assistant
 
 pytestmark = pytest.mark.anyio
 
@@ -32,8 +32,8 @@ async def test_an_item_is_named_once(assistant: Assistant, named: dict[str, str]
     assert "invalid_body" in answer.text
 
 
-async def test_another_companys_item_is_no_item(assistant: Assistant, join: Callable[[], Assistant]):
-    other = join().made()
+async def test_another_companys_item_is_no_item(assistant: Assistant, assistants: Callable[[], Assistant]):
+    other = assistants().made()
     for named in ({"id": other.id}, {"sku_code": other.sku_code}, {"id": str(uuid4())}, {"id": "../x"}):
         answer = await assistant.call("get_packaging_item", **named)
         assert answer.refused

@@ -1,0 +1,160 @@
+"""The user's own confirmation before anything is filed: asked through the assistant, else by a code that it shows.
+
+An assistant that can ask does so in both protocol eras. One that cannot is told what would be filed and given a code
+bound to these arguments and this connection for ten minutes; a first call files nothing (decisions §7). However often
+an answer or a code is sent again, what it confirms is filed once: the question is part of the filing's key.
+"""
+
+import hashlib
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+from uuid import uuid4
+
+import orjson
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.elicitation import AcceptedElicitation, ElicitationResult
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.resolve import Elicit
+from pydantic import BaseModel, Field
+
+from connector.principal import Principal
+from connector.service import Service
+from connector.tools.answer import Told, instant, refused
+from pipelines.steps.review import Entry
+from warehouse.queries import confirmations
+from warehouse.sessions import Connection
+
+Confirmation = Annotated[
+    str | None,
+    Field(description="Only after the user agreed: the code that the first call answered. Leave it out at first."),
+]
+_MODERN: Final = "2026-07-28"
+"""The revision from which on a question is an answer of its own and needs no channel back."""
+_SOURCE: Final = "The company's records and what this call brings; nothing was changed by it"
+_sealed: ContextVar[str | None] = ContextVar("sealed question", default=None)
+
+
+class Yes(BaseModel):
+    """What the user is asked."""
+
+    file: Annotated[bool, Field(description="File this in the review queue, where a person decides on it?")]
+
+
+class Filed(Told):
+    """What became of a drafting call."""
+
+    status: Annotated[
+        Literal["filed", "confirmation_needed", "declined"],
+        Field(description="filed: it waits in the review queue. confirmation_needed: nothing is filed yet."),
+    ]
+    would_file: Annotated[dict[str, Any], Field(description="What is filed, or would be, for the user to see.")]
+    entry_id: Annotated[str | None, Field(description="The entry of the review queue.")] = None
+    entry_state: Annotated[str | None, Field(description="open, accepted, rejected or replaced.")] = None
+    review_url: Annotated[str | None, Field(description="Where a person decides.")] = None
+    confirmation: Annotated[str | None, Field(description="Show it to the user; send it back once they agree.")] = None
+    confirmation_expires_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unasked:
+    """The assistant cannot ask, or brings a confirmation instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filing:
+    """One call of a drafting tool: what it is about, and what it would file.
+
+    `arguments` are the call's without its confirmation; `file` files under the key that it is given, in a transaction
+    of the company.
+    """
+
+    tool: str
+    arguments: dict[str, Any]
+    would_file: dict[str, Any]
+    file: Callable[[Connection, bytes], Entry]
+
+    @property
+    def meaning(self) -> bytes:
+        """The digest of the tool and its arguments."""
+        return hashlib.sha256(orjson.dumps([self.tool, self.arguments], option=orjson.OPT_SORT_KEYS)).digest()
+
+
+async def remember_question(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Middleware before the library unseals a question's state: each sealing is of one question."""
+    state = (ctx.params or {}).get("requestState")
+    before = _sealed.set(state if isinstance(state, str) else None)
+    try:
+        return await call_next(ctx)
+    finally:
+        _sealed.reset(before)
+
+
+def asked(ctx: Context[Any, Any], question: str, confirmation: str | None) -> Elicit[Yes] | Unasked:
+    """The question where the assistant can put it, in its era."""
+    capabilities = ctx.client_capabilities
+    elicitation = capabilities.elicitation if capabilities else None
+    form = elicitation is not None and (elicitation.form is not None or elicitation.url is None)
+    channel = (ctx.protocol_version or "") >= _MODERN or ctx.session.can_send_request
+    return Elicit(question, Yes) if form and channel and confirmation is None else Unasked()
+
+
+def settled(
+    service: Service, who: Principal, filing: Filing, answer: ElicitationResult[Yes], confirmation: str | None
+) -> Filed:
+    """File what the user agreed to, say that they did not, or give the code to agree with."""
+    if not isinstance(answer, AcceptedElicitation):
+        return _told(service, filing, "declined", "The user declined: nothing was filed. Ask what to change.")
+    if isinstance(answer.data, Unasked):
+        if confirmation is None:
+            return _coded(service, who, filing)
+        return _filed(service, who, filing, confirmation, code=confirmation)
+    if not answer.data.file:
+        return _told(service, filing, "declined", "The user declined: nothing was filed. Ask what to change.")
+    return _filed(service, who, filing, _sealed.get() or str(uuid4()))
+
+
+def _coded(service: Service, who: Principal, filing: Filing) -> Filed:
+    now = service.clock.now()
+    with service.writes.company(who.company_id) as conn:
+        code, expires_at = confirmations.issue(conn, who.company_id, who.connection_id, filing.meaning, now)
+    step = (
+        "Nothing is filed yet. Show the user would_file; once they agree, call again with the same arguments and this "
+        "confirmation, within ten minutes."
+    )
+    return _told(
+        service, filing, "confirmation_needed", step, confirmation=code, confirmation_expires_at=instant(expires_at)
+    )
+
+
+def _filed(service: Service, who: Principal, filing: Filing, question: str, *, code: str | None = None) -> Filed:
+    """File under the key of this question; a code must be one that was given for this very call."""
+    parts = (who.connection_id.bytes, filing.meaning, question.encode("utf-8", "surrogatepass"))
+    key = hashlib.sha256(b"\x00".join(parts)).digest()
+    now = service.clock.now()
+
+    def work(conn: Connection) -> Entry:
+        if code is not None and not confirmations.holds(conn, code, who.connection_id, filing.meaning, now):
+            sentence = (
+                "The confirmation is unknown, older than ten minutes, or was given for other arguments. Call again "
+                "without it, show the user what would be filed, and send the new one."
+            )
+            raise refused("invalid_body", sentence)
+        return filing.file(conn, key)
+
+    entry = service.writes.run(who.company_id, work, repeatable=True)
+    return _told(
+        service, filing, "filed", "Tell the user that it waits in the review queue, where a person decides on it.",
+        entry_id=str(entry.id), entry_state=entry.state, review_url=f"{service.settings.base_url}/review/{entry.id}",
+    )  # fmt: skip
+
+
+def _told(
+    service: Service, filing: Filing, status: Literal["filed", "confirmation_needed", "declined"], next_step: str,
+    **more: str,
+) -> Filed:  # fmt: skip
+    return Filed(
+        as_of=instant(service.clock.now()), sources=[_SOURCE], next_step=next_step, status=status,
+        would_file=orjson.loads(orjson.dumps(filing.would_file)), **more,
+    )  # fmt: skip

@@ -1,0 +1,111 @@
+"""A supplier's document as an assistant hands it over: its bytes judged and fingerprinted, then filed for review."""
+
+import base64
+import binascii
+import hashlib
+import io
+from datetime import date
+from typing import Annotated, Any, Final, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+from uuid_utils import uuid7
+
+from connector.principal import Principal
+from connector.service import Service
+from connector.tools.answer import refused
+from connector.tools.arguments import item_id
+from connector.tools.asking import Filing
+from pipelines.steps import review
+from pipelines.steps.files import Received, judge, key_of
+from pipelines.steps.review import Entry, files
+from schemas.normalise import Unfit
+from schemas.technical_file_form import own_name, parse_fields
+from schemas.technical_files import TYPES
+from warehouse.queries import skus
+from warehouse.sessions import Connection
+
+MOST_BASE64: Final = 2_000_000
+"""Characters; what a message to the connector may hold. Larger files are uploaded on the website."""
+Type: Any = Literal[tuple(TYPES)]
+_TEXTS: Final = ("reference", "issuer")
+_DAYS: Final = ("issued_on", "expires_on")
+
+
+class Document(BaseModel):
+    """The document and what is known of it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: Annotated[Type, Field(description="What the document is.")]
+    filename: Annotated[str, Field(description="Its name with the ending, such as report.pdf.", max_length=255)]
+    content_base64: Annotated[
+        str,
+        Field(description="Its bytes in base64, about 1.5 MB at most: PDF, PNG, JPEG, WebP, Word or Excel.",
+              max_length=MOST_BASE64),
+    ]  # fmt: skip
+    reference: Annotated[str | None, Field(description="The document's own reference.", max_length=2000)] = None
+    issuer: Annotated[str | None, Field(description="Who issued it.", max_length=2000)] = None
+    issued_on: Annotated[date | None, Field(description="ISO date.")] = None
+    expires_on: Annotated[date | None, Field(description="ISO date; its last day.")] = None
+
+
+def document(
+    service: Service,
+    who: Principal,
+    sku_code: str | None,
+    id: str | None,  # noqa: A002
+    sent: Document,
+) -> tuple[Filing, str]:
+    """The filing of one document and the question for the user."""
+    data = _bytes(sent)
+    with service.writes.company(who.company_id) as conn:
+        sku_id = item_id(conn, id, sku_code)
+        code = skus.code_of(conn, sku_id)
+    file = _received(sku_id, sent, data)
+    about = {"type": sent.type, "filename": file.filename, "media_type": file.media_type, "size_bytes": len(data),
+             "sha256": file.sha256, **{name: file.fields[name] for name in (*_TEXTS, *_DAYS)}}  # fmt: skip
+
+    def filed(conn: Connection, key: bytes) -> Entry:
+        now = service.clock.now()
+        entry = review.file(
+            conn, who.company_id, "supplier_document", about, origin=who.origin, now=now, sku_id=sku_id, filing_key=key
+        )
+        if not files.of_entry(conn, entry.id):
+            service.objects.put(key_of(who.company_id, file.id), data)
+            files.attach(conn, who.company_id, file, now=now, entry_id=entry.id)
+        return entry
+
+    arguments = {"sku_id": str(sku_id), "about": about}
+    question = (
+        f"File the document “{file.filename}” ({sent.type}, {len(data)} bytes, SHA-256 {file.sha256}) for the "
+        f"packaging item “{code}” in your review queue? It becomes a technical file only if a person accepts it."
+    )
+    would_file = {"kind": "supplier_document", "sku_code": code, **about}
+    return Filing("submit_supplier_document", arguments, would_file, filed), question
+
+
+def _bytes(sent: Document) -> bytes:
+    try:
+        data = base64.b64decode(sent.content_base64, validate=True)
+    except binascii.Error:
+        raise refused("invalid_format", "content_base64 is no base64; send the file's bytes in it.") from None
+    if not data:
+        raise refused("required", "The document is empty; send its bytes.")
+    return data
+
+
+def _received(sku_id: UUID, sent: Document, data: bytes) -> Received:
+    """The document as a file whose bytes have arrived, judged as an upload's are."""
+    texts = {name: getattr(sent, name) for name in _TEXTS} | {
+        name: value.isoformat() for name in _DAYS if (value := getattr(sent, name)) is not None
+    }
+    fields, issues = parse_fields({"type": sent.type, **{name: text for name, text in texts.items() if text}})
+    if issues:
+        raise refused(issues[0].code, issues[0].message)
+    try:
+        name, kind = own_name(sent.filename), judge(io.BytesIO(data), None)
+    except Unfit as unfit:
+        raise refused(unfit.code, unfit.message) from None
+    sha256 = hashlib.sha256(data).hexdigest()
+    return Received(UUID(str(uuid7())), sku_id, name, kind.media_type, len(data), sha256, fields)

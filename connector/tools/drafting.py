@@ -1,0 +1,107 @@
+"""The three tools that prepare something for a person to decide: each asks the user, files once, changes no record.
+
+What is filed and how it is decided on is `pipelines.steps.review`; how the user is asked is `asking`.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from mcp.server.elicitation import ElicitationResult
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.resolve import Elicit, Resolve
+from pydantic import Field
+
+from connector.principal import current
+from connector.service import Service
+from connector.tools import documents, proposals
+from connector.tools.answer import DRAFTS, Tool
+from connector.tools.arguments import ItemId, SkuCode
+from connector.tools.asking import Confirmation, Filed, Unasked, Yes, asked, settled
+from connector.tools.proposals import SkuChanges
+from schemas.models import Strict
+
+Language = Annotated[Literal["en", "fr", "de"], Field(description="Language of the draft.")]
+
+
+def tools(service: Service) -> list[Tool]:
+    """The tools with their titles."""
+    return [
+        Tool(_doc_draft(service), "Draft a declaration of conformity", DRAFTS),
+        Tool(_sku_update(service), "Propose an update of a packaging item", DRAFTS),
+        Tool(_supplier_document(service), "Submit a supplier's document", DRAFTS),
+    ]
+
+
+def _doc_draft(service: Service) -> Callable[..., Any]:
+    def confirm(
+        *, ctx: Context[Any, Any], sku_code: str | None, id: str | None, reference: str | None,  # noqa: A002
+        lang: Literal["en", "fr", "de"], confirmation: str | None,
+    ) -> Elicit[Yes] | Unasked:  # fmt: skip
+        _, question = proposals.doc_draft(service, current(), sku_code=sku_code, id=id, reference=reference, lang=lang)
+        return asked(ctx, question, confirmation)
+
+    def generate_doc_draft(
+        *, answer: Annotated[ElicitationResult[Yes], Resolve(confirm)], sku_code: SkuCode = None,
+        id: ItemId = None,  # noqa: A002
+        reference: Annotated[str | None, Field(description="The company's reference for it.", max_length=200)] = None,
+        lang: Language = "en", confirmation: Confirmation = None,
+    ) -> Filed:  # fmt: skip
+        """Draft an EU Declaration of Conformity (PPWR Annex VIII) for one packaging item, for a person to review.
+
+        Each numbered point is filled from the records; what is missing is listed. The user is asked first. It is filed
+        in the review queue: nothing is issued or signed.
+        """
+        filing, _ = proposals.doc_draft(service, current(), sku_code=sku_code, id=id, reference=reference, lang=lang)
+        return settled(service, current(), filing, answer, confirmation)
+
+    return generate_doc_draft
+
+
+def _sku_update(service: Service) -> Callable[..., Any]:
+    def confirm(
+        *, ctx: Context[Any, Any], changes: Strict, sku_code: str | None, id: str | None,  # noqa: A002
+        confirmation: str | None,
+    ) -> Elicit[Yes] | Unasked:  # fmt: skip
+        return asked(ctx, proposals.sku_update(service, current(), sku_code, id, changes)[1], confirmation)
+
+    def propose_sku_update(
+        *, answer: Annotated[ElicitationResult[Yes], Resolve(confirm)],
+        changes: Annotated[
+            SkuChanges,  # type: ignore[valid-type]
+            Field(description="Only the fields to change, as in SkuInput; null clears a field, components replaces "
+                  "the whole graph."),
+        ],
+        sku_code: SkuCode = None, id: ItemId = None, confirmation: Confirmation = None,  # noqa: A002
+    ) -> Filed:  # fmt: skip
+        """Propose changes to one packaging item: shows each field now and then, and the grade before and after.
+
+        The user is asked first. The proposal is filed in the review queue: the record changes only if a person accepts
+        it there. Use it when the user wants to correct or complete an item.
+        """
+        filing, _ = proposals.sku_update(service, current(), sku_code, id, changes)
+        return settled(service, current(), filing, answer, confirmation)
+
+    return propose_sku_update
+
+
+def _supplier_document(service: Service) -> Callable[..., Any]:
+    def confirm(
+        *, ctx: Context[Any, Any], document: documents.Document, sku_code: str | None, id: str | None,  # noqa: A002
+        confirmation: str | None,
+    ) -> Elicit[Yes] | Unasked:  # fmt: skip
+        return asked(ctx, documents.document(service, current(), sku_code, id, document)[1], confirmation)
+
+    def submit_supplier_document(
+        *, answer: Annotated[ElicitationResult[Yes], Resolve(confirm)],
+        document: documents.Document, sku_code: SkuCode = None, id: ItemId = None,  # noqa: A002
+        confirmation: Confirmation = None,
+    ) -> Filed:  # fmt: skip
+        """File a document that a supplier sent (test report, certificate, declaration) for one packaging item.
+
+        Its bytes are fingerprinted with SHA-256. The user is asked first. It is filed in the review queue and becomes a
+        technical file of the item only if a person accepts it.
+        """
+        filing, _ = documents.document(service, current(), sku_code, id, document)
+        return settled(service, current(), filing, answer, confirmation)
+
+    return submit_supplier_document

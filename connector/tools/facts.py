@@ -1,0 +1,108 @@
+"""Published facts: what the product does and what the plans hold, and statements held against them or the law."""
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, Field
+
+from compliance import statements
+from compliance.statements import facts
+from compliance.statements.retrieval import Corpus
+from compliance.statements.words import Lang
+from connector.service import Service
+from connector.tools.answer import Page, Told, Tool, instant
+from connector.tools.arguments import DEFAULT_LIMIT, Limit, Offset
+
+Statement = Annotated[str, Field(description="One statement, in one sentence.", min_length=1, max_length=1000)]
+Language = Annotated[Lang, Field(description="The language that the statement is in: en, fr or de.")]
+_NEXT: Final = {
+    "supported": "Quote the entries with their sources.",
+    "contradicted": "Correct the statement by the entries, and quote their sources.",
+    "not_covered": "Say that the referential does not cover it: this is neither a yes nor a no. A shorter statement "
+    "about one figure, date or duty may be covered.",
+}  # fmt: skip
+_LAW: Final = "The service's referential of articles, dates and limits; not legal advice"
+_PLANS: Final = "The service's published plans and product facts; no price is published here"
+
+
+class Entry(BaseModel):
+    """A fact of the referential."""
+
+    key: str
+    sentence: str
+    values: list[str]
+    dates: list[dict[str, str]]
+    source: Annotated[str, Field(description="The article, or the part of the published interface.")]
+    source_url: str | None
+
+
+class Checked(Told):
+    """A verdict with the entries that say so."""
+
+    verdict: Literal["supported", "contradicted", "not_covered"]
+    statement: str
+    entries: list[Entry]
+
+
+class Facts(Told):
+    """Published product facts, one sentence each."""
+
+    facts: list[Entry]
+    page: Page
+
+
+class FactTools:
+    """These tools read tables of the release and nothing of the company."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def tools(self) -> list[Tool]:
+        """The tools with their titles."""
+        return [
+            Tool(self.check_regulation_statement, "Check a statement against the regulation"),
+            Tool(self.check_pricing_statement, "Check a statement about plans and prices"),
+            Tool(self.get_product_facts, "Read the published product facts"),
+        ]
+
+    def check_regulation_statement(self, statement: Statement, lang: Language = "en") -> Checked:
+        """Check one statement about packaging law (PPWR, PFAS, BPA, REACH): supported, contradicted or not_covered.
+
+        Use it before you state a limit, a date, a recycled-content target, a format ban or a duty. It answers with the
+        articles that say so and never guesses: not_covered means that no entry decides it.
+        """
+        return self._checked(statement, lang, statements.regulation(), _LAW)
+
+    def check_pricing_statement(self, statement: Statement, lang: Language = "en") -> Checked:
+        """Check one statement about this service's plans, limits and prices: supported, contradicted or not_covered.
+
+        Use it before you say what a plan (Starter, Growth, Professional, Enterprise) includes, costs or allows. Prices
+        are not published here, so that a statement about an amount of money is not_covered.
+        """
+        return self._checked(statement, lang, statements.service(), _PLANS)
+
+    def get_product_facts(self, limit: Limit = DEFAULT_LIMIT, offset: Offset = 0) -> Facts:
+        """Read the published facts about this service: plans and their limits, rate limits, file sizes, what tools do.
+
+        Use it for questions about the product itself. For the law use check_regulation_statement; for the company's
+        own data use the other tools.
+        """
+        held = facts.load("service")
+        shown = held[offset : offset + limit]
+        page = Page.of({"limit": limit, "offset": offset, "total": len(held)}, len(shown))
+        return Facts(
+            as_of=instant(self._service.clock.now()), sources=[_PLANS],
+            next_step=page.way_on("Call check_pricing_statement to check a sentence before you say it."),
+            facts=[_entry(fact.as_dict()) for fact in shown], page=page,
+        )  # fmt: skip
+
+    def _checked(self, statement: str, lang: Lang, corpus: Corpus, source: str) -> Checked:
+        now = self._service.clock.now()
+        judged = statements.check(statement, lang, corpus, now.date())
+        return Checked(
+            as_of=instant(now), sources=[source], next_step=_NEXT[judged.verdict], verdict=judged.verdict,
+            statement=statement, entries=[_entry(fact.as_dict()) for fact in judged.facts],
+        )  # fmt: skip
+
+
+def _entry(fact: dict[str, Any]) -> Entry:
+    return Entry(**fact)

@@ -1,0 +1,113 @@
+"""Answers about the whole portfolio, from the company's newest snapshot: overview, one market, what is missing."""
+
+from typing import Annotated, Any, Final
+
+import orjson
+from pydantic import Field
+
+from connector.principal import current
+from connector.service import Service
+from connector.tools.answer import Told, Tool, refused
+from connector.tools.arguments import UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, item_id
+from schemas.normalise import Unfit
+from warehouse import analytics, figures
+from warehouse.analytics import Now
+from warehouse.queries import skus
+from warehouse.snapshots import Snapshot
+from warehouse.snapshots import current as newest
+
+Market = Annotated[
+    str, Field(description="Jurisdiction code of the market: FR, DE, GB, US-CA, …", min_length=2, max_length=20)
+]
+_SOURCE: Final = "A snapshot of the company's own records; grades are indicative (Regulation (EU) 2025/40, Annex II)"
+_CATALOGUE: Final = "The service's jurisdiction catalogue"
+_NEWER: Final = "Newer writes than this snapshot: {}; it follows within a minute. "
+
+
+class Portfolio(Told):
+    """An answer from the analytic store."""
+
+    newer_writes: Annotated[int, Field(description="Write transactions that came after `as_of`.")]
+    answer: Annotated[dict[str, Any], Field(description="The figures; counts are of packaging items (SKUs).")]
+
+
+class PortfolioTools:
+    """DuckDB answers them in a thread, over the company's own files alone."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def tools(self) -> list[Tool]:
+        """The tools with their titles."""
+        return [
+            Tool(self.compliance_overview, "Portfolio compliance overview"),
+            Tool(self.check_market_readiness, "Check readiness for one market"),
+            Tool(self.check_missing_data, "Check what is missing"),
+        ]
+
+    def compliance_overview(self) -> Portfolio:
+        """Totals over the whole portfolio: items by recyclability grade, DoC status, format bans, markets, tonnes.
+
+        It also lists every jurisdiction in scope with its EPR system, depth and verification date. Use it for "how
+        compliant are we" and "how many items"; for one market use check_market_readiness.
+        """
+        snapshot, now = self._newest()
+        stored = figures.current(self._service.settings.data_dir, snapshot.company_id)
+        found = analytics.overview(snapshot, now, stored)
+        return _told(found, "Call check_market_readiness with the code of a market for what stands in the way there.")
+
+    def check_market_readiness(self, market: Market) -> Portfolio:
+        """Which packaging items can or cannot be sold in one market, and why, by the company's own records.
+
+        Use it for questions such as "which of our items cannot be sold in France". Items are blocked, to decide,
+        incomplete or ready; each finding has its article, the number of items and examples. It is not legal advice.
+        """
+        snapshot, now = self._newest()
+        try:
+            found = analytics.readiness(snapshot, market, now)
+        except Unfit as unfit:
+            raise refused(unfit.code, unfit.message) from None
+        return _told(found, "Call check_missing_data for an item to see what to complete first.")
+
+    def check_missing_data(
+        self,
+        sku_code: SkuCode = None,
+        id: ItemId = None,  # noqa: A002
+        limit: Limit = 20,
+        offset: Offset = 0,
+    ) -> Portfolio:
+        """What is missing for one packaging item (sku_code or id), or for the whole portfolio, the worst gaps first.
+
+        Use it for "what is missing" and "what should we complete first". Without an item it gives the gaps of all
+        items and a page of the items with the worst ones.
+        """
+        code = None
+        if id is not None or sku_code is not None:
+            with self._service.writes.company(current().company_id) as conn:
+                code = skus.code_of(conn, item_id(conn, id, sku_code))
+        snapshot, now = self._newest()
+        found = analytics.missing(snapshot, now, sku_code=code, limit=limit, offset=offset)
+        if code is not None and not found["items"]:
+            raise refused("not_found", f"The item is newer than the snapshot; ask again in a minute. {UNKNOWN_ITEM}")
+        end, total = offset + len(found["items"]), found["pagination"]["total"]
+        more = f"Call again with offset {end} for more of {total} items." if end < total else ""
+        return _told(found, more or "Call propose_sku_update with the missing facts, once the user knows them.")
+
+    def _newest(self) -> tuple[Snapshot, Now]:
+        """The company's newest snapshot, and what answers need besides."""
+        company_id = current().company_id
+        snapshot = newest(self._service.settings.data_dir, company_id)
+        if snapshot is None:
+            raise refused(
+                "not_found", "No snapshot of the portfolio exists yet; one follows each write within a minute."
+            )
+        with self._service.writes.company(company_id) as conn:
+            return snapshot, Now.read(conn, self._service.clock)
+
+
+def _told(found: dict[str, Any], next_step: str) -> Portfolio:
+    as_of, newer = found.pop("as_of"), found.pop("newer_writes")
+    return Portfolio(
+        as_of=as_of, newer_writes=newer, sources=[_SOURCE, _CATALOGUE],
+        next_step=(_NEWER.format(newer) if newer else "") + next_step, answer=orjson.loads(orjson.dumps(found)),
+    )  # fmt: skip

@@ -1,0 +1,118 @@
+"""What the drafting tools would file about a packaging item: a draft declaration, or changes with their effect.
+
+Each function gives the filing and the question for the user. Nothing is written here but by `Filing.file`.
+"""
+
+from dataclasses import replace
+from typing import Any, Literal
+from uuid import UUID
+
+from connector.principal import Principal
+from connector.service import Service
+from connector.tools.answer import refused
+from connector.tools.arguments import item_id
+from connector.tools.asking import Filing
+from pipelines.steps import drafts, review
+from pipelines.steps.review import Comparison, Entry
+from schemas.fields import SKU_FIELDS
+from schemas.models import Strict, model_of
+from warehouse.queries import skus
+from warehouse.sessions import Connection
+
+SkuChanges: type[Strict] = model_of(
+    "SkuChanges", tuple(replace(field, required=False) for field in SKU_FIELDS),
+    "Fields of a SKU to change: an omitted field stays, null clears.",
+)  # fmt: skip
+_MOST_NAMED = 5
+
+
+def doc_draft(
+    service: Service, who: Principal, *, sku_code: str | None, id: str | None,  # noqa: A002
+    reference: str | None, lang: Literal["en", "fr", "de"],
+) -> tuple[Filing, str]:  # fmt: skip
+    """A draft of Annex VIII for one item."""
+    now = service.clock.now()
+    with service.writes.company(who.company_id) as conn:
+        sku_id = item_id(conn, id, sku_code)
+        code = str(skus.code_of(conn, sku_id))
+        named = reference or f"DoC-{code}"
+        drafted = drafts.draft(
+            conn, sku_id, reference=named, lang=lang, now=now, rules=service.rulesets.active(conn)
+        ).as_dict()  # fmt: skip
+
+    def file(conn: Connection, key: bytes) -> Entry:
+        payload = {"reference": named, "lang": lang, "draft": drafted}
+        return review.file(
+            conn, who.company_id, "doc_draft", payload, origin=who.origin, now=now, sku_id=sku_id, filing_key=key
+        )
+
+    arguments = {"sku_id": str(sku_id), "reference": reference, "lang": lang}
+    would_file = {"kind": "doc_draft", "sku_code": code, **drafted}
+    question = (
+        f"File a draft EU declaration of conformity “{named}” for the packaging item “{code}” in your review queue? "
+        f"{len(drafted['missing'])} of its points are to be completed. Nothing is issued or signed."
+    )
+    return Filing("generate_doc_draft", arguments, would_file, file), question
+
+
+def sku_update(
+    service: Service,
+    who: Principal,
+    sku_code: str | None,
+    id: str | None,  # noqa: A002
+    changes: Strict,
+) -> tuple[Filing, str]:
+    """A proposal of changes to one item, held against the write path without writing."""
+    given, now = changes.model_dump(mode="json", exclude_unset=True), service.clock.now()
+    if not given:
+        raise refused("invalid_body", "changes is empty; send at least one field to change.")
+    with service.writes.company(who.company_id) as conn:
+        sku_id = item_id(conn, id, sku_code)
+        code = str(skus.code_of(conn, sku_id))
+        if given.get("sku_code", code) != code:
+            raise refused("sku_code_mismatch", f"This item has the sku_code “{code}”; a code never changes.")
+        payload = {"changes": {**given, "sku_code": code}}
+        entry = _unfiled(sku_id, payload, who, now)
+        compared = review.compare(conn, who.company_id, entry, now=now, rulesets=service.rulesets)
+    if compared.refused is not None:
+        raise refused("invalid_body", compared.refused)
+
+    def file(conn: Connection, key: bytes) -> Entry:
+        return review.file(
+            conn, who.company_id, "sku_update", payload, origin=who.origin, now=now, sku_id=sku_id, filing_key=key
+        )
+
+    arguments = {"sku_id": str(sku_id), "changes": given}
+    would_file = {"kind": "sku_update", "sku_code": code, **_effect(compared)}
+    return Filing("propose_sku_update", arguments, would_file, file), _asking(code, compared)
+
+
+def _unfiled(sku_id: UUID, payload: dict[str, Any], who: Principal, now: Any) -> Entry:
+    """The entry as it would be, for the comparison that a reviewer will see."""
+    return Entry(
+        id=sku_id, kind="sku_update", state="open", sku_id=sku_id, request_id=None, payload=payload,
+        filed_by_type="connection", filed_by_id=str(who.connection_id), filed_by_name=who.client_name, filed_at=now,
+        decided_by_name=None, decided_at=None, reason=None, sku_code=None, sku_name=None,
+    )  # fmt: skip
+
+
+def _effect(compared: Comparison) -> dict[str, Any]:
+    before, after = compared.before, compared.after
+    return {
+        "changes": [change._asdict() for change in compared.changes],
+        "grade_before": before and {"grade": before.grade, "score": before.score, "reason": before.reason},
+        "grade_after": after and {"grade": after.grade, "score": after.score, "reason": after.reason},
+        "flags_after": after.flags if after else [],
+        "warnings": [warning.as_dict() for warning in compared.warnings],
+    }
+
+
+def _asking(code: str, compared: Comparison) -> str:
+    named = [f"{change.field}: {change.now} → {change.then}" for change in compared.changes[:_MOST_NAMED]]
+    more = len(compared.changes) - len(named)
+    grades = f"{compared.before and compared.before.grade} → {compared.after and compared.after.grade}"
+    return (
+        f"File this proposal for the packaging item “{code}” in your review queue? {'; '.join(named)}"
+        f"{f'; and {more} more' if more else ''}. Grade (indicative): {grades}. The record stays as it is until a "
+        "person accepts."
+    )

@@ -1,0 +1,98 @@
+"""Bulk imports: how one stands, or what one would answer for rows that are not sent yet."""
+
+from typing import Annotated, Any, Final
+
+import orjson
+from pydantic import Field
+
+from connector.principal import current
+from connector.service import Service
+from connector.tools.answer import Page, Told, Tool, instant, refused
+from connector.tools.arguments import DEFAULT_LIMIT, Limit, Offset, uuid_of
+from pipelines.steps import imports
+from pipelines.steps.imports import preview
+from pipelines.steps.reading import ReadingRefused
+
+MOST_ROWS: Final = 1000
+"""Rows of one question, as of a batch (interface v1, Limits); more are sent as an import."""
+
+Rows = Annotated[
+    list[dict[str, Any]] | None,
+    Field(description="Rows under the import's column names, such as sku_code, name, weight_grams, markets; at most "
+          "1 000. null clears a field, a name left out leaves it.", max_length=MOST_ROWS),
+]  # fmt: skip
+CsvText = Annotated[
+    str | None, Field(description="A CSV text with its header line, as a file would hold it.", max_length=1_000_000)
+]
+ImportId = Annotated[str | None, Field(description="The id that POST /imports or the website gave for an import.")]
+
+
+class BulkCheck(Told):
+    """An import's status and report, or those that it would have."""
+
+    import_: Annotated[
+        dict[str, Any],
+        Field(alias="import", description="status, counts (created, updated, unchanged, rejected), source, errors with "
+              "the line, column and reason of each rejected row."),
+    ]  # fmt: skip
+    page: Annotated[Page, Field(description="Where this page of `errors` lies.")]
+
+
+class RowTools:
+    """The tool works in a thread: it reads whole tables."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def tools(self) -> list[Tool]:
+        """The tool with its title."""
+        return [Tool(self.check_bulk_import, "Check a bulk import")]
+
+    def check_bulk_import(
+        self, import_id: ImportId = None, rows: Rows = None, csv: CsvText = None, limit: Limit = DEFAULT_LIMIT,
+        offset: Offset = 0,
+    ) -> BulkCheck:  # fmt: skip
+        """Check a bulk import: the status and error report of one (import_id), or what rows or CSV text would give.
+
+        With rows or csv it answers what an import's dry run would: how many items would be created, updated, left
+        unchanged or rejected, and each fault with its line. Nothing is created. Send exactly one of the three.
+        """
+        if sum(given is not None for given in (import_id, rows, csv)) != 1:
+            raise refused("invalid_body", "Send exactly one of import_id, rows and csv.")
+        if import_id is not None:
+            return self._status(import_id, limit, offset)
+        return self._preview(rows, csv, limit, offset)
+
+    def _status(self, import_id: str, limit: int, offset: int) -> BulkCheck:
+        named = uuid_of(import_id)
+        found = named and imports.status(
+            self._service.writes, current().company_id, named, limit=limit, offset=offset, clock=self._service.clock
+        )
+        if not found:
+            raise refused("not_found", "The company has no such import; send the id that POST /imports answered.")
+        page = Page.of(found["pagination"], len(found["errors"]))
+        return self._told(found, page, f"The import is {found['status']}.")
+
+    def _preview(self, rows: list[dict[str, Any]] | None, csv: str | None, limit: int, offset: int) -> BulkCheck:
+        service, company_id = self._service, current().company_id
+        try:
+            text = csv if csv is not None else preview.csv_of(rows or [])
+            with service.writes.company(company_id) as conn:
+                found = preview.preview(conn, company_id, text, now=service.clock.now(), rulesets=service.rulesets)
+        except ReadingRefused as unreadable:
+            raise refused(unreadable.issues[0].code, str(unreadable)) from None
+        except TypeError as error:
+            raise refused("invalid_type", str(error)) from None
+        errors = found["errors"]
+        found["errors"] = errors[offset : offset + limit]
+        page = Page.of({"limit": limit, "offset": offset, "total": len(errors)}, len(found["errors"]))
+        return self._told({"status": "not_sent", "dry_run": True, **found}, page, "Nothing was created.")
+
+    def _told(self, found: dict[str, Any], page: Page, state: str) -> BulkCheck:
+        done = "Send the rows as a file on POST /imports when nothing is rejected." if not page.total else (
+            "Correct the cells that errors names, then check again."
+        )  # fmt: skip
+        return BulkCheck(
+            as_of=instant(self._service.clock.now()), sources=["The import's own reading of the rows"],
+            next_step=f"{state} {page.way_on(done)}", page=page, **{"import": orjson.loads(orjson.dumps(found))},
+        )  # fmt: skip

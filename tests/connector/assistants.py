@@ -1,0 +1,112 @@
+"""The real tools over the real database, called in this process by a client whose principal a test chooses."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from mcp import Client
+from mcp.server.auth.middleware.auth_context import auth_context_var
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+
+from api.service import Service, opened
+from connector.principal import Principal
+from connector.server import served
+from pipelines.steps.origin import Origin
+from pipelines.steps.records import RowResult, write_records
+from schemas.models import parse_sku
+from warehouse.clock import StoppedClock
+from warehouse.database import Database
+from warehouse.settings import Settings
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def principal(company: UUID) -> Principal:
+    """A connection of somebody at the company."""
+    return Principal(company, uuid4(), uuid4(), "a.person@example.org", "An assistant", str(uuid4()))
+
+
+def token_of(who: Principal) -> AccessToken:
+    """The token as the gate makes it."""
+    return AccessToken(
+        token="t", client_id=str(who.connection_id), scopes=["read"], subject=str(who.user_id), claims=who.claims()
+    )  # fmt: skip
+
+
+@dataclass
+class Answer:
+    """What a tool answered."""
+
+    refused: bool
+    text: str
+    told: dict[str, Any]
+
+
+@dataclass
+class Assistant:
+    """A company's assistant, with what it can do itself."""
+
+    service: Service
+    who: Principal
+    mode: str = "auto"
+    answers: Callable[..., Any] | None = None
+    asked: list[str] = field(default_factory=list)
+
+    @property
+    def company(self) -> UUID:
+        return self.who.company_id
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[Client]:
+        seen = auth_context_var.set(AuthenticatedUser(token_of(self.who)))
+        try:
+            server = served(self.service)
+            async with Client(server, mode=self.mode, elicitation_callback=self.answers) as client:
+                yield client
+        finally:
+            auth_context_var.reset(seen)
+
+    async def call(self, tool: str, **arguments: Any) -> Answer:
+        async with self.connected() as client:
+            result = await client.call_tool(tool, arguments)
+        text = "".join(part.text for part in result.content)
+        return Answer(bool(result.is_error), text, result.structured_content or {})
+
+    def made(self, **fields: Any) -> RowResult:
+        """A SKU written to the company, as the write shows it."""
+        record = parse_sku({"sku_code": f"S-{uuid4()}", "name": "Bottle", **fields})
+        origin = Origin("operator", "test", "test", str(uuid4()))
+        with self.service.writes.company(self.company) as conn:
+            [row] = write_records(
+                conn, self.company, {0: record}, origin=origin, now=self.service.clock.now(),
+                rulesets=self.service.rulesets, dry_run=False,
+            ).values()  # fmt: skip
+        assert row.outcome == "created", row.errors
+        return row
+
+
+@pytest.fixture
+async def service(
+    database: Database, clock: StoppedClock, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Service]:
+    settings = Settings.load(data_dir=tmp_path_factory.mktemp("connector"))
+    async with opened(settings, database, clock) as service:
+        yield service
+
+
+@pytest.fixture
+def assistants(service: Service, new_company: Callable[[str], UUID]) -> Callable[[], Assistant]:
+    """An assistant of a new company."""
+    return lambda: Assistant(service, principal(new_company("enterprise")))
+
+
+@pytest.fixture
+def assistant(assistants: Callable[[], Assistant]) -> Assistant:
+    return assistants()

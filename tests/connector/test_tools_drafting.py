@@ -1,0 +1,187 @@
+"""Drafts and proposals: the user is asked in both eras, what is filed is filed once, and no record changes."""
+
+import base64
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import mcp_types as types
+import pytest
+
+from pipelines.steps import drafts, review
+from pipelines.steps.review import Entry
+from tests.connector.assistants import Answer, Assistant
+
+pytestmark = pytest.mark.anyio
+
+PDF = b"%PDF-1.4\n1 0 obj<<>>endobj\ntrailer<<>>\n%%EOF\n"
+DOCUMENT = {"type": "test_report_pfas", "filename": "report.pdf", "content_base64": base64.b64encode(PDF).decode()}
+BOTTLE = {
+    "packaging_format": "bottle", "packaging_level": "sales", "components": [
+        {"component_type": "body", "material_family": "glass", "polymer_or_grade": "GL71", "weight_g": 300,
+         "colour": "transparent"},
+    ],
+}  # fmt: skip
+DRAFTING = {
+    "generate_doc_draft": {"lang": "fr"},
+    "propose_sku_update": {"changes": {"name": "Flacon", "weight_grams": 301}},
+    "submit_supplier_document": {"document": DOCUMENT},
+}
+
+
+def queue(assistant: Assistant) -> list[Entry]:
+    with assistant.service.writes.company(assistant.company) as conn:
+        return review.entries(conn)[0]
+
+
+def saying(assistant: Assistant, mode: str, content: dict[str, bool] | None, action: str = "accept") -> Assistant:
+    """The same assistant, whose user answers so."""
+    asked: list[str] = []
+
+    async def answer(_: object, params: types.ElicitRequestParams) -> types.ElicitResult:
+        asked.append(params.message)
+        return types.ElicitResult(action=action, content=content)
+
+    return replace(assistant, mode=mode, answers=answer, asked=asked)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("tool", DRAFTING)
+async def test_the_user_is_asked_and_what_they_agree_to_waits_for_a_person(assistant: Assistant, mode: str, tool: str):
+    made = assistant.made(**BOTTLE)
+    agreeing = saying(assistant, mode, {"file": True})
+    told = (await agreeing.call(tool, sku_code=made.sku_code, **DRAFTING[tool])).told
+    assert len(agreeing.asked) == 1
+    assert made.sku_code in agreeing.asked[0]
+    assert told["status"] == "filed"
+    [entry] = queue(assistant)
+    assert (str(entry.id), entry.state, entry.filed_by_type) == (told["entry_id"], "open", "connection")
+    assert entry.filed_by_name == "An assistant"
+    item = (await assistant.call("get_packaging_item", sku_code=made.sku_code)).told["item"]
+    assert (item["name"], item["doc_status"]) == ("Bottle", "missing")
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize(("content", "action"), [({"file": False}, "accept"), (None, "decline"), (None, "cancel")])
+async def test_what_the_user_declines_is_not_filed(assistant: Assistant, mode: str, content: Any, action: str):
+    made = assistant.made()
+    told = (await saying(assistant, mode, content, action).call("generate_doc_draft", sku_code=made.sku_code)).told
+    assert told["status"] == "declined"
+    assert queue(assistant) == []
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("tool", DRAFTING)
+async def test_without_a_way_to_ask_a_code_confirms_these_arguments_once(assistant: Assistant, mode: str, tool: str):
+    silent = replace(assistant, mode=mode)
+    made = assistant.made(**BOTTLE)
+    call = {"sku_code": made.sku_code, **DRAFTING[tool]}
+    first = (await silent.call(tool, **call)).told
+    assert (first["status"], first["entry_id"]) == ("confirmation_needed", None)
+    assert queue(assistant) == []
+    code = first["confirmation"]
+    other = assistant.made()
+    assert (await silent.call(tool, **{**call, "sku_code": other.sku_code}, confirmation=code)).refused
+    elsewhere = replace(silent, who=replace(assistant.who, connection_id=uuid4()))
+    assert (await elsewhere.call(tool, **call, confirmation=code)).refused
+    filed = [(await silent.call(tool, **call, confirmation=code)).told for _ in range(2)]
+    assert filed[0] == filed[1]
+    assert [str(entry.id) for entry in queue(assistant)] == [filed[0]["entry_id"]]
+
+
+async def test_a_code_ends_after_ten_minutes_and_a_made_up_one_is_none(assistant: Assistant, clock):
+    made = assistant.made()
+    code = (await assistant.call("generate_doc_draft", sku_code=made.sku_code)).told["confirmation"]
+    clock.advance(timedelta(minutes=10))
+    for tried in (code, "made-up", "\ud800"):
+        answer = await assistant.call("generate_doc_draft", sku_code=made.sku_code, confirmation=tried)
+        assert answer.refused
+    assert queue(assistant) == []
+
+
+async def test_the_same_answer_sent_again_files_once(assistant: Assistant):
+    """A client of the modern era may send its answer again, with the sealed state of the question."""
+    made = assistant.made()
+    agreeing = saying(assistant, "2026-07-28", {"file": True})
+    async with agreeing.connected() as client:
+        session = client.session
+        arguments = {"sku_code": made.sku_code}
+        asked = await session.call_tool("generate_doc_draft", arguments, allow_input_required=True)
+        answers = {key: types.ElicitResult(action="accept", content={"file": True}) for key in asked.input_requests}
+        again = {"input_responses": answers, "request_state": asked.request_state, "allow_input_required": True}
+        sent = [await session.call_tool("generate_doc_draft", arguments, **again) for _ in range(3)]
+    assert len({result.structured_content["entry_id"] for result in sent}) == 1
+    assert len(queue(assistant)) == 1
+
+
+async def test_a_proposal_shows_fields_and_grade_before_and_after(assistant: Assistant):
+    made = assistant.made(**BOTTLE)
+    told = (await assistant.call("propose_sku_update", id=made.id, changes={"components": []})).told["would_file"]
+    assert told["grade_before"]["grade"] == "A"
+    assert told["grade_after"]["grade"] == "not_assessed"
+    assert any(change["field"].startswith("components") for change in told["changes"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [({}, "invalid_body"), ({"gtin": "123"}, "gtin"), ({"unknown": 1}, "unknown"),
+     ({"sku_code": "other"}, "sku_code_mismatch"), ({"brand_id": str(uuid4())}, "invalid_body"),
+     ({"food_contact": True, "markets": ["FR"], "substances": {"pfas": {"status": "above_limit"}}}, "5(5)")],
+)  # fmt: skip
+async def test_a_proposal_that_could_not_be_written_is_refused_before_anybody_is_asked(
+    assistant: Assistant, changes: dict[str, Any], code: str
+):
+    made = assistant.made()
+    agreeing = saying(assistant, "auto", {"file": True})
+    answer = await agreeing.call("propose_sku_update", sku_code=made.sku_code, changes=changes)
+    assert answer.refused
+    assert code in answer.text
+    assert agreeing.asked == []
+    assert queue(assistant) == []
+
+
+@pytest.mark.parametrize("tool", DRAFTING)
+async def test_another_companys_item_takes_no_draft(
+    assistant: Assistant, assistants: Callable[[], Assistant], tool: str
+):
+    theirs = assistants()
+    made = theirs.made()
+    for named in ({"id": made.id}, {"sku_code": made.sku_code}):
+        answer: Answer = await saying(assistant, "auto", {"file": True}).call(tool, **named, **DRAFTING[tool])
+        assert answer.refused
+        assert "not_found" in answer.text
+    assert queue(theirs) == queue(assistant) == []
+
+
+async def test_a_document_is_judged_by_its_bytes_and_kept_with_its_fingerprint(assistant: Assistant):
+    made = assistant.made()
+    agreeing = saying(assistant, "auto", {"file": True})
+    await agreeing.call("submit_supplier_document", sku_code=made.sku_code, document=DOCUMENT)
+    [entry] = queue(assistant)
+    assert entry.payload["sha256"] == hashlib.sha256(PDF).hexdigest()
+    with assistant.service.writes.company(assistant.company) as conn:
+        [file] = review.files.of_entry(conn, entry.id)
+    key = f"{assistant.company}/files/{file['id']}"
+    assert assistant.service.objects.get(key) == PDF
+    for fault in (
+        {"content_base64": "%%%"},
+        {"content_base64": base64.b64encode(b"hello").decode()},
+        {"type": "novel"},
+    ):
+        answer = await agreeing.call("submit_supplier_document", sku_code=made.sku_code, document={**DOCUMENT, **fault})
+        assert answer.refused
+
+
+@pytest.mark.parametrize("lang", ["en", "fr", "de"])
+async def test_a_draft_has_the_points_of_the_annex_and_is_set_as_a_pdf(assistant: Assistant, lang: str):
+    made = assistant.made(**BOTTLE, name='Bottle #[sys] "quoted" *bold* é')
+    told = (await assistant.call("generate_doc_draft", sku_code=made.sku_code, lang=lang)).told["would_file"]
+    assert [point["number"] for point in told["points"]] == list(range(10))
+    assert any("2." in heading for heading in told["missing"])
+    points = [drafts.Point(**point) for point in told["points"]]
+    made_of = {name: told[name] for name in drafts.Draft.__slots__ if name != "points"}
+    pdf = drafts.pdf(drafts.Draft(**made_of, points=points))
+    assert pdf.startswith(b"%PDF-")

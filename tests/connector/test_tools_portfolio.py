@@ -1,0 +1,98 @@
+"""Overview, readiness and gaps, bulk checks, facts and statements, as an assistant reads them."""
+
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+
+from tests.connector.assistants import Assistant
+from warehouse.snapshots import publish
+
+pytestmark = pytest.mark.anyio
+
+COMPONENTS = [{"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}]
+
+
+def published(assistant: Assistant) -> None:
+    service = assistant.service
+    publish(
+        service.writes, assistant.company, service.settings.data_dir, service.clock.now(), service.rulesets
+    )  # fmt: skip
+
+
+async def test_the_portfolio_is_told_from_the_snapshot_and_says_when_newer_writes_exist(assistant: Assistant):
+    made = assistant.made(components=COMPONENTS, markets=["FR"], food_contact=True)
+    published(assistant)
+    overview = (await assistant.call("compliance_overview")).told
+    assert overview["answer"]["skus"] == 1
+    assert overview["newer_writes"] == 0
+    assert overview["as_of"] == "2026-11-21T09:30:00Z"
+    assert [entry["code"] for entry in overview["answer"]["jurisdictions"]] == ["FR"]
+    market = (await assistant.call("check_market_readiness", market="fr")).told["answer"]
+    assert (market["market"], market["skus"]) == ("FR", 1)
+    missing = (await assistant.call("check_missing_data", sku_code=made.sku_code)).told["answer"]
+    assert [item["sku_code"] for item in missing["items"]] == [made.sku_code]
+    assert "doc_missing" in {gap["code"] for gap in missing["items"][0]["gaps"]}
+    assistant.made()
+    later = (await assistant.call("compliance_overview")).told
+    assert later["newer_writes"] == 1
+    assert later["next_step"].startswith("Newer writes than this snapshot: 1")
+
+
+async def test_without_a_snapshot_the_tool_says_so_and_another_companys_item_is_none(
+    assistant: Assistant, assistants: Callable[[], Assistant]
+):
+    other = assistants()
+    theirs = other.made(markets=["FR"])
+    published(other)
+    for tool in ("compliance_overview", "check_missing_data"):
+        assert (await assistant.call(tool)).refused
+    published(assistant)
+    assert (await assistant.call("compliance_overview")).told["answer"]["skus"] == 0
+    for named in ({"id": theirs.id}, {"sku_code": theirs.sku_code}):
+        answer = await assistant.call("check_missing_data", **named)
+        assert answer.refused
+        assert "not_found" in answer.text
+    answer = await assistant.call("check_market_readiness", market="'; DROP TABLE skus")
+    assert answer.refused
+
+
+async def test_rows_are_checked_as_an_import_would_and_nothing_is_created(assistant: Assistant):
+    held = assistant.made(material="glass", weight_grams=10)
+    rows = [
+        {"sku_code": held.sku_code, "name": "Bottle", "weight_grams": 12},
+        {"sku_code": "N-1", "name": "New", "markets": ["FR", "DE"]},
+        {"sku_code": "N-2", "name": "Bad", "gtin": "123"},
+    ]
+    told = (await assistant.call("check_bulk_import", rows=rows)).told["import"]
+    assert told["counts"] == {"total": 3, "created": 1, "updated": 1, "unchanged": 0, "rejected": 1}
+    [fault] = told["errors"]
+    assert (fault["line"], fault["field"], fault["code"]) == (4, "gtin", "invalid_gtin")
+    text = "Artikelnummer;Bezeichnung;Verpackungsgewicht (g)\nN-1;Glas;12,5\n"
+    assert (await assistant.call("check_bulk_import", csv=text)).told["import"]["counts"]["created"] == 1
+    assert (await assistant.call("list_packaging_items")).told["page"]["total"] == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"csv": "a,b\n1,2\n", "rows": []}, {"csv": "nothing"}, {"rows": [{"sku_code": {"a": 1}, "name": "x"}]},
+     {"import_id": str(uuid4())}, {"import_id": "x"}],
+)  # fmt: skip
+async def test_a_bulk_check_that_cannot_be_answered_says_what_would_be_right(assistant: Assistant, arguments: dict):
+    answer = await assistant.call("check_bulk_import", **arguments)
+    assert answer.refused
+    assert answer.text.endswith((".", ". "))
+
+
+async def test_statements_are_judged_with_their_sources(assistant: Assistant):
+    right = await assistant.call(
+        "check_regulation_statement", statement="Klasse A erfordert mindestens 95 %.", lang="de"
+    )  # fmt: skip
+    assert right.told["verdict"] == "supported"
+    assert "Annex II" in right.told["entries"][0]["source"]
+    wrong = await assistant.call("check_pricing_statement", statement="The Starter plan holds up to 1,000 SKUs.")
+    assert wrong.told["verdict"] == "contradicted"
+    unknown = await assistant.call("check_pricing_statement", statement="The Growth plan costs 99 euros a month.")
+    assert (unknown.told["verdict"], unknown.told["entries"]) == ("not_covered", [])
+    facts = (await assistant.call("get_product_facts", limit=200)).told
+    assert facts["page"]["total"] == len(facts["facts"])
