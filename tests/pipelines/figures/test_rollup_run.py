@@ -1,10 +1,16 @@
 """A rollup as a run: from an imported file to published figures, and what of it changes when the data does."""
 
+import contextlib
 from decimal import Decimal
 
+import dagster as dg
 import polars as pl
 
+from compliance.rollup.tonnes import Figures
 from pipelines.publishing import publish_company
+from pipelines.steps.declaration import declare, explain
+from pipelines.steps.figures import compute
+from pipelines.steps.figures.compute import loaded_catalogue
 from tests.pipelines.conftest import Desk
 from warehouse import figures
 
@@ -37,3 +43,47 @@ def test_a_snapshot_brings_its_figures(desk: Desk) -> None:
     verdicts = pl.read_parquet(held.obligations)
     assert set(verdicts["market"]) == {"DE", "FR"}
     assert verdicts.filter(pl.col("obligation") == "register")["verdict"].to_list() == ["above"]
+
+
+def test_a_changed_weight_changes_exactly_its_figures(desk: Desk) -> None:
+    desk.run(desk.send(FILE))
+    publish_company(desk.workshop, desk.instance, desk.company)
+    before = tonnes(desk)
+    desk.run(desk.send("sku_code,name,weight_g\nR2,Jar,250\n"))
+    publish_company(desk.workshop, desk.instance, desk.company)
+    held = figures.current(desk.workshop.data_dir, desk.company)
+    assert held is not None
+    assert held.rows_written == 1
+    assert tonnes(desk) == before | {("FR", "verre"): Decimal("0.25")}
+
+
+def test_a_figure_leads_to_the_line_of_the_file(desk: Desk) -> None:
+    sent = desk.send(FILE, filename="autumn.csv")
+    desk.run(sent)
+    snapshot = publish_company(desk.workshop, desk.instance, desk.company)
+    assert snapshot is not None
+    with desk.workshop.pool.company(desk.company) as conn:
+        at = declare.Desk(snapshot, loaded_catalogue(conn), desk.workshop.rulesets.active(conn))
+        found = explain.figure(at, "FR", 2026, 0, "verre")
+        [row] = explain.with_origins(conn, found)
+    assert row == {
+        "sku_code": "R2", "units": 1000, "unit_grams": Decimal(200), "tonnes": Decimal("0.2"),
+        "components": "glass glass 200.0 g", "version": 1, "import_id": sent, "filename": "autumn.csv",
+        "import_sheet": None, "import_line": 3,
+    }  # fmt: skip
+
+
+def test_figures_that_are_not_what_was_placed_are_not_published(desk: Desk, monkeypatch) -> None:
+    desk.run(desk.send(FILE))
+    publish_company(desk.workshop, desk.instance, desk.company)
+    before = figures.current(desk.workshop.data_dir, desk.company)
+    whole = compute.figures_of
+
+    def twice(*arguments: object) -> Figures:
+        found = whole(*arguments)
+        return found._replace(tonnes=found.tonnes.with_columns(pl.col("grams") + pl.col("grams")))
+
+    monkeypatch.setattr(compute, "figures_of", twice)
+    with contextlib.suppress(dg.DagsterError):  # a failed check is told, or left to the run's record
+        publish_company(desk.workshop, desk.instance, desk.company)
+    assert figures.current(desk.workshop.data_dir, desk.company) == before
