@@ -1,4 +1,4 @@
-"""An upload between the request that reads it and the run that writes it: the same table, whichever release packed it."""
+"""An upload between the request that reads it and the run that writes it: one table, whichever release packed it."""
 
 import io
 import json
