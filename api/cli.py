@@ -26,6 +26,7 @@ from api.commands import (
     snapshot,
     supplier_request,
     template,
+    user,
     window,
 )
 from api.commands.shared import Refusal
@@ -44,6 +45,7 @@ app.command("template")(template.write_template)
 app.add_typer(company.app, name="company")
 app.add_typer(key.app, name="key")
 app.add_typer(window.app, name="window")
+app.add_typer(user.app, name="user")
 for kind in library.APPS:
     app.add_typer(library.APPS[kind], name=kind)
 app.add_typer(doc.app, name="doc")

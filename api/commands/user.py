@@ -1,0 +1,78 @@
+"""`pcds user`: accounts of people who sign in.
+
+A password is read from standard input, so that no list of processes and no history of a shell holds it.
+"""
+
+import sys
+from typing import Annotated
+from uuid import UUID
+
+import typer
+from psycopg.errors import UniqueViolation
+
+from api.commands.operator import Operator, company_of, new_id, operator
+from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show
+from warehouse import passwords
+from warehouse.queries import users
+
+app = typer.Typer(help="Accounts of people.", no_args_is_help=True)
+
+
+@app.command("add")
+def add(
+    *,
+    company: CompanyId,
+    email: Annotated[str, typer.Option("--email", help="How the person signs in.")],
+    password_stdin: Annotated[
+        bool, typer.Option("--password-stdin", help="Read the password from standard input; needed.")
+    ] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make an account; its password is what standard input says, up to the end of the line."""
+    if not password_stdin:
+        raise typer.BadParameter("A password is never an argument; send it with --password-stdin.")
+    password = sys.stdin.read().removesuffix("\n").removesuffix("\r")
+    user_id = new_id()
+    with operator(data_dir) as we:
+        add_user(we, company, user_id=user_id, email=email, password=password)
+    show({"id": str(user_id), "email": users.known_as(email)}, as_json=as_json)
+
+
+def add_user(we: Operator, company: UUID, *, user_id: UUID, email: str, password: str) -> None:
+    """Hold an account of a company, in its ledger too; raises `Refusal` for what nobody could sign in with."""
+    name = users.known_as(email)
+    before, _, after = name.partition("@")
+    if not (before and after and name.isprintable() and len(name) <= passwords.LONGEST) or " " in name:
+        raise Refusal("That is no email address; one has the form name@company.example.")
+    if not passwords.SHORTEST <= len(password) <= passwords.LONGEST:
+        raise Refusal(f"A password has {passwords.SHORTEST} to {passwords.LONGEST} characters.")
+    with we.company(company) as connection:
+        company_of(connection, company)
+        try:
+            with connection.transaction():
+                users.add(
+                    connection, company, user_id, email=name, password_hash=passwords.hashed(password),
+                    at=we.clock.now(),
+                )  # fmt: skip
+        except UniqueViolation:
+            raise Refusal("There is an account with this email address already, or there was one.") from None
+        we.enter(connection, company, "user.created", user_id, after={"email": name})
+
+
+@app.command("disable")
+def disable(
+    *, email: Annotated[str, typer.Argument(metavar="EMAIL")], data_dir: DataDir = None, as_json: AsJson = False
+) -> None:
+    """End an account with its sessions and connections, from the next request on; doing it again changes nothing."""
+    with operator(data_dir) as we:
+        with we.owner() as connection:
+            found = users.company_of(connection, email)
+        if found is None:
+            raise Refusal("There is no account with this email address.")
+        (user_id, company), at = found, we.clock.now()
+        with we.company(company) as connection:
+            if users.disable(connection, user_id, at):
+                after = {"disabled_at": at.isoformat()}
+                we.enter(connection, company, "user.disabled", user_id, before={"disabled_at": None}, after=after)
+    show({"id": str(user_id), "email": users.known_as(email)}, as_json=as_json)

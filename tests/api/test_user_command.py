@@ -1,0 +1,82 @@
+"""`pcds user` as an operator types it, beside the app that the person then signs in to."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from api.app import create
+from tests.api.people import BASE, Browser, Person
+from warehouse.embedded import running
+from warehouse.migrate import migrate
+from warehouse.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+PASSWORD = "grün und lang genug"
+
+
+class Pcds:
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+
+    def run(self, *arguments: object, said: str = "") -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-m", "api.cli", *map(str, arguments), "--data-dir", str(self.data_dir)]
+        return subprocess.run(program, input=said, capture_output=True, text=True, check=False, cwd=ROOT)
+
+    def json(self, *arguments: object, said: str = "") -> dict:
+        done = self.run(*arguments, "--json", said=said)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def refused(self, *arguments: object, said: str = "") -> str:
+        done = self.run(*arguments, said=said)
+        assert (done.returncode, done.stdout) == (1, ""), done.stderr
+        assert len(done.stderr.splitlines()) == 1
+        return done.stderr
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Pcds, TestClient]]:
+    folder = tmp_path_factory.mktemp("users")
+    folder.chmod(0o711)
+    settings = Settings.load(data_dir=folder / "data", trusted_proxies="127.0.0.1")
+    with running(settings, durable=False) as database:
+        migrate(database)
+        with TestClient(create(settings, database), base_url=BASE, client=("127.0.0.1", 50_000)) as http:
+            yield Pcds(settings.data_dir), http
+
+
+def test_an_account_is_made_used_and_ended(place):
+    pcds, http = place
+    company = pcds.json("company", "add", "--name", "Acme", "--plan", "starter")["id"]
+    add = ("user", "add", "--company", company, "--password-stdin", "--email")
+    made = pcds.json(*add, " Ann@Brand.example ", said=f"{PASSWORD}\n")
+    assert set(made) == {"id", "email"}
+    assert made["email"] == "ann@brand.example"
+    ann = Person(made["id"], company, "ann@brand.example", PASSWORD)
+    browser = Browser(http, "10.9.9.9")
+    assert browser.sign_in(ann).status_code == 303
+    assert "Acme" in browser.get("/connections").text
+    assert "already" in pcds.refused(*add, "ANN@brand.example", said=PASSWORD)
+    assert pcds.json("user", "disable", "ann@brand.example") == made
+    assert browser.get("/connections").status_code == 303
+    assert browser.sign_in(ann).status_code == 403
+    assert pcds.json("user", "disable", "ann@brand.example") == made
+    audit = pcds.json("audit", "verify", "--company", company)
+    assert (audit["entries"], audit["ok"]) == (3, True), "company, account made, account ended once"
+
+
+def test_what_nobody_could_sign_in_with_is_refused(place):
+    pcds, _ = place
+    company = pcds.json("company", "add", "--name", "Brandt", "--plan", "growth")["id"]
+    add = ("user", "add", "--company", company, "--password-stdin", "--email")
+    assert "8 to 1000" in pcds.refused(*add, "a@b.example", said="short")
+    assert "email" in pcds.refused(*add, "nobody", said=PASSWORD)
+    assert "company" in pcds.refused("user", "add", "--company", "00000000-0000-7000-8000-000000000000", "--email",
+                                     "a@b.example", "--password-stdin", said=PASSWORD)  # fmt: skip
+    assert "no account" in pcds.refused("user", "disable", "nobody@b.example")
+    assert pcds.run(*add[:4], "--email", "a@b.example").returncode == 2, "a password comes by standard input alone"
