@@ -1,0 +1,101 @@
+"""A supplier's link from the operator's command to the record: what it takes, how often, and when it ends."""
+
+from datetime import UTC, datetime
+from uuid import UUID, uuid4
+
+import pytest
+
+from pipelines.steps import review
+from pipelines.steps.origin import Origin
+from tests.contract.outside import good, refused
+from warehouse.rulesets import Rulesets
+
+PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-1")
+PARTS = [
+    {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20},
+    {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "HDPE", "weight_g": 2},
+]
+
+
+class Link:
+    """One request of the caller's company, and the supplier who holds its link."""
+
+    def __init__(self, caller, *, component=None) -> None:
+        self.sku = caller.made(components=PARTS)
+        self.caller, chosen = caller, () if component is None else ("--component", self.ids[component])
+        self.request = caller.server.place.pcds(
+            "supplier-request", "create", "--company", caller.company, "--sku", self.sku["sku_code"],
+            "--supplier-name", "Préformes du Rhône", *chosen,
+        )  # fmt: skip
+        self.path = f"/api/supplier-data/{self.request['token']}"
+
+    @property
+    def ids(self):
+        return [line["id"] for line in self.sku["components"]]
+
+    def send(self, body, *, address=None):
+        return self.caller.server.send(
+            "POST", self.path, json=body, headers={"X-Forwarded-For": address or self.caller.address}
+        )
+
+    def answer(self, **fields):
+        return self.send({"consent": True, "response": {"components": [{"component_id": self.ids[0], **fields}]}})
+
+    def state(self):
+        listed = self.caller.server.place.pcds("supplier-request", "list", "--company", self.caller.company)
+        return next(each["state"] for each in listed["requests"] if each["id"] == self.request["id"])
+
+    def held(self):
+        return good(self.caller.get(f"/skus/{self.sku['id']}"))["data"]["components"]
+
+    def decide(self, pool, submission, how, **more):
+        with pool.company(UUID(self.caller.company)) as conn:
+            how(conn, UUID(self.caller.company), UUID(submission), origin=PERSON, now=datetime.now(UTC), **more)
+
+
+@pytest.mark.promise("SUP-01", "SUP-02", "SUP-05", "SVC-09")
+def test_a_link_goes_from_open_to_review_to_open_again_and_to_its_end(caller, pool):
+    link = Link(caller)
+    assert set(link.request) >= {"id", "url", "token", "component_ids"}
+    assert link.request["url"].endswith(f"/supplier-data/{link.request['token']}")
+    assert (len(link.request["token"]) >= 32, link.request["component_ids"], link.state()) == (True, link.ids, "open")
+    first = link.answer(weight_g=21)
+    assert (first.status_code, first.json()["status"]) == (202, "awaiting_review")
+    assert (link.state(), link.held()) == ("awaiting_review", link.sku["components"])
+    second = good(link.answer(weight_g=22))["submission_id"]
+    with pytest.raises(review.Conflict):
+        link.decide(pool, first.json()["submission_id"], review.accept, rulesets=Rulesets())
+    link.decide(pool, second, review.reject)
+    assert (link.state(), link.held()) == ("open", link.sku["components"])
+    third = good(link.answer(weight_g=23))["submission_id"]
+    link.decide(pool, third, review.accept, rulesets=Rulesets(), reason="Weighed")
+    assert (link.state(), [line["weight_g"] for line in link.held()]) == ("closed", [23, 2])
+    gone = refused(link.answer(weight_g=24), 404, "not_found")
+    unknown = caller.server.send("POST", "/api/supplier-data/" + "x" * 43, json={})
+    assert gone == refused(unknown, 404, "not_found")
+    written = caller.data("/audit-log", action="sku.updated")[0]
+    assert (written["actor"]["type"], third in written["reason"]) == ("user", True)
+
+
+@pytest.mark.promise("SUP-03")
+def test_an_answer_is_for_the_components_asked_about_with_consent(caller):
+    link = Link(caller, component=1)
+    other = link.answer(weight_g=1)
+    assert [issue["code"] for issue in refused(other, 400, "invalid_body")] == ["unknown_reference"]
+    for body in ({"consent": False, "response": {}}, {"response": {}}, {"consent": True, "response": {"sku": 1}}):
+        refused(link.send(body), 400, "invalid_body")
+    assert link.state() == "open"
+    assert link.send({"consent": True, "response": {}}).status_code == 202, "every field of an answer is optional"
+
+
+@pytest.mark.promise("SUP-04")
+def test_ten_answers_a_minute_for_a_link_and_for_an_address(caller):
+    link, address = Link(caller), "198.51.100.7"
+    answers = [link.send({"consent": True, "response": {}}, address=f"198.51.100.{n + 10}") for n in range(11)]
+    assert [answer.status_code for answer in answers] == [202] * 10 + [429]
+    assert 1 <= int(answers[-1].headers["Retry-After"]) <= 60
+    guesses = [
+        caller.server.send("POST", f"/api/supplier-data/{n}", json={}, headers={"X-Forwarded-For": address})
+        for n in range(11)
+    ]
+    assert [answer.status_code for answer in guesses] == [404] * 10 + [429]
