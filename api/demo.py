@@ -1,11 +1,12 @@
 """The demo company: something to try the service on at once, made at the first start and found again at every other.
 
-Its key lies in `demo.json` of the data directory, readable by the service's own account alone; it is the one key that
-is kept anywhere, because losing it would leave a newcomer with nothing to try.
+Its key and its person's password lie in `demo.json` of the data directory, readable by the service's own account alone;
+they are the only ones kept anywhere, because losing them would leave a newcomer with nothing to try.
 """
 
 import contextlib
 import os
+import secrets
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +19,15 @@ from api.commands.key import issue_key
 from api.commands.library import added
 from api.commands.operator import Operator, at, new_id
 from api.commands.shared import Refusal
+from api.commands.user import add_user
 from warehouse.database import Database
-from warehouse.queries import companies, keys
+from warehouse.queries import companies, keys, users
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
 _NAME: Final = "Demo Foods"
 _PLAN: Final = "enterprise"
+_EMAIL: Final = "demo@brand.example"
 _RECORDS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("brand", {"name": "Alpine Spring", "owner_name": "Demo Foods SAS"}),
     ("brand", {"name": "Petit Verger", "owner_name": "Demo Foods SAS"}),
@@ -50,11 +53,13 @@ _RECORDS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The demo company and its key."""
+    """The demo company, its key, and how its person signs in."""
 
     company_id: str
     client_id: str
     api_key: str
+    email: str
+    password: str
 
 
 def prepare(settings: Settings, database: Database) -> Demo:
@@ -68,16 +73,24 @@ def prepare(settings: Settings, database: Database) -> Demo:
         we = at(settings, database, pool)
         with we.owner() as connection:
             made = keys.company_of(connection, UUID(demo.client_id)) is not None
+            has_person = users.company_of(connection, demo.email) is not None
         if not made:
             _make(we, demo)
+        if not has_person:
+            add_user(we, UUID(demo.company_id), user_id=new_id(), email=demo.email, password=demo.password)
     return demo
 
 
 def _kept(path: Path) -> Demo:
-    """What the file says; a new one is written whole or not at all, for the service's account alone."""
-    if path.exists():
-        return Demo(**orjson.loads(path.read_bytes()))
-    demo = Demo(str(new_id()), str(new_id()), keys.new_key())
+    """What the file says; a new one is written whole or not at all, for the service's account alone.
+
+    One from before there were people gets a person.
+    """
+    held = orjson.loads(path.read_bytes()) if path.exists() else {}
+    if "password" in held:
+        return Demo(**held)
+    new = {"company_id": str(new_id()), "client_id": str(new_id()), "api_key": keys.new_key()}
+    demo = Demo(**(new | held), email=_EMAIL, password=secrets.token_urlsafe(12))
     draft = path.with_suffix(".draft")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -117,8 +130,15 @@ def banner(settings: Settings, demo: Demo, *, first_start: bool, with_dagster_ui
         f'  curl -s -H "X-API-Key: $KEY" {base}/api/v1/skus',
         f'  curl -s -H "X-API-Key: $KEY" {base}/api/v1/skus/ID',
         "",
+        f"People sign in at {base}/sign-in as {demo.email}, {_password(demo, kept, first_start=first_start)}.",
+        f"Assistants connect to {base}/api/mcp.",
         f"Reference: {base}/reference",
     ]
     if with_dagster_ui:
         lines.append(f"Every import as a run: http://{settings.host}:{settings.dagster_port}")
     return "\n".join(lines)
+
+
+def _password(demo: Demo, kept: str, *, first_start: bool) -> str:
+    """The password, shown once as the key is; afterwards where it is kept."""
+    return f"password {demo.password}" if first_start else f"password as {kept} has it"

@@ -239,7 +239,10 @@ def test_the_demo_is_made_once_and_finished_where_a_start_was_cut_off(pcds):
     [listed] = pcds.json("key", "list", "--company", first.company_id)["keys"]
     assert listed["client_id"] == first.client_id
     again = demo.banner(settings, first, first_start=False, with_dagster_ui=True)
-    assert first.api_key in demo.banner(settings, first, first_start=True, with_dagster_ui=False)
+    greeting = demo.banner(settings, first, first_start=True, with_dagster_ui=False)
+    assert first.api_key in greeting
+    assert first.password in greeting
+    assert first.password not in again
     assert first.api_key not in again
     assert "demo.json" in again
 
