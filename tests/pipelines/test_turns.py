@@ -37,6 +37,22 @@ def test_companies_take_turns(desk: Desk, new_company: Callable[[str], UUID]) ->
     assert claimed(desk, *sent) is None
 
 
+def test_a_backlog_does_not_take_every_second_turn(desk: Desk, new_company: Callable[[str], UUID]) -> None:
+    """Once its first import has ended a company's next one waits for those that have not had a turn."""
+    others = [dataclasses.replace(desk, company=new_company("enterprise")) for _ in range(3)]
+    clock, sent = desk.workshop.clock, []
+    for sender in (desk, desk, desk, *others):
+        sent.append(sender.send(rows(1, f"B{len(sent)}-")))
+        clock.advance(timedelta(seconds=1))
+    turns = []
+    for _ in sent:
+        turns.append(claimed(desk, *sent))
+        with psycopg.connect(desk.database.owner_url) as owner:
+            owner.execute("UPDATE imports SET status = 'completed', claim = NULL WHERE id = %s", (turns[-1],))
+        clock.advance(timedelta(seconds=1))
+    assert [sent.index(turn) for turn in turns if turn] == [0, 3, 4, 5, 1, 2]
+
+
 def test_a_loop_for_small_files_takes_no_large_one(desk: Desk) -> None:
     large, small = desk.send(rows(4, "L")), desk.send(rows(3, "S"))
     assert claimed(desk, large, small, most_rows=3) == small

@@ -50,6 +50,7 @@ imports = Table(
     instant("heartbeat_at", nullable=True),
     instant("finished_at", nullable=True),
     Index("ix_imports_open", "created_at", postgresql_where=text("status IN ('queued', 'processing')")),
+    Index("ix_imports_started", "company_id", "started_at"),
 )
 
 import_errors = Table(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from alembic import op
 
-revision = "0015"
-down_revision = "0014"
+revision = "0014"
+down_revision = "0013"
 
 _HERE = Path(__file__)
 
