@@ -18,6 +18,7 @@ from bench import (
     reading,
     regrade,
     requests,
+    review,
     rollup,
     snapshots,
     uploads,
@@ -37,7 +38,7 @@ def main() -> None:
         "--only",
         choices=(
             "grading", "reading", "regrade", "snapshots", "rollup", "requests", "access", "idempotency", "lists",
-            "uploads", "audit", "imports",
+            "uploads", "audit", "imports", "review",
         ),
         help="one part of the table",
     )  # fmt: skip
@@ -71,6 +72,7 @@ def main() -> None:
             "lists": lists.measure(service, asked.rows),
             "uploads": uploads.measure(service),
             "audit": audit.measure(service, asked.entries),
+            "review": review.measure(service),
             "imports": imports.measure(service, asked.rows, asked.rounds),
         }
         for name, lines in parts.items():

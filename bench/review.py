@@ -1,0 +1,54 @@
+"""The review page of a long queue beside that of a short one, as a signed-in person gets it."""
+
+import time
+from collections.abc import Iterator
+from statistics import median
+from uuid import UUID, uuid4
+
+import psycopg
+
+from bench.report import Line
+from bench.service import Service, load
+from warehouse.clock import Clock
+from warehouse.queries import users
+from warehouse.sessions import Pool
+
+READS, ROUNDS = 50, 5
+LONG, SHORT = 1_000, 10
+BOUND = 3.0
+"""How much more than the page of a short queue that of a long one may cost (both show one page of entries)."""
+
+_FILL = """
+INSERT INTO review_entries (id, company_id, kind, state, payload, filed_by_type, filed_by_name, filed_at)
+SELECT gen_random_uuid(), %(company)s, 'doc_draft', 'open', '{"reference": "DOC"}', 'connection', 'Assistant',
+    now() - n * interval '1 second'
+FROM generate_series(1, %(entries)s) AS n"""
+
+
+def measure(service: Service, long: int = LONG) -> Iterator[Line]:
+    """Both queues take turns over one connection; medians of the rounds are compared."""
+    asked = {entries: _request(service, entries) for entries in (SHORT, long)}
+    found: dict[int, list[float]] = {entries: [] for entries in asked}
+    for _ in range(ROUNDS):
+        for entries, request in asked.items():
+            found[entries].append(load(service.port, [request] * READS, connections=1).p50_ms)
+    few, many = median(found[SHORT]), median(found[long])
+    work = f"GET /review, first of {long} open entries: p50 beside {SHORT} open entries"
+    yield Line(work, f"{many:.1f} ms", f"{few:.1f} ms", many / few, BOUND)
+
+
+def _request(service: Service, entries: int) -> bytes:
+    """The request of a person whose company's queue has so many entries."""
+    company, _ = service.company()
+    with psycopg.connect(service.database.owner_url) as owner:
+        owner.execute("SELECT set_config('app.company_id', %s, true)", [str(company)])
+        owner.execute(_FILL, {"company": company, "entries": entries})
+    cookie = f"pcds_session={_session(service, company)}"
+    return f"GET /review HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {cookie}\r\n\r\n".encode()
+
+
+def _session(service: Service, company: UUID) -> str:
+    now, user = Clock().now(), uuid4()
+    with Pool(service.database.app_url) as pool, pool.company(company) as conn:
+        users.add(conn, company, user, email=f"{time.time_ns()}@bench.example", password_hash="-", at=now)
+        return users.begin(conn, company, user, now)
