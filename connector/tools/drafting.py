@@ -93,7 +93,8 @@ def _supplier_document(service: Service) -> Callable[..., Any]:
 
     def submit_supplier_document(
         *, answer: Annotated[ElicitationResult[Yes], Resolve(confirm)],
-        document: documents.Document, sku_code: SkuCode = None, id: ItemId = None,  # noqa: A002
+        document: Annotated[documents.Document, Field(description="The document: its type, name, bytes and dates.")],
+        sku_code: SkuCode = None, id: ItemId = None,  # noqa: A002
         confirmation: Confirmation = None,
     ) -> Filed:  # fmt: skip
         """File a document that a supplier sent (test report, certificate, declaration) for one packaging item.

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 from uuid import UUID
 
 import psycopg
@@ -62,6 +62,11 @@ class Draft:
     def as_dict(self) -> dict[str, Any]:
         """As JSON takes it."""
         return asdict(self)
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Self:
+        """The draft that `as_dict` gave."""
+        return cls(**{**told, "points": [Point(**point) for point in told["points"]]})
 
 
 class SkuUnknown(LookupError):  # noqa: N818  (an answer, not a fault)

@@ -1,0 +1,64 @@
+"""What an assistant is told of the tools before it calls one."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from mcp.server.auth.middleware.auth_context import auth_context_var
+
+from tests.connector.assistants import Assistant
+
+pytestmark = pytest.mark.anyio
+
+READING = {
+    "list_packaging_items", "get_packaging_item", "compliance_overview", "check_market_readiness",
+    "check_missing_data", "check_regulation_statement", "check_pricing_statement", "get_product_facts",
+    "list_declarations", "list_shared_components", "check_bulk_import",
+}  # fmt: skip
+DRAFTING = {"generate_doc_draft", "propose_sku_update", "submit_supplier_document"}
+FREE = {("check_bulk_import", "rows")}
+"""Objects under a caller's own names: columns of an import, which the import itself judges."""
+
+
+def objects(schema: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """Every object of a schema that has named properties, or none at all."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "object":
+            yield path, schema
+        for name, part in schema.items():
+            yield from objects(part, path if name in ("properties", "$defs", "items", "anyOf") else (*path, name))
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from objects(part, path)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_fourteen_tools_say_what_they_do_and_take_nothing_else(assistant: Assistant, mode: str):
+    assistant.mode = mode
+    async with assistant.connected() as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert set(tools) == READING | DRAFTING
+    for name, tool in tools.items():
+        assert tool.title
+        assert tool.output_schema
+        assert 80 < len(tool.description or "") < 600
+        assert tool.annotations.read_only_hint is (name in READING)
+        assert tool.annotations.destructive_hint is False
+        assert "company" not in str(tool.input_schema["properties"].keys())
+        for path, found in objects(tool.input_schema):
+            assert found.get("additionalProperties") is False or (name, *path) in FREE, (name, path)
+        for field in tool.input_schema["properties"].values():
+            assert field.get("description"), (name, field)
+
+
+async def test_an_unknown_argument_is_refused_by_every_tool(assistant: Assistant):
+    for name in sorted(READING | DRAFTING):
+        answer = await assistant.call(name, company_id="another", sku_code="A")
+        assert answer.refused, name
+
+
+async def test_nothing_is_told_without_a_principal(assistant: Assistant):
+    async with assistant.connected() as client:
+        auth_context_var.set(None)
+        result = await client.call_tool("list_packaging_items", {})
+    assert result.is_error
