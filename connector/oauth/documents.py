@@ -37,7 +37,9 @@ def address(client_id: str) -> SplitResult | None:
         return None
     plain = client_id.isascii() and client_id.isprintable() and not set(client_id) & set(' \\#@"<>')
     segments = parts.path.split("/")
-    if not plain or len(client_id) > _LONGEST or has_port or parts.path in ("", "/") or {".", ".."} & set(segments):
+    if not (plain and is_document(client_id)) or len(client_id) > _LONGEST or has_port:
+        return None
+    if parts.path in ("", "/") or {".", ".."} & set(segments):
         return None
     return parts if "." in (parts.hostname or "") and not _is_number(parts.hostname or "") else None
 

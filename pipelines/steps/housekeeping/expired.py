@@ -1,4 +1,4 @@
-"""Rows that count for nothing any more: kept answers, bearer tokens, the counts behind limits."""
+"""Rows that count for nothing any more: kept answers, tokens, sessions, codes, the counts behind limits."""
 
 from typing import Final
 
@@ -24,8 +24,14 @@ def remove_old_answers(pool: Pool, clock: Clock, proceed: Proceed) -> int:
 
 
 def remove_expired_access(pool: Pool, clock: Clock, proceed: Proceed) -> int:
-    """Remove bearer tokens that have ended and counts of callers that are quiet; how many rows there were."""
-    proceed()
-    with pool.system() as conn:
-        row = conn.execute("SELECT pcds_sweep_access(%s)", (clock.now(),)).fetchone()
-    return row[0] if row else 0
+    """Remove tokens, codes and sessions that have ended, and counts of callers that are quiet; how many rows.
+
+    Applications that registered and were connected by nobody go with them after a month.
+    """
+    removed = 0
+    for sweep in ("pcds_sweep_access", "pcds_sweep_accounts"):
+        proceed()
+        with pool.system() as conn:
+            row = conn.execute(f"SELECT {sweep}(%s)", (clock.now(),)).fetchone()
+        removed += row[0] if row else 0
+    return removed

@@ -1,0 +1,68 @@
+"""What holds for every page: each text in each language, the frame, and what no page contains."""
+
+import re
+from string import Formatter
+
+import pytest
+
+from api.pages import texts
+from api.pages.render import _TEMPLATES, NAVIGATION
+from schemas.labels import LANGUAGES
+from tests.api.people import Browser, added
+
+SAYING = re.compile(r'say\("([^"]+)"')
+
+
+def gaps(text: str) -> set[str]:
+    return {name for _, name, *_ in Formatter().parse(text) if name}
+
+
+def test_every_text_is_there_in_every_language_with_the_same_gaps():
+    rows = list(texts.rows())
+    assert len({row["key"] for row in rows}) == len(rows), "a key stands once in all tables"
+    for row in rows:
+        assert set(row) == {"key", *LANGUAGES}, row
+        assert all(row.values()), row
+        assert len({frozenset(gaps(row[lang])) for lang in LANGUAGES}) == 1, row
+
+
+def test_every_text_that_a_template_names_exists():
+    known = {row["key"] for row in texts.rows()}
+    loader = _TEMPLATES.loader
+    assert loader is not None
+    for name in loader.list_templates():
+        source, *_ = loader.get_source(_TEMPLATES, name)
+        named = {key for key in SAYING.findall(source) if not key.endswith(".")}
+        assert named <= known, name
+        assert not re.search(r"<script|<style|\sstyle=|\son\w+=|https?://", source), name
+        assert "| safe" not in source, name
+    assert {key for _, key in NAVIGATION} <= known
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_signed_in_person_finds_every_page_with_one_heading(caller, pool, lang):
+    browser = Browser(caller.http, caller.address)
+    browser.sign_in(added(pool, caller.company))
+    for path, _ in NAVIGATION:
+        page = browser.get(path, headers={"Accept-Language": lang})
+        assert page.status_code == 200, path
+        assert f'<html lang="{lang}">' in page.text
+        assert len(re.findall("<h1", page.text)) == 1
+        assert f'href="{path}" aria-current="page"' in page.text
+        assert 'class="skip" href="#content"' in page.text
+        labels = re.findall(r'<label for="([^"]+)"', page.text)
+        assert set(re.findall(r'<(?:input|select|textarea) id="([^"]+)"', page.text)) <= set(labels)
+
+
+def test_the_sheet_asks_no_other_address_and_follows_the_browsers_scheme(caller):
+    sheet = Browser(caller.http, caller.address).get("/pages/style.css")
+    assert "url(" not in sheet.text
+    assert "@import" not in sheet.text
+    assert "prefers-color-scheme: dark" in sheet.text
+    assert sheet.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_page_that_is_only_for_people_asks_to_sign_in(caller):
+    for path, _ in NAVIGATION:
+        answer = Browser(caller.http, caller.address).get(path)
+        assert (answer.status_code, answer.headers["location"].split("=")[0]) == (303, "/sign-in?next")
