@@ -1,6 +1,6 @@
 """Asking a supplier, for the people of the company: what was asked, and the link of a new request, shown once."""
 
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -21,7 +21,10 @@ from warehouse.sessions import Connection
 
 router = APIRouter(prefix="/supplier-requests")
 
-_LONGEST = 500
+_LONGEST: Final = 500
+"""Characters of a code or name that a form may bring."""
+_SHOWN: Final = 200
+"""Requests on the page, the newest; `pcds supplier-request list` shows all."""
 
 
 @router.get("")
@@ -67,7 +70,7 @@ def _page(
 ) -> Response:  # fmt: skip
     lines: list[dict[str, Any]] = []
     with service_of(request).writes.company(session.company_id) as conn:
-        asked = queries.every(conn)
+        asked = queries.every(conn, limit=_SHOWN)
         if sku_code.strip():
             try:
                 lines = supplier_requests.lines_of(conn, sku_code.strip().replace("\x00", ""))

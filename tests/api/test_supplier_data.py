@@ -1,5 +1,6 @@
 """POST /api/supplier-data/{token}: what is taken, what is refused, how often, and that nothing is applied by itself."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -133,6 +134,16 @@ def test_a_value_against_its_status_is_told_to_the_supplier(asked):
 def test_bodies_are_bounded_and_must_be_json(asked):
     assert asked.post(None, content=b"x" * (2 * 2**20 + 1)).status_code == 413
     assert issues(asked.post(None, content=b'{"consent": tru')) == [(None, "invalid_format")]
+
+
+def test_of_answers_at_once_one_waits_and_the_others_stay_on_record(asked, pool):
+    with ThreadPoolExecutor(5) as threads:
+        answers = list(threads.map(lambda grams: asked.answer({"component_id": asked.components[0], "weight_g": grams}),
+                                   range(5)))  # fmt: skip
+    assert {answer.status_code for answer in answers} == {202}
+    with pool.company(asked.company) as conn:
+        states = conn.execute("SELECT state, count(*) FROM review_entries GROUP BY 1 ORDER BY 1").fetchall()
+    assert states == [("open", 1), ("replaced", 4)]
 
 
 def test_an_unknown_token_is_told_like_a_used_one(asked, caller, pool, clock):

@@ -99,3 +99,22 @@ def test_ten_answers_a_minute_for_a_link_and_for_an_address(caller):
         for n in range(11)
     ]
     assert [answer.status_code for answer in guesses] == [404] * 10 + [429]
+
+
+@pytest.mark.promise("SUP-01")
+def test_what_cannot_be_asked_is_refused_in_a_sentence(caller):
+    sku, bare = caller.made(components=PARTS), caller.made()
+    create = ("supplier-request", "create", "--company", caller.company, "--sku")
+    for words, said in (
+        (("no-such-code",), "no SKU no-such-code"), ((bare["sku_code"],), "no components"),
+        ((sku["sku_code"], "--component", str(uuid4())), "is no component of the SKU"),
+    ):  # fmt: skip
+        status, sentence = caller.server.place.command(*create, *words)
+        assert (status, said in sentence) == (1, True), sentence
+    assert caller.server.place.command(*create, sku["sku_code"], "--component", "cap")[0] == 2
+    first, second = (line["id"] for line in sku["components"])
+    both = caller.server.place.pcds(*create, sku["sku_code"], "--component", f"{second},{first}")
+    assert both["component_ids"] == [second, first]
+    created = caller.data("/audit-log", action="supplier_request.created")
+    assert [(entry["resource_id"], entry["actor"]["type"]) for entry in created] == [(both["id"], "operator")]
+    assert both["token"] not in str(created)

@@ -29,8 +29,11 @@ INSERT INTO supplier_requests
 VALUES (%s, %s, %s, %s, %s, %s, 'open', %s, %s)"""
 _SELECT: Final = """
 SELECT requests.id, requests.sku_id, requests.component_ids, requests.supplier_name, requests.state,
-    requests.created_at, skus.sku_code, skus.name AS sku_name, companies.name AS company_name
-FROM supplier_requests AS requests, skus, companies WHERE skus.id = requests.sku_id"""
+    requests.created_at, sku.sku_code, sku.name AS sku_name, companies.name AS company_name
+FROM supplier_requests AS requests
+CROSS JOIN LATERAL (SELECT sku_code, name FROM skus WHERE skus.id = requests.sku_id LIMIT 1) AS sku
+CROSS JOIN companies"""
+"""SKUs are looked up one by one: Postgres may think that reading all of them is cheaper. One company is seen."""
 _LOCK: Final = "SELECT FROM supplier_requests WHERE id = %s FOR UPDATE"
 _MOVE: Final = "UPDATE supplier_requests SET state = %s, updated_at = %s WHERE id = %s"
 
@@ -69,13 +72,13 @@ def of(connection: psycopg.Connection[Any], request_id: UUID, *, locking: bool =
     if locking:
         connection.execute(_LOCK, [request_id])
     with connection.cursor(row_factory=class_row(Request)) as cursor:
-        return cursor.execute(f"{_SELECT} AND requests.id = %s", [request_id]).fetchone()
+        return cursor.execute(f"{_SELECT} WHERE requests.id = %s", [request_id]).fetchone()
 
 
-def every(connection: psycopg.Connection[Any]) -> list[Request]:
-    """The session's company's requests, newest first."""
+def every(connection: psycopg.Connection[Any], *, limit: int | None = None) -> list[Request]:
+    """The session's company's requests, newest first; of a long list only so many."""
     with connection.cursor(row_factory=class_row(Request)) as cursor:
-        return cursor.execute(f"{_SELECT} ORDER BY requests.created_at DESC, requests.id").fetchall()
+        return cursor.execute(f"{_SELECT} ORDER BY requests.created_at DESC, requests.id LIMIT %s", [limit]).fetchall()
 
 
 def move(connection: psycopg.Connection[Any], request_id: UUID, state: str, *, at: datetime) -> None:

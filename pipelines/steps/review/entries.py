@@ -35,13 +35,16 @@ _COLUMNS: Final = (
     "filed_at", "decided_by_name", "decided_at", "reason",
 )  # fmt: skip
 _SELECT: Final = f"""
-SELECT {", ".join(f"review_entries.{name}" for name in _COLUMNS)}, skus.sku_code, skus.name AS sku_name
-FROM review_entries LEFT JOIN skus ON skus.id = review_entries.sku_id"""
+SELECT {", ".join(f"review_entries.{name}" for name in _COLUMNS)}, sku.sku_code, sku.name AS sku_name
+FROM {{rows}} AS review_entries
+LEFT JOIN LATERAL (SELECT sku_code, name FROM skus WHERE skus.id = review_entries.sku_id LIMIT 1) AS sku ON true"""
+"""SKUs are looked up one by one: for a page of entries Postgres may think that reading all of them is cheaper."""
 _PAGES: Final = {
     "open": ("review_entries.state = 'open'", "review_entries.filed_at, review_entries.id"),
     "decided": ("review_entries.decided_at IS NOT NULL", "review_entries.decided_at DESC, review_entries.id"),
 }
-_FILED_BEFORE: Final = f"{_SELECT} WHERE review_entries.filing_key = %s"
+_ONE: Final = _SELECT.format(rows="(SELECT * FROM review_entries WHERE id = %s)")
+_FILED_BEFORE: Final = _SELECT.format(rows="(SELECT * FROM review_entries WHERE filing_key = %s)")
 _LOCK_KEY: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 _INSERT: Final = """
 INSERT INTO review_entries
@@ -113,7 +116,7 @@ def file(
 
 def entry(conn: psycopg.Connection[Any], entry_id: UUID) -> Entry:
     """One entry of the session's company. Raises `EntryUnknown`."""
-    found = _one(conn, f"{_SELECT} WHERE review_entries.id = %s", [entry_id])
+    found = _one(conn, _ONE, [entry_id])
     if found is None:
         raise EntryUnknown(f"There is no entry {entry_id}.")
     return found
@@ -127,7 +130,8 @@ def entries(
     `state` is `open` (the one that waits longest first) or `decided` (the latest decision first).
     """
     condition, order = _PAGES[state]
-    query = f"{_SELECT} WHERE {condition} ORDER BY {order} LIMIT %s OFFSET %s"
+    rows = f"(SELECT * FROM review_entries WHERE {condition} ORDER BY {order} LIMIT %s OFFSET %s)"
+    query = f"{_SELECT.format(rows=rows)} ORDER BY {order}"
     with conn.cursor(row_factory=class_row(Entry)) as cursor:
         page = cursor.execute(query, [limit, offset]).fetchall()
     counted = conn.execute(f"SELECT count(*) FROM review_entries WHERE {condition}").fetchone()

@@ -12,6 +12,7 @@ import psycopg
 
 from pipelines.steps.review.entries import Entry
 from schemas.issues import Issue
+from warehouse.queries import skus
 
 _HELD: Final = "SELECT sku_code, version, components::text FROM skus WHERE id = %s FOR UPDATE"
 _WRITES: Final = frozenset({"supplier_answer", "sku_update"})
@@ -38,9 +39,10 @@ def record(conn: psycopg.Connection[Any], entry: Entry, *, seen_version: int | N
     `seen_version` is the SKU's version that the decision rests on. Raises `Conflict` where the SKU has another one by
     now, or has no longer the components that were answered for.
     """
+    if entry.sku_id is None:
+        return _new(conn, entry.payload["changes"])
     held = conn.execute(_HELD, [entry.sku_id]).fetchone()
-    if held is None:
-        return dict(entry.payload["changes"])
+    assert held is not None, "a SKU is never removed"
     sku_code, version, graph = held
     if seen_version not in (None, version):
         raise Conflict("The SKU was changed since you opened this page. Look at the comparison again, then decide.")
@@ -48,6 +50,13 @@ def record(conn: psycopg.Connection[Any], entry: Entry, *, seen_version: int | N
         return {**entry.payload["changes"], "sku_code": sku_code}
     lines = orjson.loads(graph) if graph else []
     return {"sku_code": sku_code, "components": answered(lines, entry.payload["components"] or ())}
+
+
+def _new(conn: psycopg.Connection[Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of a SKU that was not held when it was proposed; whoever accepts it was shown no held value."""
+    if skus.id_of(conn, changes["sku_code"]) is not None:
+        raise Conflict(f"A SKU {changes['sku_code']} exists by now. Reject this, and propose a change of that SKU.")
+    return dict(changes)
 
 
 def answered(lines: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

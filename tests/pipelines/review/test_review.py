@@ -105,6 +105,15 @@ def test_a_proposal_can_make_a_sku_as_far_as_the_plan_allows(other):
         other.accepted(new[1])
 
 
+def test_a_sku_that_was_made_meanwhile_is_not_written_over(queue):
+    entry = queue.filed("sku_update", {"changes": {"sku_code": "BOTTLE-1", "name": "Proposed"}})
+    sku = queue.wrote()
+    assert "exists by now" in queue.compared(entry).refused
+    with pytest.raises(review.Conflict, match="exists by now"):
+        queue.accepted(entry)
+    assert queue.held(sku["id"])["name"] == "Bottle"
+
+
 def test_a_filing_that_is_repeated_is_filed_once(queue):
     sku = queue.wrote()
     with ThreadPoolExecutor(4) as threads:
