@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled at install: where PYTHONDONTWRITEBYTECODE is set, every start would compile the libraries again.
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 
-.PHONY: help setup setup-dev serve test check lint-api fuzz-api fuzz-files record-release soak bench lock clean
+.PHONY: help setup setup-dev serve test check lint-api fuzz-api conformance fuzz-files record-release soak bench lock clean
 help:  ## What can be done here
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -46,6 +46,9 @@ fuzz-api: setup-dev  ## Every operation of a running service, called in every wa
 
 fuzz-files: setup-dev  ## Files that nobody meant, read from seeds (SEEDS=500, FROM=0, FILES="examples other/folder")
 	$(BIN)/python -m tools.fuzz_files --seeds $(or $(SEEDS),500) --from $(or $(FROM),0) --files $(or $(FILES),examples)
+
+conformance: setup-dev  ## A running connector against the protocol's own suite (needs an npm registry once; PCDS_CONNECTOR_TOKEN)
+	$(BIN)/python -m tools.mcp_conformance --port $(or $(PCDS_PORT),8000)
 
 record-release: setup-dev  ## Keep the OpenAPI document of this release; the next one must only add to it
 	$(BIN)/python -m tools.record_release

@@ -14,7 +14,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.request_state import RequestStateSecurity
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector import places
 from connector.service import Service
@@ -61,7 +61,20 @@ def build(service: Service) -> Connector:
     app = server.streamable_http_app(
         streamable_http_path=PATH, max_request_body_size=MAX_BODY_BYTES, transport_security=security
     )
-    return Connector(app, server.session_manager, server)
+    return Connector(_trimmed(app), server.session_manager, server)
+
+
+def _trimmed(app: ASGIApp) -> ASGIApp:
+    """The application behind headers without white space around their values, which not every parser takes away.
+
+    RFC 9110, section 5.5: it is no part of the value; the library compares headers with the message as they come.
+    """
+
+    async def trimmed(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+        await app({**scope, "headers": headers}, receive, send)
+
+    return trimmed
 
 
 def served(service: Service) -> MCPServer[None]:
