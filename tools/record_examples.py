@@ -72,6 +72,7 @@ def main() -> None:
         recorder = _Recorder(service)
         sku = _skus(recorder, service)
         _evidence(recorder, sku)
+        _supplier(recorder, service)
         _lists(recorder)
         _service_itself(recorder, service)
         recorder.write()
@@ -134,6 +135,21 @@ def _evidence(recorder: _Recorder, sku: str) -> None:
     table = {"file": ("portfolio.csv", _CSV.encode(), "text/csv")}
     accepted = recorder.call("post_import", "POST", "/api/v1/imports", shown={"file": _CSV}, files=table)
     recorder.polled("get_import", accepted["poll_url"])
+
+
+def _supplier(recorder: _Recorder, service: Service) -> None:
+    asked = service.made("supplier-request", "create", "--company", service.company_id, "--sku", "WTR-50")
+    recorder.call("post_supplier_data", "POST", f"/api/supplier-data/{asked['token']}", json={
+        "consent": True,
+        "response": {
+            "components": [
+                {"component_id": asked["component_ids"][0], "weight_g": 12.6, "recycled_content_percent": 30,
+                 "substances": {"pfas": {"status": "absent"}}},
+            ],
+            "contact": "quality@pret.example",
+            "comment": "Weighed on the production of October 2026.",
+        },
+    })  # fmt: skip
 
 
 def _lists(recorder: _Recorder) -> None:
