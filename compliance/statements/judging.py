@@ -109,6 +109,8 @@ def _amount(amount: Amount, part: Reading, fact: Fact) -> Held:
     asked = complement(amount.operator) if part.claim == "forbid" else amount.operator
     if asked == own.operator:
         return "says"
+    if part.claim == fact.claim == "forbid" and asked.rstrip("=") == own.operator:
+        return None  # "above 25 ppb is prohibited" is true, and leaves out that 25 ppb is prohibited too
     if part.claim is None and fact.claim == "forbid":
         return None if complement(asked) == own.operator else "denies"
     return "denies"
@@ -139,13 +141,16 @@ def _reference(reference: Reference, fact: Fact) -> Held:
 def _claimed(part: Reading, fact: Fact) -> list[Held]:
     """What is demanded: nothing to compare, the same, or the opposite."""
     if fact.claim == "untrue":
-        return ["says" if part.negated or part.claim in ("exempt", "forbid") else "denies"]
+        denied = part.negated or part.claim == "exempt" or (part.claim == "forbid" and not part.amounts)
+        return ["says" if denied else "denies"]
     if part.negated:
         return ["denies"]
     compared = any(amount.operator for amount in part.amounts)
     if fact.claim == "define":
         alike = part.claim is None or part.claim == "require" or (part.claim == "permit" and bool(part.amounts))
         return (["says"] if part.claim is None else []) if alike else [None]
+    if part.claim is None and fact.claim == "exempt":
+        return ["denies" if "applies" in part.topics else None]
     if part.claim is None:
         return [] if fact.claim in ("forbid", "require") else [None]
     if part.claim == fact.claim:
