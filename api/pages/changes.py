@@ -14,6 +14,9 @@ from schemas.labels import header, word
 
 _PART: Final = re.compile(r"components\[(\d+)\]\.(.+)")
 _SUBSTANCE: Final = re.compile(r"substances\.(\w+)(?:\.(\w+))?")
+_VOCABULARIES: Final = {"status": "substance_status", "source": "substances_source"}
+"""Of the parts of a substance's entry."""
+_UNITS: Final = frozenset({"g", "percent", "g/cm3", "um"})
 
 
 class Told(NamedTuple):
@@ -38,28 +41,32 @@ def _told(change: Change, parts: Sequence[str], lang: str) -> Told:
         table, fields, name = "component", COMPONENT, found[2]
         prefix = f"{place + 1}. {part}: ".replace(" :", ":")
     field = fields.get(name)
-    what = prefix + _name(table, name, lang)
-    return Told(what, value(change.now, field, lang), value(change.then, field, lang), change.now != change.then)
+    vocabulary = field.vocabulary if field else None
+    if found := _SUBSTANCE.fullmatch(name):
+        vocabulary = _VOCABULARIES.get(found[2] or "")
+    now, then = (value(held, vocabulary, lang) for held in (change.now, change.then))
+    return Told(prefix + _name(table, name, field, lang), now, then, change.now != change.then)
 
 
-def _name(table: str, name: str, lang: str) -> str:
+def _name(table: str, name: str, field: Field | None, lang: str) -> str:
     if found := _SUBSTANCE.fullmatch(name):
         of = text(f"substance.{found[1]}", lang)
         return f"{of}: {text(f'substance_part.{found[2]}', lang)}" if found[2] else of
-    return header(table, name, lang)
+    unit = f" ({text(f'unit.{field.unit}', lang)})" if field and field.unit in _UNITS else ""
+    return header(table, name, lang) + unit
 
 
-def value(held: object, field: Field | None, lang: str) -> str:
-    """A value in words, a code by its word; a dash where nothing is held."""
+def value(held: object, vocabulary: str | None, lang: str) -> str:
+    """A value in words, a code of a vocabulary by its word; a dash where nothing is held."""
     match held:
         case None | [] | {}:
             return "–"
         case bool():
             return text("supplier.yes" if held else "supplier.no", lang)
         case list():
-            return ", ".join(value(each, field, lang) for each in held)
+            return ", ".join(value(each, vocabulary, lang) for each in held)
         case Mapping():
             return "; ".join(f"{name}: {value(each, None, lang)}" for name, each in held.items())
         case float():
             return f"{held:.15g}"
-    return word(field.vocabulary, str(held), lang) if field and field.vocabulary else str(held)
+    return word(vocabulary, str(held), lang) if vocabulary else str(held)

@@ -18,6 +18,7 @@ from api.errors import InvalidBody, NotFound, RateLimited, Refused
 from api.pages import forms, supplier_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
+from api.pages.texts import text
 from api.service import service_of
 from api.supplier_data import admitted, answered
 from api.uploads import FileForm, refused
@@ -118,6 +119,9 @@ def _sent(request: Request, company_id: UUID, request_id: UUID, form: forms.Form
         return RedirectResponse(_path(request, "/thanks"), 303)
     places = supplier_form.answered(form, components)
     faults = [(supplier_form.place_of(issue["field"], places), issue["message"]) for issue in issues]
+    if form.get("consent") != "yes":  # what is said of it to programs is nothing to a person
+        asked_for = ("consent", text("supplier.no_consent", language_of(request)))
+        faults = [*(fault for fault in faults if fault[0] != "consent"), asked_for]
     return _form(request, company_id, request_id, form=form, faults=faults)
 
 

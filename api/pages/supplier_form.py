@@ -82,7 +82,8 @@ def _question(place: int, field: Field, lang: str) -> Question:
         choices = tuple((answer, text(f"supplier.{answer}", lang)) for answer in _TRUTHS)
     if field.kind == "codes":
         choices = ((_NONE, text("supplier.none", lang)), *choices)
-    label, hint = header("component", field.name, lang), meaning("component", field, lang)
+    label = header("component", field.name, lang)
+    hint = text(f"supplier.hint.{field.name}", lang) if field.name in _FIRST else meaning("component", field, lang)
     unit = text(f"unit.{field.unit}", lang) if field.unit else None
     return Question(f"{place}.{field.name}", label, hint, unit, field.kind, choices)
 
