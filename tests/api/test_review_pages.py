@@ -67,7 +67,10 @@ def test_from_the_link_to_the_grade(caller, browser, person, pool):
     [path] = re.findall(r'href="(/review/[0-9a-f-]{36})', queue.text)
     shown = browser.get(path).text
     assert "Préformes du Rhône" in shown
-    assert cells(shown) == [["1. body: Weight (g)", "20", "20 (already so)"], ["1. body: Color", "clear", "carbon black"]]
+    assert cells(shown) == [
+        ["1. body: Weight (g)", "20", "20 (already so)"],
+        ["1. body: Color", "clear", "carbon black"],
+    ]
     assert "Not recyclable" in shown, "the grade as it would be"
     assert decide(browser, path, "reject", reason="Which black?").status_code == 303
     assert caller.get("/skus").json()["data"][0]["recyclability_grade"] != "not_recyclable"
