@@ -13,5 +13,6 @@ nobody knows, or a condition that the fact does not have, leaves it not covered.
 
 from compliance.statements.judging import Judgement, check
 from compliance.statements.retrieval import regulation, service
+from compliance.statements.words import LANGS, Lang
 
-__all__ = ["Judgement", "check", "regulation", "service"]
+__all__ = ["LANGS", "Judgement", "Lang", "check", "regulation", "service"]

@@ -7,11 +7,11 @@ from pydantic import BaseModel, Field
 
 from connector.principal import current
 from connector.service import Service
+from connector.tools import reading
 from connector.tools.answer import Page, Told, Tool, instant, refused
 from connector.tools.arguments import DEFAULT_LIMIT, UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, require_one, uuid_of
 from pipelines.steps import present
 from warehouse.queries import skus as queries
-from warehouse.sessions import AsyncConnection
 
 _COLUMNS: Final = (*present.COLUMNS, "doc_status")
 _ITEM: Final = f"SELECT {present.SELECT}, {queries.DOC_STATUS} AS doc_status FROM skus WHERE "
@@ -75,11 +75,10 @@ class ItemTools:
         get_packaging_item; for totals over the whole portfolio use compliance_overview.
         """
         today = self._service.clock.today()
-        async with self._service.reads.company(current().company_id) as conn:
-            query = queries.page(limit, offset, filtered=False)
-            row = await (await conn.execute(query, {"today": today})).fetchone()
-        assert row is not None, "a page is one row"
-        found = orjson.loads(row[0])
+        query = queries.page(limit, offset, filtered=False)
+        page_row = await reading.row(self._service, current().company_id, query, {"today": today})
+        assert page_row is not None, "a page is one row"
+        found = orjson.loads(page_row[0])
         page = Page.of(found["pagination"], len(found["data"]))
         return Items(
             as_of=instant(self._service.clock.now()), sources=[_SOURCE, _GRADES],
@@ -96,10 +95,11 @@ class ItemTools:
         require_one(id, sku_code)
         named = uuid_of(id) if id is not None else str(sku_code).strip()
         parameters = {"named": named, "today": self._service.clock.today()}
-        async with self._service.reads.company(current().company_id) as conn:
-            row = await _row(conn, _BY["id" if id is not None else "sku_code"], parameters)
-        if row is None:
+        query = _BY["id" if id is not None else "sku_code"]
+        found = await reading.row(self._service, current().company_id, query, parameters)
+        if found is None:
             raise refused("not_found", UNKNOWN_ITEM)
+        row = dict(zip(_COLUMNS, found, strict=True))
         rules, graded_by = await self._service.rules_for(row["ruleset_version"])
         item = present.sku_detail(
             row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"]
@@ -109,8 +109,3 @@ class ItemTools:
             next_step="Call check_missing_data with this sku_code for what is missing, the worst first.",
             item=orjson.loads(orjson.dumps(item)),
         )  # fmt: skip
-
-
-async def _row(conn: AsyncConnection, query: str, parameters: dict[str, Any]) -> dict[str, Any] | None:
-    found = await (await conn.execute(query, parameters)).fetchone()
-    return None if found is None else dict(zip(_COLUMNS, found, strict=True))

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from connector.principal import current
 from connector.service import Service
+from connector.tools import reading
 from connector.tools.answer import Page, Told, Tool, instant
 from connector.tools.arguments import DEFAULT_LIMIT, Limit, Offset
 from warehouse.queries import docs, library
@@ -99,8 +100,7 @@ class RecordTools:
         )  # fmt: skip
 
     async def _page(self, query: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        async with self._service.reads.company(current().company_id) as conn:
-            row = await (await conn.execute(query, parameters)).fetchone()
+        row = await reading.row(self._service, current().company_id, query, parameters)
         assert row is not None, "a page is one row"
         found: dict[str, Any] = orjson.loads(row[0])
         return found
