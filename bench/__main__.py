@@ -11,6 +11,7 @@ import psutil
 from bench import (
     access,
     audit,
+    connector,
     grading,
     idempotency,
     imports,
@@ -38,7 +39,7 @@ def main() -> None:
         "--only",
         choices=(
             "grading", "reading", "regrade", "snapshots", "rollup", "requests", "access", "idempotency", "lists",
-            "uploads", "audit", "imports", "review",
+            "uploads", "audit", "imports", "review", "connector",
         ),
         help="one part of the table",
     )  # fmt: skip
@@ -73,6 +74,7 @@ def main() -> None:
             "uploads": uploads.measure(service),
             "audit": audit.measure(service, asked.entries),
             "review": review.measure(service),
+            "connector": connector.measure(service, asked.rows),
             "imports": imports.measure(service, asked.rows, asked.rounds),
         }
         for name, lines in parts.items():
