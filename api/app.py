@@ -35,6 +35,7 @@ from api.service import opened
 from connector import server
 from connector.gate import Gate, at_gate
 from connector.oauth import routes as oauth
+from connector.owners import Owner, folder_of
 from warehouse import logs
 from warehouse.clock import Clock
 from warehouse.database import Database
@@ -54,8 +55,9 @@ def create(settings: Settings | None = None, database: Database | None = None, c
             app.state.service = service
             app.openapi()  # built here, so that no request waits for it
             connector = server.build(service)
-            app.state.gate = Gate(service, connector.app)
-            async with connector.session_manager.run():
+            owner = Owner(Gate(service, connector.app), folder_of(chosen.data_dir))
+            app.state.gate = owner
+            async with connector.session_manager.run(), owner.reachable(Correlation(owner)):
                 yield
 
     return assembled(lifespan)

@@ -50,6 +50,11 @@ class Refusal(Exception):  # noqa: N818  (an answer, not a fault of the program)
         """The error body of the contract."""
         return {"error": self.code, "correlationId": correlation_id, "message": str(self)}
 
+    def response(self, correlation_id: str) -> Response:
+        """What is sent."""
+        said = orjson.dumps(self.body(correlation_id))
+        return Response(said, self.status, self.headers, media_type="application/json")
+
 
 class OverCeiling(Refusal):
     """The connection has called as often as its plan allows; told as JSON-RPC, which clients understand."""
@@ -85,16 +90,14 @@ class Gate:
                 await Response(status_code=204, headers=_PREFLIGHT)(scope, receive, send)
                 return
             token = self._token(request)
-            body = await _body(request)
+            body = await body_of(request)
             admitted = await self._admitted(token, _message(body))
         except Refusal as refusal:
-            said = orjson.dumps(refusal.body(scope["state"]["correlation_id"]))
-            answer = Response(said, refusal.status, refusal.headers, media_type="application/json")
-            await answer(scope, receive, send)
+            await refusal.response(scope["state"]["correlation_id"])(scope, receive, send)
             return
         scope["state"] |= {"company_id": admitted.company_id, "client_id": admitted.connection_id}
         scope["user"] = self._user(admitted, scope["state"]["correlation_id"])
-        await self._app(scope, _again(body, receive), send)
+        await self._app(scope, again(body, receive), send)
 
     def _check_place(self, request: Request) -> None:
         if request.headers.get("host") not in self._hosts:
@@ -165,7 +168,8 @@ class _AtGate:
 at_gate: Final = _AtGate()
 
 
-async def _body(request: Request) -> bytes:
+async def body_of(request: Request) -> bytes:
+    """A request's body. Raises `Refusal` at the byte that is too much."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -200,7 +204,7 @@ def _scope_of(message: Mapping[str, Any]) -> str:
     return "read"
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
+def again(body: bytes, receive: Receive) -> Receive:
     """The body that was read, and then what else comes: that the caller went away."""
     unread = True
 

@@ -1,0 +1,156 @@
+"""Sessions of the older handshake over several API processes: a request goes to the process that holds its session.
+
+A session lives in the memory of the process that accepted it, and the next request of its client may come to another.
+The id that a client is given therefore begins with the name of its owner; a process that gets one of another's passes
+the request on, as it came, over that process's socket in the data directory. The owner lets it in or refuses it, and
+nothing is decided here. The stateless revision has no sessions and is answered where it comes (decision 0020).
+"""
+
+import asyncio
+import os
+import re
+import secrets
+import socket
+import stat
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Final
+
+import anyio
+import httpx2
+import uvicorn
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from connector.gate import Refusal, again, body_of
+
+_HEADER: Final = "mcp-session-id"
+_OWNED: Final = re.compile(r"([0-9a-f]{16})-([\x21-\x7e]+)")
+_LONGEST_PATH: Final = 100
+"""Of a socket, in bytes: Linux takes 107, others 103."""
+_PAUSE_SECONDS: Final = 0.01
+_CORRELATION: Final = "x-correlation-id"
+_OF_THE_HOP: Final = ("connection", "keep-alive", "transfer-encoding", "upgrade", "date", "server")
+"""Headers that are no part of what is passed on (RFC 9110, section 7.6.1), and two that our own server adds."""
+
+
+class Owner:
+    """ASGI application around the gate: this process's sessions, and the way to those of others."""
+
+    def __init__(self, app: ASGIApp, folder: Path) -> None:
+        """`app` answers what is of this process; `folder` holds the sockets of all."""
+        self._app, self._folder, self.name = app, folder, secrets.token_hex(8)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request here, or have its owner answer it."""
+        found = _OWNED.fullmatch(Headers(scope=scope).get(_HEADER, ""))
+        if found and found[1] != self.name and self._socket(found[1]).exists():
+            try:
+                body = await body_of(Request(scope, receive))
+            except Refusal as refusal:
+                await refusal.response(scope["state"]["correlation_id"])(scope, receive, send)
+                return
+            receive = again(body, receive)
+            with suppress(httpx2.ConnectError):  # the owner has died, and its sessions with it: told below
+                await _pass_on(self._socket(found[1]), Request(scope), body, receive, send)
+                return
+        if found and found[1] == self.name:
+            scope = {**scope, "headers": list(scope["headers"])}
+            MutableHeaders(scope=scope)[_HEADER] = found[2]
+
+        async def named(message: Message) -> None:
+            if message["type"] == "http.response.start" and _HEADER in (headers := MutableHeaders(scope=message)):
+                headers[_HEADER] = f"{self.name}-{headers[_HEADER]}"
+            await send(message)
+
+        await self._app(scope, receive, named)
+
+    @asynccontextmanager
+    async def reachable(self, app: ASGIApp) -> AsyncIterator[None]:
+        """Let other processes pass requests on to this one while the block runs; `app` gets them."""
+        _clean(self._folder)
+        place = self._socket(self.name)
+        server = _Inner(uvicorn.Config(
+            app, uds=str(place), lifespan="off", log_config=None, log_level="warning", access_log=False,
+            proxy_headers=False, server_header=False, date_header=False, timeout_graceful_shutdown=1,
+        ))  # fmt: skip
+        serving = asyncio.create_task(server.serve())
+        try:
+            while not (server.started or serving.done()):
+                await asyncio.sleep(_PAUSE_SECONDS)
+            yield
+        finally:
+            place.unlink(missing_ok=True)
+            server.should_exit = True
+            await serving
+
+    def _socket(self, name: str) -> Path:
+        return self._folder / f"{name}.sock"
+
+
+class _Inner(uvicorn.Server):
+    """A server beside the process's own, to which signals are not its to hear."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def folder_of(data_dir: Path) -> Path:
+    """Where the sockets of a data directory's processes lie: for its own account alone, under a path that is short."""
+    folder = data_dir / "connector"
+    if len(str(folder).encode()) + len("/0123456789abcdef.sock") > _LONGEST_PATH:
+        folder = Path(gettempdir()) / f"pcds-{sha256(str(data_dir).encode()).hexdigest()[:16]}"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    held = folder.stat()
+    if held.st_uid != os.getuid():
+        raise PermissionError(f"{folder} belongs to another account; requests with tokens pass through it.")
+    if stat.S_IMODE(held.st_mode) & 0o077:
+        folder.chmod(0o700)
+    return folder
+
+
+def _clean(folder: Path) -> None:
+    """Remove the sockets of processes that were killed."""
+    for place in folder.glob("*.sock"):
+        with socket.socket(socket.AF_UNIX) as probe:
+            try:
+                probe.connect(str(place))
+            except OSError:
+                place.unlink(missing_ok=True)
+
+
+async def _pass_on(place: Path, request: Request, body: bytes, receive: Receive, send: Send) -> None:
+    """Have the process behind a socket answer, for as long as the client stays. Raises `httpx2.ConnectError`."""
+    identifier = request.state.correlation_id
+    kept = [(name, value) for name, value in request.headers.items() if name not in (*_OF_THE_HOP, _CORRELATION)]
+    async with (
+        httpx2.AsyncClient(transport=httpx2.AsyncHTTPTransport(uds=str(place), verify=False), timeout=None) as client,
+        client.stream(
+            request.method, f"http://connector{request.url.path}", headers=[*kept, (_CORRELATION, identifier)],
+            content=body,
+        ) as answer,
+        anyio.create_task_group() as tasks,
+    ):  # fmt: skip
+        tasks.start_soon(_until_gone, receive, tasks.cancel_scope)
+        await _answer(answer, send)
+        tasks.cancel_scope.cancel()
+
+
+async def _answer(answer: httpx2.Response, send: Send) -> None:
+    headers = [(name, value) for name, value in answer.headers.raw if name.decode().lower() not in _OF_THE_HOP]
+    await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})
+    async for chunk in answer.aiter_raw():
+        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _until_gone(receive: Receive, scope: anyio.CancelScope) -> None:
+    """Let go of the owner's stream when the client has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
