@@ -1,0 +1,61 @@
+"""What an import would do, asked without one: the same answer as a dry run's, and nothing is kept."""
+
+import pytest
+
+from pipelines.steps.imports import preview
+from pipelines.steps.reading import ReadingRefused
+from tests.pipelines.conftest import Desk
+
+FILES = {
+    "rows": (
+        "sku_code,name,weight_grams,gtin,markets,food_contact,pfas_status\n"
+        "A-1,Bottle,12.5,4006381333931,FR;DE,true,absent\n"
+        "A-2,Jar,x,123,ZZ,maybe,absent\n"
+        "A-3,Box,5,,FR,true,above_limit\n"
+        "A-1,Again,1,,,,\n"
+        "HELD,Held,20,,,,\n"
+        ",Nameless,1,,,,\n"
+    ),
+    "long": (
+        "Artikelnummer;Bezeichnung;component_type;material_family;polymer_or_grade;component_weight_g\n"
+        "B-1;Flasche;body;plastic;PET;27,5\nB-1;;cap;plastic;PP;2\nB-2;Glas;body;glass;;x\n"
+    ),
+    "volumes": "sku_code,name,annual_volume_fr_2026,annual_volume_xx_2026\nC-1,Cup,1000,5\nC-2,Cup,-1,\n",
+}
+
+
+def previewed(desk: Desk, text: str) -> dict:
+    with desk.workshop.pool.company(desk.company) as conn:
+        return preview.preview(
+            conn, desk.company, text, now=desk.workshop.clock.now(), rulesets=desk.workshop.rulesets
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES)
+def test_the_answer_is_that_of_a_dry_run(desk: Desk, text: str):
+    held = desk.send("sku_code,name,weight_grams\nHELD,Held,20\n")
+    assert desk.run(held)
+    sent = desk.send(text, dry_run=True, filename=preview.FILENAME)
+    before = desk.entries()
+    asked = previewed(desk, text)
+    assert desk.run(sent)
+    ran = desk.poll(sent)
+    assert asked["counts"] == ran["counts"]
+    assert asked["errors"] == ran["errors"]
+    assert asked["source"] == ran["source"]
+    assert desk.entries()["sku.created"] == before["sku.created"]
+
+
+def test_rows_become_the_cells_that_a_file_would_hold(desk: Desk):
+    rows = [
+        {"sku_code": "007", "name": 'Said "so", twice', "weight_grams": 1234.5, "food_contact": True},
+        {"sku_code": "D-2", "name": "Lines\nof it", "markets": ["FR", "DE"], "description": None},
+    ]
+    asked = previewed(desk, preview.csv_of(rows))
+    assert asked["counts"]["created"] == 2
+    assert asked["errors"] == []
+    assert {column["field"] for column in asked["source"]["columns"]} == {*rows[0], *rows[1]}
+    with pytest.raises(TypeError):
+        preview.csv_of([{"sku_code": {"a": 1}}])
+    with pytest.raises(ReadingRefused):
+        previewed(desk, preview.csv_of([]))
