@@ -4,65 +4,66 @@ Exit status 0 done, 1 refused with one plain sentence on standard error, 2 wrong
 """
 
 import sys
-from typing import NoReturn
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import Final, NoReturn
 
 import psycopg
 import typer
 
-from api.commands import (
-    audit,
-    catalogue,
-    company,
-    declaration,
-    doc,
-    export,
-    imports,
-    key,
-    library,
-    regrade,
-    rollup,
-    ruleset,
-    service,
-    snapshot,
-    supplier_request,
-    template,
-    user,
-    window,
-)
 from api.commands.shared import Refusal
 from warehouse.embedded import ServerError
 from warehouse.settings import SettingsError
 
-app = typer.Typer(
-    name="pcds", help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)  # fmt: skip
-app.command("serve")(service.serve)
-app.command("migrate")(service.migrate)
-app.command("import")(imports.import_file)
-app.command("export")(export.export_portfolio)
-app.command("template")(template.write_template)
-app.add_typer(company.app, name="company")
-app.add_typer(key.app, name="key")
-app.add_typer(window.app, name="window")
-app.add_typer(user.app, name="user")
-for kind in library.APPS:
-    app.add_typer(library.APPS[kind], name=kind)
-app.add_typer(doc.app, name="doc")
-app.add_typer(catalogue.app, name="catalogue")
-app.add_typer(ruleset.app, name="ruleset")
-app.add_typer(audit.app, name="audit")
-app.add_typer(supplier_request.app, name="supplier-request")
-app.command("snapshot")(snapshot.snapshot)
-app.command("regrade")(regrade.regrade)
-app.command("rollup")(rollup.rollup)
-app.command("declaration")(declaration.declaration)
+_COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "serve": ("service", "serve"),
+    "migrate": ("service", "migrate"),
+    "import": ("imports", "import_file"),
+    "export": ("export", "export_portfolio"),
+    "template": ("template", "write_template"),
+    "company": ("company", "app"),
+    "key": ("key", "app"),
+    "window": ("window", "app"),
+    "user": ("user", "app"),
+    "brand": ("library", "APPS"),
+    "site": ("library", "APPS"),
+    "supplier": ("library", "APPS"),
+    "component": ("library", "APPS"),
+    "doc": ("doc", "app"),
+    "catalogue": ("catalogue", "app"),
+    "ruleset": ("ruleset", "app"),
+    "audit": ("audit", "app"),
+    "supplier-request": ("supplier_request", "app"),
+    "snapshot": ("snapshot", "snapshot"),
+    "regrade": ("regrade", "regrade"),
+    "rollup": ("rollup", "rollup"),
+    "declaration": ("declaration", "declaration"),
+}
+"""Each command's file below api/commands, and the function, group or groups by name that it has there."""
+
+
+def assembled(names: Iterable[str]) -> typer.Typer:
+    """The program with these commands; the files of others are not imported, which takes longer than most commands."""
+    app = typer.Typer(
+        name="pcds", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True
+    )  # fmt: skip
+    app.callback(help=__doc__)(lambda: None)
+    for name in names:
+        module, attribute = _COMMANDS[name]
+        found = getattr(import_module(f"api.commands.{module}"), attribute)
+        found = found[name] if isinstance(found, Mapping) else found
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name)
+        else:
+            app.command(name)(found)
+    return app
 
 
 def main() -> None:
     """The entry point: a refusal is one sentence, never a traceback."""
+    asked = sys.argv[1] if len(sys.argv) > 1 else ""
     try:
-        app()
+        assembled([asked] if asked in _COMMANDS else _COMMANDS)()
     except (Refusal, SettingsError, ServerError) as refusal:
         _refuse(str(refusal))
     except psycopg.OperationalError as error:

@@ -17,7 +17,6 @@ from pipelines.steps.origin import Origin
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.embedded import running
-from warehouse.migrate import migrate
 from warehouse.queries import companies
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
@@ -74,6 +73,8 @@ def with_tables(settings: Settings) -> Iterator[Database]:
     """The database for the time of the block, made where nothing was ever started on these settings."""
     with running(settings) as database:
         if not _has_tables(database):
+            from warehouse.migrate import migrate  # noqa: PLC0415  (what it stands on loads longer than most commands take)
+
             migrate(database)
         yield database
 

@@ -21,7 +21,7 @@ import httpx2
 import orjson
 from typer.testing import CliRunner
 
-from api.cli import app
+from api.cli import assembled
 from api.commands.shared import Refusal
 from tools.ports import free_port
 
@@ -48,7 +48,7 @@ class Place:
 
     def command(self, *words: object) -> tuple[int, str]:
         """Exit status and output of a command; a refusal is its sentence."""
-        done = CliRunner().invoke(app, [str(word) for word in words], env=self.environment)
+        done = CliRunner().invoke(assembled([str(words[0])]), [str(word) for word in words], env=self.environment)
         if isinstance(done.exception, Refusal):
             return 1, str(done.exception)
         if done.exception is not None and not isinstance(done.exception, SystemExit):
