@@ -4,10 +4,13 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from starlette.testclient import TestClient
 
+from api.app import create
 from tests.api.people import BASE, PASSWORD, Browser, added, hidden
 from warehouse import passwords
 from warehouse.queries import users
+from warehouse.settings import Settings
 
 HOME = "/connections"
 
@@ -178,3 +181,18 @@ def test_cookies_are_closed_to_scripts_and_other_sites(browser, person):
     given = browser.sign_in(person).headers.get_list("set-cookie")
     [session] = [cookie for cookie in given if cookie.startswith("pcds_session=")]
     assert {"HttpOnly", "Path=/", "SameSite=lax"} <= set(session.split("; "))
+
+
+def test_behind_https_cookies_are_secure_and_bound_to_the_host(database, pool, company, tmp_path_factory):
+    settings = Settings.load(data_dir=tmp_path_factory.mktemp("https"), base_url="https://packaging.example")
+    with TestClient(create(settings, database), base_url="https://packaging.example", follow_redirects=False) as http:
+        person, form = added(pool, company), hidden(http.get("/sign-in").text)
+        answer = http.post("/sign-in", data=form | {"email": person.email, "password": PASSWORD})
+        assert landed(answer) == (303, HOME)
+        for cookie in answer.headers.get_list("set-cookie"):
+            assert cookie.startswith("__Host-")
+            assert {"Secure", "Path=/"} <= set(cookie.split("; "))
+            assert "Domain" not in cookie
+        assert person.email in http.get(HOME).text
+        server = http.get("/.well-known/oauth-authorization-server").json()
+        assert server["issuer"] == "https://packaging.example"
