@@ -1,6 +1,7 @@
 """The authorization server by its good way, by what clients discover, and by what each request must be refused for."""
 
 from base64 import b64encode
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -340,3 +341,17 @@ def test_browsers_of_other_origins_may_ask_what_takes_no_cookie(application):
         answer = application.browser.http.options(path, headers={"Origin": "https://page.example"})
         assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (204, "*")
     assert "access-control-allow-origin" not in application.authorize().headers
+
+
+def test_of_many_that_present_one_code_or_refresh_token_at_once_one_wins_and_then_none(application):
+    def at_once(send):
+        with ThreadPoolExecutor(6) as threads:
+            return [answer for answer in threads.map(lambda _: send(), range(6)) if answer.status_code == 200]
+
+    code = application.code()
+    [won] = at_once(lambda: application.redeem(code))
+    assert application.call(won.json()["access_token"]).status_code == 401, "it was presented again"
+    refresh = application.connected()["refresh_token"]
+    [won] = at_once(lambda: application.refresh(refresh))
+    assert application.call(won.json()["access_token"]).status_code == 401
+    assert refused(application.refresh(won.json()["refresh_token"])) == INVALID_GRANT
