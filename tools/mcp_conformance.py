@@ -101,12 +101,11 @@ class Proxy:
         self._ready.set()
         self._loop.run_forever()
         server.close()
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        self._loop.run_until_complete(_ended(asyncio.all_tasks(self._loop)))
         self._loop.close()
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        back: asyncio.StreamWriter | None = None
         try:
             head = (await reader.readuntil(_HEAD_END)).replace(
                 f"127.0.0.1:{self.port}".encode(), f"127.0.0.1:{self._target}".encode()
@@ -118,11 +117,20 @@ class Proxy:
             copying = asyncio.ensure_future(_copied(reader, back))
             await _copied(onward, writer)
             copying.cancel()
-            back.close()
         except (ConnectionError, asyncio.IncompleteReadError):
             pass  # the client left, or the service refused: the suite sees that for itself
         finally:
-            writer.close()
+            for end in (writer, back):
+                if end is not None:
+                    end.close()
+
+
+async def _ended(tasks: set[asyncio.Task[None]]) -> None:
+    """Cancel what is under way, and let it close what it has opened."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.sleep(0)
 
 
 async def _copied(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:

@@ -1,5 +1,6 @@
 """The connector as the world reaches it: a real client in both eras, and the protocol's own suite where it is had."""
 
+import gc
 from collections.abc import Iterator
 from contextlib import asynccontextmanager
 from uuid import uuid4
@@ -23,6 +24,7 @@ from warehouse.rulesets import Rulesets
 def running(database, pool, company, tmp_path) -> Iterator[Served]:
     with served(database, pool, company, tmp_path) as place:
         yield place
+    gc.collect()  # what this leaves behind is told here, and not in whichever test comes next
 
 
 @asynccontextmanager

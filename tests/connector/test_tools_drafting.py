@@ -1,5 +1,6 @@
 """Drafts and proposals: the user is asked in both eras, what is filed is filed once, and no record changes."""
 
+import asyncio
 import base64
 import hashlib
 from collections.abc import Callable
@@ -90,6 +91,16 @@ async def test_without_a_way_to_ask_a_code_confirms_these_arguments_once(assista
     filed = [(await silent.call(tool, **call, confirmation=code)).told for _ in range(2)]
     assert filed[0] == filed[1]
     assert [str(entry.id) for entry in queue(assistant)] == [filed[0]["entry_id"]]
+
+
+async def test_two_calls_at_once_with_one_code_file_once(assistant: Assistant):
+    made = assistant.made()
+    code = (await assistant.call("generate_doc_draft", sku_code=made.sku_code)).told["confirmation"]
+    async with assistant.connected() as client:
+        arguments = {"sku_code": made.sku_code, "confirmation": code}
+        filed = await asyncio.gather(*(client.call_tool("generate_doc_draft", arguments) for _ in range(4)))
+    assert len({result.structured_content["entry_id"] for result in filed}) == 1
+    assert len(queue(assistant)) == 1
 
 
 async def test_a_code_ends_after_ten_minutes_and_a_made_up_one_is_none(assistant: Assistant, clock):
