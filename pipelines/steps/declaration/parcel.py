@@ -72,7 +72,9 @@ def explained(
     """The parcel with what a figure of it is the sum of. Raises `NotDeclarable` where nothing is in the category."""
     found = explain.figure(desk, asked.market, asked.year, asked.half, category_code)
     if found.is_empty():
-        raise NotDeclarable(f"Nothing of {asked.market} is counted in {category_code}; name a category_code of the declaration.")
+        raise NotDeclarable(
+            f"Nothing of {asked.market} is counted in {category_code}; name a category_code of the declaration."
+        )
     path = beside(asked.out, EXPLAINED)
     data = forms.explained_csv(explain.with_origins(connection, found))
     record = {**parcel.record, "files": [*parcel.record["files"], str(path)], "explained_skus": found.height}
