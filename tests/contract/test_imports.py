@@ -261,7 +261,7 @@ def test_a_worker_that_dies_loses_nothing_and_a_poll_takes_its_import_up_again(s
 @pytest.mark.promise("IMP-27")
 def test_a_mapping_is_kept_under_its_name_and_recalled_by_it(caller):
     strange, mapping = b"Ours;What\nM-1;Bottle\n", '{"columns": {"sku_code": "A", "name": "What"}}'
-    refused(send(caller, strange, mapping_name="ERP"), "invalid_body")
+    refused(send(caller, strange, mapping_name="ERP"), 400, "invalid_body")
     first = send(caller, strange, mapping=mapping, mapping_name="ERP")
     assert (first.status_code, first.json()["source"]["mapping_name"]) == (202, "ERP")
     until(lambda: good(caller.get(first.json()["poll_url"]))["status"] == "completed")

@@ -36,6 +36,7 @@ KINDS = {"brand_id": "brand", "manufacturing_site_id": "site", "packing_site_id"
 
 WITHOUT_COMPANY = {
     "alembic_version", "plans", "jurisdictions", "catalogue_loads", "schedule_ticks", "rulesets", "ruleset_activations",
+    "oauth_clients",
 }  # fmt: skip
 """Tables that belong to no company, and hold nothing of one."""
 

@@ -57,4 +57,5 @@ def test_what_a_kill_and_a_year_leave_behind_goes_at_the_next_start(place: Place
     assert time.monotonic() - begun < 60
     assert [path.name for path in folder.iterdir()] == [kept]
     assert place.one("SELECT count(ip), count(user_agent) FROM audit_transactions") == (0, 0)
-    assert place.one("SELECT count(*) FROM dagster.runs WHERE status NOT IN ('SUCCESS', 'FAILURE')") == (0,)
+    open_runs = "SELECT count(*) FROM dagster.runs WHERE status NOT IN ('SUCCESS', 'FAILURE', 'CANCELED')"
+    wait_until(lambda: place.one(open_runs) == (0,))  # a snapshot of the same moment may be under way
