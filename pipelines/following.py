@@ -16,10 +16,12 @@ from uuid import UUID
 import dagster as dg
 import psycopg
 import structlog
+from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
-from pipelines.publishing import publish_company
+from pipelines.publishing import JOB, publish_company
 from pipelines.resources import Workshop
 from pipelines.steps.housekeeping.companies import every_company
+from pipelines.tags import COMPANY, FOLLOWED
 from warehouse.snapshots import follow
 from warehouse.snapshots.follow import Stale
 
@@ -30,6 +32,7 @@ TOGETHER: Final = timedelta(seconds=30)
 RETRY_SECONDS: Final = 60.0
 """How long after a run that failed the same company is tried again."""
 _LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('pcds/snapshot/' || %s, 0))"
+_BROKE_OFF: Final = "Lost its process. The last complete snapshot and figures stand; the next write makes new ones."
 _IMPORTING: Final = "SELECT EXISTS (SELECT FROM imports WHERE status IN ('queued', 'processing'))"
 
 log = structlog.get_logger(__name__)
@@ -64,6 +67,7 @@ class Follower:
         while not self._workshop.stopping.is_set():
             try:
                 if not begun:
+                    self.end_broken()
                     self._publish([Stale(company_id, None) for company_id in self._astray()])
                     begun = True
                 self.turn()
@@ -77,6 +81,15 @@ class Follower:
     def turn(self) -> None:
         """Publish each company that is due now and that no other worker publishes."""
         self._publish([found for found in self._stale() if self._is_due(found)])
+
+    def end_broken(self) -> None:
+        """End the runs in Dagster whose process was killed: they hold their company's lock no more."""
+        unfinished = dg.RunsFilter(job_name=JOB, tags=FOLLOWED, statuses=NOT_FINISHED_STATUSES)
+        with self._open_instance() as instance:
+            for run in instance.get_runs(unfinished):
+                with self._connect() as conn:
+                    if conn.execute(_LOCK, (run.tags[COMPANY],)).fetchone() == (True,):
+                        instance.report_run_failed(run, _BROKE_OFF)
 
     def _stale(self) -> list[Stale]:
         with self._workshop.pool.system() as conn:

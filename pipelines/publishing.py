@@ -4,6 +4,7 @@ Whoever publishes comes here: the command (`pipelines.runs.snapshot`) and the wo
 (`pipelines.following`).
 """
 
+from typing import Final
 from uuid import UUID
 
 import dagster as dg
@@ -11,8 +12,10 @@ import dagster as dg
 from pipelines.definitions import defs
 from pipelines.partitions import partition_of
 from pipelines.resources import Workshop
-from pipelines.tags import CODE_LOCATION, FOLLOWED
+from pipelines.tags import CODE_LOCATION, COMPANY, FOLLOWED
 from warehouse.snapshots import Snapshot
+
+JOB: Final = "publish_portfolio"
 
 
 def publish_company(
@@ -23,11 +26,11 @@ def publish_company(
     Where somebody asked for it, what went wrong is raised. Where it `followed` a write, None says that the run failed
     before there was a snapshot; its record has the reason.
     """
-    result = defs.resolve_job_def("publish_portfolio").execute_in_process(
+    result = defs.resolve_job_def(JOB).execute_in_process(
         run_config={"loggers": {"console": {}}},
         partition_key=partition_of(instance, company_id),
         instance=instance,
-        tags={"pcds/company_id": str(company_id), **(FOLLOWED if followed else {}), **CODE_LOCATION},
+        tags={COMPANY: str(company_id), **(FOLLOWED if followed else {}), **CODE_LOCATION},
         resources={"workshop": workshop},
         raise_on_error=not followed,
     )

@@ -9,3 +9,6 @@ CODE_LOCATION: Final = {REPOSITORY_LABEL_TAG: "__repository__@pipelines.definiti
 
 FOLLOWED: Final = {"pcds/followed": "true"}
 """On runs that followed a write: a busy company has thousands a day, so that their record is kept for two days only."""
+
+COMPANY: Final = "pcds/company_id"
+"""Whose run it is."""

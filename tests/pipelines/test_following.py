@@ -16,7 +16,9 @@ import psycopg
 import pytest
 
 from pipelines import following
+from pipelines.definitions import defs
 from pipelines.following import TOGETHER, Follower
+from pipelines.tags import FOLLOWED
 from pipelines.worker import Worker
 from tests.pipelines.conftest import Desk
 from tests.pipelines.test_worker import ends
@@ -52,6 +54,18 @@ def runs(desk: Desk) -> int:
 
 def write(desk: Desk, number: int = 0) -> None:
     assert desk.run(desk.send(FILE.format(number)))
+
+
+def test_the_run_of_a_killed_process_is_ended_and_one_under_way_is_not(desk: Desk, follower: Follower) -> None:
+    job = defs.resolve_job_def("publish_portfolio")
+    tags = {"pcds/company_id": str(desk.company), **FOLLOWED}
+    run = desk.instance.create_run_for_job(job, tags=tags, status=dg.DagsterRunStatus.STARTED)
+    with follower._connect() as held:
+        held.execute(following._LOCK, (str(desk.company),))
+        follower.end_broken()
+        assert desk.instance.get_run_by_id(run.run_id).status == dg.DagsterRunStatus.STARTED
+    follower.end_broken()
+    assert desk.instance.get_run_by_id(run.run_id).status == dg.DagsterRunStatus.FAILURE
 
 
 def test_writes_wait_for_each_other_and_are_published_together_within_a_minute(desk: Desk, follower: Follower) -> None:
