@@ -96,7 +96,7 @@ def marked(text: str, lang: str) -> Marked:
         found.append(figure)
         return f" {MARK}{len(found) - 1} "
 
-    folded = fold(text)
+    folded = fold(text).replace(MARK, " ")  # after folding, which makes one of its full-width form too
     folded = _ACT.sub(lambda hit: keep(Reference("act", hit[1])), folded)
     folded = _ANNEX.sub(lambda hit: keep(Reference("annex", " ".join(filter(None, hit.groups())))), folded)
     folded = _ARTICLE.sub(lambda hit: keep(Reference("article", _article(hit))), folded)

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from compliance.statements import check, facts, regulation, service
@@ -73,6 +73,8 @@ def test_a_statement_with_a_word_that_nobody_knows_is_not_supported(doubt: str):
             assert verdict(doubt.format(row["statement"]), "en", row["corpus"]) != "supported"
 
 
+@example("@0", "en")
+@example("\uff200", "fr")
 @given(st.text(max_size=200), st.sampled_from(["en", "fr", "de"]))
 @settings(max_examples=200, deadline=None)
 def test_any_text_has_a_verdict(text: str, lang: str):

@@ -101,6 +101,8 @@ def loads(desk: Desk) -> int:
 
 
 def test_the_schedule_leaves_an_operators_file_and_loads_what_a_release_changed(desk: Desk, tmp_path: Path) -> None:
+    with psycopg.connect(desk.database.owner_url) as owner:  # another test's clock may have been ahead of this one's
+        owner.execute("UPDATE catalogue_loads SET loaded_at = loaded_at - interval '10 years'")
     refresh_catalogue(desk.workshop, desk.instance, None)
     before, whole = loads(desk), len(catalogue.read(None).rows)
     assert (by_schedule(desk).unchanged, loads(desk)) == (whole, before)
@@ -108,8 +110,8 @@ def test_the_schedule_leaves_an_operators_file_and_loads_what_a_release_changed(
     assert (by_schedule(desk).unchanged, loads(desk)) == (whole - 1, before + 1), "until an operator's next refresh"
     refresh_catalogue(desk.workshop, desk.instance, None)
     with psycopg.connect(desk.database.owner_url) as owner:  # as an older release had left it
-        owner.execute("UPDATE catalogue_loads SET source_hash = 'older' WHERE id = (SELECT max(id::text)::uuid FROM "
-                      "catalogue_loads)")  # fmt: skip
+        owner.execute("UPDATE catalogue_loads SET source_hash = 'older' WHERE id = (SELECT id FROM catalogue_loads "
+                      "ORDER BY loaded_at DESC, id DESC LIMIT 1)")  # fmt: skip
         owner.execute("DELETE FROM jurisdictions WHERE code = 'US-OR'")
     assert by_schedule(desk).added == ["US-OR"]
 
