@@ -1,6 +1,6 @@
 """Arguments that several tools take, with the sentences that a model reads, and the item that they name."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from uuid import UUID
 
 from pydantic import BeforeValidator, Field
@@ -55,8 +55,3 @@ def item_id(conn: Connection, id: str | None, sku_code: str | None) -> UUID:  # 
     if named is None or skus.code_of(conn, named) is None:
         raise refused("not_found", UNKNOWN_ITEM)
     return named
-
-
-def first_row(conn: Connection, query: str, parameters: dict[str, Any]) -> tuple[Any, ...] | None:
-    """The one row of a query, or None."""
-    return conn.execute(query, parameters).fetchone()
