@@ -19,8 +19,9 @@ from api.commands.http import Service
 from api.commands.shared import Refusal
 from pipelines.steps.catalogue import load, read
 from pipelines.steps.origin import Origin
-from tests.journeys.place import ROOT, Place, wait_until
+from tests.journeys.place import ROOT, Place
 from tests.pipelines.rewriting import with_text
+from tests.waiting import wait_until
 from tools.ports import free_port
 from warehouse.embedded import running
 from warehouse.migrate import migrate

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +16,7 @@ from uuid import UUID, uuid4
 import httpx2
 import psycopg
 
+from tests.waiting import wait_until
 from tools.ports import free_port
 from warehouse.database import Database
 from warehouse.embedded import revive
@@ -120,10 +120,3 @@ class Place:
                 return answer
             assert time.monotonic() < deadline, answer and answer.text
             time.sleep(0.1)
-
-
-def wait_until(happened: Callable[[], object], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.01)

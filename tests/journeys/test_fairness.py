@@ -11,7 +11,8 @@ from uuid import uuid4
 
 import pytest
 
-from tests.journeys.place import ROOT, Place, wait_until
+from tests.journeys.place import ROOT, Place
+from tests.waiting import wait_until
 from warehouse.database import Database
 from warehouse.queries.keys import new_key
 

@@ -8,8 +8,9 @@ from datetime import timedelta
 import pytest
 
 from pipelines.steps.housekeeping.orphans import GRACE
-from tests.journeys.place import Place, wait_until
+from tests.journeys.place import Place
 from tests.pipelines.files.making import PDF
+from tests.waiting import wait_until
 
 THIRTEEN_MONTHS = int(timedelta(days=400).total_seconds())
 

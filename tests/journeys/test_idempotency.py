@@ -7,7 +7,8 @@ import httpx2
 import psycopg
 import pytest
 
-from tests.journeys.place import Place, wait_until
+from tests.journeys.place import Place
+from tests.waiting import wait_until
 from warehouse.database import Database
 
 TWINS = 20

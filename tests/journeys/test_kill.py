@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from tests.journeys.place import Place, wait_until
+from tests.journeys.place import Place
+from tests.waiting import wait_until
 
 ROWS = 5_000
 VICTIMS = ("worker", "worker", "postgres", "postgres", "api")

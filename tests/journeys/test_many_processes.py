@@ -8,7 +8,8 @@ import httpx2
 import psycopg
 import pytest
 
-from tests.journeys.place import Place, wait_until
+from tests.journeys.place import Place
+from tests.waiting import wait_until
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.queries import keys

@@ -13,8 +13,9 @@ import pytest
 from pipelines.steps import audit, rulesets
 from pipelines.steps.origin import Origin
 from tests import ruling
-from tests.journeys.place import Place, wait_until
+from tests.journeys.place import Place
 from tests.ruling import BOTTLE, LINES
+from tests.waiting import wait_until
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.sessions import Pool

@@ -12,7 +12,8 @@ import polars as pl
 import psycopg
 import pytest
 
-from tests.journeys.place import ROOT, Place, wait_until
+from tests.journeys.place import ROOT, Place
+from tests.waiting import wait_until
 from warehouse.database import Database
 from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool

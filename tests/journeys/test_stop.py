@@ -5,8 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import psutil
 import pytest
 
 from pipelines.instance import shared_instance
+from tests.waiting import wait_until
 from tests.windows import widen
 from tools.ports import free_port
 from warehouse.database import Database
@@ -40,7 +40,7 @@ class Service:
         self.process = subprocess.Popen(
             SERVE, env=os.environ | self.settings.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        until(lambda: self.ask("GET", "/readyz", key="").status_code == 200)
+        wait_until(lambda: self.ask("GET", "/readyz", key="").status_code == 200)
         widen(Database.of(self.settings), UUID(self.demo["client_id"]))
 
     def stop(self) -> None:
@@ -103,18 +103,11 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
                     service.process.wait(60)
 
 
-def until(happened: Callable[[], object], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
-
-
 @pytest.mark.timeout(180)
 def test_a_stop_comes_through_right_after_an_import_was_seen_completed(service: Service) -> None:
     """The last chunk completes the import; its run then still has assets to go, and finishes them."""
     url = service.send("Late")
-    until(lambda: service.poll(url)["status"] == "completed")
+    wait_until(lambda: service.poll(url)["status"] == "completed")
     service.stop()
     assert service.runs(url) == [dg.DagsterRunStatus.SUCCESS]
 
@@ -122,10 +115,10 @@ def test_a_stop_comes_through_right_after_an_import_was_seen_completed(service: 
 @pytest.mark.timeout(180)
 def test_a_stop_in_the_middle_hands_the_import_to_the_next_start(service: Service) -> None:
     url = service.send("Middle")
-    until(lambda: service.poll(url)["status"] != "queued")
+    wait_until(lambda: service.poll(url)["status"] != "queued")
     service.stop()
     service.start()
-    until(lambda: service.poll(url)["status"] == "completed")
+    wait_until(lambda: service.poll(url)["status"] == "completed")
     assert service.poll(url)["counts"]["created"] == ROWS
     service.stop()
     assert service.runs(url) == [dg.DagsterRunStatus.CANCELED, dg.DagsterRunStatus.SUCCESS]

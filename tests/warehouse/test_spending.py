@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from math import ceil
+from threading import Barrier
 from uuid import uuid4
 
 import psycopg
@@ -114,6 +115,24 @@ def test_a_few_at_once_and_seconds_apart_are_not_refused_under_a_wide_ceiling(da
             assert [spend(connection, at, 1_000_000, spender) for connection in connections] == [0] * callers
             for connection in connections:
                 connection.commit()
+
+
+def test_the_first_requests_of_a_spender_at_once_are_all_let_in(database: Database):
+    """One of them makes the places; the others, which looked before, must not take those for taken ones."""
+    callers = 12
+    start = Barrier(callers)
+
+    def first(connection: Owner, spender: str) -> int:
+        start.wait(timeout=30)
+        return spend(connection, START, callers, spender)
+
+    with ExitStack() as open_:
+        connections = [
+            open_.enter_context(psycopg.connect(database.owner_url, autocommit=True)) for _ in range(callers)
+        ]
+        threads = open_.enter_context(ThreadPoolExecutor(callers))
+        for _ in range(60):
+            assert list(threads.map(first, connections, [fresh()] * callers)) == [0] * callers
 
 
 def test_what_another_clock_took_is_free(owner: Owner):

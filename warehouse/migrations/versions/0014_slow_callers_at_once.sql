@@ -12,6 +12,7 @@ DECLARE
     chosen integer;
     held integer;
     oldest timestamptz;
+    complete boolean := false;
 BEGIN
     LOOP
         IF room > 1 THEN
@@ -41,9 +42,13 @@ BEGIN
         END IF;
         SELECT count(*), min(slot.taken_at) FILTER (WHERE slot.taken_at > at - span) INTO held, oldest
         FROM request_slots AS slot WHERE slot.spender = wanted AND slot.number <= places;
-        IF held = places THEN
+        -- Places that another made since the look above were not seen by it: look once more before a refusal.
+        IF held = places AND complete THEN
             RETURN greatest(1, ceil(extract(epoch FROM coalesce(oldest, at - span) + span - at)));
         END IF;
-        INSERT INTO request_slots (spender, number) SELECT wanted, generate_series(1, places) ON CONFLICT DO NOTHING;
+        complete := held = places;
+        IF NOT complete THEN
+            INSERT INTO request_slots (spender, number) SELECT wanted, generate_series(1, places) ON CONFLICT DO NOTHING;
+        END IF;
     END LOOP;
 END $$;
