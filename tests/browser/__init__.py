@@ -1,0 +1,1 @@
+"""Pages and journeys in a real Chromium."""

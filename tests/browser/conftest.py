@@ -1,0 +1,107 @@
+"""One deployment and one Chromium for this folder; a company whose every page has something to show.
+
+The folder is a package so that its fixtures end with its last test: while Playwright's driver is there, no other event
+loop can run in this process.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from pipelines.steps.catalogue import load, read
+from pipelines.steps.origin import Origin
+from tests.api.people import Person, added
+from tests.browser.visitor import LetIn, Shop, Visitor
+from tests.conftest import migrated
+from tests.contract.outside import Caller, Place, Server
+from tools.browser import chromium
+from tools.browser.assistant import Assistant
+from tools.browser.company import BOTTLE, Company
+from tools.browser.pages import prepare, sign_in
+from warehouse.dagster_home import environment as dagster_environment
+from warehouse.database import Database
+from warehouse.sessions import Pool
+from warehouse.settings import Settings
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    program = chromium.found()
+    if program is None:
+        pytest.skip(chromium.MISSING)
+    with chromium.opened(program) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="package")
+def database(server: Database) -> Iterator[Database]:
+    """Not the other tests' database: the worker here takes whatever import it finds queued."""
+    with migrated(server) as database:
+        yield database
+
+
+@pytest.fixture(scope="package")
+def pool(database: Database) -> Iterator[Pool]:
+    with Pool(database.app_url) as pool:
+        yield pool
+
+
+@pytest.fixture(scope="package")
+def service(browser: Browser, database: Database, pool: Pool) -> Iterator[Server]:
+    folder = Path(tempfile.mkdtemp(dir=os.environ["PCDS_TESTS_ROOT"], prefix="browser-"))
+    settings = Settings.load(data_dir=folder / "data", database_url=database.owner_url)
+    with pool.system() as connection:
+        load(connection, read(None), Origin("system", None, None, "c"), datetime.now(UTC))
+    variables = settings.environment() | dagster_environment(settings, database)
+    with Place(os.environ | variables, folder).serving(imports=True) as server:
+        yield server
+
+
+def company_of(caller: Caller) -> Company:
+    return Company(str(caller.server.client.base_url).rstrip("/"), caller.company, caller.key, caller.server.place.pcds)
+
+
+@pytest.fixture
+def company(service: Server) -> Company:
+    """A company of one test alone, with the bottle."""
+    company = company_of(service.joined())
+    company.item(BOTTLE)
+    return company
+
+
+@pytest.fixture
+def person(company: Company, pool: Pool) -> Person:
+    return added(pool, UUID(company.id))
+
+
+@pytest.fixture(scope="package")
+def shop(service: Server, browser: Browser, pool: Pool) -> Iterator[Shop]:
+    """The company that the pages are looked at with, and the cookies of its person."""
+    company = company_of(service.joined())
+    somebody = added(pool, UUID(company.id))
+    with browser.new_context() as context, Assistant(company.service).listening() as assistant:
+        page = context.new_page()
+        sign_in(page, company.service, somebody.email, somebody.password)
+        paths = prepare(company, assistant, page)
+        yield Shop(company.service, paths, context.storage_state())
+
+
+@pytest.fixture
+def let_in(browser: Browser, service: Server) -> Iterator[LetIn]:
+    """Opens a browser window of its own; at the test's end none may have met a fault."""
+    visitors: list[Visitor] = []
+
+    def open_window(**options: Any) -> Page:
+        visitors.append(Visitor(browser.new_context(**options), str(service.client.base_url)))
+        return visitors[-1].page
+
+    yield open_window
+    faults = [fault for visitor in visitors for fault in visitor.left()]
+    assert faults == []

@@ -1,0 +1,40 @@
+"""Chromium from the distribution's packages, headless, with an empty profile of its own; none is downloaded."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from playwright.sync_api import Browser, sync_playwright
+
+MISSING: Final = (
+    "no Chromium here, so that no page was seen in a browser: apt-get install chromium, or name one in PCDS_CHROMIUM"
+)
+"""Why browser tests are skipped."""
+_NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
+_QUIET: Final = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+"""It speaks to nobody by itself. Without its sandbox it runs as root too, and is shown our own pages alone."""
+
+
+def found() -> Path | None:
+    """The program that `PCDS_CHROMIUM` names, else the first on the path; None where there is none."""
+    named = os.environ.get("PCDS_CHROMIUM")
+    candidates = [named] if named else _NAMES
+    paths = [path for path in map(shutil.which, candidates) if path]
+    return Path(paths[0]) if paths else None
+
+
+@contextmanager
+def opened(program: Path) -> Iterator[Browser]:
+    """The browser for the time of the block."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=[*_QUIET])
+        try:
+            yield browser
+        finally:
+            browser.close()

@@ -1,0 +1,78 @@
+"""A company with something to show on every page: items, an import, asked and answered suppliers, a connection."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx2
+
+BOTTLE: Final = {
+    "sku_code": "WTR-50", "name": "Still water 0.5 l", "packaging_format": "bottle", "food_contact": True,
+    "markets": ["DE", "FR"],
+    "components": [
+        {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 22.4,
+         "colour": "transparent", "recycled_content_percent": 30},
+        {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "HDPE", "weight_g": 1.9},
+    ],
+}  # fmt: skip
+"""What a supplier is asked about, and a declaration drafted for."""
+PORTFOLIO: Final = Path(__file__).parents[2] / "examples" / "portfolio.xlsx"
+_SECONDS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """A company with one key; `operate` runs a `pcds` command and gives what it prints with --json."""
+
+    service: str
+    id: str
+    key: str
+    operate: Callable[..., dict[str, Any]]
+
+    def item(self, fields: dict[str, Any]) -> str:
+        """The id of an item that is written as these fields say."""
+        return str(self._sent("POST", "/api/v1/skus", json=fields)["data"]["id"])
+
+    def grade(self, item: str) -> str | None:
+        """The grade that an item has now."""
+        found: str | None = self._sent("GET", f"/api/v1/skus/{item}")["data"]["recyclability_grade"]
+        return found
+
+    def audit(self, **asked: str) -> list[dict[str, Any]]:
+        """Entries of the audit log, newest first."""
+        return list(self._sent("GET", "/api/v1/audit-log", params=asked)["data"])
+
+    def imported(self, file: Path = PORTFOLIO) -> str:
+        """The id of the import of a file, at its end."""
+        accepted = self._sent(
+            "POST", "/api/v1/imports", content=file.read_bytes(), params={"filename": file.name}
+        )  # fmt: skip
+        deadline = time.monotonic() + _SECONDS
+        while self._sent("GET", accepted["poll_url"])["status"] not in ("completed", "failed"):
+            if time.monotonic() > deadline:
+                raise TimeoutError("The import did not end in time; is a worker running?")
+            time.sleep(0.2)
+        return str(accepted["poll_url"]).rpartition("/")[2]
+
+    def asked(self, sku_code: str, supplier: str) -> tuple[str, list[str]]:
+        """The path of a link for a supplier, and the components that it asks about."""
+        made = self.operate(
+            "supplier-request", "create", "--company", self.id, "--sku", sku_code, "--supplier-name", supplier
+        )  # fmt: skip
+        return urlsplit(made["url"]).path, made["component_ids"]
+
+    def answered(self, link: str, *components: dict[str, Any], **more: Any) -> str:
+        """What a supplier's program answers at a link; the id of its entry in the review queue."""
+        said = {"consent": True, "response": {"components": components, **more}}
+        return str(self._sent("POST", f"/api{link}", json=said)["submission_id"])
+
+    def _sent(self, method: str, path: str, **more: Any) -> dict[str, Any]:
+        answer = httpx2.request(
+            method, f"{self.service}{path}", headers={"X-API-Key": self.key}, timeout=30, **more
+        )  # fmt: skip
+        answer.raise_for_status()
+        found: dict[str, Any] = answer.json()
+        return found

@@ -1,0 +1,52 @@
+"""Every page there is, and what a company does first so that each has something to show."""
+
+from typing import Final
+
+from playwright.sync_api import Page
+
+from tools.browser.assistant import Assistant
+from tools.browser.company import BOTTLE, Company
+
+FOR_ALL: Final = ("sign-in", "supplier-form", "supplier-thanks", "refused", "reference", "reference-errors",
+                  "reference-fields")  # fmt: skip
+FOR_PERSONS: Final = (
+    "consent", "connections", "review", "review-decided", "review-answer", "review-proposal", "review-draft", "draft",
+    "supplier-requests",
+)  # fmt: skip
+"""Names of the pages that are for who is signed in; the others are for everybody."""
+
+
+def sign_in(page: Page, service: str, email: str, password: str, back: str = "/connections") -> None:
+    """Through the form, as a person does."""
+    page.goto(f"{service}/sign-in?next={back}")
+    page.get_by_label("Email").fill(email)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def prepare(company: Company, assistant: Assistant, page: Page) -> dict[str, str]:
+    """The path of each page by its name; `page` is where a person of the company is signed in."""
+    company.item(BOTTLE)
+    company.imported()
+    link, _ = company.asked("WTR-50", "Préformes du Rhône")
+    answered, lines = company.asked("WTR-50", "Etiketten Baden")
+    answer = company.answered(
+        answered, {"component_id": lines[0], "weight_g": 21.9, "colour": "carbon_black",
+                   "substances": {"pfas": {"status": "absent"}}},
+        contact="qs@etiketten.example", comment="Measured on line 3.",
+    )  # fmt: skip
+    assistant.register()
+    page.goto(company.service + assistant.consent)
+    page.get_by_role("button", name="Allow", exact=True).click()
+    assistant.redeem()
+    draft = assistant.filed("generate_doc_draft", sku_code="WTR-50", reference="DoC-2026-17")
+    proposal = assistant.filed("propose_sku_update", sku_code="WTR-50", changes={"markets": ["AT", "DE", "FR"]})
+    company.operate("snapshot", "--company", company.id)
+    return {
+        "sign-in": "/sign-in", "refused": "/supplier-data/unknown", "supplier-form": link,
+        "supplier-thanks": f"{link}/thanks", "reference": "/reference", "reference-errors": "/reference/errors",
+        "reference-fields": "/reference/fields", "consent": assistant.consent, "connections": "/connections",
+        "review": "/review", "review-decided": "/review?state=decided", "review-answer": f"/review/{answer}",
+        "review-proposal": f"/review/{proposal}", "review-draft": f"/review/{draft}",
+        "draft": f"/review/{draft}/draft", "supplier-requests": "/supplier-requests?sku=WTR-50",
+    }  # fmt: skip
