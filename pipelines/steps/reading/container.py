@@ -51,9 +51,9 @@ def sniff(data: bytes, filename: str) -> Literal["csv", "xlsx"]:
 
 
 def _is_binary(data: bytes) -> bool:
-    """More than one byte in ten of the start is a control character that no text has."""
+    """More than one byte in ten of the start is a control character that no text has; Ctrl-Z ends some."""
     sample = data[:4096]
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")) or utf16_without_mark(sample):
         return False
-    controls = bytes([*range(9), 11, *range(14, 27), *range(28, 32)])
+    controls = bytes([*range(9), 11, *range(14, 26), *range(28, 32)])
     return len(sample) - len(sample.translate(None, controls)) > len(sample) / 10

@@ -52,7 +52,7 @@ def read_delimited(text: str, delimiter: str) -> Grid:
 
     Raises `ReadingRefused` where the text has more columns or, quoted, more records than anyone imports.
     """
-    text = text.removesuffix("\x1a")
+    text = text.rstrip("\x1a\r\n")  # programs of old end a file with Ctrl-Z
     return _regular(text, delimiter) or _careful(text, delimiter)
 
 
@@ -65,12 +65,6 @@ def _regular(text: str, delimiter: str) -> Grid | None:
     body = (text.replace("\r\n", "\n") if "\r" in text else text).rstrip("\n")
     if not body or "\r" in body or "\x00" in body or _SEPARATOR_LINE.match(body):
         return None
-    edge = re.escape(delimiter)
-    quotes = body.count('"')
-    if quotes % 2:
-        return None
-    if quotes and re.search(rf'"(?<=[^\n"{edge}]")(?![\n"{edge}]|\Z)|""(?<=[^"]"")(?=[\n{edge}]|\Z)', body):
-        return None
     first = body.partition("\n")[0]
     if len(first) > _SAMPLE_CHARACTERS:
         return None
@@ -79,13 +73,16 @@ def _regular(text: str, delimiter: str) -> Grid | None:
     names = [f"c{i}" for i in range(width)]
     try:
         data = body.encode("utf-8")
+        lines = pl.read_lines(data).to_series()
+        quotes = '"' in body
+        if quotes and not _quoted_well(lines, delimiter):
+            return None
         cells = pl.read_csv(
             data, has_header=False, separator=delimiter,
             schema=dict.fromkeys(names, pl.String), empty_string_is_null=True,
         )  # fmt: skip
     except (UnicodeEncodeError, pl.exceptions.PolarsError):
         return None
-    lines = pl.read_lines(data).to_series()
     if cells.height != len(lines):
         return None
     written = _across(cells, pl.all().str.len_bytes()) + (width - 1)
@@ -97,6 +94,13 @@ def _regular(text: str, delimiter: str) -> Grid | None:
         return None
     numbers = pl.int_range(1, cells.height + 1, dtype=pl.Int64, eager=True).alias("line")
     return Grid(*without_blank_rows(cells, numbers))
+
+
+def _quoted_well(lines: pl.Series, delimiter: str) -> bool:
+    """Whether each cell of each line is quoted as a whole, with quotes inside it doubled, or has no quote."""
+    edge = re.escape(delimiter)
+    cell = rf'(?:"(?:[^"]|"")*"|[^"{edge}]*)'
+    return bool(lines.str.contains(rf"^{cell}(?:{edge}{cell})*$").all())
 
 
 def _across(cells: pl.DataFrame, numbers: pl.Expr) -> pl.Series:
@@ -140,8 +144,11 @@ def _records(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] 
         try:
             for record in reader:
                 line, begun = begun + 1, start + reader.line_num
-                if record:
-                    yield line, _unreadable(line, lines[line - 1 : begun], record) or record
+                raw = lines[line - 1 : begun]
+                if _could_be_rows(raw, record, delimiter):
+                    yield from _merged(line, raw)
+                elif record:
+                    yield line, _unreadable(line, raw, record) or record
             return
         except csv.Error:
             message = (
@@ -163,6 +170,26 @@ def _unreadable(line: int, raw: list[str], record: list[str]) -> LineFault | Non
         message = f"A cell of this line is longer than {_LONGEST_CELL} characters; is a quotation mark missing?"
         return LineFault(line, "ragged_row", message, _shown(whole))
     return None
+
+
+def _could_be_rows(raw: list[str], record: list[str], delimiter: str) -> bool:
+    """Whether each line of a record of several lines is a whole row too: its first quotation mark may be a slip.
+
+    In a table of two columns a line of prose soon looks like a row, so that there it takes three lines.
+    """
+    if len(raw) == 1 or len(record) < 2 or len(raw) + len(record) < 5:
+        return False
+    return all(line.count(delimiter) == len(record) - 1 for line in raw)
+
+
+def _merged(first: int, raw: list[str]) -> Iterator[tuple[int, LineFault]]:
+    """The faults of lines that a quotation mark joins, one each, so that all of them can be corrected."""
+    message = (
+        f"A quotation mark joins the lines {first} to {first + len(raw) - 1} into one, but each of them can be a row "
+        "too; close it in its own line, or write the cell without line breaks."
+    )
+    for line, text in enumerate(raw, first):
+        yield line, LineFault(line, "ragged_row", message, _shown(text))
 
 
 def _shown(line: str) -> str:

@@ -15,10 +15,17 @@ from schemas.fields import Field
 from schemas.normalise import Unfit, shown
 
 _SPACE = r"[\s'’]"
-_RANGE = re.compile(r"[\d.,\s]*\d[^\d.,]*?\s*(?:-|–|—|\bto\b|\bà\b|\bbis\b|\.\.\.?|…)\s*\d.*", re.IGNORECASE)
+_RANGE = re.compile(
+    r"(?:(?:from|between|de|entre|von|zwischen)\s+)?[\d.,\s]*\d[^\d.,]*?\s*"
+    r"(?:[-–—~±…]|\.\.\.?|\b(?:to|and|à|et|bis|und)\b)\s*\d.*",
+    re.IGNORECASE,
+)
 _POWER = re.compile(r"\d[\d.,]*[eE]-\d+")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_WITH_UNIT = re.compile(rf"(?P<number>[+-]?\d(?:[\d.,]|{_SPACE}(?=\d))*(?:[eE][+-]?\d+)?)\s*(?P<unit>\D.*)?")
+_WITH_UNIT = re.compile(
+    rf"(?P<number>[+-]?[.,]?\d(?:[\d.,]|{_SPACE}(?=\d))*(?:[eE][+-]?\d{{1,3}}(?!\d))?)\s*(?P<unit>\D.*)?"
+)
+"""A power of ten has at most three digits: with more, arithmetic itself would fail."""
 _ONE_MARK = re.compile(r"(?P<before>\d+)(?P<mark>[.,])(?P<after>\d+)")
 _GROUPS = re.compile(rf"\d{{1,3}}(?:(?:,\d{{3}})+|(?:\.\d{{3}})+|(?:{_SPACE}\d{{3}})+)")
 _LARGEST_INTEGER = 2**53
@@ -76,6 +83,7 @@ def _decimal(number: str, cell: str, mark: str | None) -> Decimal:
             whole, fraction = digits, ""
     else:
         whole, fraction = digits, ""
+    whole = whole or "0"
     if not (whole.isdigit() or _GROUPS.fullmatch(whole)) or (last >= 0 and fraction and not fraction.isdigit()):
         raise Unfit("invalid_number", f"The groups of digits in {shown(cell)} are not of three; write it without them.")
     plain = re.sub(r"\D", "", whole)
@@ -105,22 +113,22 @@ def _ambiguous(cell: str) -> Unfit:
 
 
 def _plain(cells: pl.Series, mark: str | None) -> pl.Series:
-    """Numbers that need no thought as Float64, all else null."""
+    """Numbers that need no thought as Float64, all else null; `\\d` would take the digits of every script."""
     cells = cells.str.strip_chars()
-    integer = cells.str.contains(r"^[+-]?\d{1,15}$")
+    integer = cells.str.contains(r"^[+-]?[0-9]{1,15}$")
     read = cells.set(~integer.fill_null(value=False), None).cast(pl.Float64)
     for sign, other in ((".", ","), (",", ".")):
         if not cells.str.contains(sign, literal=True).any():
             continue
         certain = cells.str.contains(
-            rf"^[+-]?(?:\d{{1,15}}[{sign}](?:\d{{1,2}}|\d{{4,12}})|(?:0|\d{{4,12}})[{sign}]\d{{3}})$"
+            rf"^[+-]?(?:[0-9]{{1,15}}[{sign}](?:[0-9]{{1,2}}|[0-9]{{4,12}})|(?:0|[0-9]{{4,12}})[{sign}][0-9]{{3}})$"
         )
         if mark == sign:
-            certain |= cells.str.contains(rf"^[+-]?\d{{1,3}}[{sign}]\d{{3}}$")
+            certain |= cells.str.contains(rf"^[+-]?[0-9]{{1,3}}[{sign}][0-9]{{3}}$")
         chosen = cells.set(~certain.fill_null(value=False), None).str.replace(",", ".", literal=True)
         read = read.fill_null(chosen.cast(pl.Float64))
         if mark == other:
-            grouped = cells.str.contains(rf"^[+-]?[1-9]\d{{0,2}}[{sign}]\d{{3}}$")
+            grouped = cells.str.contains(rf"^[+-]?[1-9][0-9]{{0,2}}[{sign}][0-9]{{3}}$")
             chosen = cells.set(~grouped.fill_null(value=False), None).str.replace(sign, "", literal=True)
             read = read.fill_null(chosen.cast(pl.Float64))
     return read

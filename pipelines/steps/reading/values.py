@@ -106,7 +106,7 @@ def _text(cell: str, field: Field) -> str:
 def _gtins(cells: pl.Series) -> Typed:
     """GTINs with a right check digit pass as a column; only the others are looked at one by one for the reason."""
     cells = cells.str.strip_chars()
-    shaped = cells.str.contains(r"^(?:\d{8}|\d{12,14})$").fill_null(value=False)
+    shaped = cells.str.contains(r"^(?:[0-9]{8}|[0-9]{12,14})$").fill_null(value=False)
     number = cells.set(~shaped, None).str.zfill(14).cast(pl.Int64)
     total = sum(((number // 10**place) % 10) * (3 if place % 2 else 1) for place in range(14))
     right = (shaped & (total % 10 == 0)).fill_null(value=False)
@@ -119,7 +119,7 @@ def _gtins(cells: pl.Series) -> Typed:
 def _gtin(cell: str) -> str:
     if re.match(_LOST, cell):
         raise _digits_lost(cell)
-    return normalise.gtin(re.sub(r"[\s-]|\.0+$", "", cell))
+    return normalise.gtin(re.sub(r"[\s-]|[.,]0+$", "", cell))
 
 
 def _digits_lost(cell: str) -> Unfit:
