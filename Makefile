@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled at install: where PYTHONDONTWRITEBYTECODE is set, every start would compile the libraries again.
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 
-.PHONY: help setup setup-dev serve test check lint-api fuzz-api conformance fuzz-files record-release soak bench lock clean
+.PHONY: help setup setup-dev serve test distributed check lint-api fuzz-api conformance fuzz-files record-release soak bench lock clean
 help:  ## What can be done here
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -31,6 +31,22 @@ serve: setup  ## Start everything: Postgres, API on 8000, Dagster UI on 3000, a 
 
 test: setup-dev  ## All tests, in parallel, against a real Postgres with the real migrations
 	$(BIN)/python -m pytest
+
+# Redis from Debian's packages, unpacked beside the libraries where it is not installed: that needs no root.
+REDIS = $(CURDIR)/.venv-distributed/redis/usr
+distributed: .venv-distributed/stamp  ## A regrade by Celery workers behind Redis, one of them killed (docs/scaling.md)
+	PATH="$$PATH:$(REDIS)/bin" LD_LIBRARY_PATH="$(REDIS)/lib/$$(uname -m)-linux-gnu" \
+	  .venv-distributed/bin/python -m pytest -n 0 -s tests/journeys/test_distributed.py
+
+.venv-distributed/stamp: requirements-dev.lock requirements-distributed.lock
+	$(PYTHON) -m venv .venv-distributed
+	for lock in requirements-dev.lock requirements-distributed.lock; do .venv-distributed/bin/python -m pip install \
+	  --quiet --disable-pip-version-check --require-hashes -r $$lock || exit 1; done
+	-@.venv-distributed/bin/python -m compileall -q -j 0 .venv-distributed/lib >/dev/null 2>&1
+	command -v redis-server >/dev/null || { mkdir -p .venv-distributed/redis && cd .venv-distributed/redis && \
+	  apt-get download -qq redis-server redis-tools liblzf1 libjemalloc2 && \
+	  for package in *.deb; do dpkg -x $$package . || exit 1; done; }
+	@touch $@
 
 check: setup-dev  ## Lint, format, types, direction of imports
 	$(BIN)/ruff check .
@@ -63,9 +79,9 @@ bench: setup-dev  ## Ratios to floors measured in the same run (ROWS=50000)
 
 lock: setup-dev  ## Resolve requirements*.in anew; names no host
 	$(BIN)/python -m pip install --quiet uv
-	for name in requirements requirements-dev; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
-	  --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --no-strip-extras \
-	  $$name.in -o $$name.lock; done
+	for name in requirements requirements-dev requirements-distributed; do $(BIN)/uv pip compile --quiet \
+	  --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url \
+	  --no-emit-find-links --no-strip-extras $$name.in -o $$name.lock; done
 
 clean:  ## Remove the virtual environment and caches; data/ stays
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .lint_cache
+	rm -rf .venv .venv-distributed .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .lint_cache

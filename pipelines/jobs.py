@@ -1,16 +1,18 @@
-"""The jobs: which assets one run materialises."""
+"""The jobs: which assets one run materialises, and in one process or by steps on several machines."""
 
 from collections.abc import Mapping
 from typing import Final
 
 import dagster as dg
 
+from pipelines import executor
 from pipelines.assets import housekeeping, rollups
 from pipelines.assets.grading import graded_skus, import_report
 from pipelines.assets.intake import parsed_table, typed_rows, uploaded_file
 from pipelines.assets.publication import portfolio_snapshot
 from pipelines.assets.reference import jurisdiction_catalogue
 from pipelines.assets.regrade import regraded_skus
+from warehouse.settings import Settings
 
 import_file: Final = dg.define_asset_job(
     "import_file",
@@ -39,6 +41,7 @@ roll_up: Final = dg.define_asset_job(
 regrade_portfolios: Final = dg.define_asset_job(
     "regrade_portfolios",
     selection=dg.AssetSelection.assets(regraded_skus),
+    executor_def=executor.chosen(Settings.load().executor),  # nothing but their order goes from step to step
     description="What is held, graded by the rule-set of the day; a step for each company, going on where it stopped.",
 )
 

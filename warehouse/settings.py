@@ -71,6 +71,8 @@ class Settings(BaseSettings):
     """Most connections of one pool; an API process has two pools, one for writes and one for reads."""
     warm_workers: bool = True
     """Whether imports are run by workers of ours; false where Dagster launches them on machines of its own."""
+    executor: Annotated[Path, AfterValidator(Path.absolute)] | None = None
+    """A file that names the executor of jobs whose steps may run on several machines (docs/scaling.md)."""
     runs_kept_days: Annotated[int, Field(ge=1, le=3650)] = 30
     """How long Dagster's record of a run that has ended is kept."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
