@@ -45,10 +45,11 @@ def _told(change: Change, parts: Sequence[str], lang: str) -> Told:
     if found := _SUBSTANCE.fullmatch(name):
         vocabulary = _VOCABULARIES.get(found[2] or "")
     now, then = (value(held, vocabulary, lang) for held in (change.now, change.then))
-    return Told(prefix + _name(table, name, field, lang), now, then, change.now != change.then)
+    return Told(prefix + name_of(table, name, field, lang), now, then, change.now != change.then)
 
 
-def _name(table: str, name: str, field: Field | None, lang: str) -> str:
+def name_of(table: str, name: str, field: Field | None, lang: str) -> str:
+    """A field's name with its unit; of a substance's entry the substance, and the part that is meant."""
     if found := _SUBSTANCE.fullmatch(name):
         of = text(f"substance.{found[1]}", lang)
         return f"{of}: {text(f'substance_part.{found[2]}', lang)}" if found[2] else of

@@ -7,6 +7,7 @@ form may end at another address, as consent does, the page names that address.
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -14,12 +15,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from api.languages import asked_for
+from api.pages.numbers import number
 from api.pages.texts import text
 from schemas.labels import LANGUAGES, word
 
 STYLE: Final = "/pages/style.css"
 NAVIGATION: Final = (
-    ("/review", "nav.review"), ("/supplier-requests", "nav.requests"), ("/connections", "nav.connections"),
+    ("/portfolio", "nav.portfolio"), ("/items", "nav.items"), ("/imports", "nav.imports"), ("/review", "nav.review"),
+    ("/supplier-requests", "nav.requests"), ("/connections", "nav.connections"),
 )  # fmt: skip
 """The pages of a signed-in person: path, and key of the name."""
 
@@ -50,14 +53,23 @@ def page(
     lang = language_of(request)
     say = partial(text, lang=lang)
     given = {"lang": lang, "say": say, "word": partial(word, lang=lang), "session": session, "style": STYLE,
-             "path": request.url.path, "navigation": NAVIGATION, "languages": LANGUAGES}  # fmt: skip
+             "path": request.url.path, "navigation": NAVIGATION, "languages": LANGUAGES,
+             "number": partial(number, lang=lang), "link": partial(_link, request)}  # fmt: skip
     body = _TEMPLATES.get_template(template).render(given | values)
     sent = headers(form_action) | {"Content-Language": lang, "Vary": "Accept-Language, Cookie"}
     return HTMLResponse(body, status, sent)
 
 
-def _instant(value: datetime) -> Markup:
-    """An instant to the minute, for people and for programs."""
+def _link(request: Request, path: str, **parameters: object) -> str:
+    """The address of a page of ours, with the parameters that are not None, in the language that the address asks."""
+    asked = {"lang": request.query_params.get("lang"), **parameters}
+    query = urlencode({name: value for name, value in asked.items() if value not in (None, "")})
+    return f"{path}?{query}" if query else path
+
+
+def _instant(at: datetime | str) -> Markup:
+    """An instant, itself or as RFC 3339, to the minute, for people and for programs."""
+    value = datetime.fromisoformat(at) if isinstance(at, str) else at
     shown = value.strftime("%Y-%m-%d %H:%M")
     return Markup('<time datetime="{}">{} UTC</time>').format(value.strftime("%Y-%m-%dT%H:%M:%SZ"), shown)
 

@@ -8,11 +8,25 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import kept
-from api.pages import connections, consent, drafts, review, sign_in, supplier, supplier_requests
+from api.pages import (
+    connections,
+    consent,
+    drafts,
+    imports,
+    item,
+    items,
+    portfolio,
+    review,
+    sign_in,
+    supplier,
+    supplier_requests,
+)
 from api.pages.render import STYLE
 
 router = APIRouter(include_in_schema=False)
-for pages in (sign_in, connections, consent, supplier, drafts, review, supplier_requests):
+for pages in (
+    sign_in, connections, consent, supplier, drafts, review, supplier_requests, portfolio, items, item, imports,
+):  # fmt: skip
     router.include_router(pages.router)
 
 _SHEET: Final = (files("api.pages") / "style.css").read_bytes()

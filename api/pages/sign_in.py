@@ -25,7 +25,7 @@ from warehouse.queries import users
 
 router = APIRouter()
 
-HOME: Final = "/connections"
+HOME: Final = "/portfolio"
 """Where somebody who signs in goes without another way."""
 _HASHES_AT_ONCE: Final = 2
 """Each takes a core and 19 MiB: a flood of sign-ins waits, and nobody else does."""

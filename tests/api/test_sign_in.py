@@ -12,7 +12,7 @@ from warehouse import passwords
 from warehouse.queries import users
 from warehouse.settings import Settings
 
-HOME = "/connections"
+HOME = "/portfolio"
 
 
 @pytest.fixture

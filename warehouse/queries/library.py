@@ -1,6 +1,6 @@
 """What SKUs refer to (brands, sites, suppliers, library components): as operators add them, as callers list them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -63,3 +63,11 @@ def holds(connection: psycopg.Connection[Any], resource: str, record_id: UUID) -
     """Whether the session's company has this record."""
     found = connection.execute(f"SELECT FROM {TABLES[resource].name} WHERE id = %s", [record_id])
     return found.rowcount == 1
+
+
+def names(connection: psycopg.Connection[Any], resource: str, ids: Collection[UUID]) -> dict[str, str]:
+    """The names of those records that the session's company has, by id."""
+    if not ids:
+        return {}
+    found = connection.execute(f"SELECT id, name FROM {TABLES[resource].name} WHERE id = ANY(%s)", [list(ids)])
+    return {str(record_id): name for record_id, name in found}

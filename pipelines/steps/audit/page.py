@@ -21,7 +21,7 @@ FILTERS: Final = (*_OF_TRANSACTIONS, *_OF_ENTRIES)
 """The parameters that a page can be filtered by; `since` and `until` are inclusive."""
 
 _HELD: Final = f"SELECT json_build_array({present.SELECT}) FROM {{table}} AS skus WHERE skus.id = chosen.sku_id"
-_VERSION: Final = f"""coalesce(
+VERSION: Final = f"""coalesce(
     ({_HELD.format(table="sku_versions")} AND skus.version = chosen.version - {{ago}}),
     ({_HELD.format(table="skus")} AND skus.version = chosen.version - {{ago}}))"""
 """The row version that an entry made (`ago` 0), or the one before it (1), as an array of the columns of `present`.
@@ -63,7 +63,7 @@ SELECT plans.audit_log AS included, CASE WHEN plans.audit_log THEN (
     FROM (
         SELECT chosen.id, t.at, t.actor_type, t.actor_id, t.actor_name, chosen.action, chosen.resource_id,
                chosen.before, chosen.after, t.reason, t.ip, t.user_agent, t.correlation_id,
-               {_VERSION.format(ago=1)} AS version_before, {_VERSION.format(ago=0)} AS version_after
+               {VERSION.format(ago=1)} AS version_before, {VERSION.format(ago=0)} AS version_after
         FROM chosen
         CROSS JOIN LATERAL (SELECT * FROM audit_transactions AS t WHERE t.id = chosen.transaction_id OFFSET 0) AS t
     ) AS entry
@@ -100,7 +100,7 @@ def shown(page: str, limit: int, offset: int) -> dict[str, Any]:
 def _entry(row: Mapping[str, Any]) -> dict[str, Any]:
     before, after = row["before"], row["after"]
     if row["version_after"] is not None:
-        before, after = _difference(row["version_before"], row["version_after"])
+        before, after = difference(row["version_before"], row["version_after"])
     return {
         "id": str(row["id"]),
         "at": present.instant(row["at"]),
@@ -121,7 +121,7 @@ def _fields(held: Sequence[Any]) -> dict[str, Any]:
 _NOTHING: Final = _fields([None] * len(present.COLUMNS))
 
 
-def _difference(old: Sequence[Any] | None, new: Sequence[Any]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+def difference(old: Sequence[Any] | None, new: Sequence[Any]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
     """The fields that differ as they were and as they are; of a new SKU those that have a value."""
     is_now = _fields(new)
     was = _NOTHING if old is None else _fields(old)

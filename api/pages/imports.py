@@ -1,0 +1,105 @@
+"""Imports for the people of the company: what was sent, how far it is, how the file was read, and its error report.
+
+The report is shown as a whole or one reason at a time. Files to correct and send back are the command's
+(`pcds import --errors`).
+"""
+
+from typing import Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.pages.items import offset_of
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, page
+from api.pages.sessions import Session, SignedIn
+from api.service import service_of
+from pipelines.steps import imports
+from schemas.issues import ISSUE_CODES
+from schemas.labels import header
+from schemas.sentences import told
+from warehouse.queries import imports as queries
+
+router = APIRouter(prefix="/imports")
+
+PAGE_SIZE: Final = 50
+
+
+@router.get("")
+async def get_imports(request: Request, session: SignedIn) -> Response:
+    """What was sent, the newest first."""
+    return await run_in_threadpool(_listed, request, session)
+
+
+@router.get("/{id}")
+async def get_import(request: Request, session: SignedIn) -> Response:
+    """One import; with `code` and `field` the faults of that reason alone."""
+    return await run_in_threadpool(_one, request, session)
+
+
+def _listed(request: Request, session: Session) -> Response:
+    offset = offset_of(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        recent, total = queries.newest(conn, limit=PAGE_SIZE, offset=offset)
+    return page(request, "imports.html", session=session, recent=recent, total=total, offset=offset, size=PAGE_SIZE)
+
+
+def _one(request: Request, session: Session) -> Response:
+    service, lang, offset, import_id = service_of(request), language_of(request), offset_of(request), _id(request)
+    found = imports.status(
+        service.writes, session.company_id, import_id, limit=PAGE_SIZE, offset=offset, clock=service.clock
+    )
+    if found is None:
+        raise PageRefused(404, "refused.gone")
+    with service.writes.company(session.company_id) as conn:
+        reasons = [_reason(row, lang) for row in queries.reasons(conn, import_id)]
+        chosen = _chosen(request, reasons)
+        if chosen is not None:
+            found["errors"] = queries.faults(
+                conn, import_id, code=chosen["code"], field=chosen["field"], limit=PAGE_SIZE, offset=offset
+            )
+    return page(
+        request, "import.html", session=session, found=found, reasons=reasons, chosen=chosen,
+        faults=[{**fault, "message": told(fault["message"], lang)} for fault in found["errors"]],
+        failure=told(found["failure"]["message"], lang) if found["failure"] else None,
+        skipped=[{**line, "reason": told(line["reason"], lang)} for line in found["source"]["skipped"]],
+        columns=_columns(found["source"], lang), offset=offset, size=PAGE_SIZE,
+        total=chosen["faults"] if chosen else found["pagination"]["total"],
+    )  # fmt: skip
+
+
+def _reason(row: dict[str, Any], lang: str) -> dict[str, Any]:
+    """A reason of the report with what its code means; one of the faults stands for codes that no table has."""
+    known = ISSUE_CODES.get(row["code"])
+    return {**row, "meaning": told(known.meaning if known else row["message"], lang)}
+
+
+def _chosen(request: Request, reasons: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The reason that the address names; None for all of them. Raises `PageRefused` for one that there is not."""
+    code, field = request.query_params.get("code"), request.query_params.get("field") or None
+    if not code:
+        return None
+    named = [reason for reason in reasons if (reason["code"], reason["field"]) == (code, field)]
+    if not named:
+        raise PageRefused(404, "refused.gone")
+    return named[0]
+
+
+def _columns(source: dict[str, Any], lang: str) -> list[dict[str, Any]]:
+    """The columns of both tables with the field that each became, in the order of the file."""
+    parts = source["components"] or {"columns": [], "sheet": None}
+    return [
+        {**column, "sheet": of["sheet"], "name": header(table, column["field"], lang)}
+        for table, of in (("sku", source), ("component", parts))
+        for column in of["columns"]
+    ]
+
+
+def _id(request: Request) -> UUID:
+    try:
+        return UUID(request.path_params["id"])
+    except ValueError:
+        raise PageRefused(404, "refused.gone") from None

@@ -1,0 +1,109 @@
+"""One packaging item for a person to read: its facts and parts, why it is graded so, what is missing, its versions.
+
+What is told here in words is `api.pages.item_words`; the facts are those of `GET /skus/{id}`.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.pages import item_words
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, page
+from api.pages.sessions import Session, SignedIn
+from api.service import Service, service_of
+from pipelines.steps import present
+from pipelines.steps.audit import history
+from schemas.technical_files import TYPES
+from warehouse import analytics, snapshots
+from warehouse.analytics import Now
+from warehouse.queries import docs, files, library, origins, skus
+from warehouse.sessions import Connection
+
+router = APIRouter()
+
+_COLUMNS: Final = (*present.COLUMNS, "doc_status")
+_DETAIL: Final = f"SELECT {present.SELECT}, {skus.DOC_STATUS} AS doc_status FROM skus WHERE id = %(id)s"
+_REFERENCES: Final = {
+    "brand": ("brand_id",), "site": ("manufacturing_site_id", "packing_site_id"), "supplier": ("supplier_id",),
+    "library_component": ("component_id",),
+}  # fmt: skip
+"""The fields that name a record of each kind."""
+_FILES_SHOWN: Final = 50
+_VERSIONS_SHOWN: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What the database has about one SKU; `history` is None where the plan has no audit log."""
+
+    item: dict[str, Any]
+    names: dict[str, str]
+    files: list[dict[str, Any]]
+    docs: list[dict[str, Any]]
+    origin: origins.Origin
+    history: list[dict[str, Any]] | None
+    now: Now
+
+
+@router.get("/items/{id}")
+async def get_item(request: Request, session: SignedIn) -> Response:
+    """The page of one item of the company; another company's is as unknown as one that never was."""
+    return await run_in_threadpool(_page, request, session)
+
+
+def _page(request: Request, session: Session) -> Response:
+    service, lang = service_of(request), language_of(request)
+    with service.writes.company(session.company_id) as conn:
+        held = _held(service, conn, _id(request))
+    item = held.item
+    snapshot, gaps = snapshots.current(service.settings.data_dir, session.company_id), None
+    if snapshot is not None:
+        gaps = analytics.missing(snapshot, held.now, sku_code=item["sku_code"], limit=1)
+    return page(
+        request, "item.html", session=session, item=item, gaps=gaps if gaps and gaps["items"] else None,
+        facts=item_words.facts(item, held.names, lang), parts=item_words.parts(item, held.names, lang),
+        grade=item_words.grade(item, lang), substances=item_words.substances(item["substances"], lang),
+        files=held.files, types=TYPES, docs=held.docs, origin=held.origin,
+        history=None if held.history is None else [item_words.version(each, lang) for each in held.history],
+    )  # fmt: skip
+
+
+def _held(service: Service, conn: Connection, sku_id: UUID) -> _Held:
+    now = Now.read(conn, service.clock)
+    row = conn.execute(_DETAIL, {"id": sku_id, "today": now.today}).fetchone()
+    if row is None:
+        raise PageRefused(404, "refused.gone")
+    held = dict(zip(_COLUMNS, row, strict=True))
+    item = present.sku_detail(
+        held, present.record(held), rules=service.rulesets.active(conn), doc_status=held["doc_status"],
+        graded_by=service.rulesets.of(conn, held["ruleset_version"]),
+    )  # fmt: skip
+    (listed,) = conn.execute(files.page(_FILES_SHOWN, 0), {"sku_id": sku_id}).fetchone() or ('{"data": []}',)
+    return _Held(
+        item, _names(conn, item), orjson.loads(listed)["data"], docs.of_sku(conn, sku_id, today=now.today),
+        origins.of(conn, [item["sku_code"]])[item["sku_code"]],
+        history.of_sku(conn, sku_id, limit=_VERSIONS_SHOWN), now,
+    )  # fmt: skip
+
+
+def _names(conn: Connection, item: dict[str, Any]) -> dict[str, str]:
+    """The names of all records that the item and its parts refer to, by id."""
+    found: dict[str, str] = {}
+    for resource, fields in _REFERENCES.items():
+        ids = {UUID(value) for of in (item, *item["components"]) for field in fields if (value := of.get(field))}
+        found |= library.names(conn, resource, ids)
+    return found
+
+
+def _id(request: Request) -> UUID:
+    try:
+        return UUID(request.path_params["id"])
+    except ValueError:
+        raise PageRefused(404, "refused.gone") from None

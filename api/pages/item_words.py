@@ -1,0 +1,151 @@
+"""One packaging item in words: its fields, parts, substances, grade and versions as people of one language read them.
+
+Takes what `GET /skus/{id}` answers and decides nothing. Words of fields and codes are `schemas.labels`; a sentence of
+the rules has no other language than English, and is marked so on the page.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from api.pages import changes
+from api.pages.numbers import number
+from api.pages.texts import text
+from schemas.fields import COMPONENT_FIELDS, SKU, SKU_FIELDS, Field
+from schemas.labels import word
+from schemas.sentences import told
+from schemas.vocabularies import SUBSTANCES
+
+_APART: Final = frozenset({"sku_code", "name", "description", "substances", "components", "substances_source"})
+"""Shown by themselves."""
+_REFUSING: Final = ("incompatible", "not_assessed", "limited")
+"""Verdicts of rules that a person looks for first."""
+
+
+class Fact(NamedTuple):
+    """A field and its value in words; `given` is false where nothing is held."""
+
+    name: str
+    value: str
+    given: bool
+
+
+def facts(item: Mapping[str, Any], names: Mapping[str, str], lang: str) -> list[Fact]:
+    """The fields of the item itself, in the order of the contract."""
+    return _facts("sku", SKU_FIELDS, item, names, lang)
+
+
+def _facts(
+    table: str, fields: Sequence[Field], held: Mapping[str, Any], names: Mapping[str, str], lang: str
+) -> list[Fact]:
+    shown = [field for field in fields if field.name not in _APART and not field.deprecated]
+    return [
+        Fact(changes.name_of(table, field.name, field, lang), _value(value, field, names, lang), _is_given(value))
+        for field, value in ((field, held[field.name]) for field in shown)
+    ]
+
+
+def _is_given(value: object) -> bool:
+    return value is not None and value != []
+
+
+def _value(value: Any, field: Field, names: Mapping[str, str], lang: str) -> str:
+    if field.kind == "uuid":
+        return names.get(str(value), changes.value(value, None, lang))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return number(value, lang, digits=6)
+    return changes.value(value, "market" if field.kind == "markets" else field.vocabulary, lang)
+
+
+def parts(item: Mapping[str, Any], names: Mapping[str, str], lang: str) -> list[dict[str, Any]]:
+    """The components with all that is known of each, and what the grade found of it: its share and its effect."""
+    traced = {
+        part["component_id"]: part
+        for unit in item["compliance"]["grade_trace"]["units"] for part in unit["components"]
+    }  # fmt: skip
+    return [
+        {
+            "title": word("component_type", line["component_type"], lang),
+            "material": word("material_family", line["material_family"], lang),
+            "polymer": line["polymer_or_grade"],
+            "weight": None if line["weight_g"] is None else number(line["weight_g"], lang, digits=3),
+            "share": _share(traced.get(line["id"]), lang),
+            "effect": traced.get(line["id"], {}).get("effect"),
+            "facts": [fact for fact in _facts("component", COMPONENT_FIELDS, line, names, lang) if fact.given],
+            "substances": [each for each in substances(line["substances"], lang) if each["status"]],
+        }
+        for line in item["components"]
+    ]
+
+
+def _share(part: Mapping[str, Any] | None, lang: str) -> str | None:
+    share = part["share_percent"] if part else None
+    return None if share is None else number(share, lang, digits=1)
+
+
+def substances(entries: Mapping[str, Any], lang: str) -> list[dict[str, Any]]:
+    """What is declared of each substance; `status` is None where nothing is."""
+    return [{"name": text(f"substance.{name}", lang), **_substance(entries[name] or {}, lang)} for name in SUBSTANCES]
+
+
+def _substance(entry: Mapping[str, Any], lang: str) -> dict[str, Any]:
+    value = None if entry.get("value") is None else number(entry["value"], lang, digits=6)
+    unit = " " + text(f"unit.{entry['unit']}", lang) if entry.get("unit") else ""
+    return {
+        "status": word("substance_status", entry["status"], lang) if entry else None,
+        "value": value and value + unit,
+        "source": word("substances_source", entry["source"], lang) if entry.get("source") else None,
+        "evidence": entry.get("evidence"),
+    }
+
+
+def grade(item: Mapping[str, Any], lang: str) -> dict[str, Any]:
+    """The grade's trace: figures as people write them, the rules that fired apart by what they say, what is open."""
+    trace = item["compliance"]["grade_trace"]
+    share, cap = trace["weight_share_percent"], trace["cap"]
+    fired = [
+        {**rule, "part": word("component_type", part["component_type"], lang), "unit": unit["unit"]}
+        for unit in trace["units"] for part in unit["components"] for rule in part["rules"]
+    ]  # fmt: skip
+    return {
+        **trace,
+        "reason": told(trace["reason"], lang),
+        "kept": None if share is None else number(share, lang, digits=1),
+        "cap": None if cap is None else number(cap, lang, digits=1),
+        "deciding": sorted((rule for rule in fired if rule["verdict"] in _REFUSING), key=_gravest_first),
+        "others": [rule for rule in fired if rule["verdict"] not in _REFUSING],
+        "missing": [{"field": issue["field"], "message": told(issue["message"], lang)} for issue in trace["missing"]],
+    }  # fmt: skip
+
+
+def _gravest_first(rule: Mapping[str, Any]) -> int:
+    return _REFUSING.index(rule["verdict"])
+
+
+def version(entry: Mapping[str, Any], lang: str) -> dict[str, Any]:
+    """A version of the record with the fields that it changed: values in words where they are short."""
+    before = entry["before"]
+    changed = [
+        {
+            "name": _changed_name(name, lang),
+            "now": _short(before[name] if before else None, name, lang),
+            "then": _short(value, name, lang),
+        }
+        for name, value in entry["after"].items()
+        if not (name in SKU and SKU[name].deprecated)
+    ]
+    return {**entry, "first": before is None, "changed": changed}
+
+
+def _changed_name(name: str, lang: str) -> str:
+    if name in ("components", "volumes", "substances", "recyclability_grade", "recyclability_score"):
+        return text(f"item.field.{name}", lang)
+    return changes.name_of("sku", name, SKU.get(name), lang)
+
+
+def _short(value: Any, name: str, lang: str) -> str | None:
+    """The value in words; None for graphs and tables, which would fill the page."""
+    if isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(each, Mapping) for each in value)):
+        return None
+    if name == "recyclability_grade":
+        return text(f"grade.{value}", lang) if value else "–"
+    return _value(value, SKU.get(name, Field(name, "text", "")), {}, lang)

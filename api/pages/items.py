@@ -1,0 +1,99 @@
+"""The list of packaging items: all of them, the newest first, or those that fit a search and filters.
+
+All of them come from the database as they stand now. What fits comes from the newest snapshot, which is searched in the
+same time whatever its size; an item that is newer than it is still found by its whole code.
+"""
+
+from dataclasses import asdict
+from typing import Any, Final
+
+import orjson
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.errors import InvalidBody
+from api.pages.refusals import PageRefused
+from api.pages.render import page
+from api.pages.sessions import Session, SignedIn
+from api.parameters import OFFSET
+from api.service import service_of
+from compliance import ruleset
+from schemas.normalise import Unfit
+from schemas.normalise import market as normalised
+from schemas.vocabularies import VOCABULARIES
+from warehouse import snapshots
+from warehouse.analytics import Now, Wanted, items
+from warehouse.analytics.items import GAPS
+from warehouse.queries import skus
+from warehouse.sessions import Connection
+
+router = APIRouter()
+
+PAGE_SIZE: Final = 50
+CHOICES: Final = {
+    "grade": VOCABULARIES["recyclability_grade"], "doc_status": VOCABULARIES["doc_status"], "gap": GAPS,
+}  # fmt: skip
+"""What the form offers for each filter."""
+_LONGEST: Final = 200
+"""Characters of a search that count."""
+
+
+@router.get("/items")
+async def get_items(request: Request, session: SignedIn) -> Response:
+    """A page of items. Raises `PageRefused` for a filter that our links and form never send."""
+    return await run_in_threadpool(_page, request, session)
+
+
+def offset_of(request: Request) -> int:
+    """Rows to skip; the first page where the address says anything but a number."""
+    try:
+        return OFFSET.of(request)
+    except InvalidBody:
+        return 0
+
+
+def _page(request: Request, session: Session) -> Response:
+    service, wanted, offset = service_of(request), _wanted(request), offset_of(request)
+    with service.writes.company(session.company_id) as conn:
+        now = Now.read(conn, service.clock)
+        snapshot = snapshots.current(service.settings.data_dir, session.company_id)
+        found: dict[str, Any] | None = None
+        if wanted == Wanted():
+            found = _listed(conn, now, offset)
+        elif snapshot is not None:
+            found = items(snapshot, now, wanted, limit=PAGE_SIZE, offset=offset)
+        if wanted.text and wanted == Wanted(text=wanted.text) and not (found and found["pagination"]["total"]):
+            by_code = _listed(conn, now, 0, code=wanted.text)
+            found = by_code if by_code["items"] else found
+    filters = {name: value for name, value in asdict(wanted).items() if value is not None}
+    text = {"q": filters.pop("text")} if "text" in filters else {}
+    return page(
+        request, "items.html", session=session, found=found, wanted=wanted, given=text | filters, choices=CHOICES,
+        offset=offset, size=PAGE_SIZE,
+        flag_text=next((ban.flag_text for ban in ruleset.load().bans if ban.code == wanted.flag), wanted.flag),
+    )  # fmt: skip
+
+
+def _wanted(request: Request) -> Wanted:
+    given = {name: value for name in (*CHOICES, "market", "flag") if (value := request.query_params.get(name))}
+    for name, codes in CHOICES.items():
+        if name in given and given[name] not in codes:
+            raise PageRefused(400, "items.no_such_filter")
+    if "market" in given:
+        try:
+            given["market"] = normalised(given["market"])
+        except Unfit:
+            raise PageRefused(400, "items.no_such_filter") from None
+    text = request.query_params.get("q", "").replace("\x00", "").strip()[:_LONGEST]
+    return Wanted(text=text or None, **given)
+
+
+def _listed(conn: Connection, now: Now, offset: int, *, code: str | None = None) -> dict[str, Any]:
+    """A page as the REST interface lists it, or the one item of a code."""
+    query = skus.page(PAGE_SIZE, offset, filtered=code is not None)
+    row = conn.execute(query, {"today": now.today, "sku_codes": code and [code], "updated_since": None}).fetchone()
+    assert row is not None, "a page is one row"
+    said = orjson.loads(row[0])
+    return {"as_of": None, "newer_writes": 0, "items": said["data"], "pagination": said["pagination"]}

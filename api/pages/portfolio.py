@@ -1,0 +1,70 @@
+"""The portfolio at a glance: grades, DoC coverage, gaps, tonnes by market, what expires, what was imported lately.
+
+Counts are of the company's newest snapshot and say of which instant it is; DoCs and imports are as they stand now.
+Every row leads to the items that it counts.
+"""
+
+from typing import Any, Final
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.pages.render import page
+from api.pages.sessions import Session, SignedIn
+from api.service import service_of
+from warehouse import analytics, figures, snapshots
+from warehouse.analytics import Now
+from warehouse.figures import StoredFigures
+from warehouse.queries import docs, imports
+from warehouse.queries.companies import counted
+
+router = APIRouter()
+
+EXPIRES_WITHIN_DAYS: Final = 90
+_SHOWN: Final = 10
+"""Rows of each list that has a page of its own for the rest."""
+
+
+@router.get("/portfolio")
+async def get_portfolio(request: Request, session: SignedIn) -> Response:
+    """The page; `year` chooses the tonnes, else those of the latest year that is not ahead."""
+    return await run_in_threadpool(_page, request, session)
+
+
+def _page(request: Request, session: Session) -> Response:
+    service = service_of(request)
+    with service.writes.company(session.company_id) as conn:
+        now = Now.read(conn, service.clock)
+        held = counted(conn).skus
+        expiring = docs.expiring(conn, today=now.today, days=EXPIRES_WITHIN_DAYS, limit=_SHOWN)
+        recent, _ = imports.newest(conn, limit=_SHOWN // 2)
+    snapshot = snapshots.current(service.settings.data_dir, session.company_id)
+    stored = figures.current(service.settings.data_dir, session.company_id)
+    overview = missing = None
+    if snapshot is not None:
+        overview = analytics.overview(snapshot, now, stored)
+        missing = analytics.missing(snapshot, now, limit=_SHOWN)
+    return page(
+        request, "portfolio.html", session=session, held=held, overview=overview, missing=missing, expiring=expiring,
+        days=EXPIRES_WITHIN_DAYS, recent=recent,
+        tonnes=_tonnes(overview, stored, request.query_params.get("year"), now.today.year),
+    )  # fmt: skip
+
+
+def _tonnes(
+    overview: dict[str, Any] | None, stored: StoredFigures | None, asked: str | None, this_year: int
+) -> dict[str, Any] | None:
+    """Tonnes of one year by market, the most first, with what they were computed from; None without figures."""
+    if overview is None or stored is None or overview["tonnes"] is None:
+        return None
+    rows = overview["tonnes"]["by_market"]
+    years = sorted({row["year"] for row in rows}, reverse=True)
+    not_ahead = next((year for year in years if year <= this_year), years[-1] if years else None)
+    year = next((year for year in years if str(year) == asked), not_ahead)
+    of_year = sorted((row for row in rows if row["year"] == year), key=lambda row: -row["tonnes"])
+    return {
+        "year": year, "years": years, "rows": of_year, "as_of": stored.origin.as_of,
+        "ruleset_version": stored.origin.ruleset_version, "uncounted": stored.rows["uncounted"],
+    }  # fmt: skip

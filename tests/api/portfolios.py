@@ -1,0 +1,59 @@
+"""What the workers do behind a company's pages, done at once: imports run, the portfolio counted, tonnes computed."""
+
+from typing import Any
+from uuid import UUID
+
+from api.service import Service
+from pipelines.steps.figures import compute, keep
+from pipelines.steps.figures.portfolio import blocks
+from pipelines.steps.imports import claim, work
+from pipelines.steps.imports.process import Job, write_rows
+from pipelines.steps.reading import Upload, type_rows
+from warehouse import snapshots
+from warehouse.figures import Origin
+
+BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}
+
+
+def service_behind(caller: Any) -> Service:
+    """Of the app that a caller calls."""
+    return caller.http.app.state.service
+
+
+def counted(caller: Any) -> None:
+    """The company's portfolio as it is now, in a snapshot."""
+    service = service_behind(caller)
+    snapshots.publish(
+        service.writes, caller.company, service.settings.data_dir, service.clock.now(), service.rulesets
+    )  # fmt: skip
+
+
+def weighed(caller: Any) -> None:
+    """The tonnes of the newest snapshot."""
+    service = service_behind(caller)
+    snapshot = snapshots.current(service.settings.data_dir, caller.company)
+    assert snapshot is not None
+    with service.writes.company(caller.company) as conn:
+        catalogue, rules = compute.loaded_catalogue(conn), service.rulesets.active(conn)
+    found = compute.figures_of(blocks(snapshot), catalogue.entries, rules, lambda: None)
+    origin = Origin(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
+    keep.keep(service.settings.data_dir, caller.company, origin, found, compute.obligations_of(found))
+
+
+def sent(caller: Any, text: str, filename: str = "portfolio.csv") -> str:
+    """The id of an import that waits for a run."""
+    answer = caller.request("POST", "/imports", files={"file": (filename, text.encode())})
+    assert answer.status_code == 202, answer.text
+    return answer.json()["id"]
+
+
+def run(caller: Any, import_id: str) -> None:
+    """The import written to its end."""
+    service = service_behind(caller)
+    taken = claim.take(service.writes, service.clock, UUID(import_id))
+    assert taken is not None
+    loaded = work.load(service.writes, taken)
+    upload = Upload.from_bytes(service.objects.get(loaded.table_key))
+    typed = type_rows(upload, default_year=loaded.default_year, served_markets=frozenset({"FR", "DE"}))
+    job = Job(service.writes, service.clock, service.rulesets, taken, loaded, upload, typed)
+    write_rows(job, proceed=lambda: None)

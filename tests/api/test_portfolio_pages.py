@@ -1,0 +1,271 @@
+"""Portfolio, items and imports as pages: what they tell, where they lead, and that they are one company's alone."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from uuid import uuid4
+
+import pytest
+
+from api.pages import texts
+from api.pages.numbers import number
+from schemas.labels import LANGUAGES
+from schemas.vocabularies import VOCABULARIES
+from tests.api.people import Browser, added
+from tests.api.portfolios import BODY, counted, run, sent, weighed
+from warehouse.analytics.items import GAPS
+from warehouse.queries import docs
+
+SCRIPT = '"><img src=x onerror=alert(1)><script>alert(1)</script>'
+HEADER = "sku_code;name;weight_grams;food_contact;gtin"
+
+
+@pytest.fixture
+def browser(caller, pool):
+    browser = Browser(caller.http, caller.address)
+    assert browser.sign_in(added(pool, caller.company)).headers["location"] == "/portfolio"
+    return browser
+
+
+def doc(pool, caller, sku_id, *, ends, status="valid"):
+    now = datetime.now(UTC)
+    values = {"sku_id": sku_id, "reference": f"DOC-{ends}", "supplier_name": None, "status": status, "issued_on": None,
+              "expires_on": now.date() + timedelta(days=ends)}  # fmt: skip
+    with pool.company(caller.company) as conn:
+        docs.add(conn, caller.company, uuid4(), values=values, at=now)
+
+
+def words(page):
+    """The text of a page's main part, tags taken out."""
+    main = page.text.partition("<main")[2].partition("</main>")[0]
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", main)).split())
+
+
+def links(page):
+    return {unescape(address) for address in re.findall(r'href="([^"]+)"', page.text)}
+
+
+def safe(page):
+    assert "<script" not in page.text
+    assert "<img" not in page.text
+    assert "&lt;script&gt;" in page.text
+    return True
+
+
+def test_an_empty_company_is_told_so(browser):
+    page = browser.get("/portfolio")
+    assert "There are no items yet" in words(page)
+    assert "No file was imported yet" in words(page)
+    assert "Items found: 0" in words(browser.get("/items"))
+    assert "No file was imported yet" in words(browser.get("/imports"))
+
+
+def test_the_portfolio_counts_and_leads_to_the_items_behind_each_count(caller, browser, pool):
+    bottle = caller.made(sku_code="BOTTLE", name="Bottle", packaging_format="bottle", components=[BODY], markets=["FR"])
+    caller.made(sku_code="BOX", name="Box", markets=["DE"])
+    volumes = [
+        {"market": "FR", "year": 2025, "units_placed": 1_000_000},
+        {"market": "FR", "year": 2024, "units_placed": 5},
+    ]
+    caller.put(f"/skus/{bottle['id']}/volumes", volumes)
+    assert "not counted yet" in words(browser.get("/portfolio"))
+    doc(pool, caller, bottle["id"], ends=30)
+    doc(pool, caller, bottle["id"], ends=91)
+    counted(caller)
+    assert "No tonnes were computed yet" in words(browser.get("/portfolio"))
+    weighed(caller)
+    page = browser.get("/portfolio")
+    told = words(page)
+    assert "2 packaging items, 1 components" in told
+    assert "Nothing was written since then" in told
+    assert "Tonnes placed on the market in 2025" in told
+    assert "France (FR) 20" in told
+    assert "DOC-30" in told
+    assert "DOC-91" not in told
+    assert {"/items?grade=not_assessed", "/items?doc_status=valid", "/items?gap=markets_missing"} - links(page) == {
+        "/items?gap=markets_missing"
+    }, "a gap that no item has is not listed"
+    assert {"/items?market=FR", f"/items/{bottle['id']}", "/portfolio?year=2024"} <= links(page)
+    assert "Tonnes placed on the market in 2024" in words(browser.get("/portfolio?year=2024"))
+    for address in links(page):
+        if address.startswith("/items?"):
+            assert (
+                "Items found: 0" not in words(browser.get(address)) or "grade=" in address or "doc_status=" in address
+            )
+    caller.made()
+    assert "not counted yet: 1." in words(browser.get("/portfolio"))
+
+
+def test_items_are_found_by_text_grade_gap_market_and_together(caller, browser):
+    for code, fields in {
+        "B-1": {"name": "Flacon d’été", "components": [BODY], "markets": ["FR"]},
+        "B-2": {"name": "Flasche", "markets": ["DE"]},
+        "C-1": {"name": "Carton 100 %", "material": "paper"},
+    }.items():
+        caller.made(sku_code=code, **fields)
+    counted(caller)
+
+    def found(query):
+        return re.findall(r"<code>([^<]+)</code></th>", browser.get(f"/items?{query}").text)
+
+    assert found("") == ["C-1", "B-2", "B-1"], "the newest first"
+    assert found("q=ETE") == ["B-1"], "letters and accents do not matter"
+    assert found("q=b-") == ["B-1", "B-2"]
+    assert found("q=100 %25") == ["C-1"]
+    assert found("q=_") == []
+    assert found("gap=markets_missing") == ["C-1"]
+    assert found("market=fr") == ["B-1"]
+    assert found("gap=markets_missing&q=b") == []
+    assert "B-2" in found("grade=not_assessed")
+    assert set(found("doc_status=missing")) == {"B-1", "B-2", "C-1"}
+    assert found("flag=none") == []
+    caller.made(sku_code="NEW", name="Newer than the count")
+    assert found("q=NEW") == ["NEW"], "by its whole code it is found at once"
+    assert found("q=Newer") == []
+    for wrong in ("grade=D", "gap=none", "doc_status=no", "market=nowhere"):
+        assert browser.get(f"/items?{wrong}").status_code == 400
+
+
+def test_a_long_list_turns_pages_and_keeps_the_search(caller, browser):
+    rows = "\n".join(f"P-{place:03};Bottle {place};1;;" for place in range(120))
+    run(caller, sent(caller, f"{HEADER}\n{rows}\n"))
+    counted(caller)
+    first = browser.get("/items?q=bottle")
+    assert "1 to 50 of 120" in words(first)
+    assert "/items?offset=50&q=bottle" in links(first)
+    last = browser.get("/items?q=bottle&offset=100")
+    assert "101 to 120 of 120" in words(last)
+    assert "P-119" in last.text
+    assert browser.get("/items?offset=none").status_code == 200
+
+
+def test_an_item_is_told_with_its_grade_its_gaps_and_what_became_of_it(caller, browser, pool):
+    made = caller.made(
+        sku_code="BOTTLE", name="Bottle", packaging_format="bottle", food_contact=True, markets=["FR"],
+        components=[BODY | {"colour": "carbon_black"}, {"component_type": "cap", "material_family": "plastic",
+                    "polymer_or_grade": "HDPE", "weight_g": 2.5}],
+        substances={"pfas": {"status": "below_limit", "value": 10, "unit": "ppb", "evidence": "Report 7"}},
+    )  # fmt: skip
+    caller.put(f"/skus/{made['id']}", {"sku_code": "BOTTLE", "name": "Bottle 50 cl"})
+    caller.put(f"/skus/{made['id']}/volumes", [{"market": "FR", "year": 2026, "units_placed": 1500}])
+    doc(pool, caller, made["id"], ends=-1)
+    counted(caller)
+    told = words(browser.get(f"/items/{made['id']}"))
+    for part in (
+        "Bottle 50 cl",
+        "Not recyclable",
+        "PET_bottle",
+        "Rules that lower the grade",
+        "Incompatible",
+        "88.9 %",
+        "below limit",
+        "10 ppb",
+        "Report 7",
+        "France (FR) 2026 1,500",
+        "Expired",
+        "No valid declaration of conformity",
+        "Item name: Bottle → Bottle 50 cl",
+        "The item was created",
+    ):
+        assert part in told, part
+    french = browser.get(f"/items/{made['id']}?lang=fr").text
+    assert not [part for part in ("2,5", "88,9 %", "1\u202f500", "Non recyclable") if part not in french]
+
+
+def test_who_has_no_audit_log_sees_no_history(join, pool):
+    caller = join(plan="growth")
+    browser = Browser(caller.http, caller.address)
+    browser.sign_in(added(pool, caller.company))
+    assert "Latest changes" not in words(browser.get(f"/items/{caller.made()['id']}"))
+
+
+def test_an_import_is_told_with_its_report_by_reason_and_how_the_file_was_read(caller, browser):
+    bad = "\n".join(f"X-{place};Tray;heavy;;" for place in range(60))
+    import_id = sent(caller, f"Code article;name;weight_grams;Farbe;gtin\nA-1;Bottle;12,5;;\n{bad}\nA-2;Jar;1,5;;123\n")
+    waiting = words(browser.get(f"/imports/{import_id}"))
+    assert "Waiting" in waiting
+    assert "0 of 62 lines" in waiting
+    run(caller, import_id)
+    page = browser.get(f"/imports/{import_id}")
+    told = words(page)
+    assert "62 of 62 lines" in told
+    assert "Created 1" in told
+    assert "Rejected 61" in told
+    assert "weight_grams invalid_number" in told
+    assert "Code article SKU sku_code" in told
+    assert "Columns not read: 1 D: Farbe" in told
+    assert "1 to 50 of 61" in told
+    [reason] = [address for address in links(page) if "code=invalid_gtin" in address]
+    chosen = browser.get(reason)
+    assert "A-2" in words(chosen)
+    assert "X-1" not in words(chosen)
+    assert browser.get(f"/imports/{import_id}?code=invalid_gtin").status_code == 404
+    assert "portfolio.csv" in words(browser.get("/portfolio"))
+    [item] = caller.get("/skus").json()["data"]
+    assert f"/imports/{import_id}" in links(browser.get(f"/items/{item['id']}"))
+    assert "Zeile 2 von" in words(browser.get(f"/items/{item['id']}?lang=de"))
+
+
+def test_another_companys_and_unknown_records_are_not_there(caller, join, browser):
+    other = join()
+    item, import_id = other.made()["id"], sent(other, f"{HEADER}\nA;B;;;\n")
+    counted(other)
+    for path in (f"/items/{item}", f"/items/{uuid4()}", "/items/x", f"/imports/{import_id}", "/imports/x"):
+        answer = browser.get(path)
+        assert answer.status_code == 404, path
+        assert "There is no such record" in words(answer)
+    assert item not in browser.get("/items").text
+    assert import_id not in browser.get("/imports").text
+    assert "There are no items yet" in words(browser.get("/portfolio"))
+
+
+def test_the_pages_are_for_who_is_signed_in(caller):
+    stranger = Browser(caller.http, caller.address)
+    for path in (f"/items/{uuid4()}", f"/imports/{uuid4()}", "/items?q=a", "/portfolio?year=2024"):
+        answer = stranger.get(path)
+        assert (answer.status_code, answer.headers["location"][:9]) == (303, "/sign-in?")
+
+
+def test_stored_script_is_shown_as_text(caller, browser, pool):
+    made = caller.made(
+        sku_code=SCRIPT, name=SCRIPT, description=SCRIPT, material_subtype=SCRIPT, packaging_format=SCRIPT,
+        components=[BODY | {"polymer_or_grade": SCRIPT}],
+        substances={"pfas": {"status": "absent", "evidence": SCRIPT}},
+    )  # fmt: skip
+    caller.put(f"/skus/{made['id']}", {"sku_code": SCRIPT, "name": f"{SCRIPT} 2"})
+    now = datetime.now(UTC)
+    values = {"sku_id": made["id"], "reference": SCRIPT, "supplier_name": SCRIPT, "status": "valid", "issued_on": None,
+              "expires_on": now.date()}  # fmt: skip
+    with pool.company(caller.company) as conn:
+        docs.add(conn, caller.company, uuid4(), values=values, at=now)
+    bare = SCRIPT.replace('"', "")
+    import_id = sent(caller, f"sku_code;name;weight_grams;{bare}\n{bare};Bottle;{bare};x\nB;Box;1;y\n", f"{bare}.csv")
+    run(caller, import_id)
+    counted(caller)
+    for path in ("/portfolio", "/items", "/items?lang=de", f"/items/{made['id']}", "/imports", f"/imports/{import_id}"):
+        assert safe(browser.get(path)), path
+    assert safe(browser.get("/items", params={"q": SCRIPT}))
+
+
+def test_numbers_are_written_as_the_language_writes_them():
+    assert [number(1234567.5, lang, 3) for lang in LANGUAGES] == ["1,234,567.5", "1\u202f234\u202f567,5", "1.234.567,5"]
+    assert [number(value, "en", 2) for value in (0, -0.001, 0.005, -1234.5, 1000)] == [
+        "0",
+        "0",
+        "0.01",
+        "-1,234.5",
+        "1,000",
+    ]
+
+
+def test_every_code_that_a_page_may_show_has_its_word():
+    known = {row["key"] for row in texts.rows()}
+    shown = {
+        "gap": GAPS, "grade": VOCABULARIES["recyclability_grade"], "doc_status": VOCABULARIES["doc_status"],
+        "doc.status": VOCABULARIES["doc_record_status"], "imports.state": VOCABULARIES["import_status"],
+        "review.filer": VOCABULARIES["audit_actor_type"],
+        "verdict": ("compatible", "limited", "incompatible", "not_assessed", "overruled"),
+        "effect": ("none", "removed", "limited", "removed_limited", "not_assessed", "disqualify"),
+        "imports.layout": ("rows", "long", "wide", "materials"),
+    }  # fmt: skip
+    assert {f"{group}.{code}" for group, codes in shown.items() for code in codes} - known == set()
