@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from pipelines.steps.catalogue import load, read
 from pipelines.steps.origin import Origin
@@ -29,6 +29,8 @@ from warehouse.dagster_home import environment as dagster_environment
 from warehouse.database import Database
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
+
+expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="package")
@@ -70,10 +72,14 @@ def company_of(caller: Caller) -> Company:
 
 @pytest.fixture
 def company(service: Server) -> Company:
-    """A company of one test alone, with the bottle."""
-    company = company_of(service.joined())
-    company.item(BOTTLE)
-    return company
+    """A company of one test alone."""
+    return company_of(service.joined())
+
+
+@pytest.fixture
+def item(company: Company) -> str:
+    """The id of the bottle, the company's one item."""
+    return company.item(BOTTLE)
 
 
 @pytest.fixture
