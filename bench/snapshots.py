@@ -34,6 +34,7 @@ from warehouse.snapshots.snapshot import TABLES
 
 ROUNDS: Final = 5
 MARKET: Final = "FR"
+_UPDATE: Final = "UPDATE skus SET name = name || '.', version = version + 1 WHERE sku_code = 'P-0000000' RETURNING id"
 _EXPORTS: Final = (
     f"SELECT {', '.join(name for name in SKUS if name != 'flags' and not name.endswith('status'))} FROM skus",
     """SELECT sku_code, line.* FROM skus CROSS JOIN LATERAL json_to_recordset(components) AS line (
@@ -99,9 +100,10 @@ def _publishing(pool: Pool, company: UUID, data_dir: Path, rows: int) -> Iterato
 
 def _write_one(pool: Pool, company: UUID) -> None:
     with pool.company(company) as conn:
-        conn.execute("UPDATE skus SET name = name || '.', version = version + 1 WHERE sku_code = 'P-0000000'")
+        row = conn.execute(_UPDATE).fetchone()
+        assert row is not None
         ledger.enter(
-            conn, company, "sku.updated", uuid4(), origin=Origin("system", None, "bench", "bench"),
+            conn, company, "sku.updated", row[0], origin=Origin("system", None, "bench", "bench"),
             now=Clock().now(), before=None, after=None,
         )  # fmt: skip
 

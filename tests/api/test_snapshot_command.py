@@ -30,7 +30,7 @@ def test_companies_are_published_all_or_one(pcds: Pcds) -> None:
     assert one["rows"] == {"skus": 0, "components": 0, "volumes": 0}
     assert one["path"].startswith(f"snapshots/{second}/")
     assert one["as_of"].endswith("Z")
-    assert (pcds.data_dir / one["path"] / "skus.parquet").is_file()
+    assert (pcds.data_dir / one["path"] / "skus-00000.parquet").is_file()
     assert one["path"] != every[1]["path"], "a snapshot never changes"
 
 

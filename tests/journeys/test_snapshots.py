@@ -59,7 +59,7 @@ def whole(place: Place) -> Snapshot:
     snapshot = current(place.settings.data_dir, place.company)
     assert snapshot is not None
     for table in TABLES:
-        assert pl.read_parquet(snapshot.folder / f"{table}.parquet").height == snapshot.rows[table] == SKUS
+        assert pl.read_parquet(snapshot.files(table)).height == snapshot.rows[table] == SKUS
     return snapshot
 
 

@@ -148,7 +148,7 @@ def test_a_run_that_fails_leaves_the_last_snapshot_and_is_tried_again(
     write(desk, 1)
     desk.workshop.clock.advance(TOGETHER)
     with monkeypatch.context() as broken:
-        broken.setattr("warehouse.snapshots.source.volumes", None)
+        broken.setattr("warehouse.snapshots.source._volumes", None)
         follower.turn()
         follower.turn()
     assert published(desk) == before

@@ -33,11 +33,12 @@ def test_no_path_leads_to_another_company(
 ) -> None:
     write({"sku_code": "OWN"})
     own = published()
-    (own.folder / "link.parquet").symlink_to(other.skus)
+    [secret] = other.skus
+    (own.folder / "link.parquet").symlink_to(secret)
     stranger = other.folder.parent.name
     paths = [
-        other.skus, own.folder / ".." / ".." / stranger / other.name / "skus.parquet", own.folder / "link.parquet",
-        own.folder.parent.parent / "*" / "*" / "skus.parquet", "/etc/passwd", own.folder / "*.parquet",
+        secret, own.folder / ".." / ".." / stranger / other.name / secret.name, own.folder / "link.parquet",
+        own.folder.parent.parent / "*" / "*" / secret.name, "/etc/passwd", own.folder / "*.parquet",
     ]  # fmt: skip
     with reader(own) as answers:
         for path in paths:
@@ -54,10 +55,10 @@ def test_nothing_is_written_loaded_or_configured(
     before = {path: path.read_bytes() for path in own.folder.iterdir()}
     with reader(own) as answers:
         for statement in (
-            "SET enable_external_access = true", f"SET allowed_paths = ['{other.skus}']", "SET memory_limit = '10GB'",
+            "SET enable_external_access = true", f"SET allowed_paths = ['{other.skus[0]}']", "SET memory_limit = '10GB'",
             "RESET allowed_paths", f"SET allowed_directories = ['{other.folder}']", "INSTALL httpfs", "LOAD httpfs",
             f"ATTACH '{own.folder / 'x.db'}'", f"COPY skus TO '{own.folder / 'out.csv'}'",
-            f"COPY (SELECT 1) TO '{own.skus}'", f"EXPORT DATABASE '{own.folder / 'out'}'", "SELECT * FROM own",
+            f"COPY (SELECT 1) TO '{own.skus[0]}'", f"EXPORT DATABASE '{own.folder / 'out'}'", "SELECT * FROM own",
         ):  # fmt: skip
             with pytest.raises(duckdb.Error):
                 answers.rows(statement)

@@ -54,7 +54,7 @@ def test_the_columns_are_those_of_a_rollup(write: Write, published: Callable[[],
     for file, columns in (
         (snapshot.skus, SKU_COLUMNS), (snapshot.components, COMPONENT_COLUMNS), (snapshot.volumes, VOLUME_COLUMNS),
     ):  # fmt: skip
-        found = pl.read_parquet_schema(file)
+        found = pl.read_parquet_schema(file[0])
         assert {name: found[name] for name in columns} == dict(columns)
 
 

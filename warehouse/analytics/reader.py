@@ -4,7 +4,7 @@ Isolation is DuckDB's: access to files is off but for the files named here, and 
 the first query comes. A path in a query, a link or a setting does not lead out of it (tests/warehouse/test_reader.py).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -41,19 +41,21 @@ class Reader:
 @contextmanager
 def reader(snapshot: Snapshot, tonnes: Path | None = None) -> Iterator[Reader]:
     """A reader of this snapshot for the time of the block; `tonnes` is the company's file of figures."""
-    files = {name: snapshot.folder / f"{name}.parquet" for name in TABLES} | ({"tonnes": tonnes} if tonnes else {})
+    files = {name: snapshot.files(name) for name in TABLES} | ({"tonnes": [tonnes]} if tonnes else {})
     config: dict[str, str | bool | int | float | list[str]] = {
         "threads": THREADS, "memory_limit": MEMORY, "temp_directory": "", "preserve_insertion_order": False,
     }  # fmt: skip
     with duckdb.connect(":memory:", config=config) as connection:
-        connection.execute(f"SET allowed_paths = [{', '.join(_quoted(path) for path in files.values())}]")
+        connection.execute(f"SET allowed_paths = {_listed(path for paths in files.values() for path in paths)}")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        for name, path in files.items():
-            connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({_quoted(path)})")
+        for name, paths in files.items():
+            connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({_listed(paths)})")
         yield Reader(connection)
 
 
-def _quoted(path: Path) -> str:
-    text = str(path).replace("'", "''")
-    return f"'{text}'"
+def _listed(paths: Iterable[Path]) -> str:
+    """The paths as a list of DuckDB's."""
+    texts = (str(path).replace("'", "''") for path in paths)
+    quoted = ", ".join(f"'{text}'" for text in texts)
+    return f"[{quoted}]"

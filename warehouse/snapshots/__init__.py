@@ -1,8 +1,10 @@
 """A company's portfolio as Parquet files of one instant, for figures and answers that read all of it.
 
     columns.py  the three tables: their columns, and what Postgres is asked for them
-    source.py   rows of Postgres as frames, a block at a time
-    publish.py  the files written under a new name, then the pointer moved
+    source.py   rows of Postgres as frames, a part at a time
+    changes.py  which SKUs the snapshot before does not hold as they are
+    parts.py    the files of a snapshot: written, or taken over from the one before
+    publish.py  all of it under a new name, then the pointer moved
     snapshot.py a published snapshot, and which one is current
     follow.py   which companies wrote since, and when they are published
     sweep.py    removing what nobody reads any more

@@ -1,4 +1,4 @@
-"""The three tables of a snapshot: their columns with types, and the columns of Postgres that they are made from.
+"""The three tables of a snapshot: their columns with types, and what Postgres is asked for them.
 
 Names, types and units are those of `compliance.rollup.portfolio`, with what overview, readiness and missing data read
 besides. Weights are in grams, shares in percent.
@@ -31,22 +31,22 @@ COMPONENTS: Final = pl.Schema({
 })  # fmt: skip
 VOLUMES: Final = VOLUME_COLUMNS
 
-SKU_ROWS: Final = f"""
+ROWS: Final = f"""
 SELECT skus.id, sku_code, material, material_subtype, weight_grams, packaging_format, reusable, name,
        components_weight_g, recycled_content_percent, food_contact, gtin, packaging_level, ppwr_role,
        array_to_json(markets) AS markets, array_to_json(use_contexts) AS use_contexts, minimisation_assessed,
        {", ".join(f"{substance} ->> 'status' AS {substance}_status" for substance in SUBSTANCES)},
        recyclability_grade, recyclability_score, grade_provisional, ruleset_version,
-       coalesce(covered.doc_status, 'missing') AS doc_status, components IS NOT NULL AS has_graph, import_id,
-       (extract(epoch FROM updated_at) * 1000000)::bigint AS updated_at
+       coalesce(covered.doc_status, 'missing') AS doc_status, import_id,
+       (extract(epoch FROM updated_at) * 1000000)::bigint AS updated_at, components, volumes
 FROM skus
 LEFT JOIN (SELECT sku_id, {COVERAGE} AS doc_status FROM docs GROUP BY sku_id) AS covered ON covered.sku_id = skus.id"""
-"""The SKUs of the session's company on the UTC day `today`, and whether each has a graph, which its flags depend on."""
-COMPONENT_ROWS: Final = "SELECT sku_code, components FROM skus WHERE components IS NOT NULL"
-VOLUME_ROWS: Final = "SELECT sku_code, volumes FROM skus WHERE volumes IS NOT NULL"
+"""The SKUs of the session's company on the UTC day `today`, each with its graph and volumes as they lie there."""
+NAMED_ROWS: Final = f"{ROWS} WHERE skus.id = ANY(%(ids)s::uuid[])"
+"""Those of them that have the `ids`."""
 
-LINKS: Final = "SELECT coalesce((SELECT links FROM company_counters), 0)"
-"""The last link of the session's company's audit chain."""
+COUNTED: Final = "SELECT links, coalesce(encode(chain_hash, 'hex'), ''), skus FROM company_counters"
+"""The last link of the session's company's audit chain, its hash, and how many SKUs it holds; no row for no company."""
 HOLDS_UNTIL: Final = """
 SELECT least(
     min(issued_on) FILTER (WHERE issued_on > %(today)s), min(expires_on + 1) FILTER (WHERE expires_on >= %(today)s)

@@ -23,19 +23,17 @@ _FACE: Final = ("packaging_level", "reusable", "use_contexts", "packaging_format
 _LAYER: Final = ("component_type", "material_family", "polymer_or_grade", "separable", "thickness_um")
 
 
-def layers_of(components: pl.LazyFrame) -> pl.LazyFrame:
-    """Of a snapshot's components those that a body may be made of."""
-    kept = components.filter(pl.col("component_type").is_in(annex_v.LAYERS))
-    return kept.select("sku_code", "position", *_LAYER, "weight_g")
+def flags(skus: pl.DataFrame, components: pl.DataFrame, rules_of: RulesOf) -> pl.Series:
+    """The flags of each SKU, by the rule-set that graded it; `components` are theirs.
 
-
-def flags(skus: pl.DataFrame, layers: pl.LazyFrame, rules_of: RulesOf) -> pl.Series:
-    """The flags of each SKU, by the rule-set that graded it. `markets` and `use_contexts` are JSON texts.
-
-    Only of SKUs in the Union whose face a ban speaks of are the layers looked at.
+    `markets`, `use_contexts` and `components` of a SKU are JSON texts. Only of SKUs in the Union whose face a ban
+    speaks of are the layers of the body looked at.
     """
     rows = skus.with_row_index("place").join(_concerned(skus, rules_of), on=("markets", *_FACE), nulls_equal=True)
-    lines = layers.join(rows.lazy().select("place", "sku_code"), on="sku_code").collect()
+    layers = components.filter(pl.col("component_type").is_in(annex_v.LAYERS)).select(
+        "sku_code", "position", *_LAYER, "weight_g"
+    )
+    lines = layers.join(rows.select("place", "sku_code"), on="sku_code")
     several = lines.filter(pl.len().over("place") > 1).sort("place", "position")
     bodies = _bodies(rows, lines, several)
     distinct = bodies.select(*_FACE, *_LAYER).unique()
@@ -59,14 +57,15 @@ def _concerned(skus: pl.DataFrame, rules_of: RulesOf) -> pl.DataFrame:
 
 def _bodies(rows: pl.DataFrame, lines: pl.DataFrame, several: pl.DataFrame) -> pl.DataFrame:
     """The SKUs with the one layer that their body is, null where it has none, without those whose body has several."""
-    own = rows.filter(~pl.col("has_graph")).select(
+    has_graph = pl.col("components").is_not_null()
+    own = rows.filter(~has_graph).select(
         "place", *_FACE,
         pl.when(pl.any_horizontal(pl.col("material", "material_subtype").is_not_null())).then(pl.lit("body"))
         .alias("component_type"),
         pl.col("material").alias("material_family"), pl.col("material_subtype").alias("polymer_or_grade"),
         pl.lit(None, pl.Boolean).alias("separable"), pl.lit(None, pl.Float64).alias("thickness_um"),
     )  # fmt: skip
-    graphs = rows.filter("has_graph").join(several, on="place", how="anti").select("place", *_FACE)
+    graphs = rows.filter(has_graph).join(several, on="place", how="anti").select("place", *_FACE)
     return pl.concat([own, graphs.join(lines.select("place", *_LAYER), on="place", how="left")])
 
 

@@ -1,33 +1,38 @@
 """Publishing: all rows of a company as they are at one instant, written under a new name, then pointed to.
 
+What changed since the snapshot before is read, the rest is taken over from it; where that cannot be relied on, all is
+read. Either way gives the same rows.
+
 A kill at any instant leaves the last complete snapshot in place: the pointer is moved, in one step that a file system
 cannot do by halves, when everything that it points to is on the disk. What a kill left behind is swept later.
 """
 
 import fcntl
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import date, datetime
+from datetime import datetime
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
 from uuid import UUID
 
-import polars as pl
 import psycopg
-from polars.io.plugins import register_io_source
 
 from compliance.rule_rows import RuleSet
 from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
-from warehouse.snapshots import source
-from warehouse.snapshots.columns import COMPONENTS, HOLDS_UNTIL, LINKS, SKUS, VOLUMES
-from warehouse.snapshots.flags import RulesOf, layers_of
-from warehouse.snapshots.snapshot import FOLDER, MANIFEST, POINTER, TABLES, Snapshot, folder_of
+from warehouse.snapshots import parts
+from warehouse.snapshots.changes import changed_since
+from warehouse.snapshots.columns import COUNTED, HOLDS_UNTIL
+from warehouse.snapshots.snapshot import FOLDER, MANIFEST, POINTER, Snapshot, current, folder_of
+from warehouse.snapshots.source import tables
 from warehouse.snapshots.sweep import sweep_folder
 
+_RELEASE: Final = version("packaging-compliance-data-service")
 _LOCK: Final = "lock"
 _RECORD: Final = """
 INSERT INTO snapshots (company_id, name, number, as_of, holds_until)
@@ -45,24 +50,46 @@ def publish(
 
     `now` is the instant of the service's clock, and its UTC day the one that DoC statuses are of. Where two publish a
     company at once, the second waits for the first. Memory does not grow with the company. `proceed` is asked before
-    each block of rows and raises where the process shall end; the last snapshot then stays current.
+    each part and raises where the process shall end; the last snapshot then stays current.
     """
     folder = folder_of(data_dir, company_id)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _alone(folder), _at_one_instant(pool, company_id) as conn:
-        number = _one(conn, LINKS)
-        holds_until = _one(conn, HOLDS_UNTIL, {"today": now.date()})
+        number, link_hash, skus = conn.execute(COUNTED).fetchone() or (0, "", 0)
+        holds_until = conn.execute(HOLDS_UNTIL, {"today": now.date()}).fetchone()
+        made_by = f"{_RELEASE}/{rulesets.active(conn).version}"
         name = f"{now:%Y%m%dT%H%M%SZ}-{number}-{token_hex(3)}"
-        written = _write(conn, folder / name, now.date(), partial(_rules, pool, rulesets), proceed)
+        read = partial(tables, conn, now.date(), partial(_rules, pool, rulesets))
+        before = _before(data_dir, company_id, made_by, now)
+        ids = None if before is None else changed_since(conn, before, now.date())
+        if before is None or ids is None:
+            made = parts.write(_new(folder / name), read(), proceed)
+        else:
+            made = parts.write_over(_new(folder / name), before, ids, read(ids), proceed)
+            if sum(part["skus"] for part in made) != skus:  # somebody wrote past the ledger
+                shutil.rmtree(folder / name)
+                made = parts.write(_new(folder / name), read(), proceed)
         size = sum(file.stat().st_size for file in (folder / name).iterdir())
-        snapshot = Snapshot(company_id, name, now, number, written, size, folder / name)
+        snapshot = Snapshot(company_id, name, now, number, link_hash, made_by, made, size, folder / name)
         _seal(snapshot, folder)
         sweep_folder(folder)
     with pool.company(company_id) as conn:
         conn.execute(_RECORD, {
-            "company_id": company_id, "name": name, "number": number, "as_of": now, "holds_until": holds_until,
+            "company_id": company_id, "name": name, "number": number, "as_of": now,
+            "holds_until": holds_until and holds_until[0],
         })  # fmt: skip
     return snapshot
+
+
+def _before(data_dir: Path, company_id: UUID, made_by: str, now: datetime) -> Snapshot | None:
+    """The snapshot whose rows can be taken over; None where another release, rule-set or later day has made it."""
+    held = current(data_dir, company_id)
+    return held if held is not None and held.made_by == made_by and held.as_of.date() <= now.date() else None
+
+
+def _new(folder: Path) -> Path:
+    folder.mkdir(mode=0o700)
+    return folder
 
 
 def sweep(data_dir: Path) -> int:
@@ -92,12 +119,8 @@ def _at_one_instant(pool: Pool, company_id: UUID) -> Iterator[psycopg.Connection
         conn.execute("ROLLBACK")
         conn.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         conn.execute("SELECT set_config('app.company_id', %s, true)", (str(company_id),))
+        conn.execute("SET LOCAL statement_timeout = 0")  # a statement lasts as long as its rows are written here
         yield conn
-
-
-def _one(conn: psycopg.Connection[Any], query: str, parameters: dict[str, object] | None = None) -> Any:
-    row = conn.execute(query, parameters).fetchone()
-    return row and row[0]
 
 
 def _rules(pool: Pool, rulesets: Rulesets, version: str) -> RuleSet:
@@ -107,35 +130,6 @@ def _rules(pool: Pool, rulesets: Rulesets, version: str) -> RuleSet:
         return known
     with pool.system() as conn:
         return rulesets.of(conn, version)
-
-
-def _write(
-    conn: psycopg.Connection[Any], folder: Path, today: date, rules_of: RulesOf, proceed: Callable[[], None]
-) -> dict[str, int]:
-    """The three files in a new folder; the rows of each. SKUs come last: their flags depend on their components."""
-    folder.mkdir(mode=0o700)
-    files = {name: folder / f"{name}.parquet" for name in TABLES}
-    components = _write_table(files["components"], source.components(conn), COMPONENTS, proceed)
-    volumes = _write_table(files["volumes"], source.volumes(conn), VOLUMES, proceed)
-    layers = layers_of(pl.scan_parquet(files["components"]))
-    skus = _write_table(files["skus"], source.skus(conn, today, layers, rules_of), SKUS, proceed)
-    return {"skus": skus, "components": components, "volumes": volumes}
-
-
-def _write_table(file: Path, frames: Iterator[pl.DataFrame], schema: pl.Schema, proceed: Callable[[], None]) -> int:
-    rows = 0
-
-    def counted(*_: object) -> Iterator[pl.DataFrame]:
-        nonlocal rows
-        for frame in frames:
-            proceed()
-            rows += frame.height
-            yield frame
-
-    register_io_source(counted, schema=schema, validate_schema=True).sink_parquet(
-        file, compression="zstd", compression_level=1
-    )
-    return rows
 
 
 def _seal(snapshot: Snapshot, folder: Path) -> None:

@@ -1,14 +1,14 @@
 """A published snapshot: where its files lie and what they hold, and which one of a company is current.
 
-A folder per snapshot holds three Parquet files and a manifest; the file `current` beside the folders names one of
-them. What is computed from a snapshot lies elsewhere (`warehouse.figures`).
+A folder per snapshot holds the Parquet files of three tables, each in parts, and a manifest; the file `current` beside
+the folders names one of them. What is computed from a snapshot lies elsewhere (`warehouse.figures`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeAlias
 from uuid import UUID
 
 import orjson
@@ -19,22 +19,33 @@ FOLDER: Final = "snapshots"
 POINTER: Final = "current"
 MANIFEST: Final = "manifest.json"
 
+PartRows: TypeAlias = Mapping[str, int]
+"""How many rows a part has of each of `TABLES`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """One company's portfolio as it was at `as_of`, with every write up to the audit chain's link `number`.
 
-    `path` is relative to the data directory (decisions §11). `rows` counts each of `TABLES`; `size_bytes` is what they
-    take on the disk.
+    `link_hash` is that link's, as hexadecimal digits. `made_by` names what made it besides the rows: release and
+    rule-set. `parts` counts the rows of each part, in which a SKU lies with all its components and volumes.
+    `size_bytes` is what all files hold.
     """
 
     company_id: UUID
     name: str
     as_of: datetime
     number: int
-    rows: Mapping[str, int]
+    link_hash: str
+    made_by: str
+    parts: Sequence[PartRows]
     size_bytes: int
     folder: Path
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """The rows of each of `TABLES`."""
+        return {table: sum(part[table] for part in self.parts) for table in TABLES}
 
     @property
     def path(self) -> str:
@@ -42,19 +53,23 @@ class Snapshot:
         return f"{FOLDER}/{self.company_id}/{self.name}"
 
     @property
-    def skus(self) -> Path:
-        """The Parquet file of SKUs, one row each."""
-        return self.folder / "skus.parquet"
+    def skus(self) -> list[Path]:
+        """The Parquet files of SKUs, one row each."""
+        return self.files("skus")
 
     @property
-    def components(self) -> Path:
-        """The Parquet file of components, one row each."""
-        return self.folder / "components.parquet"
+    def components(self) -> list[Path]:
+        """The Parquet files of components, one row each."""
+        return self.files("components")
 
     @property
-    def volumes(self) -> Path:
-        """The Parquet file of units placed on the market, one row per SKU, market, year and half."""
-        return self.folder / "volumes.parquet"
+    def volumes(self) -> list[Path]:
+        """The Parquet files of units placed on the market, one row per SKU, market, year and half."""
+        return self.files("volumes")
+
+    def files(self, table: str) -> list[Path]:
+        """The files of a table, one for each part."""
+        return [part_file(self.folder, table, number) for number in range(len(self.parts))]
 
     def as_dict(self) -> dict[str, Any]:
         """The published shape of one company in `pcds snapshot --json` (decisions §10)."""
@@ -62,21 +77,30 @@ class Snapshot:
             "company_id": str(self.company_id),
             "path": self.path,
             "as_of": self.as_of.isoformat().replace("+00:00", "Z"),
-            "rows": dict(self.rows),
+            "rows": self.rows,
         }
 
     def manifest(self) -> bytes:
         """What the folder says of itself."""
-        return orjson.dumps({**self.as_dict(), "name": self.name, "number": self.number, "size_bytes": self.size_bytes})
+        said = {
+            "name": self.name, "number": self.number, "link_hash": self.link_hash, "made_by": self.made_by,
+            "parts": self.parts, "size_bytes": self.size_bytes,
+        }  # fmt: skip
+        return orjson.dumps({**self.as_dict(), **said})
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """The snapshot of a complete folder. Raises `OSError` or `ValueError` where it is none."""
+        """The snapshot of a complete folder. Raises `OSError`, `ValueError` or `KeyError` where it is none."""
         said = orjson.loads((folder / MANIFEST).read_bytes())
         return cls(
             UUID(said["company_id"]), said["name"], datetime.fromisoformat(said["as_of"]), said["number"],
-            said["rows"], said["size_bytes"], folder,
+            said["link_hash"], said["made_by"], said["parts"], said["size_bytes"], folder,
         )  # fmt: skip
+
+
+def part_file(folder: Path, table: str, number: int) -> Path:
+    """The file of a table's part in the folder of a snapshot; parts count from 0."""
+    return folder / f"{table}-{number:05d}.parquet"
 
 
 def folder_of(data_dir: Path, company_id: UUID) -> Path:
@@ -87,14 +111,18 @@ def folder_of(data_dir: Path, company_id: UUID) -> Path:
 def current(data_dir: Path, company_id: UUID) -> Snapshot | None:
     """The company's newest complete snapshot; None where none was published in this data directory.
 
-    A snapshot that takes its place meanwhile does not disturb whoever reads this one: it stays for a day.
+    None, too, where a release before wrote it in another form: it is published again when the worker starts. A snapshot
+    that takes its place meanwhile does not disturb whoever reads this one: it stays for a while.
     """
     folder = folder_of(data_dir, company_id)
     try:
         name = (folder / POINTER).read_text(encoding="ascii")
     except FileNotFoundError:
         return None
-    found = Snapshot.read(folder / name)
+    try:
+        found = Snapshot.read(folder / name)
+    except KeyError:
+        return None
     if found.company_id != company_id or found.folder.resolve().parent != folder.resolve():
         raise ValueError(f"{folder.name}/{POINTER} names a snapshot of another company.")
     return found

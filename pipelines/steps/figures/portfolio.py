@@ -1,6 +1,6 @@
 """A snapshot as the portfolio of a rollup, in blocks of SKUs, so that memory follows the block.
 
-The three files are in no order. Each is read once; which block a row belongs to follows from its SKU code.
+A SKU lies in one part of the snapshot with all that belongs to it; a block is some parts.
 """
 
 from collections.abc import Iterator
@@ -15,8 +15,10 @@ from warehouse import snapshots
 from warehouse.queries.companies import counted
 from warehouse.sessions import Pool
 from warehouse.snapshots import Snapshot
+from warehouse.snapshots.source import PART_SKUS
 
 BLOCK_SKUS: Final = 50_000
+_PARTS: Final = BLOCK_SKUS // PART_SKUS
 
 
 def newest(pool: Pool, data_dir: Path, company_id: UUID) -> Snapshot | None:
@@ -29,17 +31,14 @@ def newest(pool: Pool, data_dir: Path, company_id: UUID) -> Snapshot | None:
 
 def blocks(snapshot: Snapshot, *, sku_columns: pl.Schema = SKU_COLUMNS) -> Iterator[Portfolio]:
     """The portfolio in blocks of about `BLOCK_SKUS` SKUs, each with all its components and volumes."""
-    count = max(1, -(-snapshot.rows["skus"] // BLOCK_SKUS))
-    for block in range(count):
+    for first in range(0, len(snapshot.parts), _PARTS):
+        parts = slice(first, first + _PARTS)
         yield Portfolio(
-            _block(snapshot.skus, sku_columns, block, count),
-            _block(snapshot.components, COMPONENT_COLUMNS, block, count),
-            _block(snapshot.volumes, VOLUME_COLUMNS, block, count),
+            _block(snapshot.skus[parts], sku_columns),
+            _block(snapshot.components[parts], COMPONENT_COLUMNS),
+            _block(snapshot.volumes[parts], VOLUME_COLUMNS),
         )
 
 
-def _block(file: Path, columns: pl.Schema, block: int, count: int) -> pl.DataFrame:
-    scanned = pl.scan_parquet(file).select(list(columns))
-    if count > 1:
-        scanned = scanned.filter(pl.col("sku_code").hash() % count == block)
-    return scanned.collect()
+def _block(files: list[Path], columns: pl.Schema) -> pl.DataFrame:
+    return pl.read_parquet(files, columns=list(columns))

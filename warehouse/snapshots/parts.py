@@ -1,0 +1,92 @@
+"""The files of a snapshot: each of the three tables in parts of some SKUs, a file for each part.
+
+A part that no write has touched is the same file in the next snapshot, under a second name (a hard link). So what one
+write costs does not grow with the company; and each folder is whole by itself, whatever happens to others.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+import polars as pl
+
+from warehouse.snapshots.snapshot import TABLES, PartRows, Snapshot, part_file
+from warehouse.snapshots.source import NOTHING, PART_SKUS, Tables
+
+_IN: Final = "part"
+
+
+def write(folder: Path, found: Iterable[Tables], proceed: Callable[[], None]) -> list[PartRows]:
+    """All of a company in a new folder, a part after the other; a company of nothing has one part of no rows."""
+    parts = list[PartRows]()
+    for tables in found:
+        proceed()
+        parts.append(_write(folder, len(parts), tables))
+    return parts or [_write(folder, 0, NOTHING)]
+
+
+def write_over(
+    folder: Path, before: Snapshot, ids: Sequence[UUID], found: Iterable[Tables], proceed: Callable[[], None]
+) -> list[PartRows]:
+    """The snapshot before in a new folder, with the SKUs of these ids as they are found now, or without them."""
+    changed = Tables(*(pl.concat(frames) for frames in zip(NOTHING, *found, strict=True)))
+    held = _places(before, [str(sku_id) for sku_id in ids])
+    given = _given(changed.skus.select("id", "sku_code"), held, before.parts)
+    touched = {*held[_IN], *given[_IN]}
+    parts = list[PartRows]()
+    for number in range(max(len(before.parts) - 1, *touched, 0) + 1):
+        proceed()
+        if number not in touched:
+            parts.append(_take_over(folder, before, number))
+            continue
+        gone = held.filter(pl.col(_IN) == number).select("sku_code")
+        new = given.filter(pl.col(_IN) == number).select("sku_code")
+        parts.append(_write(folder, number, Tables(*_merged(before, number, gone, changed, new))))
+    return parts
+
+
+def _places(before: Snapshot, ids: Sequence[str]) -> pl.DataFrame:
+    """Of the SKUs with these ids: `id`, the `sku_code` and the `part` that a snapshot has them in."""
+    found = [
+        pl.scan_parquet(file).filter(pl.col("id").is_in(ids)).select("id", "sku_code", pl.lit(n, pl.Int64).alias(_IN))
+        for n, file in enumerate(before.skus)
+    ]
+    return pl.concat(found).collect()
+
+
+def _given(skus: pl.DataFrame, held: pl.DataFrame, parts: Sequence[PartRows]) -> pl.DataFrame:
+    """The parts that SKUs belong in: where they are held, else behind the last ones."""
+    found = skus.join(held.select("id", _IN), on="id", how="left", maintain_order="left")
+    old, new = found.filter(pl.col(_IN).is_not_null()), found.filter(pl.col(_IN).is_null())
+    places = (parts[-1]["skus"] + pl.int_range(pl.len())) // PART_SKUS + len(parts) - 1
+    return pl.concat([old, new.with_columns(places.cast(pl.Int64).alias(_IN))])
+
+
+def _merged(
+    before: Snapshot, number: int, gone: pl.DataFrame, changed: Tables, new: pl.DataFrame
+) -> Iterator[pl.DataFrame]:
+    for name, table in zip(TABLES, changed, strict=True):
+        rows = table.join(new, on="sku_code", how="semi")
+        if number < len(before.parts):
+            kept = pl.read_parquet(part_file(before.folder, name, number)).join(gone, on="sku_code", how="anti")
+            rows = pl.concat([kept, rows])
+        yield rows
+
+
+def _write(folder: Path, number: int, tables: Tables) -> PartRows:
+    for name, table in zip(TABLES, tables, strict=True):
+        table.write_parquet(part_file(folder, name, number), compression="zstd", compression_level=1)
+    return {name: table.height for name, table in zip(TABLES, tables, strict=True)}
+
+
+def _take_over(folder: Path, before: Snapshot, number: int) -> PartRows:
+    for name in TABLES:
+        old, new = part_file(before.folder, name, number), part_file(folder, name, number)
+        try:
+            os.link(old, new)
+        except OSError:  # a file system that has no second names
+            shutil.copyfile(old, new)
+    return before.parts[number]
