@@ -8,6 +8,8 @@ from pipelines.steps.reading.grid import position
 from pipelines.steps.reading.workbook.markup import undo_escapes
 from pipelines.steps.reading.workbook.package import Package, unreadable
 
+_ROWS = 10**7
+"""More than any spreadsheet has: the patterns read row numbers of seven digits, too."""
 _TEXT_OF = {"v": "value", "t": "inline", "f": "formula"}
 
 
@@ -28,6 +30,8 @@ class _Cells:
         self._path.append(tag)
         if tag == "row":
             self._row = int(attributes.get("r") or self._row + 1)
+            if not 0 < self._row < _ROWS:
+                raise OverflowError
             self._column = -1
         elif tag == "c" and "row" in self._path:
             self._cell, self._texts = attributes, {}
@@ -71,6 +75,6 @@ def parsed_cells(package: Package, path: str, rows: int | None, schema: pl.Schem
             if (rows is not None and cells.rows >= rows) or len(cells.found) > most:
                 return pl.DataFrame(cells.found, schema=schema, orient="row")
         parser.Parse(b"", True)
+        return pl.DataFrame(cells.found, schema=schema, orient="row")
     except (ExpatError, ValueError, OverflowError):
         raise unreadable("one of its sheets is no XML") from None
-    return pl.DataFrame(cells.found, schema=schema, orient="row")
