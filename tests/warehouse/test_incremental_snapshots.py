@@ -45,8 +45,9 @@ def place_units(pool: Pool, company: UUID, clock: StoppedClock) -> Callable[[str
 
     def placed(sku_code: str, units: int | None) -> None:
         rows = parse_volumes([{"market": "FR", "year": 2026, "units_placed": units}])
+        now = clock.now()
         pool.run(company, lambda conn: write_volumes(
-            conn, company, sku_code, rows, origin=ORIGIN, now=clock.now(), rulesets=Rulesets(), dry_run=False))  # fmt: skip
+            conn, company, sku_code, rows, origin=ORIGIN, now=now, rulesets=Rulesets(), dry_run=False))  # fmt: skip
 
     return placed
 
@@ -62,9 +63,7 @@ def declare(pool: Pool, company: UUID, clock: StoppedClock) -> Callable[[str, in
             docs.add(conn, company, doc_id, at=clock.now(), values={
                 "sku_id": sku_id, "reference": "R", "supplier_name": None, "status": "valid",
                 "issued_on": today + timedelta(days=begins), "expires_on": today + timedelta(days=ends)})  # fmt: skip
-            ledger.enter(
-                conn, company, "doc.created", doc_id, origin=ORIGIN, now=clock.now(), before=None, after={}
-            )
+            ledger.enter(conn, company, "doc.created", doc_id, origin=ORIGIN, now=clock.now(), before=None, after={})
 
     return declared
 
@@ -86,7 +85,7 @@ def assert_same_rows(snapshot: Snapshot, anew: Snapshot) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_whatever_is_written_the_rows_are_those_of_a_snapshot_made_anew(
-    seed: int, write: Write, published: Callable[[], Snapshot], place_units: Callable[[str, int | None], None],
+    seed: int, *, write: Write, published: Callable[[], Snapshot], place_units: Callable[[str, int | None], None],
     declare: Callable[[str, int, int], None], pool: Pool, company: UUID, tmp_path: Path, clock: StoppedClock,
 ) -> None:  # fmt: skip
     chance, codes = random.Random(seed), [f"S{number}" for number in range(40)]
@@ -197,7 +196,7 @@ def killed_before(step: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.parametrize("step", range(0, 28, 3))
 def test_killed_before_any_change_of_the_files_a_whole_snapshot_stays(
-    step: int, write: Write, published: Callable[[], Snapshot], company: UUID, tmp_path: Path,
+    step: int, *, write: Write, published: Callable[[], Snapshot], company: UUID, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     write(*({"sku_code": f"S{number}"} for number in range(3 * PART)))

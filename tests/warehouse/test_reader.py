@@ -55,7 +55,8 @@ def test_nothing_is_written_loaded_or_configured(
     before = {path: path.read_bytes() for path in own.folder.iterdir()}
     with reader(own) as answers:
         for statement in (
-            "SET enable_external_access = true", f"SET allowed_paths = ['{other.skus[0]}']", "SET memory_limit = '10GB'",
+            "SET enable_external_access = true", f"SET allowed_paths = ['{other.skus[0]}']",
+            "SET memory_limit = '10GB'",
             "RESET allowed_paths", f"SET allowed_directories = ['{other.folder}']", "INSTALL httpfs", "LOAD httpfs",
             f"ATTACH '{own.folder / 'x.db'}'", f"COPY skus TO '{own.folder / 'out.csv'}'",
             f"COPY (SELECT 1) TO '{own.skus[0]}'", f"EXPORT DATABASE '{own.folder / 'out'}'", "SELECT * FROM own",
