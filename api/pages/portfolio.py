@@ -43,7 +43,7 @@ def _page(request: Request, session: Session) -> Response:
     snapshot = snapshots.current(service.settings.data_dir, session.company_id)
     stored = figures.current(service.settings.data_dir, session.company_id)
     overview = missing = None
-    if snapshot is not None:
+    if snapshot is not None and snapshot.rows["skus"]:
         overview = analytics.overview(snapshot, now, stored)
         missing = analytics.missing(snapshot, now, limit=_SHOWN)
     return page(
