@@ -80,7 +80,7 @@ class _Rejected:
         self._faults: dict[int, list[Fault]] = {}
         for fault in report:
             self._faults.setdefault(fault["line"], []).append(fault)
-        about = source or {"layout": None, "skipped": ()}  # a components sheet has neither
+        about = source or {"layout": "long", "skipped": ()}  # a components sheet is long, and skips no line of a SKU
         self._codes = sheet.codes(carried=about["layout"] == "long")
         skipped = {skip["line"] for skip in about["skipped"]}
         siblings = {line for line, code in self._codes.items() if code in codes} - skipped

@@ -16,10 +16,15 @@ from pipelines.steps.reading.sheet import Sheet
 from pipelines.steps.reading.typed import FAULTS, Typed, faults_where
 from pipelines.steps.reading.values import cell_errors, read_values, unescaped
 from pipelines.steps.reading.weights import whole_weights
+from schemas.fields import SKU_CODE
 
 CLEARED = ("null", "NULL")
 """The word that clears a field, as people and as databases write it."""
 
+_MERGED: Final = (
+    "The line has neither sku_code nor name. If the cells above reach down to it, repeat the code in each line; "
+    "lines of one SKU are its components where a column component_type or material says so."
+)
 _COLUMNS_AT_A_TIME: Final = 2
 """Polars lets go of the interpreter while it works on a column, so that two cores type two of them."""
 
@@ -76,8 +81,17 @@ def _column(sheet: Sheet, column: Column) -> tuple[Typed, pl.Series]:
     if errors.height:
         cells = cells.scatter(errors["at"], None)
     if column.field.required and column.field.name != "name" and column.group is None:
+        below = _below_a_sku(sheet) if column.field == SKU_CODE else pl.repeat(value=False, n=len(given), eager=True)
         message = f"{column.field.name} is missing; each line needs one."
-        faults.append(faults_where(~given, "required", message))
+        faults.append(faults_where(~given & ~below, "required", message))
+        faults.append(faults_where(~given & below, "required", _MERGED))
     numbers = None if kinds is None else kinds == NUMBER
     typed = read_values(cells, column, sheet.marks.get(column.name), numbers)
     return Typed(typed.values, pl.concat([*faults, typed.faults])), given
+
+
+def _below_a_sku(sheet: Sheet) -> pl.Series:
+    """The lines without code and name below one that has them, as cells merged over several lines leave them."""
+    code = sheet.table["sku_code"].is_not_null()
+    name = sheet.table["name"].is_null() if "name" in sheet.table.columns else ~code
+    return code.cum_sum().cast(pl.Boolean) & ~code & name

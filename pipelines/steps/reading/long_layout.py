@@ -35,7 +35,7 @@ def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
     """
     table = sheet.table.with_columns(pl.col("sku_code").str.strip_chars()).with_row_index("at")
     parts = [column for column in sheet.columns if column.table == "component"]
-    table = _carried_down(table, _TYPE if parts else "material")
+    table = _carried_down(table, _TYPE if parts else "material", keys=["sku_code", "name"])
     helpers = [column for column in sheet.columns if column.field in WEIGHT_HELPERS]
     if parts:
         given = table.filter(pl.any_horizontal(pl.col([column.name for column in parts]).is_not_null()))
@@ -56,11 +56,16 @@ def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
     return _split(sheet, table.with_columns(*cleared, grouped=repeated), list(sheet.columns), parts, given)
 
 
-def _carried_down(table: pl.DataFrame, telling: str) -> pl.DataFrame:
-    """The table with the code of the line above where a line has a component and neither code nor name."""
+def with_codes_below(parts: Sheet) -> Sheet:
+    """A components sheet with the code of the line above where a line has a component and no code: merged cells."""
+    return replace(parts, table=_carried_down(parts.table, _TYPE, keys=["sku_code"]))
+
+
+def _carried_down(table: pl.DataFrame, telling: str, *, keys: list[str]) -> pl.DataFrame:
+    """The table with the code of the line above where a line has a component and none of the keys."""
     if telling not in table.columns or not table["sku_code"].null_count():
         return table
-    carried = pl.col("sku_code").is_null() & pl.col("name").is_null() & pl.col(telling).is_not_null()
+    carried = pl.all_horizontal(pl.col(keys).is_null()) & pl.col(telling).is_not_null()
     code = pl.col("sku_code")
     return table.with_columns(pl.when(carried).then(code.forward_fill()).otherwise(code).alias("sku_code"))
 

@@ -15,6 +15,7 @@ from compliance.words import resolve_material
 from pipelines.steps.reading.fields import Column, fields_of
 from pipelines.steps.reading.grid import TEXT
 from pipelines.steps.reading.sheet import Sheet
+from pipelines.steps.reading.values import without_language
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import code_of
 
@@ -35,17 +36,23 @@ def family_and_detail(text: str, vocabulary: str) -> tuple[str, str] | None:
 
     `vocabulary` is `material` or `material_family`.
     """
+    text = without_language(text).strip()
     if code_of(text, vocabulary) is not None:
         return None
-    first, *rest = _BETWEEN.split(text.strip())
+    first, *rest = _BETWEEN.split(text)
     families = [code for part in (first, *rest) if (code := code_of(part, vocabulary)) is not None]
     if len(set(families)) > 1:
         return None
     if rest and families and code_of(first, vocabulary) is not None:
-        whole = text.strip()[len(first) :].lstrip(" /-–—")
+        whole = text[len(first) :].lstrip(" /-–—")
         return families[0], next((told for told in (whole, *rest) if _family(told) is not None), whole)
-    family = None if families else _family(text)
+    family = None if families else _family(text) or _same([_family(part) for part in (first, *rest)])
     return (family, text) if family in VOCABULARIES[vocabulary] else None
+
+
+def _same(families: list[str | None]) -> str | None:
+    """The family that all parts of a text mean: `PS - Polystyrène` says one thing twice."""
+    return families[0] if len(set(families)) == 1 else None
 
 
 def _family(text: str) -> str | None:

@@ -113,7 +113,7 @@ def _ambiguous(cell: str) -> Unfit:
 
 
 def _plain(cells: pl.Series, mark: str | None) -> pl.Series:
-    """Numbers that need no thought as Float64, all else null; `\\d` would take the digits of every script."""
+    """Numbers that need no thought as Float64, all else null. Digits of other scripts need thought."""
     cells = cells.str.strip_chars()
     integer = cells.str.contains(r"^[+-]?[0-9]{1,15}$")
     read = cells.set(~integer.fill_null(value=False), None).cast(pl.Float64)

@@ -28,7 +28,7 @@ _ACCENTED = {"a": "[aàáâä]", "c": "[cç]", "e": "[eèéêë]", "i": "[iìí�
 NOTHING_READ = "no recognised column has a value"
 EXAMPLE = "an example, by its word"
 TOTAL = "a total, by its word"
-NOTE = "a note: nothing but a remark in one cell"
+NOTE = "a note: nothing but a remark"
 HELP = "help for the columns, below the header"
 REPEATED = "the header once more"
 
@@ -72,6 +72,7 @@ def listed(lines: pl.Series, reasons: dict[str, pl.Series]) -> tuple[tuple[int, 
 def _examples(code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
     """An example's word in the code, the name or in front of the line; and the lines of its parts below it."""
     said = reduce(or_, (_says(texts, _example()) for texts in (code, name, label)))
+    said |= _says(code, _short_example()) | _says(label, _short_example())
     if not said.any():
         return said
     parts = code.is_null() & name.is_null() & ~said
@@ -86,8 +87,9 @@ def _totals(code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
 
 
 def _notes(code: pl.Series, name: pl.Series) -> pl.Series:
-    """One cell, the code or the name, which is a remark: a note's word, a colon, or a sentence."""
-    return (_says(code, _note()) & name.is_null()) | (_says(name, _note()) & code.is_null())
+    """A remark in the code or the name alone: a note's word, a colon, a sentence; or a note's word and its answer."""
+    alone = (_says(code, _note()) & name.is_null()) | (_says(name, _note()) & code.is_null())
+    return alone | _says(code, _note_alone())
 
 
 def _repeats(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
@@ -167,6 +169,12 @@ def _example() -> str:
 
 
 @cache
+def _short_example() -> str:
+    """`Ex. : 12345`, `e.g. 12345`, `z. B. 12345`; not `EX-001`."""
+    return rf"(?i)^\W*(?:{_one_of('short_example')})\s*(?::|\.(?:\s|$|:))"
+
+
+@cache
 def _total() -> str:
     """`Total`, `Summe:`, `Total 2026`, `Total (g)`; not `Total Quartz oil`."""
     word = _one_of("total")
@@ -177,6 +185,12 @@ def _total() -> str:
 def _note() -> str:
     word = _one_of("note")
     return rf"(?i)^[\W_]*(?:{word})\b|:(?:\s|$)|(?:\S+\s+){{5,}}\S"
+
+
+@cache
+def _note_alone() -> str:
+    """`Prepared by`, `Date :`; not `Date-01`, which may be a code."""
+    return rf"(?i)^[\W_]*(?:{_one_of('note')})[\W_]*$"
 
 
 def _one_of(code: str) -> str:

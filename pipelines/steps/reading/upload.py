@@ -15,7 +15,7 @@ from pipelines.steps.reading.container import sniff
 from pipelines.steps.reading.delimited import read_delimited, sniff_delimiter
 from pipelines.steps.reading.encoding import decode
 from pipelines.steps.reading.header import ROWS_SEARCHED, Header, field_names, find_header
-from pipelines.steps.reading.long_layout import split_long, without_parts
+from pipelines.steps.reading.long_layout import split_long, with_codes_below, without_parts
 from pipelines.steps.reading.mapping import Mapped, check_mapping
 from pipelines.steps.reading.materials import with_details
 from pipelines.steps.reading.refusal import ReadingRefused, refuse
@@ -97,7 +97,7 @@ def _from_workbook(data: bytes, mapped: Mapped, today: date) -> Upload:
     if graph is not None and (top := book.top(graph, ROWS_SEARCHED)).cells.height:
         found = find_header(top, "component", {})
         body = book.body(graph, found.columns)
-        parts = read_sheet(body, graph.name, "component", mapped, delimiter=None, header=found)
+        parts = with_codes_below(read_sheet(body, graph.name, "component", mapped, delimiter=None, header=found))
     return _upload(main, parts, {"format": "xlsx", "encoding": None, "delimiter": None}, mapped, today)
 
 

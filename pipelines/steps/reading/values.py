@@ -27,7 +27,7 @@ _ROUNDED = r"^\d[.,]\d+[eE]\+\d{2,}$"
 MARKED = r"^'('*(?:[=+\-@#\d]|null$|NULL$|\s*$))"
 """A text behind a `'` that is taken off. Whoever writes cells puts one before a text that matches behind one."""
 EMPTY_LIST = "[]"
-_LANGUAGE_PREFIX = re.compile(r"[a-z]{2}:", re.IGNORECASE)
+_LANGUAGE_PREFIX = re.compile(r"^\s*[a-z]{2}:", re.IGNORECASE)
 
 
 def read_values(cells: pl.Series, column: Column, mark: str | None, number_cells: pl.Series | None) -> Typed:
@@ -138,7 +138,7 @@ def _truth(cell: str) -> bool:
 
 def _code(cell: str, field: Field) -> str:
     vocabulary = field.vocabulary or field.name
-    return normalise.code(code_of(cell, vocabulary) or cell.strip(), vocabulary)
+    return normalise.code(code_of(without_language(cell), vocabulary) or cell.strip(), vocabulary)
 
 
 def _codes(cell: str, field: Field) -> str:
@@ -146,19 +146,39 @@ def _codes(cell: str, field: Field) -> str:
     if cell.strip() == EMPTY_LIST:
         return _array([])
     parts = [part for part in _LIST_SEPARATOR.split(cell) if part.strip()]
-    found = [normalise.code(code_of(part, vocabulary) or part.strip(), vocabulary) for part in parts]
+    found = [normalise.code(code_of(without_language(part), vocabulary) or part.strip(), vocabulary) for part in parts]
     return _array(found)
 
 
 def _markets(cell: str) -> str:
+    if cell.strip() == EMPTY_LIST:
+        return _array([])
     parts = [part.strip() for part in _LIST_SEPARATOR.split(cell) if part.strip()]
-    bare = [_LANGUAGE_PREFIX.sub("", part, count=1) for part in parts]
-    return _array([code_of(part, "market") or _country(part) or normalise.market(part) for part in bare])
+    return _array([_market(without_language(part)) for part in parts])
+
+
+def _market(name: str) -> str:
+    code = code_of(name, "market") or _country(name) or normalise.market(name)
+    country, _, rest = code.partition("-")
+    if " " in name.strip() and pycountry.countries.get(alpha_2=rest) and code not in _subdivisions():
+        two = f"{shown(name)} can be {country} and {rest}, or a part of {country}; write {country}; {rest} for both."
+        raise Unfit("unknown_market", two)
+    return code
+
+
+@cache
+def _subdivisions() -> frozenset[str]:
+    return frozenset(str(part.code) for part in pycountry.subdivisions)
+
+
+def without_language(word: str) -> str:
+    """A word without the language that open product databases put before it: `en:france`, `fr:verre`."""
+    return _LANGUAGE_PREFIX.sub("", word, count=1)
 
 
 def _country(name: str) -> str | None:
     """The code of a country by its ISO 3166 name (English) or its three letters; None for anything else."""
-    if len(name) < 3 or not name.replace(" ", "").isalpha():
+    if len(name) < 3 or any(map(str.isdigit, name)):
         return None
     try:
         return str(pycountry.countries.lookup(name).alpha_2)

@@ -9,7 +9,7 @@ from functools import cached_property
 import polars as pl
 
 from pipelines.steps.reading.fields import Column
-from pipelines.steps.reading.grid import NO_VALUE, NUMBER, TEXT, Grid, blank_to_null, check_width
+from pipelines.steps.reading.grid import NO_VALUE, NUMBER, TEXT, Grid, blank_to_null, check_width, without_blank_rows
 from pipelines.steps.reading.workbook.book import Book, SheetPart, read_book
 from pipelines.steps.reading.workbook.cells import read_cells
 from pipelines.steps.reading.workbook.package import Package, unreadable
@@ -37,7 +37,8 @@ class Workbook:
         cells = read_cells(self._package, sheet.path, rows=rows)
         kept = cells.filter(pl.col("row").is_in(cells["row"].unique().sort().head(rows).implode()))
         check_width(kept["column"].n_unique())
-        return self._grid(kept, dict.fromkeys(kept["column"].unique().sort(), False))
+        grid = self._grid(kept, dict.fromkeys(kept["column"].unique().sort(), False))
+        return Grid(*without_blank_rows(grid.cells, grid.lines))
 
     def body(self, sheet: SheetPart, columns: Iterable[Column]) -> Grid:
         """All rows that hold something, with the cells of these columns and of the first one only."""
