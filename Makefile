@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled at install: where PYTHONDONTWRITEBYTECODE is set, every start would compile the libraries again.
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 
-.PHONY: help setup setup-dev serve test distributed check lint-api fuzz-api conformance fuzz-files record-release soak bench lock clean
+.PHONY: help setup setup-dev serve test distributed check lint-api fuzz-api conformance mcp-clients fuzz-files record-release soak bench lock clean
 help:  ## What can be done here
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -42,6 +42,7 @@ distributed: .venv-distributed/stamp  ## A regrade by Celery workers behind Redi
 	$(PYTHON) -m venv .venv-distributed
 	for lock in requirements-dev.lock requirements-distributed.lock; do .venv-distributed/bin/python -m pip install \
 	  --quiet --disable-pip-version-check --require-hashes -r $$lock || exit 1; done
+	.venv-distributed/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	-@.venv-distributed/bin/python -m compileall -q -j 0 .venv-distributed/lib >/dev/null 2>&1
 	command -v redis-server >/dev/null || { mkdir -p .venv-distributed/redis && cd .venv-distributed/redis && \
 	  apt-get download -qq redis-server redis-tools liblzf1 libjemalloc2 && \
@@ -59,6 +60,9 @@ lint-api: setup-dev  ## The OpenAPI document against Redocly's and Spectral's ru
 
 fuzz-api: setup-dev  ## Every operation of a running service, called in every way that its document allows
 	$(BIN)/python -m tools.fuzz_api
+
+mcp-clients: setup-dev  ## Real clients call a running connector (needs an npm registry once; PCDS_CONNECTOR_TOKEN)
+	$(BIN)/python -m tools.run_mcp_clients --url http://127.0.0.1:$(or $(PCDS_PORT),8000)/api/mcp
 
 fuzz-files: setup-dev  ## Files that nobody meant, read from seeds (SEEDS=500, FROM=0, FILES="examples other/folder")
 	$(BIN)/python -m tools.fuzz_files --seeds $(or $(SEEDS),500) --from $(or $(FROM),0) --files $(or $(FILES),examples)

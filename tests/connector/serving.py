@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
+import httpx2
 import uvicorn
 
 from api.app import create
 from connector.oauth.addresses import SCOPES
-from tests.api.people import added
+from tests.api.people import Person, added, hidden
 from warehouse.database import Database
 from warehouse.queries import connections, oauth_clients
 from warehouse.sessions import Pool
@@ -29,11 +30,32 @@ class Served:
 
     port: int
     token: str
-    company: UUID
+    person: Person
+
+    @property
+    def company(self) -> UUID:
+        return self.person.company
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/api/mcp"
+        return f"{self.base}/api/mcp"
+
+
+def allowed(place: Served, address: str) -> str:
+    """Where the person is sent back to, who opens an application's address, signs in and allows."""
+    with httpx2.Client(base_url=place.base, headers={"Sec-Fetch-Site": "same-origin"}) as browser:
+        form = hidden(browser.get("/sign-in").text)
+        signed = browser.post("/sign-in", data=form | {"email": place.person.email, "password": place.person.password})
+        assert signed.status_code == 303, signed.text
+        asked = browser.get(address)
+        assert asked.status_code == 200, asked.text
+        answer = browser.post("/oauth/authorize", data=hidden(asked.text) | {"decision": "allow"})
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["location"])
 
 
 @contextmanager
@@ -50,16 +72,17 @@ def served(database: Database, pool: Pool, company: UUID, data_dir) -> Iterator[
         while not server.started:
             thread.join(0.05)
             assert thread.is_alive(), "it did not start"
-        yield Served(port, _token(pool, company, settings), company)
+        person = added(pool, company)
+        yield Served(port, _token(pool, person, settings), person)
     finally:
         server.should_exit = True
         thread.join(20)
         listening.close()
 
 
-def _token(pool: Pool, company: UUID, settings: Settings) -> str:
+def _token(pool: Pool, person: Person, settings: Settings) -> str:
     """A token as it is given at the end of signing in and consenting."""
-    person, client, now = added(pool, company), f"test-{uuid4()}", datetime.now(UTC)
+    company, client, now = person.company, f"test-{uuid4()}", datetime.now(UTC)
     resource, verifier = f"{settings.base_url}/api/mcp", "v" * 64
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
     with pool.system() as conn:
