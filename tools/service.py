@@ -36,9 +36,9 @@ class Service:
         """Where its paths begin."""
         return f"http://127.0.0.1:{self.port}"
 
-    def made(self, *command: str) -> dict[str, Any]:
-        """What a `pcds` command printed, sent to this service's data."""
-        return _made(self.data_dir, *command)
+    def made(self, *command: str, said: str = "") -> dict[str, Any]:
+        """What a `pcds` command printed, sent to this service's data; `said` is its standard input."""
+        return _made(self.data_dir, *command, said=said)
 
 
 @contextlib.contextmanager
@@ -65,9 +65,9 @@ def _prepared(data_dir: Path, port: int) -> Service:
     return Service(data_dir, port, company["id"], key["client_id"], key["api_key"])
 
 
-def _made(data_dir: Path, *command: str) -> dict[str, Any]:
+def _made(data_dir: Path, *command: str, said: str = "") -> dict[str, Any]:
     asked = [*_PCDS, *command, "--json", "--data-dir", str(data_dir)]
-    done = subprocess.run(asked, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(asked, cwd=ROOT, check=True, input=said, stdout=subprocess.PIPE, text=True)
     made: dict[str, Any] = json.loads(done.stdout)
     return made
 
