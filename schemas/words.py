@@ -1,4 +1,4 @@
-"""The words people use: headers for fields and terms for codes, in English, French, German, Spanish and Italian.
+"""The words people use: headers for fields and terms for codes, in English, French, German, Spanish, Italian and Dutch.
 
 Both tables are data: `headers.csv` (table, field, lang, header) and `words.csv` (vocabulary, code, lang, word).
 A field's own name and a code itself always count, so the tables hold only other words. Words are compared

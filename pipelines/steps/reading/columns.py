@@ -10,11 +10,14 @@ from functools import cache, lru_cache
 
 from pipelines.steps.reading.fields import PART_HELPERS, Column, Table, fields_of, volume_field
 from pipelines.steps.reading.groups import group_column
+from pipelines.steps.reading.levels import without_sales_level
 from pipelines.steps.reading.units import without_unit
+from pipelines.steps.reading.wordings import languages, wordings
 from schemas.fields import SKU_CODE
 from schemas.normalise import Unfit, market
 from schemas.words import fold, headers, words
 
+_OF_A_LEVEL = ("material", "material_subtype", "weight_grams", "packaging_format", "recycled_content_percent")
 _PERIOD = re.compile(r"(?:(?P<year>20\d\d|2100)(?: (?:h|s|half |semestre |halbjahr )(?P<half>[12]))?)?")
 
 
@@ -26,6 +29,15 @@ def recognise(header: str, position: int, table: Table) -> Column | None:
 
 @lru_cache(maxsize=8192)
 def _recognised(header: str, table: Table) -> Column | None:
+    """The column of a header as it stands, else of one that it says in other words."""
+    found = _plain(header, table) or next(filter(None, (_plain(other, table) for other in wordings(header))), None)
+    found = found or _of_both_languages(header, table)
+    if found is None and table == "sku":
+        found = _of_what_is_sold(header) or _of_part(header)
+    return None if found is None else replace(found, header=header)
+
+
+def _plain(header: str, table: Table) -> Column | None:
     known, folded = headers(table), fold(header)
     fields = fields_of(table)
     if table == "sku" and (name := _component_headers().get(folded)) is not None:
@@ -37,6 +49,35 @@ def _recognised(header: str, table: Table) -> Column | None:
         name = known[bare]
         return Column(name, fields[name], table, 0, header, factor=unit.factor)
     return _volume(folded, header) or group_column(folded, header) if table == "sku" else None
+
+
+def _of_both_languages(header: str, table: Table) -> Column | None:
+    """One field said in several languages; the side that names a unit says it for all."""
+    sides = [_plain(side, table) for side in languages(header)]
+    found = [side for side in sides if side is not None]
+    if not sides or len(found) < len(sides) or len({side.name for side in found}) > 1:
+        return None
+    return max(found, key=lambda side: side.factor != 1)
+
+
+def _of_what_is_sold(header: str) -> Column | None:
+    """`Primary packaging material`: a field of the packaging, said of the one that is sold."""
+    rest = without_sales_level(header)
+    found = None if rest is None else _plain(rest, "sku")
+    return found if found is not None and found.name in _OF_A_LEVEL else None
+
+
+def _of_part(header: str) -> Column | None:
+    """A component's field by a header that says so, such as `Élément`, which counts beside a component's type."""
+    fields = fields_of("component")
+    name = headers("part").get(fold(header))
+    if name is not None:
+        return Column(name, fields[name], "component", 0, header)
+    split = without_unit(header, {folded: fields[name].unit for folded, name in headers("part").items()})
+    if split is None:
+        return None
+    name = headers("part")[split[0]]
+    return Column(name, fields[name], "component", 0, header, factor=split[1].factor)
 
 
 def column_for(name: str, position: int, header: str, table: Table) -> Column | None:

@@ -1,13 +1,16 @@
-"""The labels of columns whose header is spread over two lines: merged titles above, or units below.
+"""The labels of columns whose header is spread over lines: merged titles above, or units below.
 
 `Weight` over `Glass | Paper` is `Weight Glass` and `Weight Paper`; `Emballage 1` over `Matière | Poids` likewise; `kg`
-below `Weight` is `Weight (kg)`. Which line is the header is `header.py`; what a label means, `columns.py`.
+below `Weight` is `Weight (kg)`. Where titles name levels of packaging, the columns of the level that is not sold keep
+their title, so that they are none of the SKU's. Which line is the header is `header.py`; what a label means,
+`columns.py`.
 """
 
 from collections.abc import Sequence
 
 from pipelines.steps.reading.columns import recognise
 from pipelines.steps.reading.grid import Grid
+from pipelines.steps.reading.levels import SALES, level_of
 from pipelines.steps.reading.units import unit_of
 from schemas.words import code_of
 
@@ -18,20 +21,26 @@ _UNITS_OF_FIELDS = ("g", "percent", "um", "g/cm3")
 def labels(grid: Grid, row: int, keys: Sequence[str]) -> tuple[Cells, int]:
     """The label of each column, and the last line of the header. `row` is the header; `keys` are the fields of a key.
 
-    A second line belongs to the header where it stands right below, says nothing of the keys, and either stands below
+    A further line belongs to the header where it stands right below, says nothing of the keys, and either stands below
     merged titles or holds units only.
     """
     cells = grid.row(row)
     line = int(grid.lines[row])
-    if row + 1 < grid.cells.height and int(grid.lines[row + 1]) == line + 1:
-        below = grid.row(row + 1)
-        if _of_units(cells, below, keys):
-            return [_with_unit(cell, unit) for cell, unit in zip(cells, below, strict=True)], line + 1
-        if _below_titles(cells, below, keys):
-            return _joined(cells, below), line + 1
-    if row > 0 and int(grid.lines[row - 1]) == line - 1:
-        return _where_better(cells, _joined(grid.row(row - 1), cells)), line
+    parts = _line(grid, row + 1, line + 1)
+    if parts is not None and not _of_units(cells, parts, keys) and _below_titles(cells, parts, keys):
+        cells, row, line = _joined(cells, parts), row + 1, line + 1
+    elif (titles := _line(grid, row - 1, line - 1)) is not None:
+        cells = _where_better(cells, titles)
+    units = _line(grid, row + 1, line + 1)
+    if units is not None and _of_units(cells, units, keys):
+        return [_with_unit(cell, unit) for cell, unit in zip(cells, units, strict=True)], line + 1
     return cells, line
+
+
+def _line(grid: Grid, row: int, line: int) -> Cells | None:
+    """The cells of a row, if it stands at that line of the file."""
+    there = 0 <= row < grid.cells.height and int(grid.lines[row]) == line
+    return grid.row(row) if there else None
 
 
 def _of_units(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
@@ -76,22 +85,38 @@ def _below_titles(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
 
 
 def _joined(titles: Cells, parts: Cells) -> Cells:
-    """Each part behind the title that reaches over it: the last one to its left that has a part of its own."""
+    """Each part behind the title that reaches over it."""
+    over = _reaching(titles, parts)
+    return [
+        title if part is None else part if above is None else f"{above} {part}"
+        for title, part, above in zip(titles, parts, over, strict=True)
+    ]
+
+
+def _reaching(titles: Cells, parts: Cells) -> Cells:
+    """The title over each part: the last one to its left that has a part of its own."""
     found: Cells = []
     reaching: str | None = None
     for title, part in zip(titles, parts, strict=True):
         if title is not None:
             reaching = title if part is not None else None
-        found.append(title if part is None else part if reaching is None else f"{reaching} {part}")
+        found.append(None if part is None else reaching)
     return found
 
 
-def _where_better(cells: Cells, joined: Cells) -> Cells:
-    """The joined label only where it is a field and the header alone is none, or names a component of its own."""
-    return [_better(cell, label) for cell, label in zip(cells, joined, strict=True)]
+def _where_better(cells: Cells, titles: Cells) -> Cells:
+    """The label with its title where the header alone is no field, or the title says that it is another one."""
+    over, joined = _reaching(titles, cells), _joined(titles, cells)
+    levels = {title: level_of(title) for title in over if title is not None}
+    sold = SALES in levels.values()
+    return [
+        label if sold and title is not None and levels[title] not in (None, SALES) else _better(cell, label)
+        for cell, title, label in zip(cells, over, joined, strict=True)
+    ]
 
 
 def _better(cell: str | None, label: str | None) -> str | None:
+    """The joined label only where it is a field and the header alone is none, or names a component of its own."""
     if cell is None or label is None or label == cell:
         return cell
     alone, together = recognise(cell, 0, "sku"), recognise(label, 0, "sku")

@@ -28,6 +28,8 @@ def test_every_field_has_a_header_in_every_language(table: str, fields: dict[str
 
 def test_every_listed_header_names_its_field() -> None:
     for row in words._rows("headers.csv"):
+        if row["table"] == "spare":  # what stands for a key only where nothing better does: `test_senders.py`
+            continue
         header = row["header"] if row["field"] != "annual_volume" else f"{row['header']} FR"
         header = f"Packaging 1 - {header}" if row["table"] == "group" else header
         column = recognise(header, 0, "component" if row["table"] == "component" else "sku")

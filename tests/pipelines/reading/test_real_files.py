@@ -16,7 +16,7 @@ REFUSED = {
     "off/openfoodfacts_import_template_fr_test.xlsx.csv": {("missing_column", "sku_code")},
     "off/import_csv_file_test.tsv.csv": {("missing_column", "name")},
     "ceflex/Examples from CEFLEX D4ACE report.xlsx": {("missing_column", "sku_code")},
-    "ceflex/CEFLEX D4ACE July 2025.xlsx": {("missing_column", "sku_code"), ("missing_column", "name")},
+    "ceflex/CEFLEX D4ACE July 2025.xlsx": {("missing_column", "sku_code")},
     "defra/ors-id-log-example.xlsx": {("missing_column", "sku_code"), ("missing_column", "name")},
     "defra/real_pom_file_data.csv": {("missing_column", "sku_code"), ("missing_column", "name")},
     "defra/empty.xlsx": {("no_table", None)},

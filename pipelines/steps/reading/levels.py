@@ -1,0 +1,69 @@
+"""Which level of packaging a header or a title speaks of: `Primary packaging`, `Emballage secondaire (carton)`.
+
+Forms put the levels side by side. The SKU is what is sold, so its columns are those of the sales packaging; a carton
+around twelve of them is no part of one. The words are in `words.csv`: the vocabulary `level_packaging`, and
+`level_title` for those that say so only in a title (`Primary`): a primary material is the main one.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+import polars as pl
+
+from compliance import ruleset
+from compliance.words import resolve_format
+from pipelines.steps.reading.fields import Column, fields_of
+from schemas.words import code_of, fold, words
+
+SALES: Final = "sales"
+_LINKING: Final = frozenset({"de", "d", "du", "of", "der", "del", "dell", "van", "l"})
+_MOST_WORDS: Final = 12
+
+
+def level_of(title: str) -> str | None:
+    """The level that a title names in any of its words; None where it names none, or two."""
+    tokens = fold(title).split()[:_MOST_WORDS]
+    known = {**words("level_title"), **words("level_packaging")}
+    levels = {level for start, end in _runs(len(tokens)) if (level := known.get(" ".join(tokens[start:end])))}
+    return levels.pop() if len(levels) == 1 else None
+
+
+def without_sales_level(header: str) -> str | None:
+    """A folded header without the words for the sales packaging at its start or end; None where it has none."""
+    tokens = fold(header).split()
+    if not 1 < len(tokens) <= _MOST_WORDS:
+        return None
+    for start, end in _runs(len(tokens)):
+        said = words("level_packaging").get(" ".join(tokens[start:end]))
+        if said == SALES and (start == 0 or end == len(tokens)):
+            rest = [*tokens[:start], *tokens[end:]]
+            while rest and start and rest[-1] in _LINKING:
+                rest.pop()
+            return " ".join(rest) or None
+    return None
+
+
+def formats_that_are_levels(columns: tuple[Column, ...], cells: pl.DataFrame) -> tuple[Column, ...]:
+    """The columns, one of formats as the level's where its cells name levels: `Packaging type` over `Primary`."""
+    names = {column.name for column in columns}
+    if "packaging_format" not in names or "packaging_level" in names or not _name_levels(cells["packaging_format"]):
+        return columns
+    level = fields_of("sku")["packaging_level"]
+    return tuple(
+        replace(column, name=level.name, field=level, exact=False) if column.name == "packaging_format" else column
+        for column in columns
+    )
+
+
+def _name_levels(cells: pl.Series) -> bool:
+    """Whether every cell given is a word for a level, and one of them at least no packaging by itself (`Pallet`)."""
+    distinct = cells.drop_nulls().unique()
+    if not len(distinct) or any(code_of(cell, "packaging_level") is None for cell in distinct):
+        return False
+    rules = ruleset.load()
+    return any(resolve_format(cell, rules) is None for cell in distinct)
+
+
+def _runs(count: int) -> list[tuple[int, int]]:
+    """Start and end of every run of words, the longest first."""
+    return [(start, start + size) for size in range(count, 0, -1) for start in range(count - size + 1)]

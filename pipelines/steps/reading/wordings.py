@@ -1,0 +1,29 @@
+"""Headers that say a known one with more around it: a remark in brackets, no spaces, two languages.
+
+`Contact alimentaire (O/N)`, `packagingMaterial`, `Matériau / Material`. Each function gives what is left to look up;
+what that means is `columns.py`.
+"""
+
+import re
+from collections.abc import Iterator
+
+from schemas.words import code_of
+
+_REMARK = re.compile(r"\s*[(\[]([^()\[\]]*)[)\]]")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_BETWEEN_LANGUAGES = re.compile(r"\s+[/|]\s+|\s*\n\s*")
+
+
+def wordings(header: str) -> Iterator[str]:
+    """The header in fewer or in spaced words: without a remark for whoever fills it, and with `camelCase` apart."""
+    bare = _REMARK.sub(lambda found: "" if code_of(found[1], "line") == "help" else found[0], header)
+    if bare != header:
+        yield bare
+    if not re.search(r"\s", header) and _CAMEL.search(header):
+        yield _CAMEL.sub(" ", header)
+
+
+def languages(header: str) -> list[str]:
+    """The sides of a header that is written in two or three languages; empty where it has one side."""
+    sides = [side for side in _BETWEEN_LANGUAGES.split(header.strip()) if side]
+    return sides if 1 < len(sides) <= 3 else []
