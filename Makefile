@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled at install: where PYTHONDONTWRITEBYTECODE is set, every start would compile the libraries again.
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 
-.PHONY: help setup setup-dev serve test distributed check lint-api fuzz-api conformance mcp-clients fuzz-files record-release soak bench lock clean
+.PHONY: help setup setup-dev serve test distributed check lint-api fuzz-api conformance mcp-clients fuzz-files record-release screenshots soak bench lock clean
 help:  ## What can be done here
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -72,6 +72,9 @@ conformance: setup-dev  ## A running connector against the protocol's own suite 
 
 record-release: setup-dev  ## Keep the OpenAPI document of this release; the next one must only add to it
 	$(BIN)/python -m tools.record_release
+
+screenshots: setup-dev  ## The pictures in docs/pages, taken anew (needs a Chromium)
+	$(BIN)/python -m tools.screenshots
 
 soak: setup-dev  ## The same for longer and from other beginnings (SEEDS="2 3", EXAMPLES=400)
 	for seed in $(or $(SEEDS),2 3); do \

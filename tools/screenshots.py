@@ -20,9 +20,9 @@ from tools.browser.company import Company
 from tools.browser.pages import FOR_ALL, FOR_PERSONS, prepare, sign_in
 
 FOLDER: Final = service.ROOT / "docs" / "pages"
-PHONES: Final = ("supplier-form", "review-answer", "consent")
+PHONES: Final = ("portfolio", "item", "supplier-form", "review-answer", "consent")
 """Also at 360 px, in dark."""
-DARK: Final = ("review", "sign-in")
+DARK: Final = ("portfolio", "review")
 """Also at 1440 px, in dark."""
 _EMAIL: Final = "ada.marsh@brand.example"
 _TALLEST: Final = 1_600

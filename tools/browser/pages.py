@@ -1,17 +1,19 @@
 """Every page there is, and what a company does first so that each has something to show."""
 
+from datetime import timedelta
 from typing import Final
 
 from playwright.sync_api import Page
 
 from tools.browser.assistant import Assistant
 from tools.browser.company import BOTTLE, Company
+from warehouse.clock import Clock
 
 FOR_ALL: Final = ("sign-in", "supplier-form", "supplier-thanks", "refused", "reference", "reference-errors",
                   "reference-fields")  # fmt: skip
 FOR_PERSONS: Final = (
-    "consent", "connections", "review", "review-decided", "review-answer", "review-proposal", "review-draft", "draft",
-    "supplier-requests",
+    "portfolio", "items", "items-found", "item", "imports", "import", "consent", "connections", "review",
+    "review-decided", "review-answer", "review-proposal", "review-draft", "draft", "supplier-requests",
 )  # fmt: skip
 """Names of the pages that are for who is signed in; the others are for everybody."""
 
@@ -26,14 +28,14 @@ def sign_in(page: Page, service: str, email: str, password: str, back: str = "/c
 
 def prepare(company: Company, assistant: Assistant, page: Page) -> dict[str, str]:
     """The path of each page by its name; `page` is where a person of the company is signed in."""
-    company.item(BOTTLE)
-    company.imported()
-    link, _ = company.asked("WTR-50", "Préformes du Rhône")
-    answered, lines = company.asked("WTR-50", "Etiketten Baden")
+    item = company.item(BOTTLE)
+    sent = company.imported()
+    link, _ = company.asked("WTR-50", "Etiketten Baden")
+    answered, lines = company.asked("WTR-50", "Préformes du Rhône")
     answer = company.answered(
         answered, {"component_id": lines[0], "weight_g": 21.9, "colour": "carbon_black",
                    "substances": {"pfas": {"status": "absent"}}},
-        contact="qs@etiketten.example", comment="Measured on line 3.",
+        contact="quality@preformes.example", comment="Measured on line 3.",
     )  # fmt: skip
     assistant.register()
     page.goto(company.service + assistant.consent)
@@ -41,8 +43,14 @@ def prepare(company: Company, assistant: Assistant, page: Page) -> dict[str, str
     assistant.redeem()
     draft = assistant.filed("generate_doc_draft", sku_code="WTR-50", reference="DoC-2026-17")
     proposal = assistant.filed("propose_sku_update", sku_code="WTR-50", changes={"markets": ["AT", "DE", "FR"]})
+    last_day = Clock().today() + timedelta(days=45)
+    company.operate("doc", "add", "--company", company.id, "--sku", "WTR-01", "--reference", "DoC-2025-3",
+                    "--status", "valid", "--expires-on", last_day.isoformat())  # fmt: skip
+    company.operate("rollup", "--company", company.id)
     company.operate("snapshot", "--company", company.id)
     return {
+        "portfolio": "/portfolio", "items": "/items", "items-found": "/items?q=water", "item": f"/items/{item}",
+        "imports": "/imports", "import": f"/imports/{sent}",
         "sign-in": "/sign-in", "refused": "/supplier-data/unknown", "supplier-form": link,
         "supplier-thanks": f"{link}/thanks", "reference": "/reference", "reference-errors": "/reference/errors",
         "reference-fields": "/reference/fields", "consent": assistant.consent, "connections": "/connections",
