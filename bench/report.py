@@ -23,6 +23,6 @@ class Line:
 HEAD = "| work | ours | floor | ratio | at most |\n|---|---|---|---|---|"
 
 
-def against(work: str, ours: float, floor: float, *, bound: float, unit: str = "s") -> Line:
+def against(work: str, ours: float, floor: float, *, bound: float | None, unit: str = "s") -> Line:
     """A line of two figures of which less is better."""
     return Line(work, f"{ours:.2f} {unit}", f"{floor:.2f} {unit}", ours / floor, bound)

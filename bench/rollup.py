@@ -75,7 +75,7 @@ def _ours(snapshot: Snapshot) -> Figures:
 
 
 def _floor(snapshot: Snapshot) -> list[Any]:
-    files = {"components": str(snapshot.components), "volumes": str(snapshot.volumes)}
+    files = {table: [str(file) for file in snapshot.files(table)] for table in ("components", "volumes")}
     with duckdb.connect(config={"threads": psutil.cpu_count()}) as connection:
         connection.execute("SET enable_progress_bar = false")
         found = connection.execute(_FIGURES, files).fetchall()
