@@ -2,7 +2,8 @@
 
 One statement a request looks at token, connection, person and application as they are now, counts the request and
 stamps the connection's last use; so revoking acts on the next request. What counts is a tool call, once, with the
-answer to its question. The protocol library then knows who it is (`connector.principal`).
+answer to its question: an answer has places of its own, and is one only where this connection was asked
+(`connector.answers`). The protocol library then knows who it is (`connector.principal`).
 """
 
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from connector import places
+from connector.answers import Answers
 from connector.oauth.addresses import RESOURCE_METADATA, SCOPES, resource
 from connector.principal import Principal
 from connector.server import MAX_BODY_BYTES
@@ -36,6 +38,7 @@ _PREFLIGHT: Final = {
 }
 _EXPOSED: Final = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After, X-Correlation-Id"
 _RATE_LIMITED: Final = -32000  # of the codes that JSON-RPC leaves to servers
+_UNREADABLE: Final = -32700  # JSON-RPC 2.0, section 5.1
 
 
 class Refusal(Exception):  # noqa: N818  (an answer, not a fault of the program)
@@ -72,12 +75,24 @@ class OverCeiling(Refusal):
         return {"jsonrpc": "2.0", "id": self._id, "error": error}
 
 
+class Unreadable(Refusal):
+    """The body of a message is no JSON object. Nothing that the gate could not read is passed on as if it had."""
+
+    def __init__(self) -> None:
+        super().__init__(400, "invalid_request", "Send one message: a JSON object (RFC 8259) in UTF-8.")
+
+    def body(self, correlation_id: str) -> dict[str, Any]:
+        """A JSON-RPC error without an id, which nobody could read."""
+        error = {"code": _UNREADABLE, "message": str(self), "data": {"correlationId": correlation_id}}
+        return {"jsonrpc": "2.0", "id": None, "error": error}
+
+
 class Gate:
     """ASGI application around the protocol's."""
 
     def __init__(self, service: Service, app: ASGIApp) -> None:
         """`app` answers what is let in."""
-        self._service, self._app = service, AuthContextMiddleware(app)
+        self._service, self._app, self._answers = service, AuthContextMiddleware(app), Answers(service)
         self._hosts, self._origins = places.hosts(service.settings), places.origins(service.settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -112,9 +127,20 @@ class Gate:
         return token.strip()
 
     async def _admitted(self, token: str, message: Mapping[str, Any]) -> Admitted:
+        counted_as = _counted_as(message)
+        admitted = await self._admit(token, counted_as, message.get("id"))
+        if counted_as == "answer" and not await self._answers.one(admitted, message["params"]):
+            admitted = await self._admit(token, "call", message.get("id"))
+        needed = "write" if _drafts(message) else "read"
+        if needed not in admitted.scopes:
+            raise Refusal(403, "insufficient_scope", f"This needs the scope {needed}, which the connection lacks.",
+                          {"WWW-Authenticate": self._challenge("insufficient_scope")})  # fmt: skip
+        return admitted
+
+    async def _admit(self, token: str, counted_as: str | None, request_id: Any) -> Admitted:
         asked = {
             "presented": digest(token), "resource": resource(self._service.settings.base_url),
-            "counted_as": _counted_as(message), "at": self._service.clock.now(),
+            "counted_as": counted_as, "at": self._service.clock.now(),
         }  # fmt: skip
 
         async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
@@ -125,11 +151,7 @@ class Gate:
             raise self._unauthenticated("The token is unknown, expired or revoked; connect again.", "invalid_token")
         admitted = Admitted(*row)
         if admitted.retry_after:
-            raise OverCeiling(admitted, message.get("id"))
-        needed = _scope_of(message)
-        if needed not in admitted.scopes:
-            raise Refusal(403, "insufficient_scope", f"This needs the scope {needed}, which the connection lacks.",
-                          {"WWW-Authenticate": self._challenge("insufficient_scope")})  # fmt: skip
+            raise OverCeiling(admitted, request_id)
         return admitted
 
     def _unauthenticated(self, sentence: str, error: str | None = None) -> Refusal:
@@ -179,29 +201,37 @@ async def body_of(request: Request) -> bytes:
 
 
 def _message(body: bytes) -> Mapping[str, Any]:
-    """The message of a body, empty where it is none: what is wrong with it, the protocol says."""
+    """The message of a body, empty where there is none. Raises `Unreadable`.
+
+    The protocol's parsers take what this one does not: a text without a last character, numbers that are none, other
+    encodings. Whoever sent a call so would not be counted.
+    """
+    if not body:
+        return {}
     try:
         message = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return {}
-    return message if isinstance(message, dict) else {}
+        raise Unreadable from None
+    if not isinstance(message, dict):
+        raise Unreadable
+    return message
 
 
 def _counted_as(message: Mapping[str, Any]) -> str | None:
-    """A call, the answer to the question of a call, or nothing that is counted (decisions §7)."""
+    """A call, what says that it answers the question of one, or nothing that is counted (decisions §7)."""
     if message.get("method") != "tools/call":
         return None
     match message.get("params"):
-        case {"requestState": str()} | {"arguments": {"confirmation": str()}}:
+        case {"requestState": str()} | {"arguments": {"confirmation": str()}} if _drafts(message):
             return "answer"
     return "call"
 
 
-def _scope_of(message: Mapping[str, Any]) -> str:
+def _drafts(message: Mapping[str, Any]) -> bool:
     match message:
-        case {"method": "tools/call", "params": {"name": name}} if name in _DRAFTING:
-            return "write"
-    return "read"
+        case {"method": "tools/call", "params": {"name": str(name)}}:
+            return name in _DRAFTING
+    return False
 
 
 def again(body: bytes, receive: Receive) -> Receive:

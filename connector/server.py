@@ -4,19 +4,17 @@ The application that mounts it puts a gate in front, which lets a connection in 
 (`connector.principal`), and runs `session_manager` for as long as it serves. What a tool does is in `connector.tools`.
 """
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from mcp.server.caching import CacheHint
 from mcp.server.mcpserver import MCPServer
-from mcp.server.request_state import RequestStateSecurity
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector import places
+from connector.seal import security
 from connector.service import Service
 from connector.tools import drafting
 from connector.tools.answer import Tool
@@ -26,7 +24,6 @@ from connector.tools.items import ItemTools
 from connector.tools.portfolio import PortfolioTools
 from connector.tools.records import RecordTools
 from connector.tools.rows import RowTools
-from warehouse.settings import Settings
 
 PATH: Final = "/api/mcp"
 NAME: Final = "packaging-compliance"
@@ -34,8 +31,6 @@ VERSION: Final = "1.8.0"
 """Of the interface that the tools belong to."""
 MAX_BODY_BYTES: Final = 2 * 2**20
 _TOOLS_KEPT_MS: Final = 300_000
-_KEY_BYTES: Final = 32
-_KEY_FILE: Final = "connector.key"
 _INSTRUCTIONS: Final = """\
 Packaging compliance data of the signed-in user's own company: packaging items, recyclability grades (indicative), \
 declarations of conformity, market readiness under Regulation (EU) 2025/40 (PPWR).
@@ -83,7 +78,7 @@ def served(service: Service) -> MCPServer[None]:
         NAME, title="Packaging Compliance Data Service", instructions=_INSTRUCTIONS, version=VERSION,
         log_level="WARNING", subscriptions=False,
         cache_hints={"tools/list": CacheHint(ttl_ms=_TOOLS_KEPT_MS, scope="private")},
-        request_state_security=RequestStateSecurity(keys=[_key(service.settings)]),
+        request_state_security=security(service.settings),
     )  # fmt: skip
     server.middleware.insert(0, remember_question)  # before the state is unsealed
     for tool in _tools(service):
@@ -105,25 +100,3 @@ def _add(server: MCPServer[None], tool: Tool) -> None:
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)
     added.parameters = arguments.model_json_schema(by_alias=True)
-
-
-def _key(settings: Settings) -> bytes:
-    """The key of this data directory, made by the first process that asks, whole or not at all."""
-    file = settings.data_dir / _KEY_FILE
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        _made(file)
-    return file.read_bytes()
-
-
-def _made(file: Path) -> None:
-    """Write a new key beside the place and link it there: the first process's stands, others find it."""
-    draft = file.with_name(f"{file.name}.{os.getpid()}")
-    draft.touch(mode=0o600)
-    draft.write_bytes(os.urandom(_KEY_BYTES))
-    try:
-        os.link(draft, file)
-    except FileExistsError:
-        return
-    finally:
-        draft.unlink()

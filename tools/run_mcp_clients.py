@@ -76,8 +76,10 @@ def inspect(home: Path, url: str, token: str, *arguments: str) -> subprocess.Com
 
 
 def _run(command: list[str | Path], **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([node_packages.NODE, *command], env=os.environ | environment, capture_output=True, text=True,
-                          timeout=_SECONDS)  # fmt: skip
+    return subprocess.run(
+        [node_packages.NODE, *command], check=False, env=os.environ | environment, capture_output=True, text=True,
+        timeout=_SECONDS,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -24,6 +24,12 @@ _HELD: Final = (
     "SELECT FROM confirmations WHERE code_hash = %s AND connection_id = %s AND meaning = %s AND expires_at > %s"
 )
 
+GIVEN: Final = (
+    "SELECT true FROM confirmations"
+    " WHERE code_hash = %(code)s AND connection_id = %(connection)s AND expires_at > %(at)s"
+)
+"""A row where the connection was given this code, for whatever it confirms, and it still counts."""
+
 
 def issue(
     conn: psycopg.Connection[Any], company_id: UUID, connection_id: UUID, meaning: bytes, now: datetime

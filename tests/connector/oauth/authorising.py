@@ -84,11 +84,13 @@ class Application:
         assert response.status_code == 200, response.text
         return response.json()
 
-    def call(self, token: str | None, method: str = "tools/list", params: Any = None, **headers: str) -> Any:
-        """One request of the stateless revision."""
+    def call(
+        self, token: str | None, method: str = "tools/list", params: Any = None, *, can: Any = None, **headers: str
+    ) -> Any:
+        """One request of the stateless revision; `can` are the capabilities of the application."""
         meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-                "io.modelcontextprotocol/clientCapabilities": {}}  # fmt: skip
+                "io.modelcontextprotocol/clientCapabilities": can or {}}  # fmt: skip
         sent = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method,
                 "Accept": "application/json, text/event-stream"}  # fmt: skip
         if token is not None:

@@ -1,10 +1,16 @@
 """The gate at /api/mcp: who comes through, how often, from where, and who the protocol is told it is."""
 
+import json
+
 import pytest
 
+from pipelines.steps.origin import Origin
+from pipelines.steps.records import write_records
+from schemas.models import parse_sku
 from tests.api.people import BASE, added
 from tests.connector.oauth.authorising import RPC, at_home
 from warehouse.queries import users
+from warehouse.rulesets import Rulesets
 
 CALL = {"name": "list_packaging_items", "arguments": {}}
 
@@ -16,6 +22,16 @@ def refused(answer) -> tuple[int, str]:
 @pytest.fixture
 def token(application):
     return application.connected()["access_token"]
+
+
+@pytest.fixture
+def item(pool, company, clock) -> str:
+    """The code of an item of the company."""
+    record = parse_sku({"sku_code": "S-1", "name": "Bottle"})
+    with pool.company(company) as connection:
+        write_records(connection, company, {0: record}, origin=Origin("operator", "t", "t", "t"), now=clock.now(),
+                      rulesets=Rulesets(), dry_run=False)  # fmt: skip
+    return "S-1"
 
 
 @pytest.mark.parametrize("sent", [None, "unknown", "", "a b", "sat_x"])
@@ -63,11 +79,54 @@ def test_calls_of_a_connection_are_counted_exactly_and_nothing_else_is(applicati
 
 
 @pytest.mark.parametrize("plan", ["starter"])
-def test_the_answer_to_a_calls_question_is_not_counted_again(application, token):
-    for _ in range(60):
-        application.call(token, "tools/call", CALL)
-    answered = application.call(token, "tools/call", CALL | {"requestState": "sealed"})
-    assert answered.status_code != 429
+def test_the_answer_to_a_calls_question_is_not_counted_again(application, token, item):
+    draft = {"name": "generate_doc_draft", "arguments": {"sku_code": item}}
+    asked = application.call(token, "tools/call", draft).json()["result"]["structuredContent"]
+    by_state = application.call(token, "tools/call", draft, can={"elicitation": {}}).json()["result"]
+    for _ in range(58):
+        assert application.call(token, "tools/call", CALL).status_code == 200
+    agreed = {question: {"action": "accept", "content": {"file": True}} for question in by_state["inputRequests"]}
+    answers = [
+        draft | {"arguments": {"sku_code": item, "confirmation": asked["confirmation"]}},
+        draft | {"requestState": by_state["requestState"], "inputResponses": agreed},
+    ]
+    for answer in answers:
+        told = application.call(token, "tools/call", answer, can={"elicitation": {}})
+        assert told.json()["result"]["structuredContent"]["status"] == "filed"
+    assert application.call(token, "tools/call", draft).status_code == 429
+
+
+@pytest.mark.parametrize("plan", ["starter"])
+def test_what_only_looks_like_an_answer_is_a_call(application, token, item, person):
+    another = at_home(application.browser.http, application.browser.address, person)
+    draft = {"name": "generate_doc_draft", "arguments": {"sku_code": item}}
+    theirs = another.connected()["access_token"]
+    code = another.call(theirs, "tools/call", draft).json()["result"]["structuredContent"]["confirmation"]
+    feigned = [
+        CALL | {"requestState": "sealed"}, CALL | {"arguments": {"confirmation": "made-up"}},
+        draft | {"requestState": "sealed"}, draft | {"arguments": {"sku_code": item, "confirmation": "made-up"}},
+        draft | {"arguments": {"sku_code": item, "confirmation": code}},
+    ]  # fmt: skip
+    for number in range(60):
+        assert application.call(token, "tools/call", feigned[number % len(feigned)]).status_code != 429
+    for answer in (CALL, *feigned):
+        assert application.call(token, "tools/call", answer).status_code == 429
+
+
+@pytest.mark.parametrize(
+    "written", ['{"a": NaN, %s', '{"a": "\\ud800", %s', '[{%s]', '"%s"', '{"a": 1}{%s', "\x00{%s"]
+)  # fmt: skip
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("era", ["2026-07-28", "2025-11-25"])
+def test_what_the_gate_cannot_read_goes_no_further(application, written, encoding, era):
+    """Other parsers take some of it: a call would come through uncounted, and one that writes with a scope to read."""
+    token = application.connected(scope="read")["access_token"]
+    whole = json.dumps(RPC | {"method": "tools/call", "params": {"name": "generate_doc_draft"}})
+    sent = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "MCP-Protocol-Version": era,
+            "Accept": "application/json, text/event-stream"}  # fmt: skip
+    body = (written % whole[1:]).encode(encoding)
+    answer = application.browser.http.post("/api/mcp", content=body, headers=sent)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32700)
 
 
 def test_a_connection_that_may_only_read_files_nothing(application):
