@@ -18,6 +18,8 @@ from warehouse.settings import SettingsError
 _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "serve": ("service", "serve"),
     "migrate": ("service", "migrate"),
+    "backup": ("backup", "backup"),
+    "restore": ("backup", "restore"),
     "import": ("imports", "import_file"),
     "export": ("export", "export_portfolio"),
     "template": ("template", "write_template"),

@@ -1,0 +1,124 @@
+"""A backup taken while callers write, upload and import comes back as a service that passes its checks."""
+
+import json
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.journeys.place import ROOT, Place
+from tests.pipelines.files.making import PDF
+from tests.ruling import BOTTLE
+from tests.waiting import wait_until
+from tools.ports import free_port
+from warehouse.embedded import running
+from warehouse.settings import Settings
+
+ROWS = 3_000
+STARTED_WITHIN = 120
+"""Seconds until API and worker are at work."""
+
+
+def pcds(*arguments: str) -> subprocess.CompletedProcess[str]:
+    program = [sys.executable, "-m", "api.cli", *arguments]
+    return subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)
+
+
+@pytest.fixture
+def restored(place: Place, data_dir: Path) -> Iterator[Place]:
+    """Another service of the same company, whose data directory is not there yet."""
+    place_of = Place(Settings.load(data_dir=data_dir.parent / "restored", port=free_port()), place.company, place.key)
+    with place_of.client:
+        yield place_of
+    place_of.end()
+
+
+def write_until(stop: threading.Event, place: Place) -> list[str]:
+    """Items S00000, S00001, … each with a technical file; the codes of those whose file was answered, too."""
+    done = []
+    for number in count():
+        if stop.wait(0.05):
+            return done
+        body = {"sku_code": f"S{number:05}", "name": "n", **BOTTLE}
+        sku = place.call("POST", "/api/v1/skus", json=body)["data"]["id"]  # type: ignore[index]
+        upload = {"files": {"file": ("a.pdf", PDF)}, "data": {"type": "test_report"}}
+        place.call("POST", f"/api/v1/skus/{sku}/files", **upload)
+        done.append(body["sku_code"])
+    return done
+
+
+@pytest.mark.timeout(480)
+def test_a_backup_under_load_comes_back_as_a_service_that_passes_its_checks(
+    place: Place, restored: Place, tmp_path: Path
+) -> None:
+    folder, stop = tmp_path / "backup", threading.Event()
+    place.start("api", "worker")
+    with ThreadPoolExecutor(1) as threads:
+        writer = threads.submit(write_until, stop, place)
+        written = "SELECT count(*) > 5 FROM technical_files"
+        wait_until(lambda: writer.done() or place.one(written) == (True,), STARTED_WITHIN)
+        file = "\n".join(["sku_code,name", *(f"I{number:05},Bottle" for number in range(ROWS))]).encode()
+        accepted = place.call("POST", "/api/v1/imports?filename=many.csv", content=file)
+        wait_until(lambda: place.one("SELECT sum(rows_done) > 0 FROM imports") == (True,), STARTED_WITHIN)
+        (before,) = place.one("SELECT count(*) FROM skus")
+        made = pcds("backup", str(folder), "--data-dir", str(place.settings.data_dir), "--json")
+        (after,) = place.one("SELECT count(*) FROM skus")
+        stop.set()
+        assert len(writer.result()) > 5
+    assert made.returncode == 0, made.stderr
+    assert json.loads(made.stdout)["objects"] > 5
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    place.end()
+
+    data_dir = str(restored.settings.data_dir)
+    back = pcds("restore", str(folder), "--data-dir", data_dir, "--json")
+    assert back.returncode == 0, back.stderr
+    assert json.loads(back.stdout) == json.loads(made.stdout)
+    with running(restored.settings, durable=False):
+        assert "not empty" in pcds("restore", str(folder), "--data-dir", data_dir).stderr
+        (held,) = restored.one("SELECT count(*) FROM skus")
+        assert before <= held <= after, "one instant between the beginning and the end"
+        restored.start("api", "worker")
+        passes_its_checks(restored, str(accepted["poll_url"]))
+
+
+def passes_its_checks(place: Place, poll_url: str) -> None:
+    wait_until(lambda: is_ready(place), STARTED_WITHIN)
+    # It goes on where the dump found it.
+    wait_until(lambda: place.call("GET", poll_url)["status"] == "completed", STARTED_WITHIN)
+    assert place.call("GET", poll_url)["counts"]["created"] == ROWS  # type: ignore[index]
+    verified = pcds(
+        "audit", "verify", "--company", str(place.company), "--data-dir", str(place.settings.data_dir), "--json"
+    )
+    assert verified.returncode == 0, verified.stderr
+    assert json.loads(verified.stdout)["ok"]
+    [listed] = place.call("GET", "/api/v1/skus?sku_code=S00000")["data"]  # type: ignore[misc]
+    item: Any = place.call("GET", f"/api/v1/skus/{listed['id']}")["data"]
+    assert item["recyclability_grade"] == "B"
+    assert item["compliance"]["grade_trace"]["ruleset_version"] == place.one("SELECT min(ruleset_version) FROM skus")[0]
+    for file_id in place.column("SELECT id FROM technical_files"):
+        stored = place.settings.data_dir / "objects" / str(place.company) / "files" / str(file_id)
+        assert stored.read_bytes() == PDF
+    wait_until(lambda: list((place.settings.data_dir / "snapshots" / str(place.company)).glob("*/*.parquet")))
+
+
+def is_ready(place: Place) -> bool:
+    answer = place.ask("GET", "/readyz")
+    return answer is not None and answer.status_code == 200
+
+
+def test_a_backup_is_made_whole_or_not_at_all_and_refusals_are_sentences(place: Place, tmp_path: Path) -> None:
+    data_dir = ("--data-dir", str(place.settings.data_dir))
+    there = tmp_path / "there"
+    there.mkdir()
+    assert "is there already" in pcds("backup", str(there), *data_dir).stderr
+    assert "There is no folder" in pcds("backup", str(tmp_path / "none" / "backup"), *data_dir).stderr
+    assert "is no backup" in pcds("restore", str(there), *data_dir).stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
