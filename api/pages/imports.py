@@ -20,7 +20,6 @@ from api.service import service_of
 from pipelines.steps import imports
 from schemas.issues import ISSUE_CODES
 from schemas.labels import header
-from schemas.sentences import told
 from warehouse.queries import imports as queries
 
 router = APIRouter(prefix="/imports")
@@ -55,7 +54,7 @@ def _one(request: Request, session: Session) -> Response:
     if found is None:
         raise PageRefused(404, "refused.gone")
     with service.writes.company(session.company_id) as conn:
-        reasons = [_reason(row, lang) for row in queries.reasons(conn, import_id)]
+        reasons = [_reason(row) for row in queries.reasons(conn, import_id)]
         chosen = _chosen(request, reasons)
         if chosen is not None:
             found["errors"] = queries.faults(
@@ -63,18 +62,15 @@ def _one(request: Request, session: Session) -> Response:
             )
     return page(
         request, "import.html", session=session, found=found, reasons=reasons, chosen=chosen,
-        faults=[{**fault, "message": told(fault["message"], lang)} for fault in found["errors"]],
-        failure=told(found["failure"]["message"], lang) if found["failure"] else None,
-        skipped=[{**line, "reason": told(line["reason"], lang)} for line in found["source"]["skipped"]],
         columns=_columns(found["source"], lang), offset=offset, size=PAGE_SIZE,
         total=chosen["faults"] if chosen else found["pagination"]["total"],
     )  # fmt: skip
 
 
-def _reason(row: dict[str, Any], lang: str) -> dict[str, Any]:
+def _reason(row: dict[str, Any]) -> dict[str, Any]:
     """A reason of the report with what its code means; one of the faults stands for codes that no table has."""
     known = ISSUE_CODES.get(row["code"])
-    return {**row, "meaning": told(known.meaning if known else row["message"], lang)}
+    return {**row, "meaning": known.meaning if known else row["message"]}
 
 
 def _chosen(request: Request, reasons: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -12,7 +12,6 @@ from api.pages.numbers import number
 from api.pages.texts import text
 from schemas.fields import COMPONENT_FIELDS, SKU, SKU_FIELDS, Field
 from schemas.labels import word
-from schemas.sentences import told
 from schemas.vocabularies import SUBSTANCES
 
 _APART: Final = frozenset({"sku_code", "name", "description", "substances", "components", "substances_source"})
@@ -99,7 +98,7 @@ def _substance(entry: Mapping[str, Any], lang: str) -> dict[str, Any]:
 
 
 def grade(item: Mapping[str, Any], lang: str) -> dict[str, Any]:
-    """The grade's trace: figures as people write them, the rules that fired apart by what they say, what is open."""
+    """The grade's trace: figures as people write them, and the rules that fired apart by what they say."""
     trace = item["compliance"]["grade_trace"]
     share, cap = trace["weight_share_percent"], trace["cap"]
     fired = [
@@ -108,12 +107,10 @@ def grade(item: Mapping[str, Any], lang: str) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         **trace,
-        "reason": told(trace["reason"], lang),
         "kept": None if share is None else number(share, lang, digits=1),
         "cap": None if cap is None else number(cap, lang, digits=1),
         "deciding": sorted((rule for rule in fired if rule["verdict"] in _REFUSING), key=_gravest_first),
         "others": [rule for rule in fired if rule["verdict"] not in _REFUSING],
-        "missing": [{"field": issue["field"], "message": told(issue["message"], lang)} for issue in trace["missing"]],
     }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from api.languages import asked_for
 from api.pages.numbers import number
 from api.pages.texts import text
 from schemas.labels import LANGUAGES, word
+from schemas.sentences import told
 
 STYLE: Final = "/pages/style.css"
 NAVIGATION: Final = (
@@ -54,7 +55,8 @@ def page(
     say = partial(text, lang=lang)
     given = {"lang": lang, "say": say, "word": partial(word, lang=lang), "session": session, "style": STYLE,
              "path": request.url.path, "navigation": NAVIGATION, "languages": LANGUAGES,
-             "number": partial(number, lang=lang), "link": partial(_link, request)}  # fmt: skip
+             "number": partial(number, lang=lang), "link": partial(_link, request),
+             "told": partial(told, lang=lang)}  # fmt: skip
     body = _TEMPLATES.get_template(template).render(given | values)
     sent = headers(form_action) | {"Content-Language": lang, "Vary": "Accept-Language, Cookie"}
     return HTMLResponse(body, status, sent)

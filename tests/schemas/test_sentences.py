@@ -9,7 +9,9 @@ from string import Formatter
 
 import pytest
 
+from compliance import ruleset
 from compliance.grading import trace
+from compliance.readiness import findings
 from pipelines.steps.reading import skipped
 from schemas.errors import ERROR_CODES
 from schemas.issues import ISSUE_CODES
@@ -140,3 +142,27 @@ def test_every_sentence_for_callers_is_in_the_table() -> None:
                 made = {re.sub(r"(?:\{\})+", "{}", text) for text in sentences(path) if SENTENCE.fullmatch(text)}
                 unknown[module] = made - known
     assert {module: missing for module, missing in unknown.items() if missing} == {}
+
+
+PET = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}
+GRADED = (
+    {"material": "plastic"},
+    {"components": [PET], "packaging_format": "bottle"},
+    {"components": [PET | {"colour": "carbon_black"}], "packaging_format": "bottle"},
+    {"use_contexts": ["pharmaceutical"], "material": "glass"},
+    {"use_contexts": ["dangerous_goods"], "packaging_level": "transport", "material": "paper"},
+    {"material": "wood", "packaging_level": "sales"},
+    {"material": "other", "material_subtype": "moon dust"},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("record", GRADED)
+def test_the_reason_of_a_grade_is_told(record: dict[str, object]) -> None:
+    reason = str(trace.explain(record, ruleset.load())["reason"])
+    assert reason not in (told(reason, "fr"), told(reason, "de"))
+    assert not [word for word in ("facts", "limited", "points") if word in told(reason, "de")]
+
+
+def test_every_gap_is_told() -> None:
+    gaps_said = [found.sentence for found in findings() if found.kind == "missing"]
+    assert [sentence for sentence in gaps_said if told(sentence, "fr") == sentence] == []
