@@ -68,7 +68,9 @@ def _retold(value: Any, lang: str) -> Any:
 
 
 def _is_sentence(name: str, held: Any, beside: Mapping[str, Any]) -> bool:
-    """Whether a member is the sentence of an error, of an issue or of a skipped line."""
+    """Whether a member is the sentence of an error, of an issue, of a skipped line or of a sheet not read."""
     if not isinstance(held, str):
         return False
-    return (name == "message" and ("code" in beside or "error" in beside)) or (name == "reason" and "line" in beside)
+    return (name == "message" and ("code" in beside or "error" in beside)) or (
+        name == "reason" and ("line" in beside or "sheet" in beside)
+    )

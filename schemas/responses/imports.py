@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from pydantic import Field as PydanticField
+from pydantic.json_schema import SkipJsonSchema
 
 from schemas.issues import ISSUE_CODES
 from schemas.responses.base import Answer, Identifier, Instant, Issue, Pagination, code
@@ -23,6 +24,21 @@ class IgnoredColumn(Answer):
     header: str
 
 
+class HiddenPlaces(Answer):
+    """What was read although a spreadsheet hides it; `lines` are the first 200."""
+
+    rows: int
+    lines: list[int]
+    columns: list[str]
+
+
+class UnreadSheet(Answer):
+    """A sheet that was not read, and why."""
+
+    sheet: str
+    reason: str
+
+
 class SourceSheet(Answer):
     """Where the components sheet was read from."""
 
@@ -31,6 +47,7 @@ class SourceSheet(Answer):
     columns: list[SourceColumn]
     ignored: list[IgnoredColumn]
     decimal_marks: dict[str, str]
+    hidden: HiddenPlaces | None = None
 
 
 class SkippedLine(Answer):
@@ -56,6 +73,8 @@ class ImportSource(Answer):
     volume_year: Annotated[int | None, PydanticField(description="Year of volume columns that name none.")]
     skipped: list[SkippedLine]
     mapping_name: str | None
+    hidden: HiddenPlaces | None = None
+    unread_sheets: list[UnreadSheet] | SkipJsonSchema[None] = None
 
 
 class ImportAccepted(Answer):

@@ -14,16 +14,16 @@ from pipelines.steps.reading import stored
 from pipelines.steps.reading.container import sniff
 from pipelines.steps.reading.delimited import read_delimited, sniff_delimiter
 from pipelines.steps.reading.encoding import decode
-from pipelines.steps.reading.header import ROWS_SEARCHED, Header, field_names, find_header
+from pipelines.steps.reading.header import field_names
 from pipelines.steps.reading.long_layout import split_long, with_codes_below, without_parts
 from pipelines.steps.reading.mapping import Mapped, check_mapping
 from pipelines.steps.reading.materials import with_details
-from pipelines.steps.reading.refusal import ReadingRefused, refuse
+from pipelines.steps.reading.refusal import refuse
 from pipelines.steps.reading.sheet import Sheet, published_columns, published_ignored, read_sheet
+from pipelines.steps.reading.sheets_read import read_sheets
 from pipelines.steps.reading.wide_layout import layout_of, split_groups
-from pipelines.steps.reading.workbook import SheetPart, Workbook
-from schemas.normalise import shown
-from schemas.words import code_of, fold
+from pipelines.steps.reading.workbook import Workbook
+from schemas.words import fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,9 @@ def read_upload(
 
 
 def _from_text(data: bytes, mapped: Mapped, today: date) -> Upload:
+    if mapped.components is not None:
+        message = "The mapping speaks of a components sheet, but a text has no sheets; send a workbook."
+        raise refuse("invalid_mapping", message, "mapping")
     text = decode(data)
     told = {fold(header) for header in mapped.columns.values()}
 
@@ -89,44 +92,13 @@ def _from_text(data: bytes, mapped: Mapped, today: date) -> Upload:
 
 
 def _from_workbook(data: bytes, mapped: Mapped, today: date) -> Upload:
-    book = Workbook(data)
-    tables, graph = _candidates(book, mapped)
-    part, header = _first_with_header(book, tables, mapped)
-    main = read_sheet(book.body(part, header.columns), part.name, "sku", mapped, delimiter=None, header=header)
-    parts = None
-    if graph is not None and (top := book.top(graph, ROWS_SEARCHED)).cells.height:
-        found = find_header(top, "component", {})
-        body = book.body(graph, found.columns)
-        parts = with_codes_below(read_sheet(body, graph.name, "component", mapped, delimiter=None, header=found))
-    return _upload(main, parts, {"format": "xlsx", "encoding": None, "delimiter": None}, mapped, today)
-
-
-def _candidates(book: Workbook, mapped: Mapped) -> tuple[list[SheetPart], SheetPart | None]:
-    """The sheets that may hold the SKUs, and the one that holds the components."""
-    visible = [sheet for sheet in book.sheets if not sheet.hidden]
-    graph = next((sheet for sheet in visible if code_of(sheet.name, "sheet") == "components"), None)
-    if mapped.sheet is None:
-        return [sheet for sheet in visible if sheet != graph], graph
-    chosen = [sheet for sheet in book.sheets if fold(sheet.name) == fold(mapped.sheet)]
-    if not chosen:
-        names = ", ".join(sheet.name for sheet in book.sheets)
-        raise refuse("invalid_mapping", f"The mapping's sheet {shown(mapped.sheet)} is none of: {names}.", "mapping")
-    return chosen, None if graph in chosen else graph
-
-
-def _first_with_header(book: Workbook, sheets: list[SheetPart], mapped: Mapped) -> tuple[SheetPart, Header]:
-    """The first sheet whose header has the columns that are needed. Raises what the most promising one lacks."""
-    refusals: list[tuple[int, ReadingRefused]] = []
-    for sheet in sheets:
-        top = book.top(sheet, ROWS_SEARCHED)
-        try:
-            return sheet, find_header(top, "sku", mapped.columns, mapped.header_row)
-        except ReadingRefused as refusal:
-            rows = [[cell for cell in row if cell is not None] for row in top.cells.iter_rows()]
-            refusals.append((max((len(field_names(row)) for row in rows), default=-1), refusal))
-    if not refusals:
-        raise refuse("no_table", "The workbook has no visible sheet with SKUs; send one with a header row.")
-    raise max(refusals, key=lambda entry: entry[0])[1]
+    read = read_sheets(Workbook(data), mapped)
+    parts = None if read.parts is None else with_codes_below(read.parts)
+    upload = _upload(read.main, parts, {"format": "xlsx", "encoding": None, "delimiter": None}, mapped, today)
+    upload.source.update(hidden=read.hidden, unread_sheets=read.unread)
+    if read.parts is not None:
+        upload.source["components"]["hidden"] = read.hidden_parts
+    return upload
 
 
 def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Mapped, today: date) -> Upload:
@@ -145,6 +117,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Map
         "layout": layout, "decimal_marks": main.marks, "mapping_name": None,
         "skipped": [{"line": line, "reason": reason} for line, reason in main.skipped],
         "volume_year": today.year if dated else None,
+        "hidden": None, "unread_sheets": [],
     }  # fmt: skip
     return Upload(source, main, parts, lines)
 
@@ -155,6 +128,9 @@ def _laid_out(main: Sheet, parts: Sheet | None, told: str | None) -> tuple[Sheet
     if told in ("wide", "materials") and told != found:
         named = {"wide": "numbered groups of columns", "materials": "weight columns of materials"}[told]
         raise refuse("invalid_mapping", f"The mapping's layout is {told}, but no {named} are recognised.", "mapping")
+    if parts is not None and told not in (None, "rows"):
+        message = f"The mapping's layout is {told}, but the components stand in a sheet of their own; leave it out."
+        raise refuse("invalid_mapping", message, "mapping")
     if parts is not None or told == "rows":
         return without_parts(main), parts, "rows"
     if found is not None and told != "long":
@@ -166,5 +142,5 @@ def _laid_out(main: Sheet, parts: Sheet | None, told: str | None) -> tuple[Sheet
 def _components(parts: Sheet) -> dict[str, Any]:
     return {
         "sheet": parts.name, "header_row": parts.header_row, "columns": published_columns(parts.columns),
-        "ignored": published_ignored(parts.ignored), "decimal_marks": parts.marks,
+        "ignored": published_ignored(parts.ignored), "decimal_marks": parts.marks, "hidden": None,
     }  # fmt: skip

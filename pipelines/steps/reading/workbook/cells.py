@@ -13,6 +13,7 @@ import polars as pl
 
 from pipelines.steps.reading.grid import position
 from pipelines.steps.reading.refusal import refuse
+from pipelines.steps.reading.workbook.hidden import Hidden
 from pipelines.steps.reading.workbook.markup import unescape
 from pipelines.steps.reading.workbook.package import Package, unreadable
 from pipelines.steps.reading.workbook.parsed import parsed_cells
@@ -49,15 +50,17 @@ _AHEAD = 1
 """Pieces in work beside the one that is waited for: frames leave the interpreter to others while they compute."""
 
 
-def read_cells(package: Package, path: str, *, rows: int | None = None) -> pl.DataFrame:
+def read_cells(package: Package, path: str, *, rows: int | None = None, hidden: Hidden | None = None) -> pl.DataFrame:
     """The cells of a sheet in the order of the file; only those of about the first `rows` rows where that is given.
 
-    Raises `ReadingRefused` where the sheet is no XML or holds more than `MOST_CELLS` cells.
+    `hidden` takes note of hidden rows and columns. Raises `ReadingRefused` where the sheet is no XML or holds more
+    than `MOST_CELLS` cells.
     """
     frames: list[pl.DataFrame] = []
-    for frame in _regular(package, path, ahead=0 if rows is not None else _AHEAD):
+    hidden = hidden or Hidden()
+    for frame in _regular(hidden.passing(package.pieces(path)), ahead=0 if rows is not None else _AHEAD):
         if frame is None:
-            parsed = parsed_cells(package, path, rows, CELLS, _MOST_PARSED)
+            parsed = parsed_cells(hidden.passing(package.pieces(path)), rows, CELLS, _MOST_PARSED)
             _check_size([parsed], _MOST_PARSED)
             return parsed
         frames.append(frame)
@@ -67,11 +70,11 @@ def read_cells(package: Package, path: str, *, rows: int | None = None) -> pl.Da
     return pl.concat(frames) if frames else pl.DataFrame(schema=CELLS)
 
 
-def _regular(package: Package, path: str, *, ahead: int) -> Iterator[pl.DataFrame | None]:
+def _regular(pieces: Iterator[bytes], *, ahead: int) -> Iterator[pl.DataFrame | None]:
     """Cells piece by piece; None as soon as a piece has another form. So many pieces are in work beside each."""
     waiting: deque[Future[pl.DataFrame | None]] = deque()
     with ThreadPoolExecutor(ahead + 1, "cells") as readers:
-        for piece in _whole_rows(package, path):
+        for piece in _whole_rows(pieces):
             waiting.append(readers.submit(_by_pattern, piece))
             if len(waiting) > ahead:
                 yield waiting.popleft().result()
@@ -79,10 +82,10 @@ def _regular(package: Package, path: str, *, ahead: int) -> Iterator[pl.DataFram
             yield waiting.popleft().result()
 
 
-def _whole_rows(package: Package, path: str) -> Iterator[bytes | None]:
+def _whole_rows(pieces: Iterator[bytes]) -> Iterator[bytes | None]:
     """The sheet in pieces that end where a row ends; None at last where something is left that no row ends."""
     rest = b""
-    for piece in package.pieces(path):
+    for piece in pieces:
         whole, end, rest = (rest + piece).rpartition(b"</row>")
         if len(rest) > _LONGEST_ROW:
             raise unreadable("one of its rows is larger than a row can be")

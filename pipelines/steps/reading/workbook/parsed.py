@@ -1,12 +1,13 @@
 """A worksheet's cells by the XML parser: the road for every form of XML that the patterns do not know."""
 
+from collections.abc import Iterator
 from pyexpat import ExpatError, ParserCreate
 
 import polars as pl
 
 from pipelines.steps.reading.grid import position
 from pipelines.steps.reading.workbook.markup import undo_escapes
-from pipelines.steps.reading.workbook.package import Package, unreadable
+from pipelines.steps.reading.workbook.package import unreadable
 
 _ROWS = 10**7
 """More than any spreadsheet has: the patterns read row numbers of seven digits, too."""
@@ -61,7 +62,7 @@ class _Cells:
         self.found.append((self._row, self._column, cell.get("t"), style, self._texts.get("formula"), text))
 
 
-def parsed_cells(package: Package, path: str, rows: int | None, schema: pl.Schema, most: int) -> pl.DataFrame:
+def parsed_cells(pieces: Iterator[bytes], rows: int | None, schema: pl.Schema, most: int) -> pl.DataFrame:
     """The cells of a sheet, those of about the first `rows` rows where that is given, at most `most` and one more."""
     cells = _Cells()
     parser = ParserCreate()
@@ -70,7 +71,7 @@ def parsed_cells(package: Package, path: str, rows: int | None, schema: pl.Schem
     parser.EndElementHandler = cells.end
     parser.CharacterDataHandler = cells.characters
     try:
-        for piece in package.pieces(path):
+        for piece in pieces:
             parser.Parse(piece, False)
             if (rows is not None and cells.rows >= rows) or len(cells.found) > most:
                 return pl.DataFrame(cells.found, schema=schema, orient="row")

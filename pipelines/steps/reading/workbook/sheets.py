@@ -12,6 +12,7 @@ from pipelines.steps.reading.fields import Column
 from pipelines.steps.reading.grid import NO_VALUE, NUMBER, TEXT, Grid, blank_to_null, check_width, without_blank_rows
 from pipelines.steps.reading.workbook.book import Book, SheetPart, read_book
 from pipelines.steps.reading.workbook.cells import read_cells
+from pipelines.steps.reading.workbook.hidden import Hidden
 from pipelines.steps.reading.workbook.package import Package, unreadable
 from pipelines.steps.reading.workbook.strings import read_strings
 from pipelines.steps.reading.workbook.styles import GENERAL, Format, read_formats, shown
@@ -26,6 +27,7 @@ class Workbook:
         """Opens the archive and reads what it says about itself, no cell yet."""
         self._package = Package(data)
         self._book: Book = read_book(self._package)
+        self._hidden: dict[str, Hidden] = {}
 
     @property
     def sheets(self) -> tuple[SheetPart, ...]:
@@ -42,9 +44,13 @@ class Workbook:
 
     def body(self, sheet: SheetPart, columns: Iterable[Column]) -> Grid:
         """All rows that hold something, with the cells of these columns and of the first one only."""
-        cells = read_cells(self._package, sheet.path)
+        cells = read_cells(self._package, sheet.path, hidden=self.hidden(sheet))
         numeric = {0: False} | {column.position: column.field.kind in _NUMERIC for column in columns}
         return self._grid(cells, numeric)
+
+    def hidden(self, sheet: SheetPart) -> Hidden:
+        """The hidden rows and columns of a sheet whose body has been read."""
+        return self._hidden.setdefault(sheet.path, Hidden())
 
     def whole(self, sheet: SheetPart, numeric: Collection[int]) -> Grid:
         """All rows and all columns that hold something; only in `numeric` ones does a number cell stay its number."""
