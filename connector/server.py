@@ -4,13 +4,17 @@ The application that mounts it puts a gate in front, which lets a connection in 
 (`connector.principal`), and runs `session_manager` for as long as it serves. What a tool does is in `connector.tools`.
 """
 
+import logging
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from mcp.server.caching import CacheHint
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import MCPServer
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector import places
@@ -31,6 +35,8 @@ VERSION: Final = "1.8.0"
 """Of the interface that the tools belong to."""
 MAX_BODY_BYTES: Final = 2 * 2**20
 _TOOLS_KEPT_MS: Final = 300_000
+_RETICENT: Final = ("mcp", "sse_starlette")
+"""Libraries that tell at their lower levels what was asked and answered: a company's data, which belongs in no log."""
 _INSTRUCTIONS: Final = """\
 Packaging compliance data of the signed-in user's own company: packaging items, recyclability grades (indicative), \
 declarations of conformity, market readiness under Regulation (EU) 2025/40 (PPWR).
@@ -74,6 +80,8 @@ def _trimmed(app: ASGIApp) -> ASGIApp:
 
 def served(service: Service) -> MCPServer[None]:
     """The server with its tools, for the application and for tests that call it in their own process."""
+    for name in _RETICENT:
+        logging.getLogger(name).setLevel(logging.WARNING)
     server: MCPServer[None] = MCPServer(
         NAME, title="Packaging Compliance Data Service", instructions=_INSTRUCTIONS, version=VERSION,
         log_level="WARNING", subscriptions=False,
@@ -81,9 +89,23 @@ def served(service: Service) -> MCPServer[None]:
         request_state_security=security(service.settings),
     )  # fmt: skip
     server.middleware.insert(0, remember_question)  # before the state is unsealed
+    server.middleware.append(_known_prompts(server))
     for tool in _tools(service):
         _add(server, tool)
     return server
+
+
+def _known_prompts(server: MCPServer[None]) -> ServerMiddleware[None]:
+    """Middleware that says of a prompt that it is not there; the library would call it a fault of ours, and log it."""
+
+    async def known(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if ctx.method == "prompts/get":
+            there = {prompt.name for prompt in await server.list_prompts()}
+            if (ctx.params or {}).get("name") not in there:
+                raise MCPError(INVALID_PARAMS, "There is no such prompt; prompts/list shows those there are.")
+        return await call_next(ctx)
+
+    return known
 
 
 def _tools(service: Service) -> list[Tool]:

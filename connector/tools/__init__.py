@@ -4,6 +4,7 @@
     arguments.py   arguments that several tools take, and the item that they name
     reading.py     one statement as the connection's company, in one round trip
     items.py       list_packaging_items, get_packaging_item
+    windows.py     one item with very many parts, in pages
     portfolio.py   compliance_overview, check_market_readiness, check_missing_data
     records.py     list_declarations, list_shared_components
     rows.py        check_bulk_import

@@ -26,7 +26,7 @@ from warehouse.queries import skus
 from warehouse.sessions import Connection
 
 MOST_BASE64: Final = 2_000_000
-"""Characters; what a message to the connector may hold. Larger files are uploaded on the website."""
+"""Characters, of 1.5 MB; what a message to the connector may hold. Larger files go to `POST /skus/{id}/files`."""
 Type: Any = Literal[tuple(TYPES)]
 _TEXTS: Final = ("reference", "issuer")
 _DAYS: Final = ("issued_on", "expires_on")
@@ -41,7 +41,7 @@ class Document(BaseModel):
     filename: Annotated[str, Field(description="Its name with the ending, such as report.pdf.", max_length=255)]
     content_base64: Annotated[
         str,
-        Field(description="Its bytes in base64, about 1.5 MB at most: PDF, PNG, JPEG, WebP, Word or Excel.",
+        Field(description="Its bytes in base64, 1.5 MB at most: PDF, PNG, JPEG, WebP, Word or Excel.",
               max_length=MOST_BASE64),
     ]  # fmt: skip
     reference: Annotated[str | None, Field(description="The document's own reference.", max_length=2000)] = None

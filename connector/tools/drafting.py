@@ -99,8 +99,9 @@ def _supplier_document(service: Service) -> Callable[..., Any]:
     ) -> Filed:  # fmt: skip
         """File a document that a supplier sent (test report, certificate, declaration) for one packaging item.
 
-        Its bytes are fingerprinted with SHA-256. The user is asked first. It is filed in the review queue and becomes a
-        technical file of the item only if a person accepts it.
+        At most 1.5 MB; a larger one is uploaded with the REST interface. Its bytes are fingerprinted with SHA-256. The
+        user is asked first. It is filed in the review queue and becomes a technical file of the item only if a person
+        accepts it.
         """
         filing, _ = documents.document(service, current(), sku_code, id, document)
         return settled(service, current(), filing, answer, confirmation)

@@ -10,6 +10,7 @@ from connector.service import Service
 from connector.tools import reading
 from connector.tools.answer import Page, Told, Tool, instant, refused
 from connector.tools.arguments import DEFAULT_LIMIT, UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, require_one, uuid_of
+from connector.tools.windows import windowed
 from pipelines.steps import present
 from warehouse.queries import skus as queries
 
@@ -53,6 +54,7 @@ class ItemDetail(Told):
     """One packaging item as it is stored."""
 
     item: Annotated[dict[str, Any], Field(description="All fields of SkuDetailResponse.data of the REST interface.")]
+    page: Annotated[Page, Field(description="Where these components, volumes and reasons lie in all there are.")]
 
 
 class ItemTools:
@@ -86,11 +88,14 @@ class ItemTools:
             items=[Item(**{name: item[name] for name in _SHOWN}) for item in found["data"]], page=page,
         )  # fmt: skip
 
-    async def get_packaging_item(self, sku_code: SkuCode = None, id: ItemId = None) -> ItemDetail:  # noqa: A002
+    async def get_packaging_item(
+        self, sku_code: SkuCode = None, id: ItemId = None, limit: Limit = DEFAULT_LIMIT,  # noqa: A002
+        offset: Offset = 0,
+    ) -> ItemDetail:  # fmt: skip
         """Get one packaging item by sku_code or id: components, weights, substances, volumes, DoC status, format bans.
 
         Also why it has its recyclability grade: compliance.grade_trace names the rules, what was missing and what was
-        assumed. Use it for any question about a single item.
+        assumed. Use it for any question about a single item; limit and offset page one of very many parts.
         """
         require_one(id, sku_code)
         named = uuid_of(id) if id is not None else str(sku_code).strip()
@@ -104,8 +109,9 @@ class ItemTools:
         item = present.sku_detail(
             row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"]
         )
+        shown, page = windowed(orjson.loads(orjson.dumps(item)), limit, offset)
         return ItemDetail(
             as_of=instant(self._service.clock.now()), sources=[_SOURCE, _GRADES],
-            next_step="Call check_missing_data with this sku_code for what is missing, the worst first.",
-            item=orjson.loads(orjson.dumps(item)),
+            next_step=page.way_on("Call check_missing_data with this sku_code for what is missing, the worst first."),
+            item=shown, page=page,
         )  # fmt: skip

@@ -59,11 +59,11 @@ def allowed(place: Served, address: str) -> str:
 
 
 @contextmanager
-def served(database: Database, pool: Pool, company: UUID, data_dir) -> Iterator[Served]:
-    """The application for the time of the block."""
+def served(database: Database, pool: Pool, company: UUID, data_dir, **more: str) -> Iterator[Served]:
+    """The application for the time of the block, with more settings."""
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
-    settings = Settings.load(data_dir=data_dir, public_url=f"http://127.0.0.1:{port}")
+    settings = Settings.load(data_dir=data_dir, public_url=f"http://127.0.0.1:{port}", **more)
     config = uvicorn.Config(create(settings, database), log_config=None, lifespan="on", timeout_graceful_shutdown=2)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

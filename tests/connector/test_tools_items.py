@@ -25,6 +25,25 @@ async def test_a_list_pages_and_an_item_is_found_by_code_and_by_id(assistant: As
     assert by_code["as_of"] == "2026-11-21T09:30:00Z"
 
 
+async def test_an_item_of_very_many_parts_is_told_in_pages(assistant: Assistant):
+    line = {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "PP", "separable": True}
+    body = {"component_type": "body", "material_family": "glass", "polymer_or_grade": "GL71", "weight_g": 300}
+    made = assistant.made(
+        packaging_format="bottle", components=[body, *({**line, "weight_g": n} for n in range(1, 250))]
+    )
+    seen, offset = [], 0
+    while offset is not None:
+        told = (await assistant.call("get_packaging_item", sku_code=made.sku_code, limit=100, offset=offset)).told
+        shown = [component["id"] for component in told["item"]["components"]]
+        units = told["item"]["compliance"]["grade_trace"]["units"]
+        assert {part["component_id"] for unit in units for part in unit["components"]} == set(shown)
+        seen, offset = seen + shown, told["page"]["next_offset"]
+        assert offset is None or f"offset {offset}" in told["next_step"]
+    assert len(seen) == len(set(seen)) == 250
+    beyond = (await assistant.call("get_packaging_item", sku_code=made.sku_code, offset=1_000)).told
+    assert (beyond["item"]["components"], beyond["page"]["next_offset"]) == ([], None)
+
+
 @pytest.mark.parametrize("named", [{}, {"id": str(uuid4()), "sku_code": "A"}])
 async def test_an_item_is_named_once(assistant: Assistant, named: dict[str, str]):
     answer = await assistant.call("get_packaging_item", **named)
