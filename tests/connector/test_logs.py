@@ -16,8 +16,8 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def talkative(database, pool, company, tmp_path) -> Iterator[Served]:
-    """The application at the lowest level of its log; other tests get theirs back."""
+def talkative(capfd, database, pool, company, tmp_path) -> Iterator[Served]:
+    """The application at the lowest level of its log, which `capfd` takes; other tests get their level back."""
     held = logging.getLogger().level
     with served(database, pool, company, tmp_path, log_level="debug") as place:
         yield place
