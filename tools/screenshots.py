@@ -8,7 +8,7 @@ import io
 import secrets
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from PIL import Image
 from playwright.sync_api import Browser, Page
@@ -25,7 +25,10 @@ PHONES: Final = ("portfolio", "item", "supplier-form", "review-answer", "consent
 DARK: Final = ("portfolio", "review")
 """Also at 1440 px, in dark."""
 _EMAIL: Final = "ada.marsh@brand.example"
-_TALLEST: Final = 1_600
+LONG: Final = ("portfolio", "item", "import")
+"""Shown further down than the others."""
+_TALLEST: Final = 1_200
+_TALLEST_LONG: Final = 2_800
 _COLOURS: Final = 64
 
 
@@ -55,20 +58,21 @@ def _take(browser: Browser, company: Company, password: str) -> None:
         for name in (*FOR_ALL, *FOR_PERSONS):
             page = signed_in if name in FOR_PERSONS else stranger
             page.goto(company.service + paths[name])
-            _picture(page, FOLDER / f"{name}.png", width=1440, scheme="light")
+            tallest = _TALLEST_LONG if name in LONG else _TALLEST
+            _picture(page, f"{name}.png", 1440, tallest, "light")
             if name in DARK:
-                _picture(page, FOLDER / f"{name}-dark.png", width=1440, scheme="dark")
+                _picture(page, f"{name}-dark.png", 1440, tallest, "dark")
             if name in PHONES:
-                _picture(page, FOLDER / f"{name}-360.png", width=360, scheme="dark")
+                _picture(page, f"{name}-360.png", 360, tallest, "dark")
 
 
-def _picture(page: Page, path: Path, *, width: int, scheme: str) -> None:
+def _picture(page: Page, name: str, width: int, tallest: int, scheme: Literal["light", "dark"]) -> None:
+    page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     tall = int(page.evaluate("document.documentElement.scrollHeight"))
-    page.set_viewport_size({"width": width, "height": min(tall, _TALLEST)})
+    page.set_viewport_size({"width": width, "height": min(tall, tallest)})
     seen = Image.open(io.BytesIO(page.screenshot()))
-    seen.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    seen.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE).save(FOLDER / name, optimize=True)
 
 
 if __name__ == "__main__":
