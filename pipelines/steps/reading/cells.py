@@ -17,10 +17,16 @@ from pipelines.steps.reading.typed import FAULTS, Typed, faults_where
 from pipelines.steps.reading.values import cell_errors, read_values, unescaped
 from pipelines.steps.reading.weights import whole_weights
 from schemas.fields import SKU_CODE
+from schemas.vocabularies import SUBSTANCES
+from schemas.words import code_of
 
 CLEARED = ("null", "NULL")
 """The word that clears a field, as people and as databases write it."""
 
+_NOT_DETECTED: Final = (
+    "This can mean not determined or not detected; leave the cell empty for the first, and write absent, below_limit "
+    "or the value for the second."
+)
 _MERGED: Final = (
     "The line has neither sku_code nor name. If the cells above reach down to it, repeat the code in each line; "
     "lines of one SKU are its components where a column component_type or material says so."
@@ -87,7 +93,31 @@ def _column(sheet: Sheet, column: Column) -> tuple[Typed, pl.Series]:
         faults.append(faults_where(~given & below, "required", _MERGED))
     numbers = None if kinds is None else kinds == NUMBER
     typed = read_values(cells, column, sheet.marks.get(column.name), numbers)
-    return Typed(typed.values, pl.concat([*faults, typed.faults])), given
+    found = typed.faults
+    if found.height and not column.field.required:
+        found, unanswered = _unanswered(found, cells, column)
+        given = given.scatter(unanswered, values=False)
+    return Typed(typed.values, pl.concat([*faults, found])), given
+
+
+def _unanswered(faults: pl.DataFrame, cells: pl.Series, column: Column) -> tuple[pl.DataFrame, pl.Series]:
+    """The faults without those of cells that say that there is no answer (`n/a`, `k.A.`), and where these are.
+
+    A cell that can be read is never among them: `NA` is Namibia among markets.
+    """
+    distinct = cells.gather(faults["at"]).unique()
+    codes = {cell: code for cell in distinct if (code := code_of(cell, "no_answer")) is not None}
+    if not codes:
+        return faults, faults["at"].clear()
+    said = cells.gather(faults["at"]).replace_strict(codes, default=None, return_dtype=pl.String)
+    found = faults.with_columns(said=said)
+    if any(column.field.name.startswith(substance) for substance in SUBSTANCES):
+        two = (pl.col("said") == "nothing_found").fill_null(value=False)
+        found = found.with_columns(
+            message=pl.when(two).then(pl.lit(_NOT_DETECTED)).otherwise("message"),
+            said=pl.when(~two).then("said"),
+        )
+    return found.filter(pl.col("said").is_null()).drop("said"), found.filter(pl.col("said").is_not_null())["at"]
 
 
 def _below_a_sku(sheet: Sheet) -> pl.Series:

@@ -53,11 +53,13 @@ def _plain(header: str, table: Table) -> Column | None:
 
 def _of_both_languages(header: str, table: Table) -> Column | None:
     """One field said in several languages; the side that names a unit says it for all."""
-    sides = [_plain(side, table) for side in languages(header)]
-    found = [side for side in sides if side is not None]
-    if not sides or len(found) < len(sides) or len({side.name for side in found}) > 1:
-        return None
-    return max(found, key=lambda side: side.factor != 1)
+    sides = {side: _plain(side, table) for side in languages(header)}
+    for name in {column.name for column in sides.values() if column is not None}:
+        same = [column for column in sides.values() if column is not None and column.name == name]
+        spare = [side for side in sides if headers("spare").get(fold(side)) == name]
+        if len(same) + len(spare) == len(sides):
+            return max(same, key=lambda column: column.factor != 1)
+    return None
 
 
 def _of_what_is_sold(header: str) -> Column | None:

@@ -5,14 +5,12 @@ around twelve of them is no part of one. The words are in `words.csv`: the vocab
 `level_title` for those that say so only in a title (`Primary`): a primary material is the main one.
 """
 
-from dataclasses import replace
 from typing import Final
 
 import polars as pl
 
 from compliance import ruleset
 from compliance.words import resolve_format
-from pipelines.steps.reading.fields import Column, fields_of
 from schemas.words import code_of, fold, words
 
 SALES: Final = "sales"
@@ -43,19 +41,7 @@ def without_sales_level(header: str) -> str | None:
     return None
 
 
-def formats_that_are_levels(columns: tuple[Column, ...], cells: pl.DataFrame) -> tuple[Column, ...]:
-    """The columns, one of formats as the level's where its cells name levels: `Packaging type` over `Primary`."""
-    names = {column.name for column in columns}
-    if "packaging_format" not in names or "packaging_level" in names or not _name_levels(cells["packaging_format"]):
-        return columns
-    level = fields_of("sku")["packaging_level"]
-    return tuple(
-        replace(column, name=level.name, field=level, exact=False) if column.name == "packaging_format" else column
-        for column in columns
-    )
-
-
-def _name_levels(cells: pl.Series) -> bool:
+def are_levels(cells: pl.Series) -> bool:
     """Whether every cell given is a word for a level, and one of them at least no packaging by itself (`Pallet`)."""
     distinct = cells.drop_nulls().unique()
     if not len(distinct) or any(code_of(cell, "packaging_level") is None for cell in distinct):

@@ -38,9 +38,12 @@ def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
     table = _carried_down(table, _TYPE if parts else "material", keys=["sku_code", "name"])
     helpers = [column for column in sheet.columns if column.field in WEIGHT_HELPERS]
     if parts:
-        given = table.filter(pl.any_horizontal(pl.col([column.name for column in parts]).is_not_null()))
+        of_parts = _of_parts(sheet.columns, parts)
+        parts = [*parts, *of_parts.values()]
+        given = table.with_columns(pl.col(old).alias(column.name) for old, column in of_parts.items())
+        given = given.filter(pl.any_horizontal(pl.col([column.name for column in parts]).is_not_null()))
         helpers = helpers if any(column.name == "weight_g" for column in parts) else []
-        own = [column for column in sheet.columns if column.table == "sku" and column not in helpers]
+        own = [c for c in sheet.columns if c.table == "sku" and c not in helpers and c.name not in of_parts]
         everywhere = pl.repeat(value=True, n=table.height, eager=True)
         parts = [*parts, *(replace(column, table="component") for column in helpers)]
         return _split(sheet, table.with_columns(grouped=everywhere), own, parts, given)
@@ -145,6 +148,22 @@ def _repeated(table: pl.DataFrame, columns: tuple[Column, ...]) -> pl.Series | N
     differ = pl.struct(telling).n_unique().over(code) > 1
     lines = table.select((code.is_not_null() & one_name & differ).fill_null(value=False)).to_series()
     return lines if lines.any() else None
+
+
+def _of_parts(columns: tuple[Column, ...], parts: list[Column]) -> dict[str, Column]:
+    """The SKU's columns that speak of the parts, by name, where no column says the material of a part.
+
+    A part needs a material: beside `Élément`, `Matériau` is the part's, and so is `Poids (g)`.
+    """
+    named, told = {column.name: column for column in columns}, {column.name for column in parts}
+    if "material" not in named or told & {"material_family", "component_id"}:
+        return {}
+    fields = fields_of("component")
+    return {
+        old: replace(named[old], name=new, field=fields[new], table="component", exact=False)
+        for old, new in _MOVED.items()
+        if old in named and new not in told
+    }
 
 
 def _differing(table: pl.DataFrame, repeated: pl.Series) -> list[str]:

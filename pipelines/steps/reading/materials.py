@@ -17,9 +17,12 @@ from pipelines.steps.reading.grid import TEXT
 from pipelines.steps.reading.sheet import Sheet
 from pipelines.steps.reading.values import without_language
 from schemas.vocabularies import VOCABULARIES
-from schemas.words import code_of
+from schemas.words import code_of, fold, words
 
 _DETAIL: Final = {"material": "material_subtype", "material_family": "polymer_or_grade"}
+_SHARE: Final = re.compile(r"\d+(?:[.,]\d+)?\s*%")
+_PARTS: Final = re.compile(r"[/,;+&](?!\d)")
+"""What stands between materials of which each has its share: `carton 80 % / PE 20 %`."""
 _BETWEEN: Final = re.compile(r"\s*/\s*|\s+[-–—]\s+")
 
 
@@ -31,6 +34,27 @@ def with_details(sheet: Sheet) -> Sheet:
     return sheet
 
 
+def with_families(sheet: Sheet) -> Sheet:
+    """The sheet with the materials that its details name, where it has no column of materials: `PAP 21`, `HDPE`."""
+    own = next((column for column in sheet.columns if column.name == "material_subtype"), None)
+    if own is None or any(column.name == "material" for column in sheet.columns):
+        return sheet
+    cells = sheet.table[own.name]
+    distinct = cells.drop_nulls().unique(maintain_order=True)
+    families = [_family_of(text) for text in distinct]
+    if not any(families):
+        return sheet
+    family = cells.replace_strict(distinct, families, default=None, return_dtype=pl.String).alias("material")
+    column = replace(own, name="material", field=fields_of("sku")["material"], exact=False)
+    kinds = None if sheet.kinds is None else sheet.kinds.with_columns(pl.lit(TEXT, pl.UInt8).alias("material"))
+    return replace(sheet, columns=(*sheet.columns, column), table=sheet.table.with_columns(family), kinds=kinds)
+
+
+def _family_of(text: str) -> str | None:
+    """The family that a detail means, in the SKU's vocabulary; None where it means none, or two."""
+    return code_of(text, "material") or (family_and_detail(text, "material") or (None,))[0]
+
+
 def family_and_detail(text: str, vocabulary: str) -> tuple[str, str] | None:
     """The family and the detail that a material text gives; None where it is a family's word, or means none or two.
 
@@ -39,6 +63,12 @@ def family_and_detail(text: str, vocabulary: str) -> tuple[str, str] | None:
     text = without_language(text).strip()
     if code_of(text, vocabulary) is not None:
         return None
+    if len(_SHARE.findall(text)) > 1:
+        family = _same([_family(part) or code_of(_SHARE.sub("", part), vocabulary) for part in _PARTS.split(text)])
+        return None if family is None else (family, text)
+    if " " in (grade := words("material_column").get(fold(text), "")):
+        told, detail = grade.split(" ", 1)
+        return (told, detail) if told in VOCABULARIES[vocabulary] else None
     first, *rest = _BETWEEN.split(text)
     families = [code for part in (first, *rest) if (code := code_of(part, vocabulary)) is not None]
     if len(set(families)) > 1:

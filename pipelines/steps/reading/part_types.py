@@ -2,6 +2,8 @@
 
 import polars as pl
 
+from compliance import ruleset
+from compliance.words import resolve_format
 from schemas.words import code_of
 
 _BODY = "body"
@@ -10,6 +12,11 @@ _BODY = "body"
 def word_for_part(text: str) -> str | None:
     """The component_type that a text names, as a whole or in one of its parts between slashes."""
     return next((code for word in (text, *text.split("/")) if (code := code_of(word, "component_type"))), None)
+
+
+def type_of_part(text: str) -> str | None:
+    """The component_type that a text names; the body where it names a packaging instead: `Flacon`, `Tray`."""
+    return word_for_part(text) or (_BODY if resolve_format(text, ruleset.load()) is not None else None)
 
 
 def part_types(texts: pl.Series) -> pl.Series:

@@ -11,11 +11,13 @@ from operator import or_
 import polars as pl
 
 from pipelines.steps.reading.decimal_mark import decimal_marks
-from pipelines.steps.reading.fields import Column, Table
+from pipelines.steps.reading.fields import Column, Table, fields_of
 from pipelines.steps.reading.grid import Grid, LineFault, letter
 from pipelines.steps.reading.groups import is_bare_material
 from pipelines.steps.reading.header import Header, find_header
+from pipelines.steps.reading.levels import are_levels
 from pipelines.steps.reading.mapping import Mapped
+from pipelines.steps.reading.part_types import type_of_part
 from pipelines.steps.reading.refusal import refuse
 from pipelines.steps.reading.skipped import listed, not_data
 from pipelines.steps.reading.weights import names_mass
@@ -80,6 +82,18 @@ def read_sheet(
     return sheet.without(_not_meant(header.columns, cells))
 
 
+def with_levels(sheet: Sheet) -> Sheet:
+    """The sheet with the formats as levels where all cells name levels: `Packaging type` over `Primary`."""
+    names = {column.name: column for column in sheet.columns}
+    own = names.get("packaging_format")
+    if own is None or "packaging_level" in names or not are_levels(sheet.table[own.name]):
+        return sheet
+    level = replace(own, name="packaging_level", field=fields_of("sku")["packaging_level"], exact=False)
+    columns = tuple(level if column is own else column for column in sheet.columns)
+    kinds = None if sheet.kinds is None else sheet.kinds.rename({own.name: level.name})
+    return replace(sheet, columns=columns, table=sheet.table.rename({own.name: level.name}), kinds=kinds)
+
+
 def published_columns(columns: Iterable[Column]) -> list[dict[str, str]]:
     """Columns as `source.columns` shows them."""
     return [{"field": c.name, "column": letter(c.position), "header": c.header} for c in columns]
@@ -98,12 +112,26 @@ def _label(body: Grid, header: Header) -> pl.Series | None:
 
 
 def _not_meant(columns: Sequence[Column], cells: pl.DataFrame) -> list[str]:
-    """Columns whose cells show that their header means something else: a unit of sale, a material ticked or named."""
+    """Columns whose cells show that their header means something else.
+
+    A unit of sale, a material ticked or named, `Recycled` over yes and no, `Component` over numbers of parts.
+    """
     units = [column.name for column in columns if column.field.name == "weight_unit"]
     bare = [column.name for column in columns if is_bare_material(column)]
-    return [name for name in units if not names_mass(cells[name])] + [
-        name for name in bare if not _numeric(cells[name])
-    ]
+    shares = [column.name for column in columns if column.field.unit == "percent" and not column.exact]
+    found = [name for name in units if not names_mass(cells[name])]
+    found += [name for name in bare if not _numeric(cells[name])]
+    found += [name for name in shares if not cells[name].str.contains(r"\d").any()]
+    kind = next((column for column in columns if column.name == "component_type"), None)
+    if kind is not None and kind.table == "component" and not kind.exact and not _parts(cells[kind.name]):
+        found += [column.name for column in columns if column.table == "component" and not column.exact]
+    return found
+
+
+def _parts(cells: pl.Series) -> bool:
+    """Whether most of the texts given name a part or a packaging."""
+    distinct = cells.drop_nulls().unique()
+    return 2 * sum(type_of_part(cell) is not None for cell in distinct) > len(distinct)
 
 
 def _numeric(cells: pl.Series) -> bool:

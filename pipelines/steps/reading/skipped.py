@@ -52,7 +52,7 @@ def not_data(
         TOTAL: _totals(code, name, label),
         REPEATED: _repeats(cells, columns),
         HELP: _help(cells, columns, nothing if titled else label),
-        NOTE: _notes(code, name) & ~others,
+        NOTE: (_notes(code, name) & ~others) | (_says(code, _TITLE) & name.is_null()),
     }
 
 
@@ -185,6 +185,10 @@ def _total() -> str:
 def _note() -> str:
     word = _one_of("note")
     return rf"(?i)^[\W_]*(?:{word})\b|:(?:\s|$)|(?:\S+\s+){{5,}}\S"
+
+
+_TITLE = r"\p{L}\s*:\s*$"
+"""`Visa fournisseur :`, beside which its answer or the next title stands."""
 
 
 @cache

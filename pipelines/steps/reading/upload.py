@@ -17,9 +17,9 @@ from pipelines.steps.reading.encoding import decode
 from pipelines.steps.reading.header import field_names
 from pipelines.steps.reading.long_layout import split_long, with_codes_below, without_parts
 from pipelines.steps.reading.mapping import Mapped, check_mapping
-from pipelines.steps.reading.materials import with_details
+from pipelines.steps.reading.materials import with_details, with_families
 from pipelines.steps.reading.refusal import refuse
-from pipelines.steps.reading.sheet import Sheet, published_columns, published_ignored, read_sheet
+from pipelines.steps.reading.sheet import Sheet, published_columns, published_ignored, read_sheet, with_levels
 from pipelines.steps.reading.sheets_read import read_sheets
 from pipelines.steps.reading.wide_layout import layout_of, split_groups
 from pipelines.steps.reading.workbook import Workbook
@@ -106,7 +106,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Map
     lines = main.lines
     if lines == 0 and (parts is None or parts.lines == 0):
         raise refuse("no_rows", "The table has a header and no data line below it; nothing can be imported.")
-    main, parts, layout = _laid_out(main, parts, mapped.layout)
+    main, parts, layout = _laid_out(with_families(with_levels(main)), parts, mapped.layout)
     main, parts = with_details(main), None if parts is None else with_details(parts)
     dated = any(column.market and column.year is None for column in main.columns)
     source = {

@@ -12,16 +12,20 @@ from pathlib import Path
 
 import polars as pl
 import pycountry
+from stdnum import ean
 
 from pipelines.steps.reading.fields import Column
 from pipelines.steps.reading.numbers import read_number, read_numbers
+from pipelines.steps.reading.part_types import type_of_part
 from pipelines.steps.reading.typed import Typed, each_distinct, faults_where, no_faults
 from schemas import normalise
 from schemas.fields import Field
 from schemas.normalise import Unfit, shown
 from schemas.words import code_of
 
-_LIST_SEPARATOR = re.compile(r"[,;|]")
+_LIST_SEPARATOR = re.compile(r"[,;|]|\s/\s|\n")
+_MATERIALS = ("material", "material_family")
+_SEVERAL = re.compile(r"[/+&]|%.*%")
 _LOST = r"^\d[.,]?\d*[eE]\+?\d{2,}$"
 _ROUNDED = r"^\d[.,]\d+[eE]\+\d{2,}$"
 MARKED = r"^'('*(?:[=+\-@#\d]|null$|NULL$|\s*$))"
@@ -119,7 +123,10 @@ def _gtins(cells: pl.Series) -> Typed:
 def _gtin(cell: str) -> str:
     if re.match(_LOST, cell):
         raise _digits_lost(cell)
-    return normalise.gtin(re.sub(r"[\s-]|[.,]0+$", "", cell))
+    digits = re.sub(r"[\s-]|[.,]0+$", "", cell)
+    if len(digits) == 11 and ean.is_valid(f"0{digits}"):
+        raise Unfit("invalid_gtin", f"{shown(cell)} has 11 digits; if a spreadsheet took a zero off, it is 0{digits}.")
+    return normalise.gtin(digits)
 
 
 def _digits_lost(cell: str) -> Unfit:
@@ -130,7 +137,7 @@ def _digits_lost(cell: str) -> Unfit:
 
 
 def _truth(cell: str) -> bool:
-    code = code_of(cell, "truth")
+    code = _said(cell, "truth")
     if code is None:
         raise Unfit("invalid_type", f"{shown(cell)} is neither yes nor no; write yes or no (oui/non, ja/nein, 1/0).")
     return code == "true"
@@ -138,7 +145,24 @@ def _truth(cell: str) -> bool:
 
 def _code(cell: str, field: Field) -> str:
     vocabulary = field.vocabulary or field.name
-    return normalise.code(code_of(without_language(cell), vocabulary) or cell.strip(), vocabulary)
+    code = _said(without_language(cell), vocabulary)
+    if code is None and vocabulary == "component_type":
+        code = type_of_part(cell)
+    if code is None and vocabulary in _MATERIALS and _SEVERAL.search(cell):
+        several = (
+            f"{shown(cell)} names several materials; write the one that weighs most, or composite where they cannot be "
+            "taken apart, or give each a component."
+        )
+        raise Unfit("not_in_vocabulary", several)
+    return normalise.code(code or cell.strip(), vocabulary)
+
+
+def _said(cell: str, vocabulary: str) -> str | None:
+    """The code of a word, or of a word in several languages: `Oui / Ja`."""
+    if (code := code_of(cell, vocabulary)) is not None or "/" not in cell:
+        return code
+    codes = {code_of(side, vocabulary) for side in cell.split("/")}
+    return codes.pop() if len(codes) == 1 else None
 
 
 def _codes(cell: str, field: Field) -> str:

@@ -96,8 +96,9 @@ def canadian_export() -> Sent:
         {"A": "sku_code", "B": "name", "C": "material", "D": "weight_grams", "E": "packaging_format", "F": "markets"},
         {
             "CA-1": {"name": "Sirop d'érable 540 mL", "material": "metal", "weight_grams": 72.5,
-                     "markets": ["FR", "BE"]},
-            "CA-2": {"name": "Beurre d'érable 330 g", "material": "glass", "weight_grams": 198, "markets": ["FR"]},
+                     "packaging_format": "Boîte / Can", "markets": ["FR", "BE"]},
+            "CA-2": {"name": "Beurre d'érable 330 g", "material": "glass", "weight_grams": 198,
+                     "packaging_format": "Pot / Jar", "markets": ["FR"]},
         },
     )  # fmt: skip
 

@@ -89,16 +89,15 @@ def producer_list() -> Sent:
             "55-001": {"name": "Washing up liquid, 450ml", "packaging_level": "sales", "components": [
                 {"material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 28.4},
                 {"material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 4.1}],
-                "annual_volume_gb_2025": 1204300},
-            "55-002": {"name": "Matches 3pk", "packaging_level": "sales", "components": [
-                {"material_family": "paper", "polymer_or_grade": "Cartonboard", "weight_g": 9.6}],
-                "annual_volume_gb_2025": 80250},
+                "volumes": '{"GB/2025/0":1204300}'},
+            "55-002": {"name": "Matches 3pk", "packaging_level": "sales", "material": "paper",
+                       "material_subtype": "Cartonboard", "weight_grams": 9.6, "volumes": '{"GB/2025/0":80250}'},
         },
     )  # fmt: skip
 
 
 def shop_export() -> Sent:
-    """A shop's export: ounces, a barcode of twelve digits as a number cell, an internal id beside the SKU."""
+    """A shop's export: ounces, a barcode that lost its zero in a number cell, an internal id beside the SKU."""
     upc = gtin("03600029145")
     rows = [
         ["Internal ID", "SKU", "Display Name", "UPC Code", "Packaging Weight (oz)", "Packaging Material",
@@ -112,11 +111,10 @@ def shop_export() -> Sent:
         {"B": "sku_code", "C": "name", "D": "gtin", "E": "weight_grams", "F": "material",
          "G": "recycled_content_percent", "H": "food_contact", "I": "markets"},
         {
-            "TEE-BLK-M": {"name": "T-shirt mailer, medium", "gtin": upc, "weight_grams": 12.757, "material": "plastic",
-                          "recycled_content_percent": 100, "food_contact": False, "markets": ["GB", "IE", "FR"]},
             "MUG-01": {"name": "Gift box for mug", "weight_grams": 90.718, "material": "paper",
                        "recycled_content_percent": 85, "food_contact": False, "markets": ["GB"]},
         },
+        asked=[(2, "gtin")],
     )  # fmt: skip
 
 
@@ -128,18 +126,19 @@ def data_pool() -> Sent:
             "packagingMaterialCompositionQuantity,packagingMaterialCompositionQuantityUOM"
         ),
         f"A-77,Mineral water 6x1.5L,{WRAP},BO,POLYETHYLENE_TEREPHTALATE,198,GRM",
-        f"A-77,Mineral water 6x1.5L,{WRAP},CP,POLYETHYLENE_HIGH_DENSITY,12.6,GRM",
+        f"A-77,Mineral water 6x1.5L,{WRAP},PUG,POLYETHYLENE_HIGH_DENSITY,12.6,GRM",
         f"A-78,Chocolate bar 100g,{TEA},WRP,ALUMINIUM,0.0011,KGM",
-        f"A-78,Chocolate bar 100g,{TEA},SLV,PAPER,2.4,GRM",
+        f"A-78,Chocolate bar 100g,{TEA},PUG,PAPER,2.4,GRM",
     ]
     plastic = {"material_family": "plastic"}
     return Sent(
         "english data pool",
         text(lines, "utf-8"),
-        {"A": "sku_code", "B": "name", "C": "gtin", "E": "material_family", "F": "weight_g"},
+        {"A": "sku_code", "B": "name", "C": "gtin", "D": "packaging_format", "E": "material_family", "F": "weight_g",
+         "G": "weight_unit"},
         {
             "A-77": {"name": "Mineral water 6x1.5L", "gtin": WRAP, "components": [
-                {**plastic, "weight_g": 198}, {**plastic, "weight_g": 12.6}]},
+                {**plastic, "weight_g": 198}, {**plastic, "weight_g": 12.6, "polymer_or_grade": "HDPE"}]},
             "A-78": {"name": "Chocolate bar 100g", "gtin": TEA, "components": [
                 {"material_family": "metal", "weight_g": 1.1}, {"material_family": "paper", "weight_g": 2.4}]},
         },

@@ -72,7 +72,7 @@ def eco_contribution() -> Sent:
                 {"material_family": "metal", "weight_g": 1.2}, {"material_family": "paper", "weight_g": 28.5},
                 {**plastic, "weight_g": 3.4}]},
             "JUS-07": {"name": "Jus d'orange 1 L", "gtin": THON, "weight_grams": 33.1, "components": [
-                {"material_family": "composite", "weight_g": 31}, {**plastic, "weight_g": 2.1}]},
+                {"material_family": "paper", "weight_g": 31}, {**plastic, "weight_g": 2.1}]},
             "EAU-15": {"name": "Eau gazeuse 1,5 L", "gtin": CREME, "weight_grams": 36.25, "components": [
                 {"material_family": "paper", "weight_g": 1.5},
                 {**plastic, "weight_g": 32.75, "polymer_or_grade": "PET"}, {**plastic, "weight_g": 2}]},
@@ -124,8 +124,8 @@ def component_sheet() -> Sent:
     return Sent(
         "french component sheet",
         book({"Emballages": rows}),
-        {"A": "sku_code", "B": "name", "C": "component_type", "D": "material_family", "F": "weight_g",
-         "G": "recycled_content_percent", "H": "colour"},
+        {"A": "sku_code", "B": "name", "C": "component_type", "D": "material_family", "E": "polymer_or_grade",
+         "F": "weight_g", "G": "recycled_content_percent", "H": "colour"},
         {
             "COS-200": {"name": "Lait corps 200 ml", "components": [
                 {"component_type": "body", "material_family": "plastic", "weight_g": 22.4, "colour": "opaque",
@@ -136,7 +136,7 @@ def component_sheet() -> Sent:
             "COS-050": {"name": "Crème visage 50 ml", "components": [
                 {"component_type": "body", "material_family": "glass", "weight_g": 98, "colour": "transparent",
                  "recycled_content_percent": 15},
-                {"component_type": "closure", "material_family": "plastic", "weight_g": 11.5, "colour": "opaque",
+                {"component_type": "cap", "material_family": "plastic", "weight_g": 11.5, "colour": "opaque",
                  "recycled_content_percent": 0},
                 {"component_type": "body", "material_family": "paper", "weight_g": 14.2,
                  "recycled_content_percent": 80}]},

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+import polars as pl
+
 from pipelines.steps.reading import ReadingRefused
 from tests.pipelines.reading.senders.sent import Record, Sent
 from tests.pipelines.reading.writing import read
@@ -24,14 +26,15 @@ class Judged:
     differences: list[str] = field(default_factory=list)
 
 
-def judge(sent: Sent) -> Judged:
-    """The file is read as the importer reads it, without a mapping unless one is sent with it."""
+def judge(sent: Sent, mapping: Mapping[str, object] | None = None) -> Judged:
+    """The file as the importer reads it, without being told anything but the mapping."""
     wanted = dict(_cells(sent.skus))
     judged = Judged(columns=len(sent.columns), cells=len(wanted))
     try:
-        upload, typed = read(sent.data, sent.mapping)
+        upload, typed = read(sent.data, mapping)
     except ReadingRefused as refused:
-        judged.differences += [f"refused {issue.code}: {issue.message}" for issue in refused.issues]
+        told = [f"refused {issue.code}: {issue.message}" for issue in refused.issues]
+        judged.differences += told if tuple(issue.code for issue in refused.issues) != tuple(sent.refused) else []
         return judged
     columns: dict[str, list[str]] = {}
     parts = upload.source["components"]
@@ -114,5 +117,5 @@ def _same(wanted: object, got: object) -> bool:
     return wanted == got
 
 
-def _faults(errors: object) -> list[tuple[int, str, str, str]]:
+def _faults(errors: pl.DataFrame) -> list[tuple[int, str | None, str, str]]:
     return errors.select("line", "field", "code", "message").rows()

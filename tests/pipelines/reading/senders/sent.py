@@ -36,14 +36,19 @@ Record = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Sent:
-    """A file, the field that a person gives each column letter, the SKUs that a person reads, and the faults that one
-    would have to ask about, as (line, field)."""
+    """A file, the field that a person gives each column letter, the SKUs that a person reads, and what one would have
+    to ask about, as (line, field).
+
+    Where even a person cannot be sure of the columns, the file is refused with the codes `refused`, and read with
+    `mapping`.
+    """
 
     name: str
     data: bytes
     columns: Mapping[str, str]
     skus: Mapping[str, Record]
-    asked: Sequence[tuple[int, str]] = field(default_factory=tuple)
+    asked: Sequence[tuple[int, str | None]] = field(default_factory=tuple)
+    refused: Sequence[str] = field(default_factory=tuple)
     mapping: Mapping[str, object] | None = None
 
 

@@ -103,7 +103,7 @@ def labelling_codes() -> Sent:
                 {"component_type": "closure", "material_family": "metal", "weight_g": 6.8},
                 {"component_type": "label", "material_family": "paper", "weight_g": 1}]},
             "LA-100": {"name": "Latte UHT 1 L", "components": [
-                {"component_type": "body", "material_family": "composite", "weight_g": 28.2},
+                {"component_type": "body", "material_family": "paper", "weight_g": 28.2},
                 {"component_type": "cap", "material_family": "plastic", "weight_g": 2.4}]},
         },
     )  # fmt: skip
@@ -127,7 +127,7 @@ def italian_export() -> Sent:
         {"A": "sku_code", "B": "name", "C": "material", "D": "weight_grams", "E": "recycled_content_percent",
          "F": "packaging_level", "G": "food_contact", "H": "markets"},
         {
-            "IT01": {"name": "Busta caffè 250 g", "material": "composite", "weight_grams": 7.35,
+            "IT01": {"name": "Busta caffè 250 g", "material": "plastic", "weight_grams": 7.35,
                      "recycled_content_percent": 0, "packaging_level": "sales", "food_contact": True,
                      "markets": ["IT"]},
             "IT02": {"name": "Flacone 750 ml", "material": "plastic", "material_subtype": "HDPE", "weight_grams": 48.2,
@@ -155,7 +155,8 @@ def spanish_merged_units() -> Sent:
     return Sent(
         "spanish two-line header",
         book({"Hoja1": rows}),
-        {"A": "sku_code", "B": "name", "C": "packaging_format", "D": "material", "E": "weight_grams"},
+        {"A": "sku_code", "B": "name", "C": "packaging_format", "D": "material", "E": "weight_grams",
+         "F": "weight_unit"},
         {
             "C-1": {"name": "Mermelada fresa 350 g", "packaging_format": "Tarro", "material": "glass",
                     "weight_grams": 180},
