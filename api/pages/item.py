@@ -9,7 +9,6 @@ from uuid import UUID
 
 import orjson
 from fastapi import APIRouter
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,6 +16,7 @@ from api.pages import item_words
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.sessions import Session, SignedIn
+from api.pages.turns import in_turn
 from api.service import Service, service_of
 from pipelines.steps import present
 from pipelines.steps.audit import history
@@ -55,7 +55,7 @@ class _Held:
 @router.get("/items/{id}")
 async def get_item(request: Request, session: SignedIn) -> Response:
     """The page of one item of the company; another company's is as unknown as one that never was."""
-    return await run_in_threadpool(_page, request, session)
+    return await in_turn(request, "portfolio", _page, request, session)
 
 
 def _page(request: Request, session: Session) -> Response:

@@ -38,9 +38,14 @@ def _facts(
 ) -> list[Fact]:
     shown = [field for field in fields if field.name not in _APART and not field.deprecated]
     return [
-        Fact(changes.name_of(table, field.name, field, lang), _value(value, field, names, lang), _is_given(value))
+        Fact(_name(table, field, lang), _value(value, field, names, lang), _is_given(value))
         for field, value in ((field, held[field.name]) for field in shown)
     ]
+
+
+def _name(table: str, field: Field, lang: str) -> str:
+    """A field's name; one that refers to a record is told by what that is, as its name is shown and not its id."""
+    return text(f"item.of.{field.name}", lang) if field.references else changes.name_of(table, field.name, field, lang)
 
 
 def _is_given(value: object) -> bool:

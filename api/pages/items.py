@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import orjson
 from fastapi import APIRouter
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,6 +16,7 @@ from api.errors import InvalidBody
 from api.pages.refusals import PageRefused
 from api.pages.render import page
 from api.pages.sessions import Session, SignedIn
+from api.pages.turns import in_turn
 from api.parameters import OFFSET
 from api.service import service_of
 from compliance import ruleset
@@ -43,7 +43,7 @@ _LONGEST: Final = 200
 @router.get("/items")
 async def get_items(request: Request, session: SignedIn) -> Response:
     """A page of items. Raises `PageRefused` for a filter that our links and form never send."""
-    return await run_in_threadpool(_page, request, session)
+    return await in_turn(request, "portfolio", _page, request, session)
 
 
 def offset_of(request: Request) -> int:

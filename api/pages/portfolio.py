@@ -7,12 +7,12 @@ Every row leads to the items that it counts.
 from typing import Any, Final
 
 from fastapi import APIRouter
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.pages.render import page
 from api.pages.sessions import Session, SignedIn
+from api.pages.turns import in_turn
 from api.service import service_of
 from warehouse import analytics, figures, snapshots
 from warehouse.analytics import Now
@@ -30,7 +30,7 @@ _SHOWN: Final = 10
 @router.get("/portfolio")
 async def get_portfolio(request: Request, session: SignedIn) -> Response:
     """The page; `year` chooses the tonnes, else those of the latest year that is not ahead."""
-    return await run_in_threadpool(_page, request, session)
+    return await in_turn(request, "portfolio", _page, request, session)
 
 
 def _page(request: Request, session: Session) -> Response:

@@ -8,7 +8,7 @@ import secrets
 from typing import Final
 from urllib.parse import urlsplit
 
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -19,6 +19,7 @@ from api.pages.forms import posted, posted_by_visitor
 from api.pages.refusals import PageRefused
 from api.pages.render import page
 from api.pages.sessions import SignedIn, session_of
+from api.pages.turns import in_turn
 from api.service import Service, service_of
 from warehouse import passwords
 from warehouse.queries import users
@@ -27,8 +28,6 @@ router = APIRouter()
 
 HOME: Final = "/portfolio"
 """Where somebody who signs in goes without another way."""
-_HASHES_AT_ONCE: Final = 2
-"""Each takes a core and 19 MiB: a flood of sign-ins waits, and nobody else does."""
 
 
 @router.get("/sign-in")
@@ -47,9 +46,8 @@ async def post_sign_in(request: Request) -> Response:
     email, password, back = form.get("email", ""), form.get("password", ""), local(form.get("next", ""))
     if len(email) > passwords.LONGEST or len(password) > passwords.LONGEST or "\x00" in email:
         return _form(request, back, status=403, fault="sign_in.wrong")
-    token = await to_thread.run_sync(
-        _begun, service_of(request), email, password, client_address(request) or "unknown", limiter=_limiter(request)
-    )
+    address = client_address(request) or "unknown"
+    token = await in_turn(request, "password", _begun, service_of(request), email, password, address)
     if token is None:
         return _form(request, back, status=403, fault="sign_in.wrong", email=email)
     before = sessions.token_of(request)
@@ -110,12 +108,3 @@ async def _end(request: Request, token: str) -> None:
             users.end(connection, token)
 
     await to_thread.run_sync(ended)
-
-
-def _limiter(request: Request) -> CapacityLimiter:
-    """Of this process, made in the event loop that it belongs to."""
-    state = request.app.state
-    if not hasattr(state, "password_limiter"):
-        state.password_limiter = CapacityLimiter(_HASHES_AT_ONCE)
-    limiter: CapacityLimiter = state.password_limiter
-    return limiter

@@ -14,7 +14,7 @@ from schemas.vocabularies import VOCABULARIES
 from tests.api.people import Browser, added
 from tests.api.portfolios import BODY, counted, run, sent, weighed
 from warehouse.analytics.items import GAPS
-from warehouse.queries import docs
+from warehouse.queries import docs, library
 
 SCRIPT = '"><img src=x onerror=alert(1)><script>alert(1)</script>'
 HEADER = "sku_code;name;weight_grams;food_contact;gtin"
@@ -266,6 +266,40 @@ def test_numbers_are_written_as_the_language_writes_them():
         "-1,234.5",
         "1,000",
     ]
+
+
+def test_a_declaration_is_listed_from_ninety_days_before_its_last_day_to_that_day(caller, browser, pool):
+    sku = caller.made()
+    for ends in (-1, 0, 90, 91):
+        doc(pool, caller, sku["id"], ends=ends)
+    doc(pool, caller, None, ends=5)
+    doc(pool, caller, sku["id"], ends=6, status="pending")
+    told = words(browser.get("/portfolio"))
+    assert re.findall(r"DOC-(-?\d+)", told) == ["0", "5", "90"]
+    assert "3 in all" in told
+
+
+def test_the_names_of_what_an_item_refers_to_are_shown(caller, browser, pool):
+    brand, supplier = uuid4(), uuid4()
+    now = datetime.now(UTC)
+    with pool.company(caller.company) as conn:
+        library.add(conn, "brand", caller.company, brand, values={"name": "Alpine", "owner_name": "X"}, at=now)
+        named = {"name": SCRIPT, "email": None, "country": None}
+        library.add(conn, "supplier", caller.company, supplier, values=named, at=now)
+    made = caller.made(brand_id=str(brand), components=[BODY | {"supplier_id": str(supplier)}])
+    page = browser.get(f"/items/{made['id']}")
+    assert "Brand Alpine" in words(page)
+    assert f"Supplier {SCRIPT}" in words(page)
+    assert safe(page)
+
+
+def test_the_latest_versions_are_shown_and_no_more(caller, browser):
+    made = caller.made()
+    for place in range(12):
+        caller.put(f"/skus/{made['id']}", {"sku_code": made["sku_code"], "name": f"Name {place}"})
+    told = words(browser.get(f"/items/{made['id']}"))
+    assert re.findall(r"Version (\d+)", told) == [str(version) for version in range(13, 3, -1)]
+    assert "Name 10 → Name 11" in told
 
 
 def test_every_code_that_a_page_may_show_has_its_word():
