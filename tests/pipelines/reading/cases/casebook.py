@@ -1,8 +1,7 @@
 """Files as people really send them, case by case: what the importer reads of each, or what it refuses it with.
 
-The numbers are those of the collection that the importer is held to; cases 52 to 54 are of a run
-(`tests/pipelines/test_import_run.py`, `tests/journeys/test_kill.py`). This file has the form of a case; the cases are
-those of `test_file_cases.py` and `test_cell_cases.py`.
+The numbers are those of the collection that the importer is held to (`docs/imports.md` lists it). This file has the form
+of a case; the cases stand in `files`, `tables`, `columns` and `cells`, and `runs` names the tests of what needs a run.
 """
 
 from dataclasses import dataclass, field
@@ -10,7 +9,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from pipelines.steps.reading import ReadingRefused
-from tests.pipelines.reading.writing import Table, delimited, read, workbook
+from pipelines.steps.reading.grid import letter
+from tests.pipelines.reading.writing import Table, delimited, raw_workbook, read, sheet_xml, workbook
 
 HEAD = ["sku_code", "name", "weight_grams"]
 A, B = ["A", "é ß œ ’", "1.5"], ["B", "b", "2"]
@@ -38,7 +38,7 @@ def text(*lines: str, encoding: str = "utf-8", end: str = "\n") -> bytes:
     return (end.join(lines) + end).encode(encoding)
 
 
-def of(number: int, header: str, cells: dict[str, object], *, delimiter: str = ",") -> list[Case]:
+def of(number: int, header: str, cells: dict[str, object], delimiter: str = ",") -> list[Case]:
     """A case for each cell of one column, as text of a CSV beside nothing that would help: read so, or this code."""
     cases = []
     for cell, expected in cells.items():
@@ -51,6 +51,17 @@ def of(number: int, header: str, cells: dict[str, object], *, delimiter: str = "
             else Case(number, data, {"A": expected}, of=name)
         )
     return cases
+
+
+def filtered(head: list[str], first: list[str], second: list[str]) -> bytes:
+    """A workbook of which a filter hides the last row, and somebody the last column."""
+    rows = "".join(
+        f'<row r="{at}"{hidden}>' + "".join(f'<c r="{letter(place)}{at}" t="str"><v>{cell}</v></c>'
+                                            for place, cell in enumerate(cells)) + "</row>"
+        for at, (cells, hidden) in enumerate(((head, ""), (first, ""), (second, ' hidden="1"')), 1)
+    )  # fmt: skip
+    hiding = b'<cols><col min="3" max="3" width="9" hidden="1"/></cols><sheetData>'
+    return raw_workbook(sheet_xml(rows).replace(b"<sheetData>", hiding))
 
 
 def rows_of(table: Table, **more: object) -> bytes:
