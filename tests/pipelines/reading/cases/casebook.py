@@ -1,7 +1,7 @@
 """Files as people really send them, case by case: what the importer reads of each, or what it refuses it with.
 
-The numbers are those of the collection that the importer is held to (`docs/imports.md` lists it). This file has the form
-of a case; the cases stand in `files`, `tables`, `columns` and `cells`, and `runs` names the tests of what needs a run.
+The numbers are those of the collection that the importer is held to (`docs/imports.md` lists it). This file has the
+form of a case; the cases stand in `files`, `tables`, `columns` and `cells`, and `runs` names the tests of whole runs.
 """
 
 from dataclasses import dataclass, field
