@@ -3,7 +3,7 @@
 import dagster as dg
 
 from pipelines import checks
-from pipelines.assets import preview
+from pipelines.assets import columns, preview
 from pipelines.assets.holding import Intake, holding
 from pipelines.assets.intake import OWNERS
 from pipelines.resources import Workshop
@@ -19,6 +19,7 @@ GROUP = "grading"
 
 @dg.asset(
     group_name=GROUP, owners=OWNERS, kinds={"polars", "postgres"}, tags={"pcds/stage": "stored"},
+    metadata=columns.metadata("graded_skus"),
     dagster_type=dg.PythonObjectDagsterType(Written), check_specs=[
         dg.AssetCheckSpec(checks.GRADED, asset="graded_skus", description="No accepted SKU is without a grade state."),
     ],
@@ -49,6 +50,7 @@ def graded_skus(
             "grades": preview.grade_table(written.grades),
             "grades_picture": preview.grade_bars(written.grades),
             "seconds_by_step": preview.seconds(written.seconds),
+            **columns.metadata("graded_skus"),
         },
         check_results=[checks.all_graded(written.ungraded, sum(written.grades.values()))],
     )

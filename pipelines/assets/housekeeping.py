@@ -21,6 +21,8 @@ from pipelines.tags import FOLLOWED
 from warehouse import snapshots
 
 GROUP: Final = "housekeeping"
+DAILY: Final = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=26), warn_window=timedelta(hours=25))
+"""Of what a schedule makes once a day. What follows writes has none: however old, it is as fresh as the last write."""
 
 _ENDED: Final = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 _BATCH: Final = 100
@@ -53,7 +55,7 @@ def _result(**counts: int) -> checks.CheckedResult:
     return dg.MaterializeResult(metadata=counts)
 
 
-@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"files"})
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"files"}, freshness_policy=DAILY)
 def orphan_objects(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
     """Uploaded bytes that no record names, older than an hour: a crash between bytes and record left them."""
     with interruptible(context, workshop) as proceed:
@@ -64,21 +66,21 @@ def orphan_objects(context: dg.AssetExecutionContext, workshop: dg.ResourceParam
     )  # fmt: skip
 
 
-@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"})
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, freshness_policy=DAILY)
 def kept_answers(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
     """Answers kept for requests that are sent again, removed after their 24 hours."""
     with interruptible(context, workshop) as proceed:
         return _result(removed=housekeeping.remove_old_answers(workshop.pool, workshop.clock, proceed))
 
 
-@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"})
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, freshness_policy=DAILY)
 def expired_access(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
     """Bearer tokens that have ended, and request counts of callers that are quiet."""
     with interruptible(context, workshop) as proceed:
         return _result(removed=housekeeping.remove_expired_access(workshop.pool, workshop.clock, proceed))
 
 
-@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"})
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, freshness_policy=DAILY)
 def anonymised_addresses(
     context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]
 ) -> checks.CheckedResult:
@@ -87,13 +89,13 @@ def anonymised_addresses(
         return _result(records_changed=housekeeping.forget_addresses(workshop.pool, workshop.clock, proceed))
 
 
-@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"files"})
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"files"}, freshness_policy=DAILY)
 def old_snapshots(workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
     """Snapshots that newer ones have replaced, and what a kill left of one that was being written."""
     return _result(removed=snapshots.sweep(workshop.data_dir))
 
 
-@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"})
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, freshness_policy=DAILY)
 def expired_docs(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
     """Declarations of conformity whose last day (UTC) has passed, entered once in their company's audit ledger.
 
@@ -103,7 +105,7 @@ def expired_docs(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[W
         return _result(entered=housekeeping.enter_expiries(workshop.pool, workshop.clock, proceed))
 
 
-@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"})
+@dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, freshness_policy=DAILY)
 def old_runs(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
     """Dagster's own runs with their events, removed when they are older than the setting `PCDS_RUNS_KEPT_DAYS`.
 

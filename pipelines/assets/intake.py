@@ -6,7 +6,7 @@ from uuid import UUID
 import dagster as dg
 
 from pipelines import checks
-from pipelines.assets import preview
+from pipelines.assets import columns, preview
 from pipelines.assets.holding import Intake, holding
 from pipelines.resources import Workshop
 from pipelines.steps import volumes
@@ -76,6 +76,7 @@ def _close(context: dg.AssetExecutionContext, previous_run: str | None) -> None:
 
 @dg.asset(
     group_name=GROUP, owners=OWNERS, kinds={"polars"}, tags={"pcds/stage": "received"},
+    metadata=columns.metadata("parsed_table"),
     dagster_type=dg.PythonObjectDagsterType(Upload), check_specs=[checks.contract_spec("parsed_table")],
 )  # fmt: skip
 def parsed_table(
@@ -102,6 +103,7 @@ def parsed_table(
 
 @dg.asset(
     group_name=GROUP, owners=OWNERS, kinds={"polars"}, tags={"pcds/stage": "typed"},
+    metadata=columns.metadata("typed_rows"),
     dagster_type=dg.PythonObjectDagsterType(TypedRows), check_specs=[checks.contract_spec("typed_rows")],
 )  # fmt: skip
 def typed_rows(
@@ -122,6 +124,7 @@ def typed_rows(
             "rows_rejected": typed.rejected,
             "faults": typed.errors.height,
             "first_rejected": preview.frame_table(typed.errors.select("line", "sku_code", "column", "message")),
+            **columns.metadata("typed_rows"),
             "dagster/column_schema": preview.column_schema(typed.values),
         },
         check_results=[checks.contract({"values": (contracts.typed_rows(typed.values.columns), typed.values)})],

@@ -10,7 +10,7 @@ from uuid import UUID
 import dagster as dg
 
 from pipelines import checks
-from pipelines.assets import preview
+from pipelines.assets import columns, preview
 from pipelines.assets.grading import graded_skus
 from pipelines.assets.housekeeping import interruptible
 from pipelines.assets.intake import OWNERS
@@ -28,7 +28,8 @@ GROUP: Final = "publication"
 
 @dg.asset(
     group_name=GROUP, owners=OWNERS, kinds={"postgres", "parquet"}, tags={"pcds/stage": "published"},
-    partitions_def=companies, deps=[graded_skus, regraded_skus], dagster_type=dg.PythonObjectDagsterType(Snapshot),
+    metadata=columns.metadata("portfolio_snapshot"), partitions_def=companies, deps=[graded_skus, regraded_skus],
+    dagster_type=dg.PythonObjectDagsterType(Snapshot),
     check_specs=checks.SNAPSHOT_SPECS,
 )  # fmt: skip
 def portfolio_snapshot(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
@@ -52,7 +53,7 @@ def portfolio_snapshot(context: dg.AssetExecutionContext, workshop: dg.ResourceP
             **{f"{table}_rows": rows for table, rows in snapshot.rows.items()},
             "size_bytes": snapshot.size_bytes,
             "seconds": round(spent, 3),
-            "dagster/column_schema": preview.column_schema(snapshots.SKUS.to_frame()),
+            **columns.metadata("portfolio_snapshot"),
         },
         check_results=checks.snapshot(snapshot, links=held.links, skus=held.skus),
     )

@@ -7,7 +7,8 @@ import dagster as dg
 
 from compliance.tables import TableError
 from pipelines import checks
-from pipelines.assets import preview
+from pipelines.assets import columns, preview
+from pipelines.assets.housekeeping import DAILY
 from pipelines.assets.intake import OWNERS
 from pipelines.resources import Workshop
 from pipelines.steps import catalogue
@@ -38,12 +39,14 @@ catalogue_file: Final = dg.AssetSpec(
 
 rule_set: Final = dg.AssetSpec(
     "rule_set", group_name=GROUP, owners=OWNERS, kinds={"csv"}, tags={"pcds/stage": "received"},
+    metadata=columns.metadata("rule_set"),
     description="The version of the rules that grades, added and activated by `pcds ruleset`; a source in each row.",
 )  # fmt: skip
 
 
 @dg.asset(
     group_name=GROUP, owners=OWNERS, kinds={"postgres"}, tags={"pcds/stage": "stored"}, deps=[catalogue_file],
+    metadata=columns.metadata("jurisdiction_catalogue"), freshness_policy=DAILY,
     dagster_type=dg.PythonObjectDagsterType(Changes), check_specs=checks.CATALOGUE_SPECS,
 )  # fmt: skip
 def jurisdiction_catalogue(
@@ -74,6 +77,7 @@ def jurisdiction_catalogue(
             **{name: len(listed) for name, listed in codes.items()},
             "unchanged": changes.unchanged,
             "codes": preview.table(("change", "codes"), [(name, ", ".join(listed)) for name, listed in codes.items()]),
+            **columns.metadata("jurisdiction_catalogue"),
         },
         check_results=[verdict, *checks.catalogue(held)],
     )

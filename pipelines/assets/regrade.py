@@ -10,7 +10,7 @@ from uuid import UUID
 
 import dagster as dg
 
-from pipelines.assets import preview
+from pipelines.assets import columns, preview
 from pipelines.assets.grading import GROUP
 from pipelines.assets.housekeeping import interruptible
 from pipelines.assets.intake import OWNERS
@@ -65,6 +65,7 @@ def regrade_report(context: dg.OpExecutionContext, config: Portfolios, workshop:
         "companies": totals.companies, "skus": done.skus, "skus_changed": done.changed, "ruleset_version": version,
         "matrix": preview.table(("grade before → after", "SKUs"), sorted(done.matrix.items())),
         "first_changes": preview.table(_BY_GRADE, done.examples, most=regrade.EXAMPLES),
+        **columns.metadata("regraded_skus"),
     })  # fmt: skip
     return totals
 
@@ -77,6 +78,7 @@ def _for_both_ends(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @dg.graph_asset(
     group_name=GROUP, owners=OWNERS, kinds={"postgres"}, tags={"pcds/stage": "stored"}, config=_for_both_ends,
+    metadata=columns.metadata("regraded_skus"),
     ins={name: dg.AssetIn(dagster_type=dg.Nothing) for name in _MADE_FROM},
 )  # fmt: skip
 def regraded_skus(graded_skus: None, rule_set: None) -> Totals:

@@ -14,7 +14,7 @@ import polars as pl
 from compliance.rollup.exact import written_tonnes
 from compliance.rollup.tonnes import Figures
 from pipelines import checks, figure_checks
-from pipelines.assets import preview
+from pipelines.assets import columns, preview
 from pipelines.assets.housekeeping import interruptible
 from pipelines.assets.intake import OWNERS
 from pipelines.assets.publication import portfolio_snapshot
@@ -40,7 +40,7 @@ class Computed(NamedTuple):
 @dg.asset(
     group_name=GROUP, owners=OWNERS, kinds={"parquet"}, tags={"pcds/stage": "published"}, partitions_def=companies,
     deps=[portfolio_snapshot], dagster_type=dg.PythonObjectDagsterType(Snapshot, name="Portfolio"),
-    check_specs=[figure_checks.PORTFOLIO],
+    metadata=columns.metadata("portfolio"), check_specs=[figure_checks.PORTFOLIO],
 )  # fmt: skip
 def portfolio(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
     """The company's current snapshot as figures are computed from it: SKUs, parts with grams, units per market."""
@@ -52,6 +52,7 @@ def portfolio(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Work
         metadata={
             "company_id": context.partition_key, "as_of": dg.MetadataValue.timestamp(snapshot.as_of),
             "snapshot": snapshot.path, **{f"{table}_rows": rows for table, rows in snapshot.rows.items()},
+            **columns.metadata("portfolio"),
         },
         check_results=[figure_checks.portfolio(proof.faults(snapshot))],
     )  # fmt: skip
@@ -59,7 +60,8 @@ def portfolio(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Work
 
 @dg.asset(
     group_name=GROUP, owners=OWNERS, kinds={"polars"}, tags={"pcds/stage": "computed"}, partitions_def=companies,
-    deps=[jurisdiction_catalogue], dagster_type=dg.PythonObjectDagsterType(Computed), check_specs=figure_checks.FIGURES,
+    metadata=columns.metadata("figures"), deps=[jurisdiction_catalogue],
+    dagster_type=dg.PythonObjectDagsterType(Computed), check_specs=figure_checks.FIGURES,
 )  # fmt: skip
 def figures(
     context: dg.AssetExecutionContext, portfolio: Snapshot, workshop: dg.ResourceParam[Workshop]
@@ -87,7 +89,7 @@ def figures(
             "tonnes_by_market": preview.table(("market", "tonnes, latest calendar year"), by_market.items()),
             "tonnes_by_market_picture": preview.bars("Tonnes by market, latest calendar year", by_market),
             "uncounted": preview.frame_table(_by_reason(found.uncounted)),
-            "dagster/column_schema": preview.column_schema(found.tonnes),
+            **columns.metadata("figures"),
         },
         check_results=figure_checks.figures(found, proof.differences(portfolio, found, by_code)),
     )  # fmt: skip
@@ -95,7 +97,8 @@ def figures(
 
 @dg.asset(
     group_name=GROUP, owners=OWNERS, kinds={"polars", "parquet"}, tags={"pcds/stage": "published"},
-    partitions_def=companies, dagster_type=dg.PythonObjectDagsterType(StoredFigures),
+    metadata=columns.metadata("obligations"), partitions_def=companies,
+    dagster_type=dg.PythonObjectDagsterType(StoredFigures),
 )  # fmt: skip
 def obligations(
     context: dg.AssetExecutionContext, figures: Computed, workshop: dg.ResourceParam[Workshop]
@@ -119,7 +122,7 @@ def obligations(
                     "market", "year", "obligation", "material", "tonnes", "threshold_tonnes", "verdict", "reason"
                 )
             ),
-            "dagster/column_schema": preview.column_schema(verdicts),
+            **columns.metadata("obligations"),
         },
     )  # fmt: skip
 

@@ -1,7 +1,12 @@
 """The asset graph as analysts see it. A change here is a change of what the Dagster UI shows: make it on purpose."""
 
+import csv
+from pathlib import Path
+
 import dagster as dg
 
+from pipelines.assets import columns
+from pipelines.assets.housekeeping import DAILY
 from pipelines.definitions import defs
 
 HOUSEKEEPING = {
@@ -56,8 +61,56 @@ def test_assets_groups_lineage_and_checks() -> None:
 def test_every_asset_says_what_it_is_and_whose() -> None:
     for spec in defs.resolve_all_asset_specs():
         assert len(spec.description or "") > 40, spec.key
+        assert spec.group_name == GRAPH[spec.key.to_user_string()][0], spec.key
         assert spec.owners == ["team:packaging-data"], spec.key
         assert spec.kinds, spec.key
+
+
+def test_what_is_made_once_a_day_is_expected_once_a_day() -> None:
+    policies = {spec.key.to_user_string(): spec.freshness_policy for spec in defs.resolve_all_asset_specs()}
+    daily = HOUSEKEEPING | {"jurisdiction_catalogue"}
+    assert {name for name, policy in policies.items() if policy == DAILY} == daily
+    assert {name for name, policy in policies.items() if policy is not None} == daily
+
+
+def test_tables_say_what_each_column_means_and_is_made_from() -> None:
+    """Those without a table are a file as it came, a report, a picture, and what the house did."""
+    specs = {spec.key.to_user_string(): spec for spec in defs.resolve_all_asset_specs()}
+    assert specs.keys() - HOUSEKEEPING - columns.TABLES.keys() == {
+        "uploaded_file", "import_report", "catalogue_file", "portfolio_overview",
+    }  # fmt: skip
+    for name, table in columns.TABLES.items():
+        schema = specs[name].metadata["dagster/column_schema"]
+        assert isinstance(schema, dg.TableSchema)
+        assert [column.name for column in schema.columns] == [*table]
+        assert not [column.name for column in schema.columns if not column.description], name
+        lineage = specs[name].metadata["dagster/column_lineage"]
+        assert isinstance(lineage, dg.TableColumnLineage)
+        for parents in lineage.deps_by_column.values():
+            for parent in parents:
+                assert parent.column_name in columns.TABLES[parent.asset_key.to_user_string()]
+
+
+def test_the_list_of_columns_holds_nothing_that_no_asset_has() -> None:
+    with Path(columns.__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as file:
+        listed = [(row["asset"], row["column"]) for row in csv.DictReader(file)]
+    assert len(set(listed)) == len(listed)
+    assert [(asset, name) for asset, name in listed if name not in columns.TABLES[asset]] == []
+
+
+def test_grams_lead_back_to_the_line_of_a_file() -> None:
+    """From a declared quantity to what somebody uploaded, column by column."""
+    reached, ahead = set(), {("figures", "grams")}
+    while ahead:
+        asset, name = ahead.pop()
+        reached.add((asset, name))
+        parents = columns.lineage(asset).deps_by_column.get(name, ())
+        ahead |= {(parent.asset_key.to_user_string(), parent.column_name) for parent in parents} - reached
+    assert {
+        ("portfolio_snapshot", "weight_g"),
+        ("graded_skus", "components"),
+        ("parsed_table", "components"),
+    } <= reached
 
 
 def test_jobs_take_their_assets_in_one_process() -> None:
