@@ -28,6 +28,7 @@ from pipelines.jobs import (
 from pipelines.resources import run_memory, service_log, workshop_resource
 from pipelines.schedules import SCHEDULES
 from pipelines.sensors import queued_imports
+from pipelines.together import publish_together
 
 defs = dg.Definitions(
     assets=[
@@ -53,7 +54,7 @@ defs = dg.Definitions(
         old_runs,
         old_snapshots,
     ],
-    jobs=[import_file, refresh_catalogue, publish_portfolio, roll_up, regrade_portfolios, keep_house],
+    jobs=[import_file, refresh_catalogue, publish_portfolio, publish_together, roll_up, regrade_portfolios, keep_house],
     schedules=SCHEDULES,
     sensors=[queued_imports],
     resources={"workshop": workshop_resource, "io_manager": run_memory},

@@ -1,8 +1,9 @@
 """The worker's eye on writes: it publishes the portfolio of each company that wrote, in a thread of its own.
 
 After the end of an import at once, unless the company has more of them waiting; after any other write within half a
-minute, together with what came meanwhile. Where nothing was written a turn costs one query over one small row per
-company. Under load `as_of` says how far a snapshot is behind.
+minute, together with what came meanwhile. A few companies have a run each, many have one together. What failed is
+tried again, ever later. Where nothing was written a turn costs one query over one small row per company. Under load
+`as_of` says how far a snapshot is behind.
 """
 
 import gc
@@ -10,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import dagster as dg
@@ -18,11 +19,12 @@ import psycopg
 import structlog
 from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
-from pipelines.publishing import JOB, publish_company
+from pipelines.publishing import publish_companies, publish_company
 from pipelines.resources import Workshop
+from pipelines.steps.figures.keep import are_behind
 from pipelines.steps.housekeeping.companies import every_company
-from pipelines.tags import COMPANY, FOLLOWED
-from warehouse.snapshots import follow
+from pipelines.tags import COMPANY, FIRST_COMPANY, FOLLOWED
+from warehouse.snapshots import current, follow
 from warehouse.snapshots.follow import Stale
 
 LOOK_SECONDS: Final = 2.0
@@ -30,12 +32,28 @@ LOOK_SECONDS: Final = 2.0
 TOGETHER: Final = timedelta(seconds=30)
 """So long a write waits for others; a snapshot is there within a minute of it."""
 RETRY_SECONDS: Final = 60.0
-"""How long after a run that failed the same company is tried again."""
+"""How long after a run that failed the same company is tried again; twice as long after each further one."""
+_MOST_DOUBLINGS: Final = 6
+MANY: Final = 5
+"""So many companies that are due at once have one run together."""
+AT_ONCE: Final = 50
+"""The most of one run: for so long other workers leave them alone."""
 _LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('pcds/snapshot/' || %s, 0))"
 _BROKE_OFF: Final = "Lost its process. The last complete snapshot and figures stand; the next write makes new ones."
 _IMPORTING: Final = "SELECT EXISTS (SELECT FROM imports WHERE status IN ('queued', 'processing'))"
 
 log = structlog.get_logger(__name__)
+
+
+class Failed(NamedTuple):
+    """How often a company's publication failed since it last succeeded, and when it last did (monotonic seconds)."""
+
+    times: int
+    at: float
+
+    def may_be_tried(self) -> bool:
+        """Whether enough time has passed."""
+        return time.monotonic() >= self.at + RETRY_SECONDS * (1 << min(self.times - 1, _MOST_DOUBLINGS))
 
 
 class Follower:
@@ -53,7 +71,7 @@ class Follower:
     ) -> None:
         self._workshop, self._connect, self._open_instance = workshop, connect, open_instance
         self._asked: set[UUID] = set()
-        self._failed: dict[UUID, float] = {}
+        self._failed: dict[UUID, Failed] = {}
         self._wake = threading.Event()
 
     def ask(self, company_id: UUID) -> None:
@@ -80,15 +98,18 @@ class Follower:
 
     def turn(self) -> None:
         """Publish each company that is due now and that no other worker publishes."""
-        self._publish([found for found in self._stale() if self._is_due(found)])
+        wrote = self._stale()
+        failed = self._failed.keys() - {found.company_id for found in wrote}
+        self._publish([found for found in (*wrote, *(Stale(each, None) for each in failed)) if self._is_due(found)])
 
     def end_broken(self) -> None:
         """End the runs in Dagster whose process was killed: they hold their company's lock no more."""
-        unfinished = dg.RunsFilter(job_name=JOB, tags=FOLLOWED, statuses=NOT_FINISHED_STATUSES)
+        unfinished = dg.RunsFilter(tags=FOLLOWED, statuses=NOT_FINISHED_STATUSES)
         with self._open_instance() as instance:
             for run in instance.get_runs(unfinished):
                 with self._connect() as conn:
-                    if conn.execute(_LOCK, (run.tags[COMPANY],)).fetchone() == (True,):
+                    held = run.tags.get(COMPANY) or run.tags[FIRST_COMPANY]
+                    if conn.execute(_LOCK, (held,)).fetchone() == (True,):
                         instance.report_run_failed(run, _BROKE_OFF)
 
     def _stale(self) -> list[Stale]:
@@ -98,8 +119,9 @@ class Follower:
         return found
 
     def _is_due(self, found: Stale) -> bool:
-        if self._failed.get(found.company_id, 0.0) > time.monotonic() - RETRY_SECONDS:
-            return False
+        failed = self._failed.get(found.company_id)
+        if failed is not None:
+            return failed.may_be_tried()
         if found.since is None or found.since <= self._workshop.clock.now() - TOGETHER:
             return True
         return found.company_id in self._asked and not self._is_importing(found.company_id)
@@ -109,33 +131,53 @@ class Follower:
             return conn.execute(_IMPORTING).fetchone() == (True,)
 
     def _astray(self) -> list[UUID]:
-        """Whose snapshot in this data directory is not the one that the database knows of."""
+        """Whose snapshot in this data directory is not the one that the database knows of, or has no figures yet."""
         astray = []
         for company_id in every_company(self._workshop.pool):
             with self._workshop.pool.company(company_id) as conn:
-                if follow.is_astray(conn, self._workshop.data_dir, company_id):
-                    astray.append(company_id)
+                lost = follow.is_astray(conn, self._workshop.data_dir, company_id)
+            if lost or are_behind(self._workshop.data_dir, company_id):
+                astray.append(company_id)
         return astray
 
     def _publish(self, due: list[Stale]) -> None:
-        for found in due:
+        size = AT_ONCE if len(due) >= MANY else 1
+        for first in range(0, len(due), size):
             if self._workshop.stopping.is_set():
                 return
             with self._connect() as conn:
-                if conn.execute(_LOCK, (str(found.company_id),)).fetchone() == (True,):
-                    self._run(found)
+                free = [found for found in due[first : first + size] if self._is_free(conn, found)]
+                if free:
+                    self._run(free)
         if due:
             gc.collect()  # a run's objects refer to each other and would keep its frames until some later run
 
-    def _run(self, found: Stale) -> None:
-        begun, now = time.perf_counter(), self._workshop.clock.now()
+    @staticmethod
+    def _is_free(conn: psycopg.Connection[Any], found: Stale) -> bool:
+        """Whether no other worker publishes the company; it is this one's until the connection ends."""
+        return conn.execute(_LOCK, (str(found.company_id),)).fetchone() == (True,)
+
+    def _run(self, found: list[Stale]) -> None:
+        data_dir, begun, now = self._workshop.data_dir, time.perf_counter(), self._workshop.clock.now()
+        before = {each.company_id: current(data_dir, each.company_id) for each in found}
         with self._open_instance() as instance:
-            snapshot = publish_company(self._workshop, instance, found.company_id, followed=True)
-        self._asked.discard(found.company_id)
-        if snapshot is None:
-            self._failed[found.company_id] = time.monotonic()
-        log.info(
-            "snapshot.run_ended", company_id=str(found.company_id), published=snapshot is not None,
-            waited=None if found.since is None else round((now - found.since).total_seconds(), 1),
-            seconds=round(time.perf_counter() - begun, 3),
-        )  # fmt: skip
+            if len(found) == 1:
+                publish_company(self._workshop, instance, found[0].company_id, followed=True)
+            else:
+                publish_companies(self._workshop, instance, list(before))
+        seconds = round(time.perf_counter() - begun, 3)
+        for company_id, since in found:
+            snapshot = current(data_dir, company_id)
+            published = snapshot != before[company_id]
+            if published:
+                self._asked.discard(company_id)
+            if published and not are_behind(data_dir, company_id):
+                self._failed.pop(company_id, None)
+            else:
+                times = self._failed[company_id].times if company_id in self._failed else 0
+                self._failed[company_id] = Failed(times + 1, time.monotonic())
+            log.info(
+                "snapshot.run_ended", company_id=str(company_id), published=published,
+                waited=None if since is None else round((now - since).total_seconds(), 1), seconds=seconds,
+                companies=len(found),
+            )  # fmt: skip

@@ -12,3 +12,6 @@ FOLLOWED: Final = {"pcds/followed": "true"}
 
 COMPANY: Final = "pcds/company_id"
 """Whose run it is."""
+
+FIRST_COMPANY: Final = "pcds/first_company_id"
+"""On a run of many companies, the first of them: its lock is held as long as the run's process lives."""

@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import dagster as dg
 import polars as pl
@@ -17,14 +19,17 @@ import pytest
 
 from pipelines import following
 from pipelines.definitions import defs
-from pipelines.following import TOGETHER, Follower
+from pipelines.following import TOGETHER, Failed, Follower
+from pipelines.steps.figures import keep
 from pipelines.tags import FOLLOWED
 from pipelines.worker import Worker
 from tests.pipelines.conftest import Desk
 from tests.pipelines.test_worker import ends
+from warehouse import figures
 from warehouse.database import Database
 from warehouse.queries import docs
 from warehouse.snapshots import Snapshot, current
+from warehouse.snapshots.follow import Stale
 
 FILE = "sku_code,name\nF{0}1,Bottle\nF{0}2,Jar"
 
@@ -156,6 +161,68 @@ def test_a_run_that_fails_leaves_the_last_snapshot_and_is_tried_again(
     monkeypatch.setattr(following, "RETRY_SECONDS", 0.0)
     follower.turn()
     assert published(desk).rows["skus"] == 4
+
+
+def test_a_rollup_that_fails_is_tried_again_and_ever_later(
+    desk: Desk, follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(desk)
+    desk.workshop.clock.advance(TOGETHER)
+    with monkeypatch.context() as broken:
+        broken.setattr("pipelines.steps.figures.compute.obligations_of", None)
+        follower.turn()
+        assert (published(desk) is not None, figures.current(desk.workshop.data_dir, desk.company)) == (True, None)
+        assert follower._astray() == [desk.company], "a worker that starts finds it, too"
+        follower.turn()
+        assert runs(desk) == 1, "not at once"
+        monkeypatch.setattr(following, "RETRY_SECONDS", 0.0)
+        follower.turn()
+    assert runs(desk) == 2
+    monkeypatch.setattr(following, "RETRY_SECONDS", 60.0)
+    assert not Failed(1, time.monotonic() - 59).may_be_tried()
+    assert Failed(1, time.monotonic() - 61).may_be_tried()
+    assert not Failed(2, time.monotonic() - 119).may_be_tried()
+    assert Failed(99, time.monotonic() - 60 * 65).may_be_tried()
+    monkeypatch.setattr(following, "RETRY_SECONDS", 0.0)
+    follower.turn()
+    assert figures.current(desk.workshop.data_dir, desk.company).origin.number == published(desk).number
+    follower.turn()
+    assert runs(desk) == 3, "nothing is left to do"
+
+
+def test_many_companies_that_wrote_have_one_run_and_each_its_own_partition(
+    desk: Desk, follower: Follower, new_company: Callable[[str], UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desks = [desk, *(replace(desk, company=new_company("enterprise")) for _ in range(3))]
+    for each in desks:
+        write(each)
+    broken, found = desks[2], [Stale(each.company, desk.workshop.clock.now()) for each in desks]
+    monkeypatch.setattr(follower, "_stale", lambda: found)
+    monkeypatch.setattr(following, "MANY", len(desks))
+    kept = keep.keep
+
+    def keep_of_others(data_dir: Path, company_id: UUID, *rest: Any) -> Any:
+        if company_id == broken.company:
+            raise OSError("The disk is full.")
+        return kept(data_dir, company_id, *rest)
+
+    desk.workshop.clock.advance(TOGETHER)
+    with monkeypatch.context() as full:
+        full.setattr(keep, "keep", keep_of_others)
+        follower.turn()
+    [run] = desk.instance.get_runs(dg.RunsFilter(job_name="publish_together"))
+    assert run.status == dg.DagsterRunStatus.FAILURE, "it names the one that failed"
+    assert runs(desk) == 0
+    for each in desks:
+        assert published(each).rows["skus"] == 2
+        assert each is broken or figures.current(desk.workshop.data_dir, each.company) is not None
+    seen = desk.instance.fetch_materializations(dg.AssetKey("obligations"), limit=9).records
+    assert {record.partition_key for record in seen} == {str(each.company) for each in desks if each is not broken}
+    monkeypatch.setattr(following, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(follower, "_stale", list)
+    follower.turn()
+    assert runs(desk) == 1, "tried again, by itself"
+    assert figures.current(desk.workshop.data_dir, broken.company) is not None
 
 
 def test_the_worker_publishes_what_it_has_imported(

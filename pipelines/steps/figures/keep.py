@@ -10,6 +10,7 @@ from compliance.rollup.exact import written_tonnes
 from compliance.rollup.tonnes import TONNES_SCHEMA, Figures
 from pipelines.steps.figures.compute import TONNES
 from warehouse import figures as stored
+from warehouse import snapshots
 from warehouse.figures import Origin, StoredFigures
 
 FIGURE: Final = ("market", "year", "half", "category_code")
@@ -34,6 +35,12 @@ def held_tonnes(data_dir: Path, company_id: UUID) -> pl.DataFrame:
     """The figures that are current; none where none were computed."""
     held = stored.current(data_dir, company_id)
     return written(pl.DataFrame(schema=TONNES_SCHEMA)) if held is None else pl.read_parquet(held.tonnes)
+
+
+def are_behind(data_dir: Path, company_id: UUID) -> bool:
+    """Whether the current snapshot has writes that the figures lack: a rollup failed, or was broken off."""
+    snapshot, held = snapshots.current(data_dir, company_id), stored.current(data_dir, company_id)
+    return snapshot is not None and (held is None or held.origin.number < snapshot.number)
 
 
 def rows_changed(before: pl.DataFrame, after: pl.DataFrame) -> int:
