@@ -7,7 +7,6 @@ instead of true colours, and no more of a long page than its beginning.
 import io
 import secrets
 import sys
-from pathlib import Path
 from typing import Final, Literal
 
 from PIL import Image
@@ -28,7 +27,7 @@ _EMAIL: Final = "ada.marsh@brand.example"
 LONG: Final = ("portfolio", "item", "import")
 """Shown further down than the others."""
 _TALLEST: Final = 1_200
-_TALLEST_LONG: Final = 2_800
+_TALLEST_LONG: Final = 4_000
 _COLOURS: Final = 64
 
 
