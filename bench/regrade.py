@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import psutil
@@ -20,7 +21,7 @@ from bench import portfolio
 from bench.report import Line, against
 from compliance import ruleset
 from compliance.grading import GRADED_INPUTS, grade_rows
-from compliance.ruleset import RULES
+from compliance.ruleset import RULES, RuleSet
 from pipelines.steps import everywhere, regrade
 from pipelines.steps.patch import DTYPES
 from pipelines.steps.regrade import Desk
@@ -76,7 +77,13 @@ def _lines(database: Database, pool: Pool, company: UUID, skus: int) -> Iterator
 
 def _read_and_grade(pool: Pool, company: UUID) -> None:
     rules, dtypes = ruleset.parse("2100-01-01", _TABLES), {name: DTYPES[name] for name in GRADED_INPUTS}
-    with pool.company(company) as conn, conn.cursor() as cursor, cursor.copy(_STREAM) as copy:
+    with pool.company(company) as conn, conn.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")  # a million are streamed as fast as they are graded
+        _grade_streamed(cursor, rules, dtypes)
+
+
+def _grade_streamed(cursor: psycopg.Cursor, rules: RuleSet, dtypes: dict[str, Any]) -> None:
+    with cursor.copy(_STREAM) as copy:
         held = bytearray()
         for part in copy:
             held += part
