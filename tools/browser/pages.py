@@ -43,6 +43,10 @@ def prepare(company: Company, assistant: Assistant, page: Page) -> dict[str, str
     assistant.redeem()
     draft = assistant.filed("generate_doc_draft", sku_code="WTR-50", reference="DoC-2026-17")
     proposal = assistant.filed("propose_sku_update", sku_code="WTR-50", changes={"markets": ["AT", "DE", "FR"]})
+    refused = assistant.filed("propose_sku_update", sku_code="WTR-50", changes={"food_contact": False})
+    page.goto(f"{company.service}/review/{refused}")
+    page.get_by_label("Reason").fill("It holds drinking water.")
+    page.get_by_role("button", name="Reject").click()
     last_day = Clock().today() + timedelta(days=45)
     company.operate("doc", "add", "--company", company.id, "--sku", "WTR-01", "--reference", "DoC-2025-3",
                     "--status", "valid", "--expires-on", last_day.isoformat())  # fmt: skip
