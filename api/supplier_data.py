@@ -13,11 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of
-from api.bodies import json_body
+from api.bodies import fingerprint, json_body
 from api.document import body_of, operation
 from api.errors import InvalidBody, NotFound, RateLimited
 from api.origin import acting, client_address
 from api.service import service_of
+from api.writing import answer_for
 from pipelines.steps import review, supplier_requests
 from schemas.models import Invalid
 from schemas.responses import SupplierSubmissionAccepted
@@ -28,7 +29,9 @@ from warehouse.sessions import AsyncConnection, Connection
 
 router = APIRouter(prefix="/api/supplier-data", tags=["Suppliers"])
 
-_ERRORS: Final = ("invalid_body", "not_found", "payload_too_large", "rate_limited", "internal_error")
+_ERRORS: Final = (
+    "invalid_body", "not_found", "idempotency_key_reuse", "payload_too_large", "rate_limited", "internal_error",
+)  # fmt: skip
 _TOKEN: Final = {
     "name": "token", "in": "path", "required": True, "description": "The token of the link that the supplier was sent.",
     "schema": {"type": "string"},
@@ -51,8 +54,12 @@ async def post_supplier_data(request: Request) -> Response:
         response = parse_submission(body)
     except Invalid as invalid:
         raise InvalidBody(invalid.issues) from None
-    entry = await run_in_threadpool(answered, request, company_id, request_id, response)
-    return json_of({"status": "awaiting_review", "submission_id": entry.id}, 202)
+
+    def work(conn: Connection) -> Response:
+        entry = _filed(conn, request, company_id, request_id, response)
+        return json_of({"status": "awaiting_review", "submission_id": entry.id}, 202)
+
+    return await run_in_threadpool(answer_for, request, company_id, fingerprint(body), work)
 
 
 async def admitted(request: Request) -> tuple[UUID, UUID]:
@@ -79,15 +86,19 @@ async def admitted(request: Request) -> tuple[UUID, UUID]:
 
 def answered(request: Request, company_id: UUID, request_id: UUID, response: dict[str, Any]) -> review.Entry:
     """The entry of an answer that was filed for review; `response` is parsed. Raises `NotFound` and `InvalidBody`."""
-    service, origin = service_of(request), acting(request, "supplier", str(request_id), None)
+    return service_of(request).writes.run(
+        company_id, lambda conn: _filed(conn, request, company_id, request_id, response)
+    )
 
-    def work(conn: Connection) -> review.Entry:
+
+def _filed(
+    conn: Connection, request: Request, company_id: UUID, request_id: UUID, response: dict[str, Any]
+) -> review.Entry:  # fmt: skip
+    service, origin = service_of(request), acting(request, "supplier", str(request_id), None)
+    try:
         return supplier_requests.submit(
             conn, company_id, request_id, response, origin=origin, now=service.clock.now(), rulesets=service.rulesets
         )
-
-    try:
-        return service.writes.run(company_id, work)
     except supplier_requests.RequestClosed:
         raise NotFound from None
     except supplier_requests.AnswerRefused as refused:

@@ -6,6 +6,7 @@ What a handler does in the transaction is its own: this module knows no field an
 
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
+from uuid import UUID
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -48,7 +49,15 @@ def answer(
     equal request with the same Idempotency-Key gets the first one's answer; only answers of success are kept. A
     `dry_run` keeps none and is given none. With `pipelined` the statements of `work` travel together (`Pool.company`).
     """
-    service, known = service_of(request), _known(request, key, fingerprint, dry_run=dry_run)
+    return answer_for(request, key.company_id, fingerprint, work, dry_run=dry_run, pipelined=pipelined)
+
+
+def answer_for(
+    request: Request, company_id: UUID, fingerprint: bytes, work: Work, *, dry_run: bool = False,
+    pipelined: bool = False,
+) -> Response:  # fmt: skip
+    """The same for a request that shows no key and is known to be the company's: a supplier's answer."""
+    service, known = service_of(request), _known(request, company_id, fingerprint, dry_run=dry_run)
 
     def done(conn: Connection) -> Response:
         if known is None:
@@ -62,7 +71,7 @@ def answer(
         return response
 
     try:
-        return service.writes.run(key.company_id, done, pipelined=pipelined, repeatable=known is not None)
+        return service.writes.run(company_id, done, pipelined=pipelined, repeatable=known is not None)
     except PlanLimitReached as reached:
         raise OverPlan(limit=reached.limit, held=reached.held, new=reached.new) from None
     except once.KeyReused:
@@ -71,7 +80,7 @@ def answer(
 
 def answered(request: Request, key: Key, fingerprint: bytes, *, dry_run: bool) -> Response | None:
     """The answer that an equal request has had already, for a handler whose work begins before its transaction."""
-    service, known = service_of(request), _known(request, key, fingerprint, dry_run=dry_run)
+    service, known = service_of(request), _known(request, key.company_id, fingerprint, dry_run=dry_run)
     if known is None:
         return None
     try:
@@ -83,13 +92,13 @@ def answered(request: Request, key: Key, fingerprint: bytes, *, dry_run: bool) -
     return _replayed(kept) if kept else None
 
 
-def _known(request: Request, key: Key, fingerprint: bytes, *, dry_run: bool) -> Once | None:
+def _known(request: Request, company_id: UUID, fingerprint: bytes, *, dry_run: bool) -> Once | None:
     """What repeats of the request are known by; None where it carries no Idempotency-Key or would write nothing."""
     header = idempotency_key(request)
     if header is None or dry_run:
         return None
     return Once.of(
-        key.company_id, method=request.method, path=request.scope["path"], key=header, fingerprint=fingerprint
+        company_id, method=request.method, path=request.scope["path"], key=header, fingerprint=fingerprint
     )  # fmt: skip
 
 

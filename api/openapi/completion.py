@@ -68,11 +68,12 @@ def complete(document: dict[str, Any]) -> None:
 
 def _complete(operation: dict[str, Any], path: str, method: str) -> None:
     secured = bool(operation.setdefault("security", []))
-    writes = method in _WRITES and secured
+    answers_a_request = path.endswith("/supplier-data/{token}")
+    writes, once = method in _WRITES and secured, method in _WRITES and (secured or answers_a_request)
     if path.endswith("/oauth/token"):
         operation["security"] = [{}, {"Client": []}]
         operation["x-rate-limit"] = _TOKEN_LIMIT
-    elif path.endswith("/supplier-data/{token}"):
+    elif answers_a_request:
         operation["x-rate-limit"] = _SUPPLIER_LIMIT
     elif secured:
         operation["x-rate-limit"] = _LIMIT
@@ -81,13 +82,13 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
             if "BearerToken" in requirement:  # the one scheme with scopes; a key holds its own
                 requirement["BearerToken"] = [operation["x-scope"]]
     parameters = operation.setdefault("parameters", [])
-    parameters += [_IDEMPOTENCY_KEY, _CORRELATION_ID] if writes else [_CORRELATION_ID]
+    parameters += [_IDEMPOTENCY_KEY, _CORRELATION_ID] if once else [_CORRELATION_ID]
     operation["responses"] = dict(sorted(operation["responses"].items()))
     for status, response in operation["responses"].items():
         if "x-error-codes" in response:
             errors.publish(response, counted=writes)
         names = ["X-Correlation-Id", *_HEADERS_OF_STATUS.get(status, ())]
-        if writes and status.startswith("2"):
+        if once and status.startswith("2"):
             names.append("Idempotent-Replayed")
         headers = response.setdefault("headers", {})
         headers |= {name: {"$ref": f"#/components/headers/{name}"} for name in names}

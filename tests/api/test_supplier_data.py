@@ -146,6 +146,27 @@ def test_of_answers_at_once_one_waits_and_the_others_stay_on_record(asked, pool)
     assert states == [("open", 1), ("replaced", 4)]
 
 
+def test_an_answer_sent_again_with_its_key_is_one_answer(asked, pool):
+    def sent(weight, key="k-1"):
+        body = {
+            "consent": True,
+            "response": {"components": [{"component_id": asked.components[0], "weight_g": weight}]},
+        }
+        return asked.post(None, json=body, headers={"Idempotency-Key": key})
+
+    with ThreadPoolExecutor(3) as threads:
+        answers = list(threads.map(sent, [18.5] * 3))
+    assert {answer.status_code for answer in answers} == {202}
+    assert len({answer.json()["submission_id"] for answer in answers}) == 1
+    assert sorted(answer.headers.get("idempotent-replayed", "") for answer in answers) == ["", "true", "true"]
+    [entry] = open_entries(pool, asked.company)
+    assert str(entry.id) == answers[0].json()["submission_id"]
+    reused = sent(19)
+    assert (reused.status_code, reused.json()["error"]) == (409, "idempotency_key_reuse")
+    assert sent(19, key="k-2").json()["submission_id"] != str(entry.id)
+    assert issues(sent(20, key="k" * 256)) == [("Idempotency-Key", "out_of_range")]
+
+
 def test_an_unknown_token_is_told_like_a_used_one(asked, caller, pool, clock):
     asked.answer()
     decide(pool, asked, clock, review.accept)
