@@ -47,7 +47,7 @@ SCHEMES: Final[Mapping[str, Any]] = {
 """The two credentials as the document publishes them (OpenAPI 3.1, Security Scheme Object)."""
 
 
-async def _presented(request: Request) -> Credential:
+async def presented(request: Request) -> Credential:
     """The credential of the request, the key where it has both; raises `Unauthenticated` where it has none."""
     key = request.headers.get("X-API-Key")
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -61,14 +61,14 @@ async def _presented(request: Request) -> Credential:
     return credential
 
 
-Presented = Annotated[Credential, Depends(_presented)]
+Presented = Annotated[Credential, Depends(presented)]
 """The credential of a read, to be looked up in the same statement as the read's query."""
 
 
 async def offered(request: Request) -> Credential | None:
     """The credential of a request that needs none."""
     try:
-        return await _presented(request)
+        return await presented(request)
     except Unauthenticated:
         return None
 
@@ -107,6 +107,12 @@ async def admitted(request: Request, credential: Credential, scope: str) -> Key:
     return accepted(request, await service_of(request).reading(ask), credential, scope)
 
 
+def let_in(request: Request, credential: Credential, scope: str) -> Key:
+    """The same in a thread, on the connection that the write is going to have next (decision 0007)."""
+    row = service_of(request).writes.asked(ADMIT, presenting(request, credential))
+    return accepted(request, row, credential, scope)
+
+
 async def admit_left_over(request: Request) -> None:
     """Let in what was refused for another reason before its credential was looked up, so that it counts like any other.
 
@@ -119,11 +125,11 @@ async def admit_left_over(request: Request) -> None:
 
 async def writer(request: Request) -> Key:
     """The key of a write, checked before anything else of the request is looked at."""
-    return await admitted(request, await _presented(request), "write")
+    return await admitted(request, await presented(request), "write")
 
 
 async def _reader(request: Request) -> Key:
-    return await admitted(request, await _presented(request), "read")
+    return await admitted(request, await presented(request), "read")
 
 
 Writer = Annotated[Key, Depends(writer)]

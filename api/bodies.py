@@ -37,10 +37,15 @@ class Upload:
     fields: dict[str, str]
 
 
+def announced(request: Request) -> int | None:
+    """The bytes that Content-Length says, None where it does not; what is absurd is more than any limit."""
+    length = request.headers.get("content-length", "")
+    return int(length[:20]) if length.isdecimal() else None
+
+
 async def limited(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
     """The body's chunks; raises `TooLarge` at once for an announced excess, else at the byte that passes it."""
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced[:20]) > limit:
+    if (announced(request) or 0) > limit:
         raise TooLarge(limit)
     received = 0
     async for chunk in request.stream():
@@ -51,11 +56,20 @@ async def limited(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
 
 
 async def json_body(request: Request) -> Any:
-    """The parsed JSON of a body, whatever its content type says.
+    """The parsed JSON of a body, whatever its content type says; raises as `parsed` and `limited`."""
+    return parsed(await json_bytes(request))
+
+
+async def json_bytes(request: Request) -> bytes:
+    """A JSON body as it was sent. Raises `TooLarge`."""
+    return b"".join([chunk async for chunk in limited(request, MAX_JSON_BYTES)])
+
+
+def parsed(body: bytes) -> Any:
+    """The JSON of a body.
 
     NaN, invalid UTF-8, lone surrogates and nesting beyond reason are refused by the parser as no JSON.
     """
-    body = b"".join([chunk async for chunk in limited(request, MAX_JSON_BYTES)])
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:

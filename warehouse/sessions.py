@@ -7,7 +7,7 @@ connection was lost because Postgres restarted. What does not: queries.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from typing import Any, Final, Self, TypeAlias, TypeVar
 from uuid import UUID
@@ -33,6 +33,10 @@ _COLLIDED: Final = (errors.SerializationFailure, errors.DeadlockDetected, errors
 """What ends a transaction because of another; the second time what the other has made is there to be found."""
 _ENDED: Final = (errors.AdminShutdown, errors.CrashShutdown)
 """What a server that stops says to a connection, before it ends it."""
+
+
+def _nothing(*_: object) -> None:
+    """What there is to do meanwhile, where there is nothing."""
 
 
 class TransactionLost(psycopg.OperationalError):
@@ -98,15 +102,34 @@ class Pool:
             yield connection
 
     def run(
-        self, company_id: UUID, work: Callable[[Connection], T], *, pipelined: bool = False, repeatable: bool = False
-    ) -> T:
-        """The result of `work` in one transaction of the company, durable behind it, repeated as `retrying` says."""
+        self, company_id: UUID, work: Callable[[Connection], T], *, then: Callable[[T], object] = _nothing,
+        pipelined: bool = False, repeatable: bool = False,
+    ) -> T:  # fmt: skip
+        """The result of `work` in one transaction of the company, durable behind it, repeated as `retrying` says.
+
+        `then` is called with the result while the commit travels: what it does costs the caller no time, and it holds
+        no lock. What it raises is raised when the commit is done.
+        """
 
         def once() -> T:
-            with self.company(company_id, pipelined=pipelined, durable_behind=True) as connection:
-                return work(connection)
+            with self._transaction(
+                str(company_id), pipelined=pipelined, durable_behind=True, meanwhile=lambda: then(result)
+            ) as connection:
+                result = work(connection)
+            return result
 
         return self.retrying(once, repeatable=repeatable)
+
+    def asked(self, query: str, parameters: Mapping[str, Any]) -> tuple[Any, ...] | None:
+        """The one row of a query that is its own transaction and of no company; asked again where a connection died."""
+        deadline = time.monotonic() + _REUNION_SECONDS
+        while True:
+            with self._pool.connection() as connection:
+                try:
+                    return connection.execute(query, parameters).fetchone()
+                except psycopg.OperationalError:
+                    if not connection.closed or time.monotonic() > deadline:
+                        raise
 
     def retrying(self, work: Callable[[], T], *, repeatable: bool = False) -> T:
         """The result of `work`, which opens one transaction of its own, repeated where that is safe.
@@ -131,8 +154,9 @@ class Pool:
 
     @contextmanager
     def _transaction(
-        self, company: str, *, pipelined: bool = False, durable_behind: bool = False
-    ) -> Iterator[Connection]:
+        self, company: str, *, pipelined: bool = False, durable_behind: bool = False,
+        meanwhile: Callable[[], object] = _nothing,
+    ) -> Iterator[Connection]:  # fmt: skip
         connection = self._pool.getconn() if pipelined else self._begun(company, durable_behind)
         committing = False
         try:
@@ -141,10 +165,11 @@ class Pool:
                     _begin(connection, company, durable_behind)
                 yield connection
                 committing = True
-                with connection.pipeline() if durable_behind else nullcontext():
+                with connection.pipeline() if durable_behind and not pipelined else nullcontext():
                     connection.execute("COMMIT")
                     if durable_behind:
                         connection.execute(_DURABLE)
+                    meanwhile()
         except BaseException as error:
             if _was_lost(error, connection):
                 raise TransactionLost(in_doubt=committing) from error
