@@ -89,6 +89,13 @@ class Place:
             self.processes[name].kill()
             self.processes[name].wait()
 
+    def pcds(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """A command on this data directory."""
+        program = [sys.executable, "-m", "api.cli", *arguments, "--data-dir", str(self.settings.data_dir)]
+        return subprocess.run(
+            program, cwd=ROOT, env=os.environ | self.settings.environment(), capture_output=True, text=True, check=False
+        )
+
     def one(self, query: str) -> tuple[object, ...]:
         with psycopg.connect(Database.of(self.settings).owner_url) as owner:
             return owner.execute(query).fetchone() or ()

@@ -2,8 +2,6 @@
 
 import json
 import stat
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.place import ROOT, Place
+from tests.journeys.place import Place
 from tests.pipelines.files.making import PDF
 from tests.ruling import BOTTLE
 from tests.waiting import wait_until
@@ -24,11 +22,6 @@ from warehouse.settings import Settings
 ROWS = 3_000
 STARTED_WITHIN = 120
 """Seconds until API and worker are at work."""
-
-
-def pcds(*arguments: str) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-m", "api.cli", *arguments]
-    return subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)
 
 
 @pytest.fixture
@@ -68,7 +61,7 @@ def test_a_backup_under_load_comes_back_as_a_service_that_passes_its_checks(
         accepted = place.call("POST", "/api/v1/imports?filename=many.csv", content=file)
         wait_until(lambda: place.one("SELECT sum(rows_done) > 0 FROM imports") == (True,), STARTED_WITHIN)
         (before,) = place.one("SELECT count(*) FROM skus")
-        made = pcds("backup", str(folder), "--data-dir", str(place.settings.data_dir), "--json")
+        made = place.pcds("backup", str(folder), "--json")
         (after,) = place.one("SELECT count(*) FROM skus")
         stop.set()
         assert len(writer.result()) > 5
@@ -77,12 +70,11 @@ def test_a_backup_under_load_comes_back_as_a_service_that_passes_its_checks(
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     place.end()
 
-    data_dir = str(restored.settings.data_dir)
-    back = pcds("restore", str(folder), "--data-dir", data_dir, "--json")
+    back = restored.pcds("restore", str(folder), "--json")
     assert back.returncode == 0, back.stderr
     assert json.loads(back.stdout) == json.loads(made.stdout)
     with running(restored.settings, durable=False):
-        assert "not empty" in pcds("restore", str(folder), "--data-dir", data_dir).stderr
+        assert "not empty" in restored.pcds("restore", str(folder)).stderr
         (held,) = restored.one("SELECT count(*) FROM skus")
         assert before <= held <= after, "one instant between the beginning and the end"
         restored.start("api", "worker")
@@ -94,9 +86,7 @@ def passes_its_checks(place: Place, poll_url: str) -> None:
     # It goes on where the dump found it.
     wait_until(lambda: place.call("GET", poll_url)["status"] == "completed", STARTED_WITHIN)
     assert place.call("GET", poll_url)["counts"]["created"] == ROWS  # type: ignore[index]
-    verified = pcds(
-        "audit", "verify", "--company", str(place.company), "--data-dir", str(place.settings.data_dir), "--json"
-    )
+    verified = place.pcds("audit", "verify", "--company", str(place.company), "--json")
     assert verified.returncode == 0, verified.stderr
     assert json.loads(verified.stdout)["ok"]
     [listed] = place.call("GET", "/api/v1/skus?sku_code=S00000")["data"]  # type: ignore[misc]
@@ -115,10 +105,9 @@ def is_ready(place: Place) -> bool:
 
 
 def test_a_backup_is_made_whole_or_not_at_all_and_refusals_are_sentences(place: Place, tmp_path: Path) -> None:
-    data_dir = ("--data-dir", str(place.settings.data_dir))
     there = tmp_path / "there"
     there.mkdir()
-    assert "is there already" in pcds("backup", str(there), *data_dir).stderr
-    assert "There is no folder" in pcds("backup", str(tmp_path / "none" / "backup"), *data_dir).stderr
-    assert "is no backup" in pcds("restore", str(there), *data_dir).stderr
+    assert "is there already" in place.pcds("backup", str(there)).stderr
+    assert "There is no folder" in place.pcds("backup", str(tmp_path / "none" / "backup")).stderr
+    assert "is no backup" in place.pcds("restore", str(there)).stderr
     assert [path.name for path in tmp_path.iterdir()] == ["there"]

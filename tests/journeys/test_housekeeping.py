@@ -1,12 +1,16 @@
-"""Housekeeping by the real processes: what a kill and a year leave behind is gone moments after a start."""
+"""Housekeeping by the real processes: what a kill, a stop and a year leave behind is made up for after a start."""
 
+import csv
 import os
 import socket
 import time
-from datetime import timedelta
+from calendar import monthrange
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
+from compliance.catalogue import PINNED, REVIEW_HOLDS_MONTHS
 from pipelines.steps.housekeeping.orphans import GRACE
 from tests.journeys.place import Place
 from tests.pipelines.files.making import PDF
@@ -60,3 +64,72 @@ def test_what_a_kill_and_a_year_leave_behind_goes_at_the_next_start(place: Place
     assert place.one("SELECT count(ip), count(user_agent) FROM audit_transactions") == (0, 0)
     open_runs = "SELECT count(*) FROM dagster.runs WHERE status NOT IN ('SUCCESS', 'FAILURE', 'CANCELED')"
     wait_until(lambda: place.one(open_runs) == (0,))  # a snapshot of the same moment may be under way
+
+
+def reviewed_until(day: date) -> date:
+    """The review of a lawyer that holds up to this day and no longer."""
+    year, month = divmod(day.year * 12 + day.month - 1 - REVIEW_HOLDS_MONTHS, 12)
+    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
+
+
+def catalogue_with(code: str, reviewed_on: date, file: Path) -> Path:
+    """The release's catalogue with one row that a lawyer has reviewed."""
+    with PINNED.open(encoding="utf-8", newline="") as pinned:
+        rows = list(csv.DictReader(pinned))
+    [row] = [row for row in rows if row["code"] == code]
+    row |= {"depth": "3", "reviewed_on": reviewed_on.isoformat()}
+    with file.open("w", encoding="utf-8", newline="") as written:
+        writer = csv.DictWriter(written, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return file
+
+
+def as_read(place: Place) -> tuple[object, object]:
+    """The SKU's DoC status and Austria's depth, as the API tells them."""
+    [sku] = place.call("GET", "/api/v1/skus?sku_code=K-1")["data"]  # type: ignore[misc]
+    listed = place.call("GET", "/api/v1/jurisdictions")["data"]
+    return sku["doc_status"], next(row["depth"] for row in listed if row["code"] == "AT")  # type: ignore[index, union-attr]
+
+
+@pytest.mark.timeout(240)
+def test_days_that_passed_while_the_service_was_stopped_are_made_up_for_once(place: Place, tmp_path: Path) -> None:
+    """A DoC and a lawyer's review that end the day after tomorrow; nothing runs for ten days."""
+    last_day = datetime.now(UTC).date() + timedelta(days=2)
+    file = catalogue_with("AT", reviewed_until(last_day), tmp_path / "catalogue.csv")
+    place.start("api")
+    place.call("POST", "/api/v1/skus", json={"sku_code": "K-1", "name": "Bottle"})
+    company = ("--company", str(place.company))
+    for command in (
+        ("catalogue", "refresh", "--file", str(file)),
+        ("doc", "add", *company, "--sku", "K-1", "--reference", "D-1", "--status", "valid", "--expires-on",
+         last_day.isoformat()),
+    ):  # fmt: skip
+        done = place.pcds(*command)
+        assert done.returncode == 0, done.stderr
+    assert as_read(place) == ("valid", 3)
+
+    place.end("api")
+    place.settings = place.settings.model_copy(update={"test_clock_offset": int(timedelta(days=10).total_seconds())})
+    place.start("api")
+    assert as_read(place) == ("expired", 2), "by themselves, whatever ran"
+    entered = (
+        "SELECT count(*), min(reason) FROM audit_entries JOIN audit_transactions t ON t.id = transaction_id WHERE "
+    )
+    assert place.one(entered) == (0, None)
+    place.start("worker")
+    ticked = "SELECT count(tick_at) FROM schedule_ticks"
+    wait_until(lambda: place.one(ticked) == (2,), 120)
+    assert place.one(entered) == (1, f"Its last day, {last_day}, has passed.")
+    place.restart("worker")
+    wait_until(lambda: place.one("SELECT count(*) = 0 FROM dagster.runs WHERE status = 'STARTED'") == (True,))
+    assert place.one(entered)[0] == 1
+    runs = "SELECT count(*) FROM dagster.runs WHERE pipeline_name = '{}' AND status = 'SUCCESS'"
+    assert place.one(runs.format("keep_house")) == (1,), "ten days that were missed are one run"
+    assert place.one(runs.format("refresh_catalogue")) == (2,), "the operator's and the schedule's"
+    told = (
+        "SELECT event::jsonb #>> '{dagster_event,event_specific_data,materialization,metadata_entries}' "
+        "FROM dagster.event_logs WHERE dagster_event_type = 'ASSET_MATERIALIZATION' "
+        "AND asset_key = '[\"jurisdiction_catalogue\"]' ORDER BY id DESC LIMIT 1"
+    )
+    assert "demoted | AT" in str(place.one(told)[0])
