@@ -16,7 +16,7 @@ SELECT id, status, dry_run, filename, key_name, created_at, finished_at, rows_do
     unchanged, rejected, count(*) OVER () AS total
 FROM imports ORDER BY created_at DESC, id LIMIT %s OFFSET %s"""
 _REASONS: Final = """
-SELECT code, field, count(*) AS faults, count(DISTINCT (sheet_position, line)) AS lines, min(message) AS message
+SELECT code, field, count(*) AS faults, min(message) AS message
 FROM import_errors WHERE import_id = %s GROUP BY code, field ORDER BY faults DESC, code, field"""
 _FAULTS: Final = """
 SELECT sheet, line, sku_code, field, "column", value, code, message
