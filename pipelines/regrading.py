@@ -1,7 +1,8 @@
 """One regrade: a run of `regrade_portfolios`, by whoever starts it, and the worker's eye on those that wait for one.
 
 An activation asks for a regrade of every company. The command that activates runs it; what it leaves, because it was
-ended or the machine was, the worker goes on with within seconds of its start. One of them at a time: the others wait
+ended or the machine was, the worker goes on with within seconds of its start. Where a release brings newer rules and
+none are activated, the first worker of that release asks. One of them at a time: the others wait
 or look again. Runs that Dagster's own launchers start need no lock: where a regrade is, the database says.
 """
 
@@ -18,6 +19,7 @@ from pipelines.definitions import defs
 from pipelines.jobs import run_config
 from pipelines.resources import Workshop
 from pipelines.steps import regrade
+from pipelines.steps.housekeeping.companies import every_company
 from pipelines.steps.regrade import Totals
 from pipelines.tags import CODE_LOCATION
 
@@ -66,10 +68,13 @@ class Regrader:
 
     def serve(self) -> None:
         """Go on with what waits until `Workshop.stopping` is set."""
-        stopping = self._workshop.stopping
+        stopping, begun = self._workshop.stopping, False
         while not stopping.is_set():
             pause = LOOK_SECONDS
             try:
+                if not begun:
+                    self.ask()
+                    begun = True
                 self.turn()
             except psycopg.OperationalError as error:
                 log.warning("regrades.database_lost", error=type(error).__name__)
@@ -77,6 +82,15 @@ class Regrader:
                 log.exception("regrades.run_broke_off")
                 pause = RETRY_SECONDS
             stopping.wait(pause)
+
+    def ask(self) -> None:
+        """Ask for the regrade of what is held by the rules that grade now, where nobody has."""
+        pool = self._workshop.pool
+        with pool.system() as conn:
+            version = self._workshop.rulesets.active(conn).version
+        asked = regrade.request_lacking(pool, every_company(pool), version, self._workshop.clock.now())
+        if asked:
+            log.info("regrade.asked", version=version, companies=asked)
 
     def turn(self) -> None:
         """One run over all open regrades, where there are any and no other process is at them."""

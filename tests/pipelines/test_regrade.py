@@ -3,10 +3,11 @@
 In a database of the module's own, since a rule-set is active for all companies of one.
 """
 
+import shutil
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -18,6 +19,7 @@ import dagster as dg
 import psycopg
 import pytest
 
+from compliance.ruleset import RULES
 from compliance.tables import TableError
 from pipelines.regrading import Regrader, alone, regrade_portfolios
 from pipelines.resources import Workshop
@@ -29,6 +31,7 @@ from schemas.models import parse_sku
 from tests import ruling
 from tests.conftest import migrated
 from tests.ruling import BOTTLE, FEATURE, GLASS, LINES, Change
+from tests.waiting import wait_until
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.objects import Objects
@@ -107,18 +110,22 @@ def place(server: Database) -> Iterator[Database]:
 def office(place: Database, clock: StoppedClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
     monkeypatch.setattr("warehouse.rulesets.FRESH_SECONDS", 0.0)
     monkeypatch.setattr(work, "FRESH_SECONDS", 0.0)
+    with opened(place, clock, tmp_path) as office:
+        office.activate({})  # of a name that no other test's SKUs have
+        yield office
+        with office.workshop.pool.company(office.company) as conn:  # nobody else shall find it open
+            conn.execute("UPDATE regrades SET finished_at = now()")
+
+
+@contextmanager
+def opened(place: Database, clock: StoppedClock, folder: Path) -> Iterator[Office]:
     company = uuid4()
     with psycopg.connect(place.owner_url) as owner:
         owner.execute("INSERT INTO companies VALUES (%s, 'Regrade', 'enterprise', %s)", (company, clock.now()))
         owner.execute("INSERT INTO company_counters (company_id) VALUES (%s)", (company,))
     with Pool(place.app_url) as pool, dg.DagsterInstance.ephemeral() as instance:
-        objects = Objects.of(Settings.load(data_dir=tmp_path))
-        workshop = Workshop(pool, objects, clock, Rulesets(), tmp_path, chunk_rows=3)
-        office = Office(workshop, place, instance, company, tmp_path)
-        office.activate({})  # of a name that no other test's SKUs have
-        yield office
-        with pool.company(company) as conn:  # nobody else shall find it open
-            conn.execute("UPDATE regrades SET finished_at = now()")
+        objects = Objects.of(Settings.load(data_dir=folder))
+        yield Office(Workshop(pool, objects, clock, Rulesets(), folder, chunk_rows=3), place, instance, company, folder)
 
 
 def test_only_what_changes_is_written_and_says_why(office: Office) -> None:
@@ -374,3 +381,30 @@ def test_the_worker_goes_on_with_what_is_left_and_leaves_alone_what_another_does
     lost = office.instance.get_run_by_id(killed.run_id)
     assert lost is not None
     assert lost.status == dg.DagsterRunStatus.FAILURE
+
+
+def test_a_release_with_newer_rules_regrades_what_is_held_once(
+    server: Database, clock: StoppedClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("warehouse.rulesets.FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(work, "FRESH_SECONDS", 0.0)
+    with migrated(server) as database, opened(database, clock, tmp_path) as office:
+        regrader = Regrader(office.workshop, lambda: nullcontext(office.instance))
+        office.write(B_1=BOTTLE, G_1=GLASS)
+        before = office.held()
+        regrader.ask()
+        assert regrade.open_regrades(office.workshop.pool) == [], "all is graded by the release's rules"
+        shipped = tmp_path / "rules"
+        shutil.copytree(RULES, shipped)
+        ruling.folder(shipped, "2099-01-01", LINES)
+        monkeypatch.setattr("compliance.ruleset.RULES", shipped)
+        thread = threading.Thread(target=regrader.serve)
+        thread.start()
+        try:
+            wait_until(lambda: office.held()["B-1"][0] == "C")
+        finally:
+            office.workshop.stopping.set()
+            thread.join(20)
+        assert office.held() == {"B-1": ("C", "2099-01-01", 2), "G-1": before["G-1"]}
+        regrader.ask()
+        assert regrade.open_regrades(office.workshop.pool) == [], "once, although G-1 keeps the version that graded it"

@@ -7,9 +7,18 @@
 Only SKUs whose grade or trace changed are written, each as a new version with its entry in the ledger.
 """
 
-from pipelines.steps.regrade.progress import EXAMPLES, Regraded, Totals, open_regrades, request, total
+from pipelines.steps.regrade.progress import (
+    EXAMPLES,
+    Regraded,
+    Totals,
+    open_regrades,
+    request,
+    request_lacking,
+    total,
+)
 from pipelines.steps.regrade.work import Desk, go_on, wait_for_older_writers
 
 __all__ = [
-    "EXAMPLES", "Desk", "Regraded", "Totals", "go_on", "open_regrades", "request", "total", "wait_for_older_writers",
+    "EXAMPLES", "Desk", "Regraded", "Totals", "go_on", "open_regrades", "request", "request_lacking", "total",
+    "wait_for_older_writers",
 ]  # fmt: skip

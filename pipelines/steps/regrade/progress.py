@@ -27,6 +27,10 @@ SET version = excluded.version, position = NULL, skus = 0, changed = 0, matrix =
     begun_at = excluded.begun_at, finished_at = NULL
 WHERE regrades.version <> excluded.version OR regrades.finished_at IS NOT NULL
 """
+_LACKS: Final = """
+SELECT NOT EXISTS (SELECT FROM regrades WHERE version = %(version)s)
+       AND EXISTS (SELECT FROM skus WHERE ruleset_version <> %(version)s)
+"""
 _COUNTS: Final = "version, skus, changed, matrix, examples"
 _TAKE: Final = f"SELECT position, {_COUNTS} FROM regrades WHERE finished_at IS NULL FOR UPDATE"
 _ADVANCE: Final = """
@@ -85,6 +89,20 @@ class Totals(NamedTuple):
 def request(conn: psycopg.Connection[Any], company_id: UUID, version: str, now: datetime) -> None:
     """Have the company's SKUs regraded by a version; a regrade by it that is under way goes on."""
     conn.execute(_REQUEST, {"company_id": company_id, "version": version, "now": now})
+
+
+def request_lacking(pool: Pool, company_ids: Iterable[UUID], version: str, now: datetime) -> int:
+    """Have each company regraded that holds SKUs of other versions and was never asked to be by this one; how many.
+
+    An activation asks by itself. A release that brings a newer version has nobody to activate it.
+    """
+    asked = 0
+    for company_id in company_ids:
+        with pool.company(company_id) as conn:
+            if conn.execute(_LACKS, {"version": version}).fetchone() == (True,):
+                request(conn, company_id, version, now)
+                asked += 1
+    return asked
 
 
 def open_regrades(pool: Pool) -> list[UUID]:
