@@ -123,8 +123,7 @@ async def admit_left_over(request: Request) -> None:
         await admitted(request, credential, "read")
 
 
-async def writer(request: Request) -> Key:
-    """The key of a write, checked before anything else of the request is looked at."""
+async def _writer(request: Request) -> Key:
     return await admitted(request, await presented(request), "write")
 
 
@@ -132,8 +131,8 @@ async def _reader(request: Request) -> Key:
     return await admitted(request, await presented(request), "read")
 
 
-Writer = Annotated[Key, Depends(writer)]
-"""`writer` as a handler's parameter."""
+Writer = Annotated[Key, Depends(_writer)]
+"""The key of a write, checked before anything else of the request is looked at."""
 
 Reader = Annotated[Key, Depends(_reader)]
 """The key of a read whose answer is not one query."""

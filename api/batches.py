@@ -1,6 +1,8 @@
 """POST /skus/batch: many SKUs in one body, each accepted or rejected by itself."""
 
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from fastapi import APIRouter
@@ -45,12 +47,12 @@ def _written_many(request: Request, key: Key, body: Any) -> Response:
     service, origin = service_of(request), origin_of(request, key)
     now = service.clock.now()
 
-    def work(conn: Connection) -> Response:
+    def work(conn: Connection) -> Callable[[], Response]:
         records, rows = _validated(body)
         rows |= write_records(
             conn, key.company_id, records, origin=origin, now=now, rulesets=service.rulesets, dry_run=dry_run
         )
-        return _shown(rows, dry_run=dry_run)
+        return partial(_shown, rows, dry_run=dry_run)
 
     return answer(request, key, fingerprint(body), work, dry_run=dry_run)
 

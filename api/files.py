@@ -1,6 +1,8 @@
 """Technical files of a SKU: the list, and the upload of one. Bytes come in; no operation gives them out."""
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -133,7 +135,7 @@ def _settle(request: Request, key: Key, sku_id: UUID, file_id: UUID, form: FileF
 def _recorded(request: Request, key: Key, file: Received, *, dry_run: bool) -> Response:
     service = service_of(request)
 
-    def work(connection: Connection) -> Response:
+    def work(connection: Connection) -> Callable[[], Response]:
         now = service.clock.now()
         if not dry_run:
             try:
@@ -141,7 +143,7 @@ def _recorded(request: Request, key: Key, file: Received, *, dry_run: bool) -> R
             except SkuUnknown:
                 raise NotFound from None
         shown: dict[str, Any] = {"dry_run": dry_run, "data": file.published(now, stored=not dry_run)}
-        return json_of(shown, 200 if dry_run else 201)
+        return partial(json_of, shown, 200 if dry_run else 201)
 
     meaning = {"filename": file.filename, "media_type": file.media_type, "sha256": file.sha256, **file.fields}
     return answer(request, key, fingerprint(meaning), work, dry_run=dry_run)

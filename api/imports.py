@@ -1,7 +1,9 @@
 """Imports: a file is accepted or refused as a whole here; its rows are written after the answer, by a run."""
 
 import hashlib
+from collections.abc import Callable
 from datetime import date
+from functools import partial
 from typing import Annotated, Any
 
 import orjson
@@ -72,14 +74,14 @@ def post_import(request: Request, key: Writer, file: Annotated[Upload, Depends(u
     mapping = _kept(request, key, name) if sent is None and name is not None else sent
     read = _read(file, mapping, name, now.date())
 
-    def work(conn: Connection) -> Response:
+    def work(conn: Connection) -> Callable[[], Response]:
         if sent is not None and name is not None and not dry_run:
             mappings.keep(conn, key.company_id, name, sent, now)
         accepted = imports.submit(
             conn, service.objects, key.company_id, read, data=file.data, filename=file.filename, dry_run=dry_run,
             origin=origin, key_id=key.client_id, now=now,
         )  # fmt: skip
-        return json_of(accepted, 202)
+        return partial(json_of, accepted, 202)
 
     return answer(request, key, digest, work, dry_run=dry_run)
 

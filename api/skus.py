@@ -1,5 +1,7 @@
 """SKUs one by one: the list, the detail, and the two ways to write a single one. Many at once are `api.batches`."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -90,7 +92,7 @@ def _written_one(request: Request, key: Key, body: Any) -> Response:
     dry_run, service, origin = DRY_RUN.of(request), service_of(request), origin_of(request, key)
     now = service.clock.now()
 
-    def work(conn: Connection) -> Response:
+    def work(conn: Connection) -> Callable[[], Response]:
         code = None if addressed is None else _code_of(conn, addressed)
         record = _valid(body)
         if code not in (None, record["sku_code"]):
@@ -99,7 +101,9 @@ def _written_one(request: Request, key: Key, body: Any) -> Response:
         [row] = write_records(
             conn, key.company_id, {0: record}, origin=origin, now=now, rulesets=service.rulesets, dry_run=dry_run
         ).values()
-        return _shown(row, dry_run=dry_run)
+        if row.outcome == "rejected":
+            raise InvalidBody(row.errors)
+        return partial(_shown, row, dry_run=dry_run)
 
     return answer(request, key, fingerprint(body), work, dry_run=dry_run, pipelined=True)
 
@@ -119,8 +123,6 @@ def _valid(body: Any) -> dict[str, Any]:
 
 
 def _shown(row: RowResult, *, dry_run: bool) -> Response:
-    if row.outcome == "rejected":
-        raise InvalidBody(row.errors)
     assert row.detail is not None, "an accepted row can be shown"
     shown = {
         "outcome": row.outcome,

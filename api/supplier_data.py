@@ -4,6 +4,8 @@ An unknown token, and one whose request has its answer, are told the same after 
 sees in a browser is `api.pages.supplier`; both come to `answered`.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -55,9 +57,9 @@ async def post_supplier_data(request: Request) -> Response:
     except Invalid as invalid:
         raise InvalidBody(invalid.issues) from None
 
-    def work(conn: Connection) -> Response:
+    def work(conn: Connection) -> Callable[[], Response]:
         entry = _filed(conn, request, company_id, request_id, response)
-        return json_of({"status": "awaiting_review", "submission_id": entry.id}, 202)
+        return partial(json_of, {"status": "awaiting_review", "submission_id": entry.id}, 202)
 
     return await run_in_threadpool(answer_for, request, company_id, fingerprint(body), work)
 

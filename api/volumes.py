@@ -1,5 +1,7 @@
 """PUT /skus/{id}/volumes: units placed on the market, by market and period."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter
@@ -43,7 +45,7 @@ def _written_rows(request: Request, key: Key, body: Any) -> Response:
     service, origin = service_of(request), origin_of(request, key)
     now = service.clock.now()
 
-    def work(conn: Connection) -> Response:
+    def work(conn: Connection) -> Callable[[], Response]:
         code = skus.code_of(conn, sku_id)
         if code is None:
             raise NotFound
@@ -55,6 +57,6 @@ def _written_rows(request: Request, key: Key, body: Any) -> Response:
         except Invalid as invalid:
             raise InvalidBody(invalid.issues) from None
         shown: dict[str, Any] = {"dry_run": dry_run, "data": rows, "warnings": [w.as_dict() for w in warnings]}
-        return json_of(shown)
+        return partial(json_of, shown)
 
     return answer(request, key, fingerprint(body), work, dry_run=dry_run)
