@@ -106,11 +106,12 @@ def _unanswered(faults: pl.DataFrame, cells: pl.Series, column: Column) -> tuple
     A cell that can be read is never among them: `NA` is Namibia among markets.
     """
     distinct = cells.gather(faults["at"]).unique()
-    codes = {cell: code for cell in distinct if (code := code_of(cell, "no_answer")) is not None}
+    said = {cell: code_of(cell, "no_answer") for cell in distinct if not cell.startswith("=")}
+    codes = {cell: code for cell, code in said.items() if code is not None}
     if not codes:
         return faults, faults["at"].clear()
-    said = cells.gather(faults["at"]).replace_strict(codes, default=None, return_dtype=pl.String)
-    found = faults.with_columns(said=said)
+    answers = cells.gather(faults["at"]).replace_strict(codes, default=None, return_dtype=pl.String)
+    found = faults.with_columns(said=answers)
     if any(column.field.name.startswith(substance) for substance in SUBSTANCES):
         two = (pl.col("said") == "nothing_found").fill_null(value=False)
         found = found.with_columns(

@@ -17,6 +17,7 @@ from schemas.fields import SKU_CODE
 from schemas.words import code_of, fold, headers, words
 
 _WEIGHT = "weight_g"
+_OF_PART = {"material": "material_family", "material_subtype": "polymer_or_grade", "weight_grams": _WEIGHT}
 _MOST_WORDS = 12
 """Words of the longest header that is looked at: every run of words may be the name of a material."""
 _NUMBER = re.compile(r"[1-9]\d?")
@@ -78,9 +79,13 @@ def _part_field(bare: str) -> tuple[str, Unit | None] | None:
 
 @cache
 def _part_headers() -> dict[str, str]:
-    """Headers of a component's fields within a group: those of a components table, and some that need the group."""
+    """Headers of a component's fields within a group: those of a components table, and some that need the group.
+
+    What is the SKU's elsewhere (`Verpackungsmaterial`, `Poids de l'emballage`) is the part's in a group.
+    """
+    of_sku = {header: _OF_PART[name] for header, name in headers("sku").items() if name in _OF_PART}
     of_table = {header: name for header, name in headers("component").items() if name in fields_of("component")}
-    return {h: name for h, name in {**of_table, **headers("group")}.items() if name != SKU_CODE.name}
+    return {h: name for h, name in {**of_sku, **of_table, **headers("group")}.items() if name != SKU_CODE.name}
 
 
 def _measured_alone(column: Column) -> Column:

@@ -5,18 +5,19 @@ stands above what is recognised. Recognising one header is `columns.py`.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.steps.reading.columns import column_for, recognise
-from pipelines.steps.reading.fields import Column, Table, fields_of
+from pipelines.steps.reading.composed import spare
+from pipelines.steps.reading.fields import Column, Table
 from pipelines.steps.reading.grid import Grid, letter, position
 from pipelines.steps.reading.groups import whole_groups
 from pipelines.steps.reading.labels import labels
 from pipelines.steps.reading.refusal import ReadingRefused, refuse
-from pipelines.steps.reading.wordings import wordings
+from pipelines.steps.reading.spares import with_spares, with_unit_beside
 from schemas.issues import Issue
 from schemas.normalise import shown
-from schemas.words import fold, headers
+from schemas.words import fold
 
 ROWS_SEARCHED = 40
 _LONGEST_HEADER = 200
@@ -37,7 +38,7 @@ def field_names(cells: Iterable[str], table: Table = "sku") -> set[str]:
     """The fields that the cells name: what makes a row look like a header."""
     short = [cell for cell in cells if len(cell) < _LONGEST_HEADER]
     names = {column.name for cell in short if (column := recognise(cell, 0, table)) is not None}
-    return names if table != "sku" else names | {spare for cell in short if (spare := _spare(cell)) is not None}
+    return names if table != "sku" else names | {column.name for cell in short if (column := spare(cell)) is not None}
 
 
 def find_header(grid: Grid, table: Table, mapped: Mapping[str, str], header_row: int | None = None) -> Header:
@@ -60,13 +61,22 @@ def find_header(grid: Grid, table: Table, mapped: Mapping[str, str], header_row:
     if table == "sku":
         found = _without_stray_parts(found, chosen)
     columns = [*chosen, *_one_each([column for column in found if (column.table, column.name) not in named])]
-    columns = _with_spares(columns, cells, table)
+    if table == "sku":
+        columns = with_unit_beside(with_spares(columns, cells), cells, grid, row)
     missing = [name for name in _NEEDED[table] if name not in {column.name for column in columns}]
     if missing:
         raise ReadingRefused([_missing(name, cells, columns, grid.lines[row], table) for name in missing])
+    columns = _told_apart(columns) if table == "sku" else columns
     used = {column.position for column in columns}
     ignored = tuple((at, cell) for at, cell in enumerate(cells) if cell is not None and at not in used)
     return Header(int(grid.lines[row]), last_line, tuple(sorted(columns, key=lambda column: column.position)), ignored)
+
+
+def _told_apart(columns: list[Column]) -> list[Column]:
+    """The columns with `component_` before the names of components' columns that a column of the SKU has too."""
+    own = {column.name for column in columns if column.table == "sku"}
+    twice = [column for column in columns if column.table == "component" and column.name in own]
+    return [replace(column, name=f"component_{column.name}") if column in twice else column for column in columns]
 
 
 def _header_index(grid: Grid, table: Table, mapped: Mapping[str, str], header_row: int | None) -> int:
@@ -158,24 +168,6 @@ def _one_each(columns: list[Column]) -> list[Column]:
     if issues:
         raise ReadingRefused(issues)
     return kept
-
-
-def _with_spares(columns: list[Column], cells: list[str | None], table: Table) -> list[Column]:
-    """The columns, and for a key without one that which stands for it where there is no better; of two such, none.
-
-    A description is then the name, the supplier's number the code.
-    """
-    for name in _NEEDED[table]:
-        spare = [at for at, cell in enumerate(cells) if cell is not None and _spare(cell) == name]
-        if table == "sku" and len(spare) == 1 and name not in {column.name for column in columns}:
-            column = Column(name, fields_of(table)[name], table, spare[0], cells[spare[0]] or "")
-            columns = [column, *(other for other in columns if other.position != spare[0])]
-    return columns
-
-
-def _spare(cell: str) -> str | None:
-    """The key that a header stands for where no other does."""
-    return next((name for text in (cell, *wordings(cell)) if (name := headers("spare").get(fold(text)))), None)
 
 
 def _missing(name: str, cells: list[str | None], columns: list[Column], line: int, table: Table) -> Issue:

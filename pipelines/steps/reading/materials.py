@@ -76,7 +76,13 @@ def family_and_detail(text: str, vocabulary: str) -> tuple[str, str] | None:
     if rest and families and code_of(first, vocabulary) is not None:
         whole = text[len(first) :].lstrip(" /-–—")
         return families[0], next((told for told in (whole, *rest) if _family(told) is not None), whole)
-    family = None if families else _family(text) or _same([_family(part) for part in (first, *rest)])
+    if families:
+        return None
+    virgin = " ".join(word for word in text.split() if code_of(word, "header_word") != "recycled")
+    for detail in (text, virgin):
+        if (family := _family(detail)) in VOCABULARIES[vocabulary]:
+            return str(family), detail
+    family = _same([_family(part) for part in (first, *rest)])
     return (family, text) if family in VOCABULARIES[vocabulary] else None
 
 

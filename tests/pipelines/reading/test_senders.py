@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.pipelines.reading.senders import dutch, english, french, german, southern
+from tests.pipelines.reading.senders import dutch, english, french, german, later, southern
 from tests.pipelines.reading.senders.judged import judge
 from tests.pipelines.reading.senders.sent import Sent
 from tests.pipelines.reading.writing import delimited, read
 
-FILES = [*french.FILES, *german.FILES, *english.FILES, *southern.FILES, *dutch.FILES]
+FILES = [*french.FILES, *german.FILES, *english.FILES, *southern.FILES, *dutch.FILES, *later.FILES]
 Build = Callable[[], Sent]
 
 

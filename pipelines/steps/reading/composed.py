@@ -1,0 +1,84 @@
+"""Headers put together from known words: `Réf. produit`, `Artikeltext`, `Poids de l'emballage vide (g)`.
+
+No list holds every wording. Here each word has a role (`words.csv`, vocabulary `header_word`), and sets of roles make
+fields (`composed_headers.csv`). A header with one word that has no role makes none: `Poids net (g)` is not the
+packaging's. Such a column counts only where no better one gives its field (`header.py`).
+"""
+
+import csv
+import re
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Final
+
+from pipelines.steps.reading.fields import Column, fields_of
+from pipelines.steps.reading.levels import without_sales_level
+from pipelines.steps.reading.units import Unit, unit_of
+from pipelines.steps.reading.wordings import wordings
+from schemas.words import fold, headers, words
+
+_MOST_WORDS: Final = 8
+_SHORTEST_PART: Final = 2
+_NOTHING: Final = "nothing"
+_WORD: Final = re.compile(r"[^\W\d_]+|\d+")
+
+
+@lru_cache(maxsize=8192)
+def spare(header: str) -> Column | None:
+    """The column that a header makes where no better one is there: listed as such, or composed of known words."""
+    for text in (header, *wordings(header)):
+        if (name := headers("spare").get(fold(text))) is not None:
+            return _column(name, header, None)
+        if (found := _composed(text, header)) is not None:
+            return found
+    rest = without_sales_level(header)
+    return None if rest is None else _composed(rest, header)
+
+
+def _composed(text: str, header: str) -> Column | None:
+    tokens = _WORD.findall(fold(text))
+    if not 0 < len(tokens) <= _MOST_WORDS:
+        return None
+    for size in range(min(3, len(tokens))):
+        said, last = tokens[: len(tokens) - size], " ".join(tokens[len(tokens) - size :])
+        name = _field(said)
+        if name is None:
+            continue
+        unit = unit_of(last, fields_of("sku")[name].unit) if size else None
+        if unit is not None or not size:
+            return _column(name, header, unit)
+    return None
+
+
+def _column(name: str, header: str, unit: Unit | None) -> Column:
+    column = Column(name, fields_of("sku")[name], "sku", 0, header)
+    return column if unit is None else Column(name, column.field, "sku", 0, header, factor=unit.factor)
+
+
+def _field(tokens: list[str]) -> str | None:
+    """The field that the roles of all words make."""
+    roles: set[str] = set()
+    for token in tokens:
+        found = _roles(token)
+        if found is None:
+            return None
+        roles |= found
+    return _fields().get(frozenset(roles - {_NOTHING}))
+
+
+def _roles(token: str) -> frozenset[str] | None:
+    """The role of a word, or the roles of the two words that a compound is made of: `Verpackungsgewicht`."""
+    known = words("header_word")
+    if token in known:
+        return frozenset({known[token]})
+    for cut in range(_SHORTEST_PART, len(token) - _SHORTEST_PART + 1):
+        first, second = known.get(token[:cut]) or known.get(token[:cut].removesuffix("s")), known.get(token[cut:])
+        if first is not None and second is not None:
+            return frozenset({first, second})
+    return None
+
+
+@cache
+def _fields() -> dict[frozenset[str], str]:
+    with (Path(__file__).parent / "composed_headers.csv").open(encoding="utf-8", newline="") as file:
+        return {frozenset(row["roles"].split()): row["field"] for row in csv.DictReader(file)}
