@@ -81,15 +81,18 @@ def test_flags_are_those_that_the_sku_shows(
     ]  # fmt: skip
     write(*bodies)
     found = {
-        row["sku_code"]: [(flag["code"], flag["certainty"]) for flag in row["flags"]]
+        row["sku_code"]: [(flag["code"], flag["certainty"], flag["text"]) for flag in row["flags"]]
         for row in pl.read_parquet(published().skus).iter_rows(named=True)
     }
     with pool.company(company) as conn, conn.cursor(row_factory=dict_row) as cursor:
         rows = cursor.execute(f"SELECT {present.SELECT}, ruleset_version FROM skus").fetchall()
     rules = ruleset.load()
     shown = {
-        row["sku_code"]: [(flag["code"], flag["certainty"]) for flag in annex_v.flags(present.record(row), rules)]
+        row["sku_code"]: [
+            (flag["code"], flag["certainty"], str(flag["reason"]).partition(", if: ")[0])
+            for flag in annex_v.flags(present.record(row), rules)
+        ]
         for row in rows
     }
     assert found == shown
-    assert len({code for flags in found.values() for code, _ in flags}) > 4
+    assert len({code for flags in found.values() for code, _, _ in flags}) > 4

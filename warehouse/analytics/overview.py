@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from compliance import ruleset
 from schemas.vocabularies import VOCABULARIES
 from warehouse.analytics.now import Now
 from warehouse.analytics.reader import Reader, Row, reader
@@ -14,17 +13,19 @@ _COUNTS: Final = """
 WITH held AS MATERIALIZED (
     SELECT recyclability_grade, grade_provisional, doc_status, packaging_level, markets, flags, ruleset_version
     FROM skus
-), flagged AS (SELECT unnest(flags) AS flag FROM held)
+), flagged AS (SELECT unnest(flags) AS flag, ruleset_version FROM held)
 SELECT 'grades' AS what, recyclability_grade AS of, NULL::DATE AS day, count(*) AS skus,
-       count(*) FILTER (WHERE grade_provisional) AS part FROM held GROUP BY ALL
-UNION ALL SELECT 'doc_status', doc_status, NULL, count(*), 0 FROM held GROUP BY ALL
-UNION ALL SELECT 'packaging_levels', coalesce(packaging_level, 'unknown'), NULL, count(*), 0 FROM held GROUP BY ALL
-UNION ALL SELECT 'markets', market, NULL, count(*), 0 FROM (SELECT unnest(markets) AS market FROM held) GROUP BY ALL
-UNION ALL SELECT 'without_market', NULL, NULL, count(*), 0 FROM held WHERE len(coalesce(markets, [])) = 0
-UNION ALL SELECT 'flags', flag.code, flag.applies_from, count(*), count(*) FILTER (WHERE flag.certainty = 'certain')
-          FROM flagged GROUP BY ALL
-UNION ALL SELECT 'volumes', market, NULL, count(*), 0 FROM volumes GROUP BY ALL
-UNION ALL SELECT 'rulesets', ruleset_version, NULL, count(*), 0 FROM held GROUP BY ALL
+       count(*) FILTER (WHERE grade_provisional) AS part, NULL AS text FROM held GROUP BY ALL
+UNION ALL SELECT 'doc_status', doc_status, NULL, count(*), 0, NULL FROM held GROUP BY ALL
+UNION ALL SELECT 'packaging_levels', coalesce(packaging_level, 'unknown'), NULL, count(*), 0, NULL FROM held
+          GROUP BY ALL
+UNION ALL SELECT 'markets', market, NULL, count(*), 0, NULL FROM (SELECT unnest(markets) AS market FROM held)
+          GROUP BY ALL
+UNION ALL SELECT 'without_market', NULL, NULL, count(*), 0, NULL FROM held WHERE len(coalesce(markets, [])) = 0
+UNION ALL SELECT 'flags', flag.code, flag.applies_from, count(*), count(*) FILTER (WHERE flag.certainty = 'certain'),
+          arg_max(flag.text, ruleset_version) FROM flagged GROUP BY flag.code, flag.applies_from
+UNION ALL SELECT 'volumes', market, NULL, count(*), 0, NULL FROM volumes GROUP BY ALL
+UNION ALL SELECT 'rulesets', ruleset_version, NULL, count(*), 0, NULL FROM held GROUP BY ALL
 """
 _TONNES: Final = """
 SELECT market, year, half, CAST(sum(tonnes) AS DOUBLE) AS tonnes FROM tonnes GROUP BY ALL ORDER BY market, year, half
@@ -71,14 +72,13 @@ def _most_first(rows: Iterable[Row]) -> list[Row]:
 
 
 def _flags(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Bans by code, the most SKUs first, in the words of the release's rules."""
-    texts = {ban.code: ban.flag_text for ban in ruleset.load().bans}
+    """Bans by code, the most SKUs first, in the words of the newest rule-set that graded one of them."""
     return [
         {
-            "code": code, "text": texts.get(code), "applies_from": day.isoformat(), "skus": skus, "certain": certain,
+            "code": code, "text": text, "applies_from": day.isoformat(), "skus": skus, "certain": certain,
             "depends": skus - certain,
         }
-        for code, day, skus, certain in _most_first(rows)
+        for code, day, skus, certain, text in _most_first(rows)
     ]  # fmt: skip
 
 

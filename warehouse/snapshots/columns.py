@@ -12,8 +12,10 @@ from compliance.rollup.portfolio import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_C
 from schemas.vocabularies import SUBSTANCES
 from warehouse.queries.skus import COVERAGE
 
-FLAG: Final = pl.Struct({"code": pl.String(), "certainty": pl.String(), "applies_from": pl.Date()})
-"""A format ban that the SKU meets or may meet; what it says in words is the rule tables' (`compliance.annex_v`)."""
+FLAG: Final = pl.Struct({
+    "code": pl.String(), "certainty": pl.String(), "applies_from": pl.Date(), "text": pl.String(),
+})  # fmt: skip
+"""A format ban that the SKU meets or may meet, in the words of the rule-set that graded it (`compliance.annex_v`)."""
 STATUSES: Final = {f"{substance}_status": pl.String() for substance in SUBSTANCES}
 
 SKUS: Final = pl.Schema({

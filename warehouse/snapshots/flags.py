@@ -80,14 +80,16 @@ def _one_by_one(rows: pl.DataFrame, several: pl.DataFrame, rules_of: RulesOf) ->
 
 
 def _judged(face: dict[str, Any], components: list[dict[str, Any]], rules_of: RulesOf) -> list[dict[str, Any]]:
-    record = {**_record(face), "components": components}
+    record, rules = {**_record(face), "components": components}, rules_of(face["ruleset_version"])
+    texts = {ban.code: ban.flag_text for ban in rules.bans}
     return [
         {
             "code": flag["code"],
             "certainty": flag["certainty"],
             "applies_from": date.fromisoformat(str(flag["applies_from"])),
+            "text": texts[str(flag["code"])],
         }
-        for flag in annex_v.flags(record, rules_of(face["ruleset_version"]))
+        for flag in annex_v.flags(record, rules)
     ]
 
 

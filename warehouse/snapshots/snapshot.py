@@ -18,9 +18,15 @@ FOLDER: Final = "snapshots"
 """Below the data directory."""
 POINTER: Final = "current"
 MANIFEST: Final = "manifest.json"
+FORM: Final = 2
+"""Of files and manifest; one more whenever a column or what it means changes."""
 
 PartRows: TypeAlias = Mapping[str, int]
 """How many rows a part has of each of `TABLES`."""
+
+
+class OtherForm(Exception):  # noqa: N818  (no fault: the next snapshot has ours)
+    """Another release wrote the snapshot, with other columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +89,17 @@ class Snapshot:
     def manifest(self) -> bytes:
         """What the folder says of itself."""
         said = {
-            "name": self.name, "number": self.number, "link_hash": self.link_hash, "made_by": self.made_by,
-            "parts": self.parts, "size_bytes": self.size_bytes,
+            "form": FORM, "name": self.name, "number": self.number, "link_hash": self.link_hash,
+            "made_by": self.made_by, "parts": self.parts, "size_bytes": self.size_bytes,
         }  # fmt: skip
         return orjson.dumps({**self.as_dict(), **said})
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """The snapshot of a complete folder. Raises `OSError`, `ValueError` or `KeyError` where it is none."""
+        """The snapshot of a complete folder. Raises `OtherForm`, and `OSError` or `ValueError` where it is none."""
         said = orjson.loads((folder / MANIFEST).read_bytes())
+        if said.get("form") != FORM:
+            raise OtherForm(f"{folder.name} was written by another release; publish again.")
         return cls(
             UUID(said["company_id"]), said["name"], datetime.fromisoformat(said["as_of"]), said["number"],
             said["link_hash"], said["made_by"], said["parts"], said["size_bytes"], folder,
@@ -111,7 +119,7 @@ def folder_of(data_dir: Path, company_id: UUID) -> Path:
 def current(data_dir: Path, company_id: UUID) -> Snapshot | None:
     """The company's newest complete snapshot; None where none was published in this data directory.
 
-    None, too, where a release before wrote it in another form: it is published again when the worker starts. A snapshot
+    None, too, where another release wrote it in another form: it is published again when the worker starts. A snapshot
     that takes its place meanwhile does not disturb whoever reads this one: it stays for a while.
     """
     folder = folder_of(data_dir, company_id)
@@ -121,7 +129,7 @@ def current(data_dir: Path, company_id: UUID) -> Snapshot | None:
         return None
     try:
         found = Snapshot.read(folder / name)
-    except KeyError:
+    except OtherForm:
         return None
     if found.company_id != company_id or found.folder.resolve().parent != folder.resolve():
         raise ValueError(f"{folder.name}/{POINTER} names a snapshot of another company.")
