@@ -182,3 +182,21 @@ def test_a_text_as_a_workbook_keeps_its_cells_as_texts():
     source, report, _ = read(data)
     _, faults, _ = read(as_workbook(rejected_tables(data, source, report)))
     assert [(fault["sku_code"], fault["value"]) for fault in faults] == [("00012", "5 stone")]
+
+
+@pytest.mark.parametrize(
+    ("header", "rows"),
+    [
+        ("Poids;Unité", ["A-1;Pot;5;g", "A-2;Pan;6;pce"]),
+        ("Glas;Papier", ["A-1;Pot;5;1", "A-2;Jar;6;2", "A-3;Pan;x;x"]),
+        ("Recycled content;Note", ["A-1;Pot;30;n", "A-2;Pan;viel;n"]),
+    ],
+)
+def test_rejected_rows_sent_back_as_they_are_are_rejected_again(header, rows):
+    """Also where the rows that are left no longer show what a column means."""
+    data = "\r\n".join([f"sku_code;name;{header}", *rows]).encode()
+    _, report, _ = read(data)
+    _, again, values = read(corrected_csv(data))
+    assert report
+    assert [(fault["sku_code"], fault["code"]) for fault in again] == [(f["sku_code"], f["code"]) for f in report]
+    assert values.height == 0

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.steps.corrections.cells import Cell, Sheet, Source, of_text, of_workbook
+from pipelines.steps.corrections.headers import certain
+from pipelines.steps.reading.fields import Table as Kind
 from pipelines.steps.reading.workbook import Workbook
 from schemas.sentences import ORIGINAL, told
 
@@ -49,12 +51,12 @@ def rejected_tables(data: bytes, source: Source, report: Report, lang: str = ORI
     codes = _rejected_codes(source, report)
     whole = codes if apart is not None or source["layout"] == "long" else set()
     if source["format"] == "csv":
-        return _tables(_Rejected(of_text(data, source), report, whole, source, lang))
+        return _tables(_Rejected(of_text(data, source), report, whole, source, lang, here))
     book = Workbook(data)
     main = of_workbook(book, source, (*source["columns"], *here), "sku")
     of_main = [fault for fault in report if fault["sheet"] == source["sheet"]]
     if apart is None:
-        return _tables(_Rejected(main, of_main, whole, source, lang))
+        return _tables(_Rejected(main, of_main, whole, source, lang, here))
     graphs = of_workbook(book, apart, apart["columns"], "component")
     of_parts = [fault for fault in report if fault["sheet"] == apart["sheet"]]
     return _tables(
@@ -75,8 +77,13 @@ def _tables(*sheets: "_Rejected") -> list[Table]:
 class _Rejected:
     """The rejected lines of one sheet: those with a fault, and all lines of the SKUs `codes`."""
 
-    def __init__(self, sheet: Sheet, report: Report, codes: set[str], source: Source | None, lang: str) -> None:
+    def __init__(
+        self, sheet: Sheet, report: Report, codes: set[str], source: Source | None, lang: str, here: Report = ()
+    ) -> None:
+        """`source` is None for a components sheet; `here` are the columns of components in the main one."""
         self._sheet, self._lang = sheet, lang
+        self._read = (*sheet.place["columns"], *here)
+        self._kind: Kind = "component" if source is None else "sku"
         self._faults: dict[int, list[Fault]] = {}
         for fault in report:
             self._faults.setdefault(fault["line"], []).append(fault)
@@ -97,7 +104,8 @@ class _Rejected:
         old = len(ADDED) if tuple(header[-len(ADDED) :]) == ADDED else 0
         width -= old
         rows = [(line, held) for line, held in cells.items() if line < at]
-        rows.append((at, self._beside(header, ADDED, width, old)))
+        sure = certain(header, [cells[line] for line in self._lines], self._read, self._kind)
+        rows.append((at, self._beside(sure, ADDED, width, old)))
         for place, line in enumerate(self._lines, at + 1):
             rows.append((place, self._beside(cells[line], self._said(line), width, old)))
         return Table(self._sheet.place["sheet"], at, rows, self._sheet.preamble)

@@ -90,12 +90,12 @@ def _place(record: dict[str, Any], path: str | None, upload: Upload, work: Work)
 
 
 def _column_name(path: str | None, columns: list[dict[str, Any]]) -> str | None:
-    """The import column that a field path of the JSON door stands for."""
+    """The import column that a field path of the JSON door stands for; a component's may have a prefix."""
+    mapped = {column["field"] for column in columns}
     substance = _SUBSTANCE.match(path or "")
     if substance is None:
-        return path
+        return f"component_{path}" if path not in mapped and f"component_{path}" in mapped else path
     name = substance[1]
-    mapped = {column["field"] for column in columns}
     candidates = (f"{name}_status", f"{name}_value", LEGACY[name])
     return next((column for column in candidates if column in mapped), candidates[0])
 

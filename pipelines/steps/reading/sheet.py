@@ -3,7 +3,7 @@
 A table that holds SKUs and components at once is split in `long_layout.py`. Typing is `rows.py`.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
@@ -13,14 +13,12 @@ import polars as pl
 from pipelines.steps.reading.decimal_mark import decimal_marks
 from pipelines.steps.reading.fields import Column, Table, fields_of
 from pipelines.steps.reading.grid import Grid, LineFault, letter
-from pipelines.steps.reading.groups import is_bare_material
 from pipelines.steps.reading.header import Header, find_header
 from pipelines.steps.reading.levels import are_levels
-from pipelines.steps.reading.mapping import Mapped
-from pipelines.steps.reading.part_types import type_of_part
+from pipelines.steps.reading.mapping import Mapped, MappedSheet
+from pipelines.steps.reading.meant import unmeant
 from pipelines.steps.reading.refusal import refuse
 from pipelines.steps.reading.skipped import listed, not_data
-from pipelines.steps.reading.weights import names_mass
 
 MOST_ROWS = 50_000
 _MOST_PARTS = 20 * MOST_ROWS
@@ -63,8 +61,8 @@ def read_sheet(
 
     Raises `ReadingRefused`: what `find_header` raises, and `too_many_rows`.
     """
-    columns = mapped.columns if table == "sku" else {}
-    header = header or find_header(grid, table, columns, mapped.header_row if table == "sku" else None)
+    told = mapped if table == "sku" else mapped.components or MappedSheet()
+    header = header or find_header(grid, table, told.columns, told.header_row)
     body = _without_ragged(grid.below(header.last_line), grid, header)
     cells = _named(body.cells, header.columns)
     reasons = not_data(
@@ -79,7 +77,8 @@ def read_sheet(
     marks = decimal_marks(cells, kinds, header.columns, told=mapped.decimal, delimiter=delimiter)
     skipped = listed(body.lines, reasons)
     sheet = Sheet(name, header.line, header.columns, header.ignored, cells, marks, body.faults, kinds, skipped)
-    return sheet.without(_not_meant(header.columns, cells))
+    doubtful = [column for column in header.columns if column.name not in told.columns]
+    return sheet.without(unmeant(doubtful, cells))
 
 
 def with_levels(sheet: Sheet) -> Sheet:
@@ -109,35 +108,6 @@ def _label(body: Grid, header: Header) -> pl.Series | None:
     if "c0" not in body.cells.columns or any(column.position == 0 for column in header.columns):
         return None
     return body.cells["c0"]
-
-
-def _not_meant(columns: Sequence[Column], cells: pl.DataFrame) -> list[str]:
-    """Columns whose cells show that their header means something else.
-
-    A unit of sale, a material ticked or named, `Recycled` over yes and no, `Component` over numbers of parts.
-    """
-    units = [column.name for column in columns if column.field.name == "weight_unit"]
-    bare = [column.name for column in columns if is_bare_material(column)]
-    shares = [column.name for column in columns if column.field.unit == "percent" and not column.exact]
-    found = [name for name in units if not names_mass(cells[name])]
-    found += [name for name in bare if not _numeric(cells[name])]
-    found += [name for name in shares if not cells[name].str.contains(r"\d").any()]
-    kind = next((column for column in columns if column.name == "component_type"), None)
-    if kind is not None and kind.table == "component" and not kind.exact and not _parts(cells[kind.name]):
-        found += [column.name for column in columns if column.table == "component" and not column.exact]
-    return found
-
-
-def _parts(cells: pl.Series) -> bool:
-    """Whether most of the texts given name a part or a packaging."""
-    distinct = cells.drop_nulls().unique()
-    return 2 * sum(type_of_part(cell) is not None for cell in distinct) > len(distinct)
-
-
-def _numeric(cells: pl.Series) -> bool:
-    """Whether most of the cells given hold a digit."""
-    given = cells.drop_nulls()
-    return not len(given) or 2 * given.str.contains(r"\d").sum() > len(given)
 
 
 def _named(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
