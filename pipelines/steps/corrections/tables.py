@@ -51,12 +51,12 @@ def rejected_tables(data: bytes, source: Source, report: Report, lang: str = ORI
     codes = _rejected_codes(source, report)
     whole = codes if apart is not None or source["layout"] == "long" else set()
     if source["format"] == "csv":
-        return _tables(_Rejected(of_text(data, source), report, whole, source, lang, here))
+        return _tables(_Rejected(of_text(data, source), report, whole, source, lang, here=here))
     book = Workbook(data)
     main = of_workbook(book, source, (*source["columns"], *here), "sku")
     of_main = [fault for fault in report if fault["sheet"] == source["sheet"]]
     if apart is None:
-        return _tables(_Rejected(main, of_main, whole, source, lang, here))
+        return _tables(_Rejected(main, of_main, whole, source, lang, here=here))
     graphs = of_workbook(book, apart, apart["columns"], "component")
     of_parts = [fault for fault in report if fault["sheet"] == apart["sheet"]]
     return _tables(
@@ -78,7 +78,7 @@ class _Rejected:
     """The rejected lines of one sheet: those with a fault, and all lines of the SKUs `codes`."""
 
     def __init__(
-        self, sheet: Sheet, report: Report, codes: set[str], source: Source | None, lang: str, here: Report = ()
+        self, sheet: Sheet, report: Report, codes: set[str], source: Source | None, lang: str, *, here: Report = ()
     ) -> None:
         """`source` is None for a components sheet; `here` are the columns of components in the main one."""
         self._sheet, self._lang = sheet, lang
