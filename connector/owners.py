@@ -54,10 +54,11 @@ class Owner:
             except Refusal as refusal:
                 await refusal.response(scope["state"]["correlation_id"])(scope, receive, send)
                 return
-            receive = again(body, receive)
-            with suppress(httpx2.ConnectError):  # the owner has died, and its sessions with it: told below
-                await _pass_on(self._socket(found[1]), Request(scope), body, receive, send)
-                return
+            receive, passed = again(body, receive), _Passed(send)
+            with suppress(httpx2.TransportError):  # the owner has died, and its sessions with it: told below
+                await _pass_on(self._socket(found[1]), Request(scope), body, receive, passed)
+            if passed.begun:
+                return  # what was cut off in the middle ends as it is: its client begins anew
         if found and found[1] == self.name:
             scope = {**scope, "headers": list(scope["headers"])}
             MutableHeaders(scope=scope)[_HEADER] = found[2]
@@ -90,6 +91,17 @@ class Owner:
 
     def _socket(self, name: str) -> Path:
         return self._folder / f"{name}.sock"
+
+
+class _Passed:
+    """Sends, and knows whether an answer has begun."""
+
+    def __init__(self, send: Send) -> None:
+        self._send, self.begun = send, False
+
+    async def __call__(self, message: Message) -> None:
+        self.begun = True
+        await self._send(message)
 
 
 class _Inner(uvicorn.Server):
@@ -125,7 +137,7 @@ def _clean(folder: Path) -> None:
 
 
 async def _pass_on(place: Path, request: Request, body: bytes, receive: Receive, send: Send) -> None:
-    """Have the process behind a socket answer, for as long as the client stays. Raises `httpx2.ConnectError`."""
+    """Have the process behind a socket answer, for as long as the client stays. Raises `httpx2.TransportError`."""
     identifier = request.state.correlation_id
     kept = [(name, value) for name, value in request.headers.items() if name not in (*_OF_THE_HOP, _CORRELATION)]
     async with (

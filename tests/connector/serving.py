@@ -73,14 +73,14 @@ def served(database: Database, pool: Pool, company: UUID, data_dir, **more: str)
             thread.join(0.05)
             assert thread.is_alive(), "it did not start"
         person = added(pool, company)
-        yield Served(port, _token(pool, person, settings), person)
+        yield Served(port, token_of(pool, person, settings), person)
     finally:
         server.should_exit = True
         thread.join(20)
         listening.close()
 
 
-def _token(pool: Pool, person: Person, settings: Settings) -> str:
+def token_of(pool: Pool, person: Person, settings: Settings) -> str:
     """A token as it is given at the end of signing in and consenting."""
     company, client, now = person.company, f"test-{uuid4()}", datetime.now(UTC)
     resource, verifier = f"{settings.base_url}/api/mcp", "v" * 64
