@@ -53,7 +53,7 @@ def _take(browser: Browser, company: Company, password: str) -> None:
             Assistant(company.service).listening() as assistant:  # fmt: skip
         signed_in, stranger = context.new_page(), browser.new_page(locale="en-GB")
         sign_in(signed_in, company.service, _EMAIL, password)
-        paths = prepare(company, assistant, signed_in)
+        paths = prepare(company, assistant, signed_in, lambda: _count(company))
         for name in (*FOR_ALL, *FOR_PERSONS):
             page = signed_in if name in FOR_PERSONS else stranger
             page.goto(company.service + paths[name])
@@ -63,6 +63,11 @@ def _take(browser: Browser, company: Company, password: str) -> None:
                 _picture(page, f"{name}-dark.png", 1440, tallest, "dark")
             if name in PHONES:
                 _picture(page, f"{name}-360.png", 360, tallest, "dark")
+
+
+def _count(company: Company) -> None:
+    for command in ("snapshot", "rollup"):
+        company.operate(command, "--company", company.id)
 
 
 def _picture(page: Page, name: str, width: int, tallest: int, scheme: Literal["light", "dark"]) -> None:

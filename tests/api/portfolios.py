@@ -1,5 +1,6 @@
 """What the workers do behind a company's pages, done at once: imports run, the portfolio counted, tonnes computed."""
 
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +12,8 @@ from pipelines.steps.imports.process import Job, write_rows
 from pipelines.steps.reading import Upload, type_rows
 from warehouse import snapshots
 from warehouse.figures import Origin
+from warehouse.rulesets import Rulesets
+from warehouse.sessions import Pool
 
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}
 
@@ -31,13 +34,18 @@ def counted(caller: Any) -> None:
 def weighed(caller: Any) -> None:
     """The tonnes of the newest snapshot."""
     service = service_behind(caller)
-    snapshot = snapshots.current(service.settings.data_dir, caller.company)
+    weigh(service.writes, service.rulesets, service.settings.data_dir, caller.company)
+
+
+def weigh(writes: Pool, rulesets: Rulesets, data_dir: Path, company: UUID) -> None:
+    """The tonnes of a company's newest snapshot, kept in a data directory."""
+    snapshot = snapshots.current(data_dir, company)
     assert snapshot is not None
-    with service.writes.company(caller.company) as conn:
-        catalogue, rules = compute.loaded_catalogue(conn), service.rulesets.active(conn)
+    with writes.company(company) as conn:
+        catalogue, rules = compute.loaded_catalogue(conn), rulesets.active(conn)
     found = compute.figures_of(blocks(snapshot), catalogue.entries, rules, lambda: None)
     origin = Origin(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
-    keep.keep(service.settings.data_dir, caller.company, origin, found, compute.obligations_of(found))
+    keep.keep(data_dir, company, origin, found, compute.obligations_of(found))
 
 
 def sent(caller: Any, text: str, filename: str = "portfolio.csv") -> str:

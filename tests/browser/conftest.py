@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Page, expect
 from pipelines.steps.catalogue import load, read
 from pipelines.steps.origin import Origin
 from tests.api.people import Person, added
+from tests.api.portfolios import weigh
 from tests.browser.visitor import LetIn, Shop, Visitor
 from tests.conftest import migrated
 from tests.contract.outside import Caller, Place, Server
@@ -25,8 +26,10 @@ from tools.browser import chromium
 from tools.browser.assistant import Assistant
 from tools.browser.company import BOTTLE, Company
 from tools.browser.pages import prepare, sign_in
+from warehouse import snapshots
 from warehouse.dagster_home import environment as dagster_environment
 from warehouse.database import Database
+from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
@@ -91,11 +94,17 @@ def person(company: Company, pool: Pool) -> Person:
 def shop(service: Server, browser: Browser, pool: Pool) -> Iterator[Shop]:
     """The company that the pages are looked at with, and the cookies of its person."""
     company = company_of(service.joined())
-    somebody = added(pool, UUID(company.id))
+    company_id, data_dir, rulesets = UUID(company.id), service.place.folder / "data", Rulesets()
+    somebody = added(pool, company_id)
+
+    def count() -> None:
+        snapshots.publish(pool, company_id, data_dir, datetime.now(UTC), rulesets)
+        weigh(pool, rulesets, data_dir, company_id)
+
     with browser.new_context() as context, Assistant(company.service).listening() as assistant:
         page = context.new_page()
         sign_in(page, company.service, somebody.email, somebody.password)
-        paths = prepare(company, assistant, page)
+        paths = prepare(company, assistant, page, count)
         yield Shop(company.service, paths, context.storage_state())
 
 
