@@ -35,9 +35,12 @@ def with_details(sheet: Sheet) -> Sheet:
 
 
 def with_families(sheet: Sheet) -> Sheet:
-    """The sheet with the materials that its details name, where it has no column of materials: `PAP 21`, `HDPE`."""
+    """The sheet with the materials that its details name, where it has no column of materials: `PAP 21`, `HDPE`.
+
+    Not where the column has the field's own name: whoever writes that sends this field, and no other.
+    """
     own = next((column for column in sheet.columns if column.name == "material_subtype"), None)
-    if own is None or any(column.name == "material" for column in sheet.columns):
+    if own is None or own.exact or any(column.name == "material" for column in sheet.columns):
         return sheet
     cells = sheet.table[own.name]
     distinct = cells.drop_nulls().unique(maintain_order=True)

@@ -85,7 +85,7 @@ def with_levels(sheet: Sheet) -> Sheet:
     """The sheet with the formats as levels where all cells name levels: `Packaging type` over `Primary`."""
     names = {column.name: column for column in sheet.columns}
     own = names.get("packaging_format")
-    if own is None or "packaging_level" in names or not are_levels(sheet.table[own.name]):
+    if own is None or own.exact or "packaging_level" in names or not are_levels(sheet.table[own.name]):
         return sheet
     level = replace(own, name="packaging_level", field=fields_of("sku")["packaging_level"], exact=False)
     columns = tuple(level if column is own else column for column in sheet.columns)

@@ -143,7 +143,12 @@ def _is_meant(column: Column, cell: str) -> bool:
 
 
 def _helps(cell: str) -> bool:
-    """Whether a cell is a word of help as such, beside digits (`Text (255)`), or one and an explanation after it."""
+    """Whether a cell is a word of help as such, beside digits (`Text (255)`), or one and an explanation after it.
+
+    Not a word for no answer: `k.A.` is no `K` for optional.
+    """
+    if code_of(cell, "no_answer") is not None:
+        return False
     start = fold(cell.replace("\n", ".").split(".")[0].split(":")[0])
     return code_of(_word(cell), "line") == "help" or (start != fold(cell) and code_of(start, "line") == "help")
 

@@ -37,3 +37,48 @@ def test_a_file_that_only_its_sender_can_explain_is_read_with_a_mapping(build: B
 def test_a_key_without_a_column_is_read_from_what_stands_for_it(header: list[str], fields: list[str]) -> None:
     upload, _ = read(delimited([header, [f"cell {at}" for at in range(len(header))]]))
     assert [column["field"] for column in upload.source["columns"]] == fields
+
+
+@pytest.mark.parametrize(
+    ("header", "cell", "told"),
+    [
+        ("Matériau", "80% PE, 20% carton", ["write the one that weighs most, or composite"]),
+        ("pfas_status", "n.d.", ["not determined or not detected", "absent"]),
+        ("GTIN", "36000291452", ["036000291452"]),
+    ],
+)
+def test_what_has_two_readings_is_asked_about_with_both(header: str, cell: str, told: list[str]) -> None:
+    errors = read(delimited([["SKU", "Name", header], ["A", "a", cell]]))[1].errors
+    assert errors.height == 1
+    assert all(words in errors["message"][0] for words in told)
+
+
+@pytest.mark.parametrize("answer", ["n/a", "k.A.", "s.o.", "-", "n.v.t.", "s/d", "NC"])
+def test_a_word_for_no_answer_leaves_the_field_as_it_is(answer: str) -> None:
+    header = ["SKU", "Name", "Weight (g)", "Food contact", "Material", "GTIN"]
+    rows = read(delimited([header, ["A", "a", *[answer] * 4]]))[1]
+    assert rows.errors.height == 0
+    assert [name for name in rows.given.columns if rows.given[name][0]] == ["sku_code", "name"]
+
+
+@pytest.mark.parametrize(
+    ("header", "fields"),
+    [("material_subtype", ["material_subtype"]), ("Material code", ["material", "material_subtype"])],
+)
+def test_a_field_by_its_own_name_says_nothing_of_another(header: str, fields: list[str]) -> None:
+    rows = read(delimited([["SKU", "Name", header], ["A", "a", "PAP 21"]]))[1]
+    assert sorted(set(rows.values.columns) - {"row", "line", "sheet", "sku_code", "name"}) == fields
+
+
+def test_a_weight_of_the_product_is_never_that_of_its_packaging() -> None:
+    head = [
+        "SKU",
+        "Name",
+        "Poids net (g)",
+        "Peso confezione",
+        "Gross weight",
+        "Artikelgewicht",
+        "Secondary pack weight",
+    ]
+    upload, _ = read(delimited([head, ["A", "a", 500, 500, 520, 500, 210]]))
+    assert [column["field"] for column in upload.source["columns"]] == ["sku_code", "name"]
