@@ -1,0 +1,157 @@
+"""Two companies, every id of one tried by the other at every route of the app that is not v1, and at every tool.
+
+The routes are read from the app and the tools from the connector; one that is new fails here until it is taught what it
+names. The same for v1 is tests/contract/test_isolation.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.api.asking import ask
+from tests.api.people import Browser, added, hidden
+from tests.connector.oauth.authorising import Application, at_home
+from tests.pipelines.files.making import PDF
+
+OF_A_RECORD = {
+    "GET /review/{id}", "POST /review/{id}", "GET /review/{id}/draft", "GET /review/{id}/draft.pdf",
+    "GET /review/{id}/files/{file_id}", "GET /items/{id}", "GET /imports/{id}",
+    "POST /connections/{connection_id}/revoke",
+}  # fmt: skip
+"""Routes whose path names a record of a company."""
+LISTS = {"GET /review", "GET /items", "GET /imports", "GET /portfolio", "GET /connections", "GET /supplier-requests"}
+"""Pages that show what a company has."""
+BY_TOKEN = {
+    "POST /api/supplier-data/{token}", "GET /supplier-data/{token}", "POST /supplier-data/{token}",
+    "GET /supplier-data/{token}/thanks", "POST /supplier-data/{token}/files",
+}  # fmt: skip
+"""Routes of a supplier, whose token is the whole authentication: of its one request."""
+FORMS = {"POST /supplier-requests"}
+"""Routes that name a record in their form."""
+OF_NOBODY = {
+    "GET /healthz", "GET /readyz", "GET /reference", "GET /reference/{page}", "GET /reference/template.xlsx",
+    "GET /pages/style.css", "GET /sign-in", "POST /sign-in", "POST /sign-out", "GET /oauth/authorize",
+    "POST /oauth/authorize", "POST /oauth/register", "POST /oauth/token", "POST /oauth/revoke",
+}  # fmt: skip
+"""Routes that name no record of a company; those below /.well-known/, and preflights, neither."""
+
+
+def named(routes: Any) -> Iterator[str]:
+    """Every route by method and path, those of included routers too."""
+    for route in routes:
+        inner = getattr(route, "original_router", None)
+        if inner is not None:
+            yield from named(inner.routes)
+        else:
+            yield from (f"{method} {route.path}" for method in route.methods or ())
+
+
+@dataclass(frozen=True)
+class Side:
+    """A person of a company at their pages, and with an assistant."""
+
+    browser: Browser
+    assistant: Application
+    token: str
+
+    def tool(self, name: str, **arguments: Any) -> Any:
+        params = {"name": name, "arguments": arguments}
+        return self.assistant.call(self.token, "tools/call", params).json()["result"]
+
+
+@pytest.fixture
+def sides(caller, join, pool) -> tuple[Side, Side, Any]:
+    """The owner, a stranger, and the owner's request to a supplier, answered with a file."""
+    made = []
+    asked = ask(caller, pool)
+    for company in (caller, join()):
+        assistant = at_home(caller.http, company.address, added(pool, company.company))
+        made.append(Side(assistant.browser, assistant, assistant.connected()["access_token"]))
+    file = {"files": {"file": ("a.pdf", PDF, "application/pdf")}, "data": {"type": "test_report"}}
+    asked.http.post(f"/supplier-data/{asked.token}/files", headers={"X-Forwarded-For": asked.address}, **file)
+    assert asked.answer().status_code == 202
+    return made[0], made[1], asked
+
+
+def test_every_route_is_known_here(http):
+    found = {route for route in named(http.app.routes) if not re.match(r"\S+ (/api/v1/|/\.well-known/)", route)}
+    known = OF_A_RECORD | LISTS | BY_TOKEN | FORMS | OF_NOBODY
+    assert {route for route in found if not route.startswith(("HEAD", "OPTIONS"))} == known
+
+
+def test_no_page_shows_or_takes_what_is_another_companys(sides, caller):
+    owner, stranger, asked = sides
+    imported = caller.post("/imports", None, params={"filename": "a.csv"}, content=b"sku_code;name\nB;b\n").json()["id"]
+    answer = re.search(r"/review/([0-9a-f-]{36})", owner.browser.get("/review").text)[1]
+    file = re.search(r"/files/([0-9a-f-]{36})", owner.browser.get(f"/review/{answer}").text)[1]
+    first = owner.tool("generate_doc_draft", sku_code="BOTTLE-1")["structuredContent"]
+    draft = owner.tool("generate_doc_draft", sku_code="BOTTLE-1", confirmation=first["confirmation"])
+    connection = re.search(r"/connections/([0-9a-f-]{36})/revoke", owner.browser.get("/connections").text)[1]
+    ids = {"review": answer, "items": asked.sku_id, "imports": imported, "connections": connection}
+    drafted = draft["structuredContent"]["entry_id"]
+    form = hidden(stranger.browser.get("/connections").text)
+    assert "csrf" in form
+    for route in OF_A_RECORD:
+        method, _, path = route.partition(" ")
+        room = path.split("/")[1]
+        path = path.replace("{file_id}", file).replace("{connection_id}", connection)
+        path = path.replace("{id}", drafted if "draft" in path else ids[room])
+        if method == "POST":
+            assert stranger.browser.post(path, form | {"decision": "accept"}).status_code == 404, route
+        else:
+            assert owner.browser.get(path).status_code == 200, route
+            assert stranger.browser.get(path).status_code == 404, route
+    theirs = [answer, drafted, imported, connection, asked.sku_id, "BOTTLE-1", asked.token]
+    for route in LISTS:
+        page = stranger.browser.get(route.removeprefix("GET "))
+        assert page.status_code == 200, route
+        assert [found for found in theirs if found in page.text] == [], route
+    sent = form | {"sku": "BOTTLE-1", "component": asked.components[0]}
+    assert stranger.browser.post("/supplier-requests", sent).status_code == 400
+    assert f"/review/{answer}" in owner.browser.get("/review").text, "nothing of it was decided"
+    assert owner.assistant.call(owner.token).status_code == 200, "nor disconnected"
+
+
+def test_no_tool_tells_or_takes_what_is_another_companys(sides, caller):
+    _, stranger, asked = sides
+    imported = caller.post("/imports", None, params={"filename": "a.csv"}, content=b"sku_code;name\nB;b\n").json()["id"]
+    document = {"type": "test_report", "filename": "a.pdf", "content_base64": "JVBERi0xLjQK"}
+    records = {"id": asked.sku_id, "sku_code": "BOTTLE-1", "import_id": imported}
+    needed = {
+        "propose_sku_update": {"changes": {"name": "Mine"}}, "check_market_readiness": {"market": "FR"},
+        "submit_supplier_document": {"document": document},
+        "check_regulation_statement": {"statement": "BOTTLE-1"}, "check_pricing_statement": {"statement": "BOTTLE-1"},
+    }  # fmt: skip
+    tools = stranger.assistant.call(stranger.token).json()["result"]["tools"]
+    for tool in tools:
+        name, arguments = tool["name"], tool["inputSchema"]["properties"]
+        references = [field for field in arguments if field.endswith("id") or field == "sku_code"]
+        assert set(references) <= set(records), f"teach this test what {name} refers to"
+        for field in references:
+            told = stranger.tool(name, **{field: records[field]}, **needed.get(name, {}))
+            assert told["isError"], (name, field)
+            assert "not_found" in told["content"][0]["text"], (name, field, told)
+        if not references:
+            told = str(stranger.tool(name, **needed.get(name, {})))
+            assert [found for found in (asked.sku_id, imported) if found in told] == [], name
+            assert "BOTTLE-1" not in told or name.endswith("_statement"), name
+    assert len(tools) == 14
+
+
+def test_a_suppliers_token_is_of_its_one_request(sides, join, pool):
+    _, _, asked = sides
+    other = ask(join(), pool)
+    mine = other.http.get(f"/supplier-data/{other.token}", headers={"X-Forwarded-For": other.address}).text
+    assert [found for found in (asked.sku_id, *asked.components, asked.token) if found in mine] == []
+    answer = other.answer({"component_id": asked.components[0], "weight_g": 1})
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_body")
+    for route in BY_TOKEN:
+        method, _, path = route.partition(" ")
+        sent = other.http.request(
+            method, path.replace("{token}", str(uuid4())), headers={"X-Forwarded-For": other.address}
+        )
+        assert sent.status_code in (400, 404), route
