@@ -28,4 +28,9 @@ def _issue(patch: Patch, at: int, code: str) -> Issue:
     given = {name for name in patch.given.names if patch.given[name][at]}
     if given == _ONLY_A_GRAPH:
         return Issue("unknown_reference", f"No SKU {code} is in the file or held; add its row.", "sku_code")
+    return nameless(code)
+
+
+def nameless(code: str) -> Issue:
+    """What is wrong with a new SKU that has no name."""
     return Issue("required", f"{code} is not held yet, and a new SKU needs a name.", "name")

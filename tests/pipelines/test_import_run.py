@@ -121,6 +121,23 @@ def test_an_empty_name_leaves_a_held_sku_its_own_and_makes_no_new_one(desk: Desk
     assert desk.rows("SELECT name, material FROM skus WHERE company_id = %s") == [("Bottle", "glass")]
 
 
+def test_all_faults_of_a_row_are_told_at_once(desk: Desk) -> None:
+    """Whether an empty name is a fault is only known where it is looked up; the other faults do not hide it."""
+    assert desk.run(desk.send("sku_code,name,weight_grams\nHELD,Bottle,5"))
+    rows = ("HELD,,heavy", "NEW,,heavy", "NEW,,heavy", "OTHER,Jar,heavy")
+    content = "\n".join(["sku_code,name,weight_grams", *rows])
+    for dry_run in (True, False):
+        import_id = desk.send(content, dry_run=dry_run)
+        assert desk.run(import_id)
+        ended = desk.poll(import_id)
+        assert ended["counts"] == {"total": 4, "created": 0, "updated": 0, "unchanged": 0, "rejected": 4}
+        assert [(e["line"], e["field"], e["column"], e["code"]) for e in ended["errors"]] == [
+            (2, "weight_grams", "C", "invalid_number"), (3, "weight_grams", "C", "invalid_number"),
+            (3, "name", "B", "required"), (4, "sku_code", "A", "duplicate_sku_code"),
+            (4, "weight_grams", "C", "invalid_number"), (5, "weight_grams", "C", "invalid_number"),
+        ]  # fmt: skip
+
+
 def test_a_refusal_by_law_stands_at_its_cell(desk: Desk) -> None:
     rows = ("A1,Wrap,yes,FR,above_limit", "A2,Wrap,yes,US,above_limit")
     import_id = desk.send("\n".join(["sku_code,name,food_contact,markets,pfas_status", *rows]))

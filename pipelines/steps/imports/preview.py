@@ -71,7 +71,9 @@ def preview(
     found = prepare(conn, patch, now=now, rules=rules, whole_rows=False, locking=False)
     written = report.of_writer([*rows.issues, *found.errors], typed.values, upload, work)
     faults = report.of_reader(typed, work)
-    errors = pl.concat([faults.select(written.columns), written]).sort("sheet_position", "line", maintain_order=True)
+    unnamed = report.of_names(conn, typed, faults)
+    errors = pl.concat([faults.select(written.columns), unnamed, written])
+    errors = errors.sort("sheet_position", "line", maintain_order=True)
     counts = _counts(typed, found.merged["outcome"])
     return {
         "rows": upload.rows,

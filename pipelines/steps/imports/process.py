@@ -223,7 +223,8 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
             source=source, import_id=work.id, ahead=ahead,
         )  # fmt: skip
         found = report.of_writer([*unfit, *outcome.errors], values, job.upload, work)
-        report.store(conn, work, pl.concat([chunk.faults.select(found.columns), found]))
+        unnamed = report.of_names(conn, job.typed, chunk.faults)
+        report.store(conn, work, pl.concat([chunk.faults.select(found.columns), unnamed, found]))
         counts = outcome.counts
         counts["unchanged"] += held.total()
         counts["rejected"] = values.height - held.total() - len(outcome.merged) + chunk.rejected

@@ -11,6 +11,7 @@ import orjson
 import polars as pl
 import psycopg
 
+from pipelines.steps.admit import nameless
 from pipelines.steps.imports.work import Work
 from pipelines.steps.patch import RowIssue
 from pipelines.steps.reading import TypedRows, Upload
@@ -54,6 +55,21 @@ def _components_sheet(work: Work) -> str | None:
     """The name of a components sheet of its own; None where components stand in the main sheet or nowhere."""
     components = work.source["components"]
     return None if components is None or components["sheet"] == work.source["sheet"] else components["sheet"]
+
+
+def of_names(conn: psycopg.Connection[Any], typed: TypedRows, faults: pl.DataFrame) -> pl.DataFrame:
+    """The missing names of rows that the reader rejects in `faults`, where no SKU is held that has one."""
+    unnamed = typed.unnamed.join(faults, on=["sheet", "line"], how="semi", nulls_equal=True)
+    codes = unnamed["sku_code"].to_list()
+    held = set() if not codes else {
+        code for (code,) in conn.execute("SELECT sku_code FROM skus WHERE sku_code = ANY(%s)", (codes,))
+    }  # fmt: skip
+    rows = [
+        {**row, "field": "name", "code": issue.code, "message": issue.message, "sheet_position": 0}
+        for row in unnamed.iter_rows(named=True)
+        if row["sku_code"] not in held and (issue := nameless(row["sku_code"]))
+    ]
+    return pl.DataFrame(rows, schema={**_SCHEMA, "sheet_position": pl.Int64})
 
 
 def of_writer(issues: list[RowIssue], values: pl.DataFrame, upload: Upload, work: Work) -> pl.DataFrame:

@@ -33,13 +33,15 @@ class TypedRows:
     `values` has one row per SKU: `row`, `line`, `sheet`, `sku_code`, `name`, then each given field typed; lists are
     Postgres array literals, `volumes` and `components` JSON text. `given` has the same fields as truths: an empty
     cell is not given, the word `null` is given and null. `errors` are report rows, ordered by sheet and line;
-    `rejected` counts the SKUs and lines that they keep out.
+    `rejected` counts the SKUs and lines that they keep out. `unnamed` are those rows of the report that give no name
+    either, which is a fault of its own where the SKU is not held: `sheet`, `line`, `sku_code`, `column`.
     """
 
     values: pl.DataFrame
     given: pl.DataFrame
     errors: pl.DataFrame
     rejected: int
+    unnamed: pl.DataFrame
 
 
 def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) -> TypedRows:
@@ -63,7 +65,18 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
     errors = pl.concat(reports)
     if upload.parts is not None and upload.parts.name == upload.main.name:
         errors = errors.sort("line", maintain_order=True)
-    return TypedRows(values, given, errors, rejected)
+    return TypedRows(values, given, errors, rejected, _unnamed(main))
+
+
+def _unnamed(main: TypedSheet) -> pl.DataFrame:
+    """The rows with a fault and a code that give no name; a repeated line needs none, since an earlier one counts."""
+    repeats = main.faults.filter(pl.col("code") == "duplicate_sku_code")["at"]
+    height = main.sheet.table.height
+    faulty = _rows_at(main.faults["at"], height) & ~_rows_at(repeats, height)
+    place = next(letter(column.position) for column in main.sheet.columns if column.name == "name")
+    rows = pl.DataFrame({"line": main.sheet.table["line"], "sku_code": main.values["sku_code"]})
+    found = rows.filter(faulty & ~main.given["name"] & rows["sku_code"].is_not_null())
+    return found.with_columns(sheet=pl.lit(main.sheet.name, pl.String), column=pl.lit(place))
 
 
 def _unread_codes(upload: Upload) -> set[str]:
