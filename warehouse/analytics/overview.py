@@ -13,7 +13,7 @@ _COUNTS: Final = """
 WITH held AS MATERIALIZED (
     SELECT recyclability_grade, grade_provisional, doc_status, packaging_level, markets, flags, ruleset_version
     FROM skus
-), flagged AS (SELECT unnest(flags) AS flag, ruleset_version FROM held)
+), flagged AS (SELECT unnest(flags) AS flag FROM held)
 SELECT 'grades' AS what, recyclability_grade AS of, NULL::DATE AS day, count(*) AS skus,
        count(*) FILTER (WHERE grade_provisional) AS part, NULL AS text FROM held GROUP BY ALL
 UNION ALL SELECT 'doc_status', doc_status, NULL, count(*), 0, NULL FROM held GROUP BY ALL
@@ -23,7 +23,7 @@ UNION ALL SELECT 'markets', market, NULL, count(*), 0, NULL FROM (SELECT unnest(
           GROUP BY ALL
 UNION ALL SELECT 'without_market', NULL, NULL, count(*), 0, NULL FROM held WHERE len(coalesce(markets, [])) = 0
 UNION ALL SELECT 'flags', flag.code, flag.applies_from, count(*), count(*) FILTER (WHERE flag.certainty = 'certain'),
-          arg_max(flag.text, ruleset_version) FROM flagged GROUP BY flag.code, flag.applies_from
+          any_value(flag.text) FROM flagged GROUP BY flag.code, flag.applies_from
 UNION ALL SELECT 'volumes', market, NULL, count(*), 0, NULL FROM volumes GROUP BY ALL
 UNION ALL SELECT 'rulesets', ruleset_version, NULL, count(*), 0, NULL FROM held GROUP BY ALL
 """
@@ -72,7 +72,7 @@ def _most_first(rows: Iterable[Row]) -> list[Row]:
 
 
 def _flags(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Bans by code, the most SKUs first, in the words of the newest rule-set that graded one of them."""
+    """Bans by code, the most SKUs first, in the words of the rules of the snapshot's day."""
     return [
         {
             "code": code, "text": text, "applies_from": day.isoformat(), "skus": skus, "certain": certain,

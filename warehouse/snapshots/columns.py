@@ -15,7 +15,7 @@ from warehouse.queries.skus import COVERAGE
 FLAG: Final = pl.Struct({
     "code": pl.String(), "certainty": pl.String(), "applies_from": pl.Date(), "text": pl.String(),
 })  # fmt: skip
-"""A format ban that the SKU meets or may meet, in the words of the rule-set that graded it (`compliance.annex_v`)."""
+"""A format ban that the SKU meets or may meet, in the words of the rules of the day (`compliance.annex_v`)."""
 STATUSES: Final = {f"{substance}_status": pl.String() for substance in SUBSTANCES}
 
 SKUS: Final = pl.Schema({

@@ -4,9 +4,8 @@ What a ban asks for is `compliance.annex_v`, which judges one record. Records of
 nearly all bodies are of one layer, whose weight then says nothing.
 """
 
-from collections.abc import Callable
 from datetime import date
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import orjson
 import polars as pl
@@ -15,21 +14,18 @@ from compliance import annex_v
 from compliance.rule_rows import RuleSet
 from warehouse.snapshots.columns import FLAG
 
-RulesOf: TypeAlias = Callable[[str], RuleSet]
-"""The rule-set of a version."""
-
-_FACE: Final = ("packaging_level", "reusable", "use_contexts", "packaging_format", "ruleset_version")
+_FACE: Final = ("packaging_level", "reusable", "use_contexts", "packaging_format")
 """What bans ask for besides markets and body: the same for many SKUs."""
 _LAYER: Final = ("component_type", "material_family", "polymer_or_grade", "separable", "thickness_um")
 
 
-def flags(skus: pl.DataFrame, components: pl.DataFrame, rules_of: RulesOf) -> pl.Series:
-    """The flags of each SKU, by the rule-set that graded it; `components` are theirs.
+def flags(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.Series:
+    """The flags of each SKU by the rules of the day, as a read of it shows them; `components` are theirs.
 
     `markets`, `use_contexts` and `components` of a SKU are JSON texts. Only of SKUs in the Union whose face a ban
     speaks of are the layers of the body looked at.
     """
-    rows = skus.with_row_index("place").join(_concerned(skus, rules_of), on=("markets", *_FACE), nulls_equal=True)
+    rows = skus.with_row_index("place").join(_concerned(skus, rules), on=("markets", *_FACE), nulls_equal=True)
     layers = components.filter(pl.col("component_type").is_in(annex_v.LAYERS)).select(
         "sku_code", "position", *_LAYER, "weight_g"
     )
@@ -37,21 +33,21 @@ def flags(skus: pl.DataFrame, components: pl.DataFrame, rules_of: RulesOf) -> pl
     several = lines.filter(pl.len().over("place") > 1).sort("place", "position")
     bodies = _bodies(rows, lines, several)
     distinct = bodies.select(*_FACE, *_LAYER).unique()
-    judged = [_judged(body, [body] if body["component_type"] else [], rules_of) for body in distinct.to_dicts()]
+    judged = [_judged(body, [body] if body["component_type"] else [], rules) for body in distinct.to_dicts()]
     found = bodies.join(
         distinct.with_columns(pl.Series("flags", judged, dtype=pl.List(FLAG))), on=(*_FACE, *_LAYER), nulls_equal=True
     )
     none = pl.lit([], dtype=pl.List(FLAG))
-    all_found = pl.concat([found.select("place", "flags"), _one_by_one(rows, several, rules_of)])
+    all_found = pl.concat([found.select("place", "flags"), _one_by_one(rows, several, rules)])
     placed = skus.with_row_index("place").select("place").join(all_found, on="place", how="left", maintain_order="left")
     return placed.select(pl.col("flags").fill_null(none)).to_series()
 
 
-def _concerned(skus: pl.DataFrame, rules_of: RulesOf) -> pl.DataFrame:
+def _concerned(skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
     """Of the markets and faces that there are, those of which a ban may speak."""
     markets, faces = skus.select("markets").unique(), skus.select(_FACE).unique()
     inside = [annex_v.may_be_in_the_union(text and orjson.loads(text)) for text in markets.to_series()]
-    spoken_of = [annex_v.depend_on_body(_record(face), rules_of(face["ruleset_version"])) for face in faces.to_dicts()]
+    spoken_of = [annex_v.depend_on_body(_record(face), rules) for face in faces.to_dicts()]
     return markets.filter(pl.Series(inside)).join(faces.filter(pl.Series(spoken_of)), how="cross")
 
 
@@ -69,18 +65,18 @@ def _bodies(rows: pl.DataFrame, lines: pl.DataFrame, several: pl.DataFrame) -> p
     return pl.concat([own, graphs.join(lines.select("place", *_LAYER), on="place", how="left")])
 
 
-def _one_by_one(rows: pl.DataFrame, several: pl.DataFrame, rules_of: RulesOf) -> pl.DataFrame:
+def _one_by_one(rows: pl.DataFrame, several: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
     """The SKUs whose bodies have several layers, of which the weights decide."""
     faces = {face["place"]: face for face in rows.select("place", *_FACE).to_dicts()}
     graphs: dict[int, list[dict[str, Any]]] = {}
     for line in several.to_dicts():
         graphs.setdefault(line["place"], []).append(line)
-    found = [_judged(faces[place], graph, rules_of) for place, graph in graphs.items()]
+    found = [_judged(faces[place], graph, rules) for place, graph in graphs.items()]
     return pl.DataFrame({"place": list(graphs), "flags": found}, schema={"place": pl.UInt32, "flags": pl.List(FLAG)})
 
 
-def _judged(face: dict[str, Any], components: list[dict[str, Any]], rules_of: RulesOf) -> list[dict[str, Any]]:
-    record, rules = {**_record(face), "components": components}, rules_of(face["ruleset_version"])
+def _judged(face: dict[str, Any], components: list[dict[str, Any]], rules: RuleSet) -> list[dict[str, Any]]:
+    record = {**_record(face), "components": components}
     texts = {ban.code: ban.flag_text for ban in rules.bans}
     return [
         {

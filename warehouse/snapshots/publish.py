@@ -22,7 +22,6 @@ from uuid import UUID
 
 import psycopg
 
-from compliance.rule_rows import RuleSet
 from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
 from warehouse.snapshots import parts
@@ -57,9 +56,10 @@ def publish(
     with _alone(folder), _at_one_instant(pool, company_id) as conn:
         number, link_hash, skus = conn.execute(COUNTED).fetchone() or (0, "", 0)
         holds_until = conn.execute(HOLDS_UNTIL, {"today": now.date()}).fetchone()
-        made_by = f"{_RELEASE}/{rulesets.active(conn).version}"
+        rules = rulesets.active(conn)
+        made_by = f"{_RELEASE}/{rules.version}"
         name = f"{now:%Y%m%dT%H%M%SZ}-{number}-{token_hex(3)}"
-        read = partial(tables, conn, now.date(), partial(_rules, pool, rulesets))
+        read = partial(tables, conn, now.date(), rules)
         before = _before(data_dir, company_id, made_by, now)
         ids = None if before is None else changed_since(conn, before, now.date())
         if before is None or ids is None:
@@ -121,15 +121,6 @@ def _at_one_instant(pool: Pool, company_id: UUID) -> Iterator[psycopg.Connection
         conn.execute("SELECT set_config('app.company_id', %s, true)", (str(company_id),))
         conn.execute("SET LOCAL statement_timeout = 0")  # a statement lasts as long as its rows are written here
         yield conn
-
-
-def _rules(pool: Pool, rulesets: Rulesets, version: str) -> RuleSet:
-    """The rule-set of a version; where this process has not met it, asked for beside the rows that are streaming."""
-    known = rulesets.known(version)
-    if known is not None:
-        return known
-    with pool.system() as conn:
-        return rulesets.of(conn, version)
 
 
 def _seal(snapshot: Snapshot, folder: Path) -> None:

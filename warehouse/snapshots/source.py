@@ -12,9 +12,10 @@ from uuid import UUID
 import polars as pl
 import psycopg
 
+from compliance.rule_rows import RuleSet
 from schemas.vocabularies import SUBSTANCES
 from warehouse.snapshots.columns import COMPONENTS, NAMED_ROWS, ROWS, SKUS, STATUSES, VOLUMES
-from warehouse.snapshots.flags import RulesOf, flags
+from warehouse.snapshots.flags import flags
 
 PART_SKUS: Final = 10_000
 """So many SKUs make a part at most: what one write has to read and write again."""
@@ -52,22 +53,22 @@ NOTHING: Final = Tables(SKUS.to_frame(), COMPONENTS.to_frame(), VOLUMES.to_frame
 
 
 def tables(
-    conn: psycopg.Connection[Any], today: date, rules_of: RulesOf, ids: Sequence[UUID] | None = None
+    conn: psycopg.Connection[Any], today: date, rules: RuleSet, ids: Sequence[UUID] | None = None
 ) -> Iterator[Tables]:
     """The company's SKUs, or those with these ids, in parts.
 
-    DoC statuses are those of the UTC day, flags those of the rule-set that graded the SKU.
+    DoC statuses are those of the UTC day, flags those of the rule-set of the day.
     """
     query = ROWS if ids is None else NAMED_ROWS
     for rows in _parts(conn, query, {"today": today, "ids": None if ids is None else list(ids)}):
         components = _components(rows)
-        yield Tables(_skus(rows, components, rules_of), components, _volumes(rows))
+        yield Tables(_skus(rows, components, rules), components, _volumes(rows))
 
 
-def _skus(rows: pl.DataFrame, components: pl.DataFrame, rules_of: RulesOf) -> pl.DataFrame:
+def _skus(rows: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
     instant = pl.from_epoch("updated_at", "us").dt.replace_time_zone("UTC")
     lists = [pl.col(name).str.json_decode(pl.List(pl.String())) for name in _LISTS]
-    return rows.with_columns(flags(rows, components, rules_of), *lists, instant).select(SKUS.names())
+    return rows.with_columns(flags(rows, components, rules), *lists, instant).select(SKUS.names())
 
 
 def _components(rows: pl.DataFrame) -> pl.DataFrame:
