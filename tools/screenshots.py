@@ -28,7 +28,7 @@ LONG: Final = ("portfolio", "item", "import")
 """Shown further down than the others."""
 _TALLEST: Final = 1_200
 _TALLEST_LONG: Final = 4_000
-_COLOURS: Final = 64
+_COLOURS: Final = 32
 
 
 def main() -> int:
