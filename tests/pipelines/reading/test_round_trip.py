@@ -283,3 +283,52 @@ def test_weights_of_materials_read_back_to_the_same_weights(
     found = [[] if text is None else [part["weight_g"] for part in json.loads(text)]
              for text in typed.values["components"]]  # fmt: skip
     assert found == [[of / 100 for of in weights if of] for weights in hundredths]
+
+
+OWN = ("sku_code", "name", "packaging_level", "weight_grams", "recycled_content_percent")
+
+
+@st.composite
+def portfolios(draw: st.DrawFn) -> list[tuple[dict[str, object], Graph]]:
+    """SKUs with fields of their own, some of which components have too, and graphs, some of which are empty."""
+    found = []
+    for at in range(draw(st.integers(1, 4))):
+        own: dict[str, object] = {"sku_code": f"S{at}", "name": f"n{at}"}
+        if draw(st.booleans()):
+            own["packaging_level"] = draw(st.sampled_from(VOCABULARIES["packaging_level"]))
+        for name in ("weight_grams", "recycled_content_percent"):
+            if draw(st.booleans()):
+                own[name] = draw(st.integers(1, 9_999)) / 100
+        found.append((own, draw(st.lists(parts(), max_size=3))))
+    return found
+
+
+def records_of(data: bytes) -> list[tuple[dict[str, object], Graph]]:
+    """What the records of a file hold: fields that are given, and the components."""
+    _, rows = read(data)
+    assert rows.errors.rows() == []
+    return [
+        ({name: row[name] for name in OWN if row[name] is not None}, json.loads(row.get("components") or "[]"))
+        for row in rows.values.to_dicts()
+    ]
+
+
+@settings(max_examples=40, deadline=None)
+@given(portfolios(), st.sampled_from([",", "."]), st.sampled_from([",", ";", "\t", "|"]), st.booleans())
+def test_the_three_layouts_hold_the_same_records(
+    skus: list[tuple[dict[str, object], Graph]], mark: str, delimiter: str, merged: bool
+) -> None:
+    own = [[cell(fields.get(name), mark) for name in OWN] for fields, _ in skus]
+    graphs = [graph for _, graph in skus]
+    lines = [[fields["sku_code"], *_cells(part, mark)] for fields, graph in skus for part in graph]
+    sheets = {"SKUs": [OWN, *own], "components": [["sku_code", *PART_FIELDS], *lines]}
+    head = [f"component_{name}" if name in ("weight_g", "recycled_content_percent") else name for name in PART_FIELDS]
+    long: list[list[object]] = [[*OWN, *head]]
+    for fields, graph in zip(own, graphs, strict=True):
+        for at, part in enumerate(graph or [{}]):
+            key: list[object] = [*fields] if not at else [*([""] * 2 if merged else fields[:2]), *[""] * 3]
+            long.append([*key, *_cells(part, mark)])
+    [group_head, *group_rows] = as_wide(graphs, mark, "component")
+    wide = [[*OWN, *group_head[2:]], *([*of, *row[2:]] for of, row in zip(own, group_rows, strict=True))]
+    for data in (workbook(sheets), delimited(long, delimiter), delimited(wide, delimiter), workbook({"SKUs": wide})):
+        assert records_of(data) == skus
