@@ -26,7 +26,7 @@ def main() -> int:
     if home is None:
         sys.exit("The linters could not be installed: does this machine reach an npm registry? Nothing was checked.")
     installed = home / "node_modules"
-    document = home / "openapi.json"
+    document = node_packages.CACHE / "openapi.json"  # where the file of what is ignored names it
     document.write_text(json.dumps(assembled().openapi(), indent=1), encoding="utf-8")
     redocly = installed / "@redocly" / "cli" / "bin" / "cli.js"
     spectral = installed / "@stoplight" / "spectral-cli" / "dist" / "index.js"
