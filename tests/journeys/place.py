@@ -66,6 +66,15 @@ class Place:
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip
 
+    def start_and_wait(self, *names: str) -> None:
+        """The same, until the API is ready: on a busy machine its imports alone may take half a minute."""
+        self.start(*names)
+        wait_until(self.is_ready, 150)
+
+    def is_ready(self) -> bool:
+        answer = self.ask("GET", "/readyz")
+        return answer is not None and answer.status_code == 200
+
     def kill(self, name: str) -> None:
         """End one of the processes, or `postgres`, at once, and start it again."""
         if name == "postgres":

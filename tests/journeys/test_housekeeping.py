@@ -31,10 +31,10 @@ def send_part_of_an_upload(place: Place, sku: object) -> socket.socket:
     return connection
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_what_a_kill_and_a_year_leave_behind_goes_at_the_next_start(place: Place) -> None:
     folder = place.settings.data_dir / "objects" / str(place.company) / "files"
-    place.start("api")
+    place.start_and_wait("api")
     sku = place.call("POST", "/api/v1/skus", json={"sku_code": "K-1", "name": "Bottle"})["data"]["id"]  # type: ignore[index]
     upload = {"files": {"file": ("a.pdf", PDF)}, "data": {"type": "test_report"}}
     kept = place.call("POST", f"/api/v1/skus/{sku}/files", **upload)["data"]["id"]  # type: ignore[index]
@@ -55,7 +55,7 @@ def test_what_a_kill_and_a_year_leave_behind_goes_at_the_next_start(place: Place
     assert place.one("SELECT count(*) FROM audit_transactions WHERE ip IS NOT NULL") == (2,)
     place.settings = place.settings.model_copy(update={"test_clock_offset": THIRTEEN_MONTHS})
     place.start("worker")
-    wait_until(lambda: place.one("SELECT run_id FROM schedule_ticks"))
+    wait_until(lambda: place.one("SELECT run_id FROM schedule_ticks"), 150)
     place.kill("worker")  # anywhere in its run
     begun = time.monotonic()
     wait_until(lambda: place.one("SELECT tick_at FROM schedule_ticks WHERE tick_at IS NOT NULL"))
@@ -92,12 +92,12 @@ def as_read(place: Place) -> tuple[object, object]:
     return sku["doc_status"], next(row["depth"] for row in listed if row["code"] == "AT")  # type: ignore[index, union-attr]
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(480)
 def test_days_that_passed_while_the_service_was_stopped_are_made_up_for_once(place: Place, tmp_path: Path) -> None:
     """A DoC and a lawyer's review that end the day after tomorrow; nothing runs for ten days."""
     last_day = datetime.now(UTC).date() + timedelta(days=2)
     file = catalogue_with("AT", reviewed_until(last_day), tmp_path / "catalogue.csv")
-    place.start("api")
+    place.start_and_wait("api")
     place.call("POST", "/api/v1/skus", json={"sku_code": "K-1", "name": "Bottle"})
     company = ("--company", str(place.company))
     for command in (
@@ -111,7 +111,7 @@ def test_days_that_passed_while_the_service_was_stopped_are_made_up_for_once(pla
 
     place.end("api")
     place.settings = place.settings.model_copy(update={"test_clock_offset": int(timedelta(days=10).total_seconds())})
-    place.start("api")
+    place.start_and_wait("api")
     assert as_read(place) == ("expired", 2), "by themselves, whatever ran"
     entered = (
         "SELECT count(*), min(reason) FROM audit_entries JOIN audit_transactions t ON t.id = transaction_id WHERE "
@@ -119,7 +119,7 @@ def test_days_that_passed_while_the_service_was_stopped_are_made_up_for_once(pla
     assert place.one(entered) == (0, None)
     place.start("worker")
     ticked = "SELECT count(tick_at) FROM schedule_ticks"
-    wait_until(lambda: place.one(ticked) == (2,), 120)
+    wait_until(lambda: place.one(ticked) == (2,), 150)
     assert place.one(entered) == (1, f"Its last day, {last_day}, has passed.")
     place.restart("worker")
     wait_until(lambda: place.one("SELECT count(*) = 0 FROM dagster.runs WHERE status = 'STARTED'") == (True,))
