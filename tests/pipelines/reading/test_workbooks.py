@@ -92,7 +92,7 @@ def test_the_patterns_and_the_parser_give_the_same_cells() -> None:
     data = workbook({"SKUs": table}, formats={2: "0.00"})
     path = "xl/worksheets/sheet1.xml"
     regular = cells.read_cells(Package(data), path)
-    parsed = cells.parsed_cells(Package(data), path, None, cells.CELLS, 100)
+    parsed = cells.parsed_cells(Package(data).pieces(path), None, cells.CELLS, 100)
     assert regular.rows() == parsed.rows()
 
 
@@ -145,8 +145,11 @@ def test_files_that_are_no_readable_workbook() -> None:
     assert refusal(raw_workbook(doctype))[0] == "unreadable_file"
     assert refusal(raw_workbook(b"<worksheet><sheetData><row>"))[0] == "unreadable_file"
     assert refusal(raw_workbook(sheet_xml('<row r="1"><c r="A1" t="s"><v>9</v></c></row>')))[0] == "unreadable_file"
-    for row in (-1, 10**7, 2**31, 2**40, 2**63, 10**44, "9" * 5_000):
-        assert refusal(raw_workbook(sheet_xml(f'<row r="{row}"><c><v>1</v></c></row>')))[0] == "unreadable_file"
+    for number in (-1, 10**7, 2**31, 2**40, 2**63, 10**44, "9" * 5_000):
+        assert refusal(raw_workbook(sheet_xml(f'<row r="{number}"><c><v>1</v></c></row>')))[0] == "unreadable_file"
+        assert refusal(raw_workbook(sheet_xml(f'<row><c s="{number}"><v>1</v></c></row>')))[0] == "unreadable_file"
+    for letters in ("AAAA", "A" * 50, "?"):
+        assert refusal(raw_workbook(sheet_xml(f'<row><c r="{letters}1"><v>1</v></c></row>')))[0] == "unreadable_file"
     assert refusal(bytes.fromhex("d0cf11e0a1b11ae1") + "EncryptedPackage".encode("utf-16-le"))[0] == "encrypted_file"
     assert refusal(bytes.fromhex("d0cf11e0a1b11ae1") + b"Workbook")[0] == "unreadable_file"
     assert refusal(workbook({"Sheet1": []}))[0] == "no_table"

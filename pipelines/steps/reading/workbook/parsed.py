@@ -9,8 +9,8 @@ from pipelines.steps.reading.grid import position
 from pipelines.steps.reading.workbook.markup import undo_escapes
 from pipelines.steps.reading.workbook.package import unreadable
 
-_ROWS = 10**7
-"""More than any spreadsheet has: the patterns read row numbers of seven digits, too."""
+_ROWS, _COLUMNS, _STYLES = 10**7, 26**3 + 26**2 + 26, 10**6
+"""More than any spreadsheet has: what seven digits, three letters and six digits say, which the patterns read, too."""
 _TEXT_OF = {"v": "value", "t": "inline", "f": "formula"}
 
 
@@ -31,13 +31,13 @@ class _Cells:
         self._path.append(tag)
         if tag == "row":
             self._row = int(attributes.get("r") or self._row + 1)
-            if not 0 < self._row < _ROWS:
-                raise OverflowError
+            _check(0 < self._row < _ROWS)
             self._column = -1
         elif tag == "c" and "row" in self._path:
             self._cell, self._texts = attributes, {}
             letters = attributes.get("r", "").rstrip("0123456789")
             self._column = position(letters) if letters else self._column + 1
+            _check(0 <= self._column < _COLUMNS)
         elif self._cell is not None and tag in _TEXT_OF and "rPh" not in self._path:
             self._texts.setdefault(_TEXT_OF[tag], "")
 
@@ -58,8 +58,14 @@ class _Cells:
     def _keep(self, cell: dict[str, str]) -> None:
         text = self._texts.get("value", self._texts.get("inline"))
         style = int(cell["s"]) if "s" in cell else None
+        _check(style is None or 0 <= style < _STYLES)
         text = None if text is None else undo_escapes(text)
         self.found.append((self._row, self._column, cell.get("t"), style, self._texts.get("formula"), text))
+
+
+def _check(possible: bool) -> None:
+    if not possible:
+        raise OverflowError
 
 
 def parsed_cells(pieces: Iterator[bytes], rows: int | None, schema: pl.Schema, most: int) -> pl.DataFrame:
