@@ -67,9 +67,9 @@ class Place:
             )  # fmt: skip
 
     def start_and_wait(self, *names: str) -> None:
-        """The same, until the API is ready: on a busy machine its imports alone may take half a minute."""
+        """The same, until the API answers: on a busy machine its imports alone may take half a minute."""
         self.start(*names)
-        wait_until(self.is_ready, 150)
+        wait_until(lambda: self.ask("GET", "/healthz"), 150)
 
     def is_ready(self) -> bool:
         answer = self.ask("GET", "/readyz")

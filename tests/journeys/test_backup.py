@@ -82,6 +82,7 @@ def test_a_backup_under_load_comes_back_as_a_service_that_passes_its_checks(
 
 
 def passes_its_checks(place: Place, poll_url: str) -> None:
+    wait_until(place.is_ready, STARTED_WITHIN)
     # It goes on where the dump found it.
     wait_until(lambda: place.call("GET", poll_url)["status"] == "completed", STARTED_WITHIN)
     assert place.call("GET", poll_url)["counts"]["created"] == ROWS  # type: ignore[index]

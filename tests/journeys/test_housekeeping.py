@@ -114,7 +114,8 @@ def test_days_that_passed_while_the_service_was_stopped_are_made_up_for_once(pla
     place.start_and_wait("api")
     assert as_read(place) == ("expired", 2), "by themselves, whatever ran"
     entered = (
-        "SELECT count(*), min(reason) FROM audit_entries JOIN audit_transactions t ON t.id = transaction_id WHERE "
+        "SELECT count(*), min(reason) FROM audit_entries JOIN audit_transactions t ON t.id = transaction_id "
+        "WHERE action = 'doc.expired'"
     )
     assert place.one(entered) == (0, None)
     place.start("worker")
