@@ -2,7 +2,7 @@
 
 An unknown and a revoked credential take the same path: one digest, one statement, one comparison, one answer. That
 statement counts the request too (`docs/decisions/0007-admission-in-one-statement.md`). Reads send it together with
-their query (`api.reading`); writes ask here first, before their body is read.
+their query (`api.reading`); writes ask here first, before anything of their body is looked at.
 """
 
 import hmac
