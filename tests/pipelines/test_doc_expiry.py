@@ -41,7 +41,9 @@ def test_only_a_valid_doc_whose_last_day_has_passed_is_entered_and_once(
 ) -> None:
     """The clock stands on 2026-11-21."""
     other = new_company("starter")
-    enter(desk)  # what other tests have left
+    desk.workshop.clock.advance(timedelta(days=1))
+    enter(desk)  # what other tests have left for today and tomorrow
+    desk.workshop.clock.advance(timedelta(days=-1))
     passed, theirs = added(desk, desk.company, "valid", "2026-11-20"), added(desk, other, "valid", "2026-10-01")
     for status, day in (("valid", "2026-11-21"), ("valid", None), ("draft", "2026-11-01"), ("expired", "2026-11-01")):
         added(desk, desk.company, status, day)
