@@ -1,9 +1,9 @@
 """The worker's eye on writes: it publishes the portfolio of each company that wrote, in a thread of its own.
 
-After the end of an import at once, unless the company has more of them waiting; after any other write within half a
-minute, together with what came meanwhile. A few companies have a run each, many have one together. What failed is
-tried again, ever later. Where nothing was written a turn costs one query over one small row per company. Under load
-`as_of` says how far a snapshot is behind.
+After the end of an import within seconds, unless the company sends the next one meanwhile; after any other write
+within half a minute, together with what came meanwhile. A few companies have a run each, many have one together. What
+failed is tried again, ever later. Where nothing was written a turn costs one query over one small row per company.
+Under load `as_of` says how far a snapshot is behind.
 """
 
 import gc
@@ -31,6 +31,8 @@ LOOK_SECONDS: Final = 2.0
 """How often it is looked who wrote."""
 TOGETHER: Final = timedelta(seconds=30)
 """So long a write waits for others; a snapshot is there within a minute of it."""
+QUIET_SECONDS: Final = 3.0
+"""So long after an import it is seen whether the company sends another, which then has the machine to itself."""
 RETRY_SECONDS: Final = 60.0
 """How long after a run that failed the same company is tried again; twice as long after each further one."""
 _MOST_DOUBLINGS: Final = 6
@@ -70,13 +72,13 @@ class Follower:
         open_instance: Callable[[], dg.DagsterInstance],
     ) -> None:
         self._workshop, self._connect, self._open_instance = workshop, connect, open_instance
-        self._asked: set[UUID] = set()
+        self._asked: dict[UUID, float] = {}
         self._failed: dict[UUID, Failed] = {}
         self._wake = threading.Event()
 
     def ask(self, company_id: UUID) -> None:
         """An import of the company has ended: publish it now rather than soon."""
-        self._asked.add(company_id)
+        self._asked[company_id] = time.monotonic()
         self._wake.set()
 
     def serve(self) -> None:
@@ -115,7 +117,8 @@ class Follower:
     def _stale(self) -> list[Stale]:
         with self._workshop.pool.system() as conn:
             found = follow.stale(conn, self._workshop.clock.today())
-        self._asked &= {company.company_id for company in found}  # others were published already
+        for published in self._asked.keys() - {company.company_id for company in found}:
+            self._asked.pop(published, None)
         return found
 
     def _is_due(self, found: Stale) -> bool:
@@ -124,7 +127,10 @@ class Follower:
             return failed.may_be_tried()
         if found.since is None or found.since <= self._workshop.clock.now() - TOGETHER:
             return True
-        return found.company_id in self._asked and not self._is_importing(found.company_id)
+        asked_at = self._asked.get(found.company_id)
+        if asked_at is None or time.monotonic() < asked_at + QUIET_SECONDS:
+            return False
+        return not self._is_importing(found.company_id)
 
     def _is_importing(self, company_id: UUID) -> bool:
         with self._workshop.pool.company(company_id) as conn:
@@ -170,7 +176,7 @@ class Follower:
             snapshot = current(data_dir, company_id)
             published = snapshot != before[company_id]
             if published:
-                self._asked.discard(company_id)
+                self._asked.pop(company_id, None)
             if published and not are_behind(data_dir, company_id):
                 self._failed.pop(company_id, None)
             else:

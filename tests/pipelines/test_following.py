@@ -90,10 +90,15 @@ def test_writes_wait_for_each_other_and_are_published_together_within_a_minute(d
     assert runs(desk) == 1, "nothing was written since"
 
 
-def test_the_end_of_an_import_publishes_at_once_and_the_last_of_several_for_all(desk: Desk, follower: Follower) -> None:
+def test_the_end_of_an_import_is_published_when_no_other_follows_it(
+    desk: Desk, follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(desk)
-    waiting = desk.send(FILE.format(1))
     follower.ask(desk.company)
+    follower.turn()
+    assert published(desk) is None, "another import of the company may be on its way"
+    monkeypatch.setattr(following, "QUIET_SECONDS", 0.0)
+    waiting = desk.send(FILE.format(1))
     follower.turn()
     assert published(desk) is None, "another import of the company waits"
     desk.run(waiting)
