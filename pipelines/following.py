@@ -1,9 +1,9 @@
 """The worker's eye on writes: it publishes the portfolio of each company that wrote, in a thread of its own.
 
-After the end of an import within seconds, unless the company sends the next one meanwhile; after any other write
-within half a minute, together with what came meanwhile. A few companies have a run each, many have one together. What
-failed is tried again, ever later. Where nothing was written a turn costs one query over one small row per company.
-Under load `as_of` says how far a snapshot is behind.
+After the end of an import within seconds, unless the next one comes meanwhile; after any other write, and behind a row
+of imports, within half a minute, together with what came meanwhile. A few companies have a run each, many have one
+together. What failed is tried again, ever later. Where nothing was written a turn costs one query over one small row
+per company. Under load `as_of` says how far a snapshot is behind.
 """
 
 import gc
@@ -32,7 +32,7 @@ LOOK_SECONDS: Final = 2.0
 TOGETHER: Final = timedelta(seconds=30)
 """So long a write waits for others; a snapshot is there within a minute of it."""
 QUIET_SECONDS: Final = 3.0
-"""So long after an import it is seen whether the company sends another, which then has the machine to itself."""
+"""So long after an import it is seen whether another comes, which then has this process to itself."""
 RETRY_SECONDS: Final = 60.0
 """How long after a run that failed the same company is tried again; twice as long after each further one."""
 _MOST_DOUBLINGS: Final = 6
@@ -62,7 +62,8 @@ class Follower:
     """One process's loop over the companies that wrote.
 
     `connect` opens a connection outside of transactions, which holds the lock by which one worker at a time publishes
-    a company; `open_instance` opens Dagster's storage. `ask` is called from other threads.
+    a company; `open_instance` opens Dagster's storage. `busy` says whether this process imports.
+    `ask` is called from other threads.
     """
 
     def __init__(
@@ -70,15 +71,20 @@ class Follower:
         workshop: Workshop,
         connect: Callable[[], psycopg.Connection[Any]],
         open_instance: Callable[[], dg.DagsterInstance],
+        *,
+        busy: Callable[[], bool] = lambda: False,
     ) -> None:
         self._workshop, self._connect, self._open_instance = workshop, connect, open_instance
-        self._asked: dict[UUID, float] = {}
+        self._busy = busy
+        self._asked: set[UUID] = set()
+        self._last_asked = 0.0
         self._failed: dict[UUID, Failed] = {}
         self._wake = threading.Event()
 
     def ask(self, company_id: UUID) -> None:
         """An import of the company has ended: publish it now rather than soon."""
-        self._asked[company_id] = time.monotonic()
+        self._asked.add(company_id)
+        self._last_asked = time.monotonic()
         self._wake.set()
 
     def serve(self) -> None:
@@ -117,8 +123,7 @@ class Follower:
     def _stale(self) -> list[Stale]:
         with self._workshop.pool.system() as conn:
             found = follow.stale(conn, self._workshop.clock.today())
-        for published in self._asked.keys() - {company.company_id for company in found}:
-            self._asked.pop(published, None)
+        self._asked &= {company.company_id for company in found}  # others were published already
         return found
 
     def _is_due(self, found: Stale) -> bool:
@@ -127,10 +132,8 @@ class Follower:
             return failed.may_be_tried()
         if found.since is None or found.since <= self._workshop.clock.now() - TOGETHER:
             return True
-        asked_at = self._asked.get(found.company_id)
-        if asked_at is None or time.monotonic() < asked_at + QUIET_SECONDS:
-            return False
-        return not self._is_importing(found.company_id)
+        is_quiet = time.monotonic() >= self._last_asked + QUIET_SECONDS and not self._busy()
+        return found.company_id in self._asked and is_quiet and not self._is_importing(found.company_id)
 
     def _is_importing(self, company_id: UUID) -> bool:
         with self._workshop.pool.company(company_id) as conn:
@@ -176,7 +179,7 @@ class Follower:
             snapshot = current(data_dir, company_id)
             published = snapshot != before[company_id]
             if published:
-                self._asked.pop(company_id, None)
+                self._asked.discard(company_id)
             if published and not are_behind(data_dir, company_id):
                 self._failed.pop(company_id, None)
             else:

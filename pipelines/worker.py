@@ -77,6 +77,7 @@ class Worker:
     ) -> None:
         self._workshop, self._listen, self._open_instance, self._marks = workshop, listen, open_instance, marks
         self._most_rows, self._ended = most_rows, ended
+        self.is_busy = False
 
     def serve(self) -> None:
         """Work until `Workshop.stopping` is set."""
@@ -108,10 +109,13 @@ class Worker:
 
         What it raises broke the run off, outside of any step or with the database; the claim is then an orphan.
         """
-        started = time.perf_counter()
-        with orphans.marked(self._marks, claim):
-            succeeded = execute(claim, self._workshop, instance)
-            claims.hand_back(self._workshop.pool, claim)
+        started, self.is_busy = time.perf_counter(), True
+        try:
+            with orphans.marked(self._marks, claim):
+                succeeded = execute(claim, self._workshop, instance)
+                claims.hand_back(self._workshop.pool, claim)
+        finally:
+            self.is_busy = False
         if succeeded:
             self._ended(claim.company_id)
         gc.collect()  # a run's objects refer to each other and would keep its frames until some later import
@@ -172,7 +176,7 @@ def main() -> None:
                 return shared_instance(settings, database)
 
         marks = settings.data_dir / "claims"
-        follower = Follower(workshop, lock, open_instance)
+        follower = Follower(workshop, lock, open_instance, busy=lambda: any(worker.is_busy for worker in workers))
         workers = [
             Worker(workshop, connect, open_instance, marks, most_rows=most, ended=follower.ask)
             for most in (None, SMALL_ROWS)
