@@ -8,6 +8,7 @@ import pytest
 
 from pipelines.steps.reading import ReadingRefused
 from pipelines.steps.reading.workbook import cells
+from pipelines.steps.reading.workbook.hidden import Hidden
 from pipelines.steps.reading.workbook.package import Package
 from tests.pipelines.reading.writing import faults, package, raw_workbook, read, sheet_xml, values, workbook
 
@@ -94,6 +95,17 @@ def test_the_patterns_and_the_parser_give_the_same_cells() -> None:
     regular = cells.read_cells(Package(data), path)
     parsed = cells.parsed_cells(Package(data).pieces(path), None, cells.CELLS, 100)
     assert regular.rows() == parsed.rows()
+
+
+def test_what_is_hidden_is_found_wherever_the_pieces_of_the_xml_end() -> None:
+    mark = " hidden='1'"
+    rows = "".join(f'<row r="{n}"{mark if n % 7 == 0 else ""}><c r="A{n}"/></row>' for n in range(1, 60))
+    xml = f'<x:cols><x:col min="2" max="3" hidden="true"/></x:cols>{"<pad/>" * 900}{rows}'.encode()
+    for size in (*range(1, 40), 4_095, 4_096, 4_097, len(xml)):
+        seen = Hidden()
+        pieces = [xml[at : at + size] for at in range(0, len(xml), size)]
+        assert b"".join(seen.passing(iter(pieces))) == xml
+        assert (seen.rows, seen.columns) == (set(range(7, 60, 7)), {1, 2}), size
 
 
 def test_a_prefixed_namespace_is_read() -> None:

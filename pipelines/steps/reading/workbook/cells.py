@@ -40,7 +40,7 @@ _FORMULA = r"^<f[^>]*>([^<]*)</f>"
 _ANY_FORMULA = r"^(?:<f[^>]*/>|<f[^>]*>[^<]*</f>)"
 _TEXT = r'^<(?:v|is><t(?: xml:space="preserve")?)>([^<]*)<'
 _BARE = ("<c>", "<c\t", "<c\n", "<c\r")
-"""A cell that does not begin with `<c ` would be taken for a part of what stands before it."""
+"""A cell that does not begin with `<c ` and stands before all that do; behind one the pattern refuses it."""
 _DIGITS, _LETTERS = "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MOST_CELLS = 4_000_000
 _MOST_PARSED = 1_500_000
@@ -103,7 +103,8 @@ def _by_pattern(piece: bytes | None) -> pl.DataFrame | None:
         text = piece.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    if any(form in text for form in _BARE):
+    before = text[: text.find("<c ")] if "<c " in text else text
+    if any(form in before for form in _BARE):
         return None
     cells = pl.DataFrame({"cell": pl.Series([text]).str.split("<c ").explode()[1:]})
     if not cells["cell"].str.contains(_CELL).all():

@@ -9,6 +9,7 @@ from typing import Final
 
 _PLACE: Final = re.compile(rb"<(?:\w+:)?(row|col)\s([^>]*\bhidden=[\"'](?:1|true|on)[\"'][^>]*)>")
 _NUMBER: Final = re.compile(rb"\b(r|min|max)=[\"'](\d{1,7})[\"']")
+_WORD: Final = b"hidden"
 _LONGEST_TAG: Final = 4096
 _MOST_COLUMNS: Final = 16_384
 
@@ -25,9 +26,11 @@ class Hidden:
         """The pieces as they are, each looked through on its way."""
         rest = b""
         for piece in pieces:
-            whole, end, rest = (rest + piece).rpartition(b">")
-            if b"hidden" in whole:
+            if _WORD in piece or _WORD in rest + piece[: len(_WORD) - 1]:
+                whole, end, rest = (rest + piece).rpartition(b">")
                 self._look(whole + end)
+            else:  # most pieces, which are not copied
+                rest = (rest if len(piece) < _LONGEST_TAG else b"") + piece[-_LONGEST_TAG:]
             rest = rest[-_LONGEST_TAG:]
             yield piece
 
