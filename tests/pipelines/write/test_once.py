@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from pipelines.steps.once import Answer, KeyReused, Once
+from pipelines.steps.once import _RECALL, Answer, KeyReused, Once
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.sessions import Pool
@@ -107,9 +107,6 @@ def test_among_fifty_thousand_an_answer_is_found_by_its_key(database: Database, 
             "INSERT INTO kept_answers SELECT %s, sha256(n::text::bytea), 'f', 201, 'application/json', 'b', now() "
             "FROM generate_series(1, 50000) AS n", [company],
         )  # fmt: skip
-        plan = conn.execute(
-            "EXPLAIN SELECT body FROM kept_answers WHERE company_id = %s AND request = %s AND answered_at > now()",
-            [company, b"x" * 32],
-        ).fetchall()
+        plan = conn.execute(f"EXPLAIN {_RECALL}", [company, b"x" * 32]).fetchall()
     assert "pk_kept_answers" in str(plan)
     assert "Seq Scan" not in str(plan)
