@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled at install: where PYTHONDONTWRITEBYTECODE is set, every start would compile the libraries again.
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 
-.PHONY: help setup setup-dev serve test distributed check lint-api fuzz-api conformance mcp-clients fuzz-files record-release screenshots soak bench lock clean
+.PHONY: help setup setup-dev serve test distributed check lint-api fuzz-api conformance mcp-clients fuzz-files explore record-release screenshots soak bench lock clean
 help:  ## What can be done here
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -75,6 +75,10 @@ record-release: setup-dev  ## Keep the OpenAPI document of this release; the nex
 
 screenshots: setup-dev  ## The pictures in docs/pages, taken anew (needs a Chromium)
 	$(BIN)/python -m tools.screenshots
+
+explore: setup-dev  ## The property tests with examples never drawn before (ROUNDS=5)
+	for round in $$(seq $(or $(ROUNDS),5)); do $(BIN)/python -m pytest -q -m hypothesis \
+	  --hypothesis-profile=explore || exit 1; done
 
 soak: setup-dev  ## The same for longer and from other beginnings (SEEDS="2 3", EXAMPLES=400)
 	for seed in $(or $(SEEDS),2 3); do \

@@ -17,6 +17,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+from hypothesis import settings as hypothesis_settings
 from psycopg import sql
 
 from warehouse.clock import StoppedClock
@@ -25,6 +26,11 @@ from warehouse.embedded import running
 from warehouse.migrate import migrate
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
+
+# The gate draws the same examples each time; `make explore` draws others (`--hypothesis-profile=explore`).
+hypothesis_settings.register_profile("gate", derandomize=True, deadline=None)
+hypothesis_settings.register_profile("explore", deadline=None, print_blob=True)
+hypothesis_settings.load_profile("gate")
 
 _ROOT = "PCDS_TESTS_ROOT"  # inherited by the workers, so that they share what the first process made
 

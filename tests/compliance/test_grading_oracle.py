@@ -26,7 +26,7 @@ def _path(record, index, field):
     return {"polymer_or_grade": "material_subtype", "weight_g": "weight_grams"}[field]
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(record=RECORDS)
 def test_the_kernel_agrees_with_the_slow_transcription(record):
     slow = oracle.grade(record)

@@ -44,7 +44,7 @@ def without_version(record, rules):
     return {name: value for name, value in explain(record, rules).items() if name != "ruleset_version"}
 
 
-@settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=250, suppress_health_check=list(HealthCheck))
 @given(record=RECORDS)
 def test_a_row_changes_where_its_grade_or_its_trace_does(record):
     stored = row(record)

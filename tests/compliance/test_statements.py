@@ -76,7 +76,7 @@ def test_a_statement_with_a_word_that_nobody_knows_is_not_supported(doubt: str):
 @example("@0", "en")
 @example("\uff200", "fr")
 @given(st.text(max_size=200), st.sampled_from(["en", "fr", "de"]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_text_has_a_verdict(text: str, lang: str):
     assert verdict(text, lang, "regulation") in ("supported", "contradicted", "not_covered")
 

@@ -138,7 +138,7 @@ def test_a_body_takes_the_first_rating_that_one_of_its_layers_has():
 LEVELS = ["sales", "grouped", "transport", "e_commerce", None]
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(portfolios(), st.data())
 def test_the_file_and_its_difference_are_what_the_figures_count(skus, data):
     """Of a small organisation nothing is left out but what has no level, so that the sums can be compared."""

@@ -151,7 +151,7 @@ def differences(one: Outcome, other: Outcome, sent: Sequence[Record]) -> list[ob
 
 
 BOUNDED = settings(
-    max_examples=6, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate],
+    max_examples=6, phases=[Phase.explicit, Phase.generate],
     verbosity=Verbosity.quiet,  # a difference names its record; the whole portfolio would bury it
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )  # fmt: skip

@@ -38,7 +38,7 @@ def run_through(sent: Upload, sizes: list[int]) -> list[Chunk]:
     return done
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(good=st.lists(st.booleans(), min_size=1, max_size=40), sizes=st.lists(st.integers(1, 15), max_size=6))
 def test_each_row_and_fault_is_in_one_chunk_whatever_size_each_run_takes(good: list[bool], sizes: list[int]) -> None:
     done = run_through(upload(good), [*sizes, 16])

@@ -74,7 +74,7 @@ PLAIN = st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))
 CELL = st.text(PLAIN | st.sampled_from("\n\"',;=+-@'\t"), max_size=12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(CELL.filter(str.strip), min_size=1, max_size=5), st.sampled_from(",;\t|"), st.booleans())
 def test_any_cell_comes_back_as_it_was(names, delimiter, as_text):
     """Quotes, delimiters, line breaks, marks of formulas: read again, each cell is the one that was sent."""

@@ -41,7 +41,7 @@ def fresh() -> str:
     return f"test:{uuid4()}"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(gaps=GAPS, ceiling=st.integers(1, 5))
 def test_a_request_is_let_in_exactly_when_the_last_60_seconds_have_room(owner: Owner, gaps: list[int], ceiling: int):
     spender, admitted = fresh(), list[datetime]()
@@ -56,7 +56,7 @@ def test_a_request_is_let_in_exactly_when_the_last_60_seconds_have_room(owner: O
             assert wait == ceil((live[-ceiling] + MINUTE - at).total_seconds())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     sent=st.lists(st.tuples(st.sampled_from(MICROSECONDS), st.integers(0, 20_000_000)), max_size=40),
     ceiling=st.integers(1, 5),

@@ -95,7 +95,12 @@ def _same(families: list[str | None]) -> str | None:
 
 
 def _family(text: str) -> str | None:
-    """The family of the material that a text means by the rule-set's words; None where it means no one material."""
+    """The family of the material that a text means by the rule-set's words; None where it means no one material.
+
+    A bare number is none: `1` may be the resin code of PET, and as well a line of the sender's own list.
+    """
+    if not any(map(str.isalpha, text)):
+        return None
     rules = ruleset.load()
     code = resolve_material(text, rules)
     return rules.materials[code].family if code is not None and rules.materials[code].specified else None

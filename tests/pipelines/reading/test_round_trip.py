@@ -127,7 +127,7 @@ def expected(case: Case) -> list[dict[str, object]]:
     return [{field.name: stored(record.get(field.name)) for field in case.fields} for record in case.records]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(cases())
 def test_csv(case: Case) -> None:
     data = delimited(table(case), case.delimiter, case.encoding)
@@ -135,7 +135,7 @@ def test_csv(case: Case) -> None:
     assert values(data) == expected(case)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cases())
 def test_workbook(case: Case) -> None:
     cells = table(case)
@@ -240,7 +240,7 @@ def graphs_of(data: bytes) -> list[Graph]:
     return [json.loads(text) for text in rows.values["components"]]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     GRAPHS, st.sampled_from([",", "."]), st.sampled_from([",", ";", "\t", "|"]), st.sampled_from(ENCODINGS), st.data()
 )
@@ -265,7 +265,7 @@ def sorted_parts(graphs: list[Graph]) -> list[list[list[tuple[str, object]]]]:
     return [sorted((sorted(part.items()) for part in graph), key=str) for graph in graphs]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.lists(st.integers(0, 99_999), min_size=4, max_size=4), min_size=1, max_size=5),
     st.sampled_from([("Glas", "Weißblech", "Papier", "Kunststoff"), ("Poids verre (g)", "Poids acier (g)",
@@ -313,7 +313,7 @@ def records_of(data: bytes) -> list[tuple[dict[str, object], Graph]]:
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(portfolios(), st.sampled_from([",", "."]), st.sampled_from([",", ";", "\t", "|"]), st.booleans())
 def test_the_three_layouts_hold_the_same_records(
     skus: list[tuple[dict[str, object], Graph]], mark: str, delimiter: str, merged: bool

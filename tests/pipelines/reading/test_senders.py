@@ -70,6 +70,16 @@ def test_a_field_by_its_own_name_says_nothing_of_another(header: str, fields: li
     assert sorted(set(rows.values.columns) - {"row", "line", "sheet", "sku_code", "name"}) == fields
 
 
+@pytest.mark.parametrize("number", ["1", "01", "21", "5.0"])
+def test_a_bare_number_names_no_material(number: str) -> None:
+    """It may be a resin code, and as well a line of the sender's own list: the file must say which."""
+    rows = read(delimited([["SKU", "Name", "Material grade"], ["A", "a", number]]))[1]
+    assert "material" not in rows.values.columns
+    assert rows.values["material_subtype"].to_list() == [number]
+    told = read(delimited([["SKU", "Name", "Material"], ["A", "a", number]]))[1]
+    assert told.errors["code"].to_list() == ["not_in_vocabulary"]
+
+
 def test_a_weight_of_the_product_is_never_that_of_its_packaging() -> None:
     head = [
         "SKU",

@@ -135,7 +135,7 @@ def test_fifty_thousand_lines_are_taken() -> None:
     assert read(data)[1].values.height == 50_000
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.text(st.sampled_from('ab",\n\ré'), max_size=30), max_size=6), st.sampled_from([",", ";"]))
 def test_both_roads_give_the_same_grid(lines: list[str], delimiter: str) -> None:
     text = "\n".join(lines)

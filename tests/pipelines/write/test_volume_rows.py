@@ -42,7 +42,7 @@ def _file(code, rows):
 
 
 @settings(
-    max_examples=10, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate],
+    max_examples=10, phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 @given(first=ROWS, then=ROWS)
