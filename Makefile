@@ -85,8 +85,8 @@ soak: setup-dev  ## The same for longer and from other beginnings (SEEDS="2 3", 
 	  $(BIN)/python -m tools.fuzz_api --seed $$seed --max-examples $(or $(EXAMPLES),400) || exit 1; done
 	$(BIN)/python -m tools.fuzz_files --seeds $(or $(FILE_SEEDS),50000) --from 100000 --minutes 60 --files $(or $(FILES),examples)
 
-bench: setup-dev  ## Ratios to floors measured in the same run (ROWS=50000)
-	$(BIN)/python -m bench --rows $(or $(ROWS),50000)
+bench: setup-dev  ## Ratios to floors measured in the same run (ROWS=50000, SKUS="1000 50000 1000000", ONLY=regrade)
+	$(BIN)/python -m bench --rows $(or $(ROWS),50000) --skus $(or $(SKUS),1000 50000) $(if $(ONLY),--only $(ONLY))
 
 lock: setup-dev  ## Resolve requirements*.in anew; names no host
 	$(BIN)/python -m pip install --quiet uv

@@ -5,6 +5,7 @@ import platform
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
 import psutil
 
@@ -24,14 +25,23 @@ from bench import (
     snapshots,
     uploads,
 )
+from bench.loaded import loaded
 from bench.report import HEAD, Line
 from bench.service import started
+
+_OF_PORTFOLIOS: Final = {  # regrades last: they leave every SKU changed
+    "snapshots": snapshots.measure,
+    "rollup": rollup.measure,
+    "regrade": regrade.measure,
+}
 
 
 def main() -> None:
     """Measure and print line by line, so that an interrupted run has shown what it had."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--rows", type=int, default=50_000, help="rows of the imported files, SKUs of portfolios")
+    arguments.add_argument("--rows", type=int, default=50_000, help="rows of imported files, SKUs in a service")
+    arguments.add_argument("--skus", type=int, nargs="*", default=[1_000, 50_000], help="SKUs of the portfolios "
+                           "that snapshots, rollups and regrades are measured on (1000000 on demand)")  # fmt: skip
     arguments.add_argument("--grade", type=int, default=50_000, help="most SKUs to grade alone (1000000 on demand)")
     arguments.add_argument("--entries", type=int, default=1_000_000, help="entries of the large audit ledger")
     arguments.add_argument("--rounds", type=int, default=3, help="rounds of each import")
@@ -49,16 +59,15 @@ def main() -> None:
     print(HEAD)
     alone: dict[str, Callable[[], Iterator[Line]]] = {  # these need no service
         "grading": lambda: grading.measure(asked.grade),
-        "regrade": lambda: regrade.measure(asked.rows),
         "reading": lambda: reading.measure(asked.rows, asked.rounds, asked.files),
-        "snapshots": lambda: snapshots.measure(asked.rows),
-        "rollup": lambda: rollup.measure(asked.rows),
     }
     for name, measured in alone.items():
         if asked.only in (None, name):
             for line in measured():
                 _print(line)
-    if asked.only in alone:
+    if asked.only in (None, *_OF_PORTFOLIOS):
+        _portfolios(asked.skus, asked.only)
+    if asked.only in (*alone, *_OF_PORTFOLIOS):
         return
     begun = time.perf_counter()
     with started() as service:
@@ -83,9 +92,17 @@ def main() -> None:
                     _print(line)
 
 
-def _print(*lines: Line) -> None:
-    for line in lines:
-        print(line, flush=True)
+def _portfolios(sizes: list[int], only: str | None) -> None:
+    for skus in sizes:
+        with loaded(skus) as held:
+            for name, measured in _OF_PORTFOLIOS.items():
+                if only in (None, name):
+                    for line in measured(held):
+                        _print(line)
+
+
+def _print(line: Line) -> None:
+    print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,83 +1,70 @@
 """A regrade of one company beside the least that it could be: one streamed read of every SKU, and grading it.
 
-Both in this process on a server of their own, each with rule-sets that no cache has seen.
+Both in this process, each with rule-sets that no cache has seen.
 """
 
 import io
-import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
-from typing import Any
-from uuid import UUID, uuid4
+from typing import Any, Final
 
-import psutil
 import psycopg
 
-from bench import portfolio
-from bench.report import Line, against
+from bench.loaded import Loaded
+from bench.report import Line, against, memory
+from bench.spent import cpu, peak_mib, rounds_for
 from compliance import ruleset
 from compliance.grading import GRADED_INPUTS, grade_rows
 from compliance.ruleset import RULES, RuleSet
-from pipelines.steps import everywhere, regrade
+from pipelines.steps import regrade
 from pipelines.steps.patch import DTYPES
 from pipelines.steps.regrade import Desk
 from pipelines.steps.stored import NULL, read_copied
 from warehouse.clock import Clock
-from warehouse.database import Database
-from warehouse.embedded import running
-from warehouse.migrate import migrate
-from warehouse.queries import companies, rulesets
+from warehouse.queries import rulesets
 from warehouse.rulesets import Rulesets
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
 
-BLOCK_ROWS = 10_000
-PART_BYTES = 16 * 2**20
-_TABLES = ruleset.texts(RULES / ruleset.versions()[-1])
-_ONE_IN = 100
-_OTHERWISE = "UPDATE skus SET recyclability_score = 99.5 WHERE right(sku_code, 2) = '00'"
-_STREAM = f"COPY (SELECT {', '.join(GRADED_INPUTS)} FROM skus) TO STDOUT (FORMAT csv, NULL '{NULL}')"
+BLOCK_ROWS: Final = 10_000
+PART_BYTES: Final = 16 * 2**20
+_TABLES: Final = ruleset.texts(RULES / ruleset.versions()[-1])
+_ONE_IN: Final = 100
+_OTHERWISE: Final = "UPDATE skus SET recyclability_score = 99.5 WHERE right(sku_code, 2) = '00'"
+_STREAM: Final = f"COPY (SELECT {', '.join(GRADED_INPUTS)} FROM skus) TO STDOUT (FORMAT csv, NULL '{NULL}')"
 
 
-def measure(skus: int) -> Iterator[Line]:
+def measure(held: Loaded) -> Iterator[Line]:
     """A regrade where nothing changes and one where every hundredth SKU does, by versions of the same tables."""
-    with tempfile.TemporaryDirectory(prefix="pcds-bench-") as folder:
-        Path(folder).chmod(0o711)
-        with running(Settings.load(data_dir=Path(folder) / "data")) as database:
-            migrate(database)
-            company = uuid4()
-            with _owner(database, company) as owner:
-                companies.add(owner, company, name="Regrade", plan="enterprise", at=Clock().now())
-            portfolio.load(database.owner_url, company, skus)
-            with Pool(database.app_url) as pool:
-                yield from _lines(database, pool, company, skus)
+    for year, bound, changed in (("2101", 2.5, 0), ("2102", 3.0, held.skus // _ONE_IN)):
+        ours = floor = 0.0
+        rounds = rounds_for(held.skus)
+        with peak_mib(held.server) as peak:
+            for number in range(rounds):
+                version = f"{year}-01-{number + 1:02}"
+                _ask(held, version, differing=changed > 0)
+                floor += cpu(partial(_read_and_grade, held), held.server) / rounds
+                ours += cpu(partial(_regrade, held), held.server) / rounds
+                done = regrade.total(held.pool, [held.company], version).regraded
+                assert (done.skus, done.changed) == (held.skus, changed)
+        work = f"regrade of {held.skus} SKUs of which {changed} change"
+        yield against(f"{work}, beside reading and grading them, CPU", ours, floor, bound=held.bound(bound))
+        yield memory(work, peak[0])
 
 
-def _lines(database: Database, pool: Pool, company: UUID, skus: int) -> Iterator[Line]:
-    for version, bound, changed in (("2101-01-01", 2.5, 0), ("2102-01-01", 3.0, skus // _ONE_IN)):
-        with _owner(database, company) as owner:
-            if changed:
-                owner.execute(_OTHERWISE)
-            rulesets.add(owner, version, _TABLES, rules=0, at=Clock().now())
-            regrade.request(owner, company, version, Clock().now())
-        floor = _seconds(partial(_read_and_grade, pool, company))
-        desk = Desk(pool, Clock(), Rulesets(), BLOCK_ROWS, "bench")
-        with _peak_mib() as peak:
-            ours = _seconds(partial(regrade.go_on, desk, company, lambda: None))
-        done = regrade.total(pool, [company], version).regraded
-        assert (done.skus, done.changed) == (skus, changed)
-        work = f"regrade of {skus} SKUs of 5 components of which {changed} change, beside reading and grading them"
-        yield against(work, ours, floor, bound=bound)
-        yield Line("memory of the process at the most, MiB", f"{max(peak):.0f}", "3072")
+def _ask(held: Loaded, version: str, *, differing: bool) -> None:
+    with held.owner() as owner:
+        if differing:
+            owner.execute(_OTHERWISE)
+        rulesets.add(owner, version, _TABLES, rules=0, at=Clock().now())
+        regrade.request(owner, held.company, version, Clock().now())
 
 
-def _read_and_grade(pool: Pool, company: UUID) -> None:
+def _regrade(held: Loaded) -> None:
+    regrade.go_on(Desk(held.pool, Clock(), Rulesets(), BLOCK_ROWS, "bench"), held.company, lambda: None)
+
+
+def _read_and_grade(held: Loaded) -> None:
     rules, dtypes = ruleset.parse("2100-01-01", _TABLES), {name: DTYPES[name] for name in GRADED_INPUTS}
-    with pool.company(company) as conn, conn.cursor() as cursor:
+    with held.pool.company(held.company) as conn, conn.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")  # a million are streamed as fast as they are graded
         _grade_streamed(cursor, rules, dtypes)
 
@@ -91,34 +78,3 @@ def _grade_streamed(cursor: psycopg.Cursor, rules: RuleSet, dtypes: dict[str, An
                 grade_rows(read_copied(io.BytesIO(held), dtypes).iter_rows(), rules)
                 held.clear()
         grade_rows(read_copied(io.BytesIO(held), dtypes).iter_rows(), rules)
-
-
-@contextmanager
-def _owner(database: Database, company: UUID) -> Iterator[psycopg.Connection]:
-    with psycopg.connect(database.owner_url) as owner:
-        everywhere.become(owner, company)
-        yield owner
-
-
-def _seconds(work: Callable[[], None]) -> float:
-    begun = time.perf_counter()
-    work()
-    return time.perf_counter() - begun
-
-
-@contextmanager
-def _peak_mib() -> Iterator[list[float]]:
-    """What this process holds, looked at ten times a second until the end of the block."""
-    seen, over = [0.0], threading.Event()
-
-    def look() -> None:
-        while not over.wait(0.1):
-            seen.append(psutil.Process().memory_info().rss / 2**20)
-
-    looking = threading.Thread(target=look)
-    looking.start()
-    try:
-        yield seen
-    finally:
-        over.set()
-        looking.join()

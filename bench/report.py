@@ -20,9 +20,16 @@ class Line:
         return f"| {self.work} | {self.ours} | {self.floor} | {ratio} | {bound} |"
 
 
+MEMORY_MIB = 3 * 1024
+"""What whoever works on a portfolio may hold at any time."""
 HEAD = "| work | ours | floor | ratio | at most |\n|---|---|---|---|---|"
 
 
 def against(work: str, ours: float, floor: float, *, bound: float | None, unit: str = "s") -> Line:
     """A line of two figures of which less is better."""
     return Line(work, f"{ours:.2f} {unit}", f"{floor:.2f} {unit}", ours / floor, bound)
+
+
+def memory(work: str, peak_mib: float) -> Line:
+    """A line of the most memory that was held."""
+    return Line(f"{work}: memory at the most", f"{peak_mib:.0f} MiB of {MEMORY_MIB}")

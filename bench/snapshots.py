@@ -1,20 +1,16 @@
 """Snapshots beside a plain export, and answers over them beside one plain query on the same files."""
 
-import tempfile
-import time
+import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
-from statistics import median
+from itertools import count
 from typing import Any, Final
-from uuid import UUID, uuid4
 
 import duckdb
-import psutil
-import psycopg
 
-from bench import portfolio
-from bench.report import Line, against
+from bench.loaded import Loaded
+from bench.report import Line, against, memory
+from bench.spent import cpu, in_turn, peak_mib, rounds_for
 from compliance.readiness import findings
 from pipelines.steps import ledger
 from pipelines.steps.origin import Origin
@@ -22,17 +18,12 @@ from warehouse import snapshots
 from warehouse.analytics import Now, missing, overview, readiness
 from warehouse.analytics.findings import CONDITIONS, FACTS
 from warehouse.clock import Clock
-from warehouse.database import Database
-from warehouse.embedded import running
-from warehouse.migrate import migrate
 from warehouse.rulesets import Rulesets
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
 from warehouse.snapshots import Snapshot
 from warehouse.snapshots.columns import SKUS
 from warehouse.snapshots.snapshot import TABLES
 
-ROUNDS: Final = 5
+ANSWER_ROUNDS: Final = 5
 MARKET: Final = "FR"
 _UPDATE: Final = "UPDATE skus SET name = name || '.', version = version + 1 WHERE sku_code = 'P-0000000' RETURNING id"
 _EXPORTS: Final = (
@@ -56,99 +47,88 @@ UNION ALL SELECT market, NULL, NULL, NULL, NULL, count(*) FROM read_parquet($vol
 """
 
 
-def measure(rows: int) -> Iterator[Line]:
-    """One company of so many SKUs in a database of its own."""
-    with tempfile.TemporaryDirectory(prefix="pcds-bench-") as folder:
-        Path(folder).chmod(0o711)
-        settings = Settings.load(data_dir=Path(folder) / "data")
-        with running(settings) as database:
-            migrate(database)
-            company = _company(database, rows)
-            with Pool(database.app_url) as pool:
-                yield from _publishing(pool, company, settings.data_dir, rows)
-                with pool.company(company) as conn:
-                    now = Now.read(conn, Clock())
-            held = snapshots.current(settings.data_dir, company)
-            assert held is not None
-            yield from _answers(held, now, rows)
+def measure(held: Loaded) -> Iterator[Line]:
+    """Publishing after one write and with every row read anew; then what is asked of the files."""
+    yield from _publishing(held)
+    snapshot = snapshots.current(held.data_dir, held.company)
+    assert snapshot is not None
+    with held.pool.company(held.company) as conn:
+        now = Now.read(conn, Clock())
+    with peak_mib() as peak:
+        yield from _answers(snapshot, now, held)
+    yield memory(f"overview, readiness and missing of {held.skus} SKUs", peak[0])
 
 
-def _company(database: Database, rows: int) -> UUID:
-    company = uuid4()
-    with psycopg.connect(database.owner_url) as owner:
-        owner.execute(
-            "INSERT INTO companies (id, name, plan, created_at) VALUES (%s, 'bench', 'enterprise', now())", [company]
-        )
-        owner.execute("INSERT INTO company_counters (company_id) VALUES (%s)", [company])
-    portfolio.load(database.owner_url, company, rows)
-    return company
+def _publishing(held: Loaded) -> Iterator[Line]:
+    rulesets, folders = Rulesets(), count()
 
+    def publish() -> None:
+        snapshots.publish(held.pool, held.company, held.data_dir, Clock().now(), rulesets)
 
-def _publishing(pool: Pool, company: UUID, data_dir: Path, rows: int) -> Iterator[Line]:
-    rulesets, times = Rulesets(), list[tuple[float, float, float]]()
-    _write_one(pool, company)
-    snapshots.publish(pool, company, data_dir, Clock().now(), rulesets)
-    for number in range(ROUNDS):
-        _write_one(pool, company)
-        floor = _seconds(lambda: _export(pool, company))
-        ours = _seconds(lambda: snapshots.publish(pool, company, data_dir, Clock().now(), rulesets))
-        elsewhere = data_dir / f"anew-{number}"
-        times.append(
-            (ours, floor, _seconds(partial(snapshots.publish, pool, company, elsewhere, Clock().now(), rulesets)))
-        )
-    ours, floor, anew = (median(side) for side in zip(*times, strict=True))
-    yield against(f"snapshot of {rows} SKUs after one write, beside COPY of the three tables", ours, floor, bound=1.2)
+    def publish_anew() -> None:
+        folder = held.data_dir / f"anew-{next(folders)}"
+        snapshots.publish(held.pool, held.company, folder, Clock().now(), rulesets)
+        shutil.rmtree(folder)
+
+    with peak_mib(held.server) as peak:
+        publish()
+        ours = floor = anew = 0.0
+        rounds = rounds_for(held.skus)
+        for _ in range(rounds):
+            _write_one(held)
+            floor += cpu(partial(_export, held), held.server) / rounds
+            ours += cpu(publish, held.server) / rounds
+            anew += cpu(publish_anew, held.server) / rounds
+    work = f"snapshot of {held.skus} SKUs after one write"
+    yield against(f"{work}, beside COPY of the three tables, CPU", ours, floor, bound=held.bound(1.2))
     yield against("the same with every row read anew", anew, floor, bound=None)
-    yield Line("memory of the process after it", f"{psutil.Process().memory_info().rss / 2**20:.0f} MiB")
+    yield memory(work, peak[0])
 
 
-def _write_one(pool: Pool, company: UUID) -> None:
-    with pool.company(company) as conn:
+def _write_one(held: Loaded) -> None:
+    with held.pool.company(held.company) as conn:
         row = conn.execute(_UPDATE).fetchone()
         assert row is not None
         ledger.enter(
-            conn, company, "sku.updated", row[0], origin=Origin("system", None, "bench", "bench"),
+            conn, held.company, "sku.updated", row[0], origin=Origin("system", None, "bench", "bench"),
             now=Clock().now(), before=None, after=None,
         )  # fmt: skip
 
 
-def _export(pool: Pool, company: UUID) -> None:
-    with pool.company(company) as conn, conn.cursor() as cursor:
+def _export(held: Loaded) -> None:
+    with held.pool.company(held.company) as conn, conn.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")
         for query in _EXPORTS:
             with cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv)") as copy:
                 for _ in copy:
                     pass
 
 
-def _answers(held: Snapshot, now: Now, rows: int) -> Iterator[Line]:
-    files = {name: [str(file) for file in held.files(name)] for name in TABLES}
-    yield _beside(f"overview, {rows} SKUs", lambda: overview(held, now), _PLAIN_OVERVIEW, files)
+def _answers(snapshot: Snapshot, now: Now, held: Loaded) -> Iterator[Line]:
+    files = {name: [str(file) for file in snapshot.files(name)] for name in TABLES}
+    plainly = partial(_plainly, _PLAIN_OVERVIEW, files)
+    yield _answer("overview", held, lambda: overview(snapshot, now), plainly)
     views = "; ".join(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({paths})" for name, paths in files.items())
     counted = ", ".join(f"count(*) FILTER (WHERE {CONDITIONS[found.key]})" for found in findings())
     plain = f"WITH {FACTS} SELECT count(*), {counted} FROM facts"
     asked = {"market": MARKET, "today": now.today}
-    yield _beside(f"readiness, {rows} SKUs", lambda: readiness(held, MARKET, now), plain, asked, before=views)
-    yield Line(f"missing, {rows} SKUs, the first 50", f"{median(_rounds(lambda: missing(held, now))):.3f} s")
+    plainly = partial(_plainly, plain, asked, before=views)
+    yield _answer("readiness", held, lambda: readiness(snapshot, MARKET, now), plainly)
+    yield _answer("missing, the first 50", held, lambda: missing(snapshot, now))
 
 
-def _beside(
-    work: str, answer: Callable[[], Any], plain: str, parameters: dict[str, Any], *, before: str = "SELECT 1"
-) -> Line:
-    def floor() -> None:
-        with duckdb.connect(":memory:", config={"threads": 2}) as connection:
-            connection.execute(before)
-            used = {name: value for name, value in parameters.items() if f"${name}" in plain}
-            connection.execute(plain, used).fetchall()
-
-    return against(f"{work}, beside one DuckDB query", median(_rounds(answer)), median(_rounds(floor)), bound=1.5)
+def _answer(what: str, held: Loaded, ours: Callable[[], Any], floor: Callable[[], Any] | None = None) -> Line:
+    """An answer, in milliseconds and by SKU, which shows how it grows; beside one query where there is a floor."""
+    ms = [1000 * spent for spent in in_turn(ANSWER_ROUNDS, ours, *([floor] if floor else []))]
+    took = f"{ms[0]:.0f} ms, {1000 * ms[0] / held.skus:.2f} us a SKU"
+    if floor is None:
+        return Line(f"{what}, {held.skus} SKUs, CPU", took)
+    work = f"{what}, {held.skus} SKUs, beside one DuckDB query, CPU"
+    return Line(work, took, f"{ms[1]:.0f} ms", ms[0] / ms[1], held.bound(1.5))
 
 
-def _rounds(work: Callable[[], Any]) -> list[float]:
-    work()
-    return [_seconds(work) for _ in range(ROUNDS)]
-
-
-def _seconds(work: Callable[[], Any]) -> float:
-    begun = time.perf_counter()
-    work()
-    return time.perf_counter() - begun
+def _plainly(query: str, parameters: dict[str, Any], *, before: str = "SELECT 1") -> None:
+    with duckdb.connect(":memory:", config={"threads": 2}) as connection:
+        connection.execute(before)
+        used = {name: value for name, value in parameters.items() if f"${name}" in query}
+        connection.execute(query, used).fetchall()

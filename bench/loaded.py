@@ -1,0 +1,73 @@
+"""A generated portfolio in a company of its own, on a server of its own: for what is measured without the service."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from uuid import UUID, uuid4
+
+import psutil
+import psycopg
+
+from bench import portfolio
+from pipelines.steps import everywhere
+from warehouse.clock import Clock
+from warehouse.database import Database
+from warehouse.embedded import running
+from warehouse.migrate import migrate
+from warehouse.queries import companies
+from warehouse.sessions import Pool
+from warehouse.settings import Settings
+
+_LARGE: Final = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The company of so many SKUs; `server` is the process that all others of Postgres belong to."""
+
+    database: Database
+    pool: Pool
+    company: UUID
+    skus: int
+    data_dir: Path
+    server: psutil.Process
+
+    def bound(self, ratio: float) -> float | None:
+        """The ratio that is asked of large portfolios; of a small one fixed costs are shown, and nothing is asked."""
+        return ratio if self.skus >= _LARGE else None
+
+    @contextmanager
+    def owner(self) -> Iterator[psycopg.Connection]:
+        """A transaction of the owner over the company's rows."""
+        with psycopg.connect(self.database.owner_url) as owner:
+            everywhere.become(owner, self.company)
+            yield owner
+
+
+@contextmanager
+def loaded(skus: int) -> Iterator[Loaded]:
+    """The portfolio, removed at the end of the block; a million SKUs are 8 GB on the disk meanwhile."""
+    with tempfile.TemporaryDirectory(prefix="pcds-bench-") as folder:
+        Path(folder).chmod(0o711)
+        settings = Settings.load(data_dir=Path(folder) / "data")
+        with running(settings) as database:
+            migrate(database)
+            with Pool(database.app_url) as pool:
+                company, server = uuid4(), _server(database)
+                held = Loaded(database, pool, company, skus, settings.data_dir, server)
+                with held.owner() as owner:
+                    companies.add(owner, company, name="bench", plan="enterprise", at=Clock().now())
+                portfolio.load(database.owner_url, company, skus)
+                with psycopg.connect(database.owner_url, autocommit=True) as owner:
+                    owner.execute("VACUUM (ANALYZE) skus")  # else Postgres does it by itself while one side is measured
+                yield held
+
+
+def _server(database: Database) -> psutil.Process:
+    with psycopg.connect(database.owner_url) as owner:
+        found = psutil.Process(owner.info.backend_pid).parent()
+    assert found is not None
+    return found

@@ -1,0 +1,81 @@
+"""What work costs: CPU seconds of this process and of the Postgres that it asks, and the memory that both hold.
+
+CPU, because other work on the machine makes seconds on a clock longer, and of the two sides never by the same.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+import psutil
+
+_LOOK_SECONDS: Final = 0.1
+_SKUS_OF_ROUNDS: Final = 150_000
+_MOST_ROUNDS: Final = 20
+
+
+def rounds_for(skus: int) -> int:
+    """How often a portfolio is measured: a large one once, a small one until its few milliseconds mean something."""
+    return max(1, min(_MOST_ROUNDS, _SKUS_OF_ROUNDS // skus))
+
+
+def cpu(work: Callable[[], Any], server: psutil.Process | None = None) -> float:
+    """CPU seconds that the work takes here and in the server."""
+    begun = _used(server)
+    work()
+    return _used(server) - begun
+
+
+def in_turn(rounds: int, *works: Callable[[], Any], server: psutil.Process | None = None) -> list[float]:
+    """CPU seconds of each of the works: the mean of rounds in which each has its turn.
+
+    Where there are several, one that is not counted comes before.
+    """
+    if rounds > 1:
+        for work in works:
+            work()
+    spent = [[cpu(work, server) for work in works] for _ in range(rounds)]
+    return [sum(side) / rounds for side in zip(*spent, strict=True)]
+
+
+@contextmanager
+def peak_mib(server: psutil.Process | None = None) -> Iterator[list[float]]:
+    """The most that this process, and the server by itself, hold until the end of the block, in MiB: one number."""
+    peak, over = [0.0], threading.Event()
+
+    def look() -> None:
+        while not over.wait(_LOOK_SECONDS):
+            peak[0] = max(peak[0], psutil.Process().memory_info().rss / 2**20 + _private_mib(server))
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        yield peak
+    finally:
+        over.set()
+        looking.join()
+
+
+def _used(server: psutil.Process | None) -> float:
+    """CPU seconds up to now; those of a server's processes that ended are with the one that started them."""
+    used = time.process_time()
+    if server is not None:
+        times = server.cpu_times()
+        used += times.children_user + times.children_system
+        for process in (server, *server.children()):
+            with suppress(psutil.NoSuchProcess):
+                times = process.cpu_times()
+                used += times.user + times.system
+    return used
+
+
+def _private_mib(server: psutil.Process | None) -> float:
+    """What a server's processes do not share with each other."""
+    held = 0.0
+    for process in () if server is None else (server, *server.children()):
+        with suppress(psutil.NoSuchProcess):
+            memory = process.memory_info()
+            held += (memory.rss - memory.shared) / 2**20
+    return held
