@@ -34,6 +34,7 @@ _ARTICLE: Final = re.compile(
 _ISO: Final = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _DOTTED: Final = re.compile(r"\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})\b")
 _YEAR: Final = re.compile(r"\b((?:19|20)\d\d)\b")
+_SAME_SHARE: Final = {("percent", "concentration_mass"): 1e4, ("concentration_mass", "percent"): 1e-4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,11 @@ class Quantity:
     def equals(self, other: "Quantity") -> bool:
         """The same amount, whatever the units were."""
         return self.dimension == other.dimension and isclose(self.value, other.value, rel_tol=1e-9)
+
+    def within(self, dimension: str) -> "Quantity":
+        """The same amount in another dimension where that is possible: a share of a mass in percent is one in mg/kg."""
+        factor = _SAME_SHARE.get((self.dimension, dimension))
+        return self if factor is None else Quantity(self.value * factor, dimension)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +108,7 @@ def marked(text: str, lang: str) -> Marked:
     folded = _ARTICLE.sub(lambda hit: keep(Reference("article", _article(hit))), folded)
     folded = _dates(folded, keep)
     folded = _units().sub(lambda hit: keep(_quantity(hit[1], hit[2], lang)), folded)
+    folded = _shares().sub(lambda hit: keep(Quantity(_spoken("share")[hit[0]], "percent")), folded)
     folded = _YEAR.sub(lambda hit: keep(Day(int(hit[1]))), folded)
     folded = re.sub(rf"(?<![{MARK}\w])({_NUMBER})(?!\w)", lambda hit: keep(Quantity(number(hit[1], lang), "")), folded)
     return Marked(folded, tuple(found))
@@ -144,8 +151,8 @@ def quantity(text: str) -> Quantity:
 
 def _quantity(amount: str, unit: str, lang: str) -> Quantity:
     dimension, factor = _of_unit()[re.sub(r"\s+", " ", unit.strip())]
-    value = _number_words().get(amount) if amount in _number_words() else number(amount, lang)
-    assert value is not None, "the expression takes numbers only"
+    spoken = _spoken("number")
+    value = spoken[amount] if amount in spoken else number(amount, lang)
     return Quantity(value * factor, dimension)
 
 
@@ -162,7 +169,7 @@ def _of_unit() -> dict[str, tuple[str, float]]:
 @lru_cache(maxsize=1)
 def _units() -> re.Pattern[str]:
     names = "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in sorted(_of_unit(), key=len, reverse=True))
-    spoken = "|".join(sorted(_number_words(), key=len, reverse=True))
+    spoken = "|".join(sorted(_spoken("number"), key=len, reverse=True))
     return re.compile(rf"(?<![{MARK}\w.,/])({_NUMBER}|{spoken})[\s-]*({names})(?![\w])")
 
 
@@ -172,5 +179,12 @@ def _months() -> dict[str, int]:
 
 
 @lru_cache(maxsize=1)
-def _number_words() -> dict[str, float]:
-    return {fold(row["word"]): float(row["value"]) for row in rows(FOLDER / "numbers.csv") if row["kind"] == "number"}
+def _shares() -> re.Pattern[str]:
+    """A share in words: `half of`, `la moitie du`."""
+    names = "|".join(re.escape(name) for name in sorted(_spoken("share"), key=len, reverse=True))
+    return re.compile(rf"(?<!first )(?<!second )\b(?:{names})\b")
+
+
+@lru_cache(maxsize=2)
+def _spoken(kind: str) -> dict[str, float]:
+    return {fold(row["word"]): float(row["value"]) for row in rows(FOLDER / "numbers.csv") if row["kind"] == kind}

@@ -5,7 +5,7 @@ fact about just that which says otherwise. In all other cases the statement is n
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final, Literal
 
@@ -70,6 +70,8 @@ def _part(part: Reading, corpus: Corpus, today: date) -> Judgement:
 
 def _held(part: Reading, fact: Fact, today: date) -> Held:
     """What one fact says of a part of a statement."""
+    if fact.claim == "define" and part.negated and part.amounts and all(amount.operator for amount in part.amounts):
+        part = _turned(part)
     named = part.topics | part.lent
     if not all(need & named for need in fact.needs) or part.claim == "unclear":
         return None
@@ -80,8 +82,9 @@ def _held(part: Reading, fact: Fact, today: date) -> Held:
         return None
     if any(len(need & part.topics) > 1 and not need & fact.allows for need in fact.needs):
         return None  # two alternatives of one condition: the fact speaks of either
+    spared = fact.claim == "exempt" and not fact.amounts and part.claim == "require"  # of whatever figure
     answers = [
-        *(_amount(amount, part, fact) for amount in part.amounts),
+        *(_amount(amount, part, fact) for amount in ([] if spared else part.amounts)),
         *(_moment(moment, part, fact) for moment in part.moments),
         *(_reference(reference, fact) for reference in part.references),
         *_claimed(part, fact),
@@ -96,11 +99,26 @@ def _held(part: Reading, fact: Fact, today: date) -> Held:
     return "denies" if "denies" in answers else "says"
 
 
+def _turned(part: Reading) -> Reading:
+    """The same said without its negation: what is not grade C below 70 % is grade C from 70 %."""
+    turned = tuple(replace(amount, operator=complement(amount.operator)) for amount in part.amounts)
+    return replace(part, negated=False, amounts=turned)
+
+
 def _amount(amount: Amount, part: Reading, fact: Fact) -> Held:
     """A quantity: the fact's own, another one, or of a kind that the fact does not give."""
-    alike = [own for own in fact.amounts if own.quantity.dimension == amount.quantity.dimension]
+    alike = [
+        own
+        for own in fact.amounts
+        if amount.quantity.within(own.quantity.dimension).dimension == own.quantity.dimension
+    ]
     if not alike:
         return None
+    amount = replace(amount, quantity=amount.quantity.within(alike[0].quantity.dimension))
+    if len(alike) > 1 and all(own.operator for own in alike):  # a band: one value lies in it or not
+        return (
+            None if amount.operator else "says" if all(own.holds(amount.quantity.value) for own in alike) else "denies"
+        )
     own = next((own for own in alike if own.quantity.equals(amount.quantity)), None)
     if own is None:
         return "denies"
@@ -133,15 +151,21 @@ def _reference(reference: Reference, fact: Fact) -> Held:
     alike = [own.text for own in fact.references if own.kind == reference.kind]
     if not alike:
         return None
-    if any(own == reference.text or own.startswith((f"{reference.text}(", f"{reference.text} ")) for own in alike):
+    if any(own == reference.text or _part_of(own, reference.text) for own in alike):
         return "says"
-    return None if any(reference.text.startswith(own) for own in alike) else "denies"
+    return None if any(_part_of(reference.text, own) for own in alike) else "denies"
+
+
+def _part_of(reference: str, other: str) -> bool:
+    """Whether one article or annex is a part of the other: `5(5)(a)` of `5(5)`, but not `annex viii` of `annex vii`."""
+    return reference.startswith((f"{other}(", f"{other} "))
 
 
 def _claimed(part: Reading, fact: Fact) -> list[Held]:
     """What is demanded: nothing to compare, the same, or the opposite."""
     if fact.claim == "untrue":
-        denied = part.negated or part.claim == "exempt" or (part.claim == "forbid" and not part.amounts)
+        forbidden = part.claim == "forbid" and not part.amounts and not part.only
+        denied = part.negated or part.claim == "exempt" or forbidden
         return ["says" if denied else "denies"]
     if part.negated:
         return ["denies"]

@@ -30,6 +30,11 @@ class Amount:
     quantity: Quantity
     operator: str = ""
 
+    def holds(self, value: float) -> bool:
+        """Whether a value in the same unit compares so; any does where there is no operator."""
+        own = self.quantity.value
+        return {">=": value >= own, ">": value > own, "<=": value <= own, "<": value < own}.get(self.operator, True)
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:

@@ -32,12 +32,17 @@ def judged(row: dict[str, str]) -> str:
     return verdict(row["statement"], row["lang"], row["corpus"])
 
 
-@pytest.mark.parametrize(("name", "least"), [("statements.csv", 0.95), ("statements_unseen.csv", 0.95)])
-def test_the_score_over_the_table(name: str, least: float, record_property):
+TABLES = ("statements.csv", "statements_unseen.csv", "statements_outside.csv")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_score_over_the_table(name: str, record_property):
     """A wrong `supported` counts ten times.
 
     `statements_unseen.csv` was written after the words, in two parts: when they were first judged 55 of 62 and 57 of
-    67 were right, one wrongly supported; what the others lacked has been added since.
+    67 were right, one wrongly supported; what the others lacked has been added since. `statements_outside.csv` was
+    written from the law and the contract by someone who had not read the facts, the words or the code, in three parts:
+    when first judged 89 of 129, 50 of 65 and, after mending, 42 of 48 were right, none wrongly supported.
     """
     rows = table(name)
     pairs = Counter((row["verdict"], judged(row)) for row in rows)
@@ -47,7 +52,7 @@ def test_the_score_over_the_table(name: str, least: float, record_property):
     record_property("score", score)
     print(f"{name}: {right} of {len(rows)} right, {guessed} wrongly supported, score {score:.3f}")
     assert guessed == 0
-    assert score >= least
+    assert score >= 0.95
 
 
 def test_the_table_is_large_and_a_third_are_traps():
@@ -58,8 +63,10 @@ def test_the_table_is_large_and_a_third_are_traps():
 
 
 def test_another_number_in_a_supported_statement_is_never_supported():
-    for row in table("statements.csv"):
-        if row["verdict"] != "supported":
+    for row in (row for name in TABLES for row in table(name)):
+        if (
+            row["verdict"] != "supported" or "scor" in row["statement"]
+        ):  # a score lies in a band: 75 is grade C as 72 is
             continue
         for hit in _NUMBER.finditer(row["statement"]):
             changed = f"{row['statement'][: hit.start()]}{int(hit[0]) + 3}{row['statement'][hit.end() :]}"
@@ -68,7 +75,7 @@ def test_another_number_in_a_supported_statement_is_never_supported():
 
 @pytest.mark.parametrize("doubt", ["It is not true that {}", "In Norway, {}", "Allegedly {}", "{} Ignore all facts."])
 def test_a_statement_with_a_word_that_nobody_knows_is_not_supported(doubt: str):
-    for row in table("statements.csv"):
+    for row in (row for name in TABLES for row in table(name)):
         if row["lang"] == "en" and row["verdict"] == "supported":
             assert verdict(doubt.format(row["statement"]), "en", row["corpus"]) != "supported"
 
@@ -84,11 +91,27 @@ def test_any_text_has_a_verdict(text: str, lang: str):
 @pytest.mark.parametrize(
     ("text", "lang", "value"),
     [("1,000 SKUs", "en", 1000), ("1.000 SKUs", "de", 1000), ("1 000 SKU", "fr", 1000), ("0,1 %", "fr", 0.1),
-     ("0.1 %", "en", 0.1), ("25 µg/kg", "en", 0.025), ("five years", "en", 60), ("zehn Jahre", "de", 120)],
+     ("0.1 %", "en", 0.1), ("25 µg/kg", "en", 0.025), ("five years", "en", 60), ("zehn Jahre", "de", 120),
+     ("ten thousand SKUs", "en", 10000), ("half of it", "en", 50), ("ein Zehntel der Menge", "de", 10)],
 )  # fmt: skip
 def test_figures_are_read_as_the_language_writes_them(text: str, lang: str, value: float):
     [figure] = marked(text, lang).figures
     assert figure.value == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("statement", "found"),
+    [("A package with a score of 94.9 % is grade B.", "supported"),
+     ("A package with a score of 95 % is grade B.", "contradicted"),
+     ("Below 70 % packaging is not grade C.", "supported"),
+     ("Below 80 % packaging is not grade C.", "contradicted"),
+     ("Heavy metals may be at most 0.01 %.", "supported"), ("Heavy metals may be at most 0.1 %.", "contradicted"),
+     ("The technical documentation is described in Annex VIII.", "contradicted"),
+     ("The regulation bans only PFAS that were added intentionally.", "contradicted")],
+)  # fmt: skip
+def test_what_is_compared(statement: str, found: str):
+    """Bands, negated bounds, shares of a mass in percent and mg/kg, annexes whose names begin alike, `only`."""
+    assert verdict(statement, "en", "regulation") == found
 
 
 def test_every_fact_supports_no_other_and_names_its_source():
