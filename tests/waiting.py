@@ -2,11 +2,17 @@
 
 import time
 from collections.abc import Callable
+from typing import Final
+
+PATIENCE_SECONDS: Final = 120.0
+"""When what is waited for will never happen. No bound of the service: a busy machine may stand still for a minute."""
 
 
-def wait_until(happened: Callable[[], object], seconds: float = 60) -> None:
-    """Return as soon as it has happened; fail where that takes longer than the seconds."""
+def wait_until(
+    happened: Callable[[], object], seconds: float = PATIENCE_SECONDS, otherwise: Callable[[], str] = str
+) -> None:
+    """Return as soon as it has happened; fail where that takes longer than the seconds, with what is known then."""
     deadline = time.monotonic() + seconds
     while not happened():
-        assert time.monotonic() < deadline, "it did not happen in time"
+        assert time.monotonic() < deadline, f"it did not happen in time: {otherwise()}"
         time.sleep(0.01)

@@ -36,7 +36,6 @@ def written(pcds, company, **skus):
         write_records(conn, company, records, origin=origin, now=Clock().now(), rulesets=Rulesets(), dry_run=False)
 
 
-@pytest.mark.timeout(300)
 def test_a_version_is_added_activated_and_regrades_what_is_held(pcds, tmp_path):
     company = pcds.json("company", "add", "--name", "Acme", "--plan", "enterprise")["id"]
     written(pcds, company, B=BOTTLE, G=GLASS)
@@ -56,7 +55,6 @@ def test_a_version_is_added_activated_and_regrades_what_is_held(pcds, tmp_path):
     assert [(each["version"], each["active"]) for each in listed] == [(RELEASE, False), ("2027-01-01", True)]
 
 
-@pytest.mark.timeout(300)
 def test_what_cannot_be_is_refused_in_one_sentence(pcds, tmp_path):
     assert NOBODY in pcds.refused(1, "regrade", "--company", NOBODY)
     assert "There is no rule-set 1999-01-01" in pcds.refused(1, "ruleset", "activate", "1999-01-01")

@@ -147,7 +147,6 @@ def test_the_chain_is_proved_by_the_command(busy, place):
 
 
 @pytest.mark.promise("AUD-04", "AUD-10", "TIM-01")
-@pytest.mark.timeout(120)
 def test_a_year_later_addresses_are_gone_and_what_was_done_stays(busy, place):
     """A deployment of the same database thirteen months on: its worker does what has fallen due."""
     before = entries(busy)

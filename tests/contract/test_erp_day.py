@@ -33,7 +33,6 @@ def pages(client: httpx2.Client, path: str) -> Iterator[dict]:
 
 
 @pytest.mark.promise("SVC-01", "TOK-10", "BAT-01", "SVC-10")
-@pytest.mark.timeout(120)
 def test_a_days_work(caller):
     base, credentials = str(caller.server.client.base_url), (caller.client_id, caller.key)
     with httpx2.Client(base_url=f"{base}/api/v1", timeout=30) as client:

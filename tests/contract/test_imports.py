@@ -245,7 +245,6 @@ def test_rejected_rows_stop_no_other_and_a_second_code_is_rejected(caller):
 
 
 @pytest.mark.promise("IMP-03", "IMP-22", "IMP-01")
-@pytest.mark.timeout(120)
 def test_a_worker_that_dies_loses_nothing_and_a_poll_takes_its_import_up_again(service):
     rows = 15_000
     data = ("sku_code;name\n" + "".join(f"K-{n};Row\n" for n in range(rows))).encode()

@@ -56,7 +56,6 @@ def misuse(caller, secret: str) -> list:
 
 
 @pytest.mark.promise("KEY-05", "ERR-10")
-@pytest.mark.timeout(120)
 def test_no_secret_is_kept_or_told(talkative, database, place):
     caller, revoked = talkative.joined(per_minute=6000), talkative.joined()
     form, by_basic = good(caller.token())["access_token"], caller.with_headers(

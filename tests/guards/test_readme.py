@@ -75,7 +75,6 @@ def requests(text: str) -> set[str]:
     return {path.replace("$SKU_ID", "ID").partition("?")[0] for path in paths}
 
 
-@pytest.mark.timeout(120)
 def test_the_first_import_goes_as_the_readme_says(newcomer: tuple[Path, int, str]) -> None:
     directory, port, printed = newcomer
     (importing, polling, reading), (sending,) = blocks(), blocks(of="pcds import")

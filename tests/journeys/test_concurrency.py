@@ -5,8 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from uuid import UUID
 
-import pytest
-
 from compliance import ruleset
 from pipelines.steps.origin import Origin
 from pipelines.steps.patch import Patch
@@ -42,7 +40,6 @@ def chunk(pool: Pool, company: UUID, codes: list[str], field: str, token: str) -
     pool.retrying(write)
 
 
-@pytest.mark.timeout(120)
 def test_twenty_writers_by_every_road_lose_nothing(database: Database, company: UUID):
     """One writer owns each field, fourteen more write the name: each field ends as its owner left it."""
 

@@ -23,7 +23,6 @@ from warehouse.database import Database
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
-pytestmark = pytest.mark.timeout(240)
 AT_ONCE = 50
 FRESH = httpx2.Limits(max_keepalive_connections=0)
 """A connection for each request: the machine gives it to whichever process is free."""

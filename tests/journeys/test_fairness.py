@@ -9,8 +9,6 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-import pytest
-
 from tests.journeys.place import ROOT, Place
 from tests.waiting import wait_until
 from warehouse.database import Database
@@ -44,7 +42,6 @@ def ended(place: Place, poll_url: str) -> dict[str, Any]:
     return report
 
 
-@pytest.mark.timeout(180)
 def test_small_imports_do_not_wait_for_a_large_one_and_every_report_is_its_own(place: Place) -> None:
     database = Database.of(place.settings)
     others = [replace(place, company=uuid4(), key=new_key(), processes={}) for _ in range(10)]

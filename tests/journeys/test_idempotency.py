@@ -17,7 +17,6 @@ SKU = {"sku_code": "A", "name": "Bottle", "components": [
     {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 25}]}  # fmt: skip
 
 
-@pytest.mark.timeout(120)
 def test_twenty_twins_at_two_processes_are_one_write(place: Place):
     place.start("api", "other api")
     for name in place.ports:
@@ -36,7 +35,6 @@ def test_twenty_twins_at_two_processes_are_one_write(place: Place):
     assert place.one(WRITTEN) == (1, 1, 1)
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("held", ["skus", "kept_answers"], ids=["before the write", "at the commit"])
 def test_an_api_killed_in_the_middle_has_written_once_when_asked_again(place: Place, held: str):
     """`held` is locked by us, so that the write waits there: for its row, or with its commit sent behind it."""

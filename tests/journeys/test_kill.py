@@ -6,8 +6,6 @@ Whenever a random number of rows is committed, one of them is killed.
 import random
 import time
 
-import pytest
-
 from tests.journeys.place import Place
 from tests.waiting import wait_until
 
@@ -33,7 +31,6 @@ def import_under_fire(place: Place, content: bytes, chance: random.Random) -> di
     return place.call("GET", str(accepted["poll_url"]))
 
 
-@pytest.mark.timeout(240)
 def test_an_import_survives_every_kill(place: Place) -> None:
     place.start("api", "worker")
     chance = random.Random(20261121)

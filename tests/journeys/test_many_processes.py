@@ -32,7 +32,6 @@ def another_key(place: Place) -> tuple[UUID, str]:
     return client, key
 
 
-@pytest.mark.timeout(120)
 def test_300_requests_at_once_to_two_processes_are_120(both: Place) -> None:
     client, key = another_key(both)
     ports = list(both.ports.values())
@@ -62,7 +61,6 @@ def test_300_requests_at_once_to_two_processes_are_120(both: Place) -> None:
     assert written == said[201], "a request that was refused for the limit did nothing"
 
 
-@pytest.mark.timeout(120)
 def test_tokens_outlive_a_restart_and_end_with_their_key_at_every_process(both: Place) -> None:
     client, key = another_key(both)
     grant = {"grant_type": "client_credentials", "client_id": str(client), "client_secret": key}

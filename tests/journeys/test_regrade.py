@@ -8,7 +8,6 @@ from itertools import count
 from pathlib import Path
 
 import psycopg
-import pytest
 
 from pipelines.steps import audit, rulesets
 from pipelines.steps.origin import Origin
@@ -34,7 +33,6 @@ def activate(place: Place, folder: Path) -> None:
             act(owner)
 
 
-@pytest.mark.timeout(240)
 def test_a_regrade_survives_every_kill_with_writers_at_work(place: Place, tmp_path: Path) -> None:
     place.start("api", "other api")
     for start in range(0, SKUS, 1_000):

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import polars as pl
 import psycopg
-import pytest
 
 from tests.journeys.place import ROOT, Place
 from tests.waiting import wait_until
@@ -67,7 +66,6 @@ def half_written(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if path.is_dir() and not (path / MANIFEST).exists()]
 
 
-@pytest.mark.timeout(240)
 def test_a_kill_at_any_instant_leaves_the_last_complete_snapshot(place: Place) -> None:
     with psycopg.connect(Database.of(place.settings).owner_url) as owner:
         owner.execute(_STORE, {"company": place.company, "skus": SKUS})
@@ -92,7 +90,6 @@ def test_a_kill_at_any_instant_leaves_the_last_complete_snapshot(place: Place) -
     assert not half_written(folder), "the next publisher takes away what a kill left"
 
 
-@pytest.mark.timeout(240)
 def test_an_import_is_published_at_its_end_and_a_killed_worker_publishes_at_its_return(place: Place) -> None:
     place.start("api", "worker")
     rows = "\n".join(["sku_code,name", *(f"S{number},Bottle" for number in range(300))])

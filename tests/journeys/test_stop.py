@@ -103,7 +103,6 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
                     service.process.wait(60)
 
 
-@pytest.mark.timeout(180)
 def test_a_stop_comes_through_right_after_an_import_was_seen_completed(service: Service) -> None:
     """The last chunk completes the import; its run then still has assets to go, and finishes them."""
     url = service.send("Late")
@@ -112,7 +111,6 @@ def test_a_stop_comes_through_right_after_an_import_was_seen_completed(service: 
     assert service.runs(url) == [dg.DagsterRunStatus.SUCCESS]
 
 
-@pytest.mark.timeout(180)
 def test_a_stop_in_the_middle_hands_the_import_to_the_next_start(service: Service) -> None:
     url = service.send("Middle")
     wait_until(lambda: service.poll(url)["status"] != "queued")

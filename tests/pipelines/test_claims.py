@@ -1,7 +1,6 @@
 """Claims: one run at a time, whoever is late cannot write, and what breaks off is continued without a row twice."""
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -18,6 +17,7 @@ from pipelines.steps.imports.claim import Claim, ClaimLost
 from pipelines.steps.reading import Upload, type_rows
 from pipelines.worker import execute
 from tests.pipelines.conftest import Desk
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.sessions import Pool
@@ -85,10 +85,9 @@ def test_a_chunk_that_waits_for_its_turn_locks_nothing(desk: Desk, company: UUID
         waiting = (
             "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'transactionid' AND datname = current_database()"
         )
-        while conn.execute(waiting).fetchone() == (0,):
-            time.sleep(0.01)
+        wait_until(lambda: conn.execute(waiting).fetchone() != (0,))
         with pool.company(company) as other:
-            other.execute("SET LOCAL lock_timeout = '1s'")
+            other.execute("SET LOCAL lock_timeout = '30s'")
             other.execute(rename, ["S04"])
         assert not writing.done()
     assert writing.result().outcomes["updated"] == 8
@@ -117,7 +116,7 @@ def test_a_run_that_was_overtaken_writes_nothing_more(desk: Desk, clock: Stopped
 
 def test_two_claimers_never_have_the_same_import(desk: Desk) -> None:
     import_id, taken = desk.send(FILE), list[Claim | None]()
-    together = threading.Barrier(4, timeout=30)
+    together = threading.Barrier(4, timeout=PATIENCE_SECONDS)
 
     def grab() -> None:
         together.wait()
@@ -162,7 +161,7 @@ def test_a_poll_announces_an_import_that_stalled(desk: Desk, clock: StoppedClock
         desk.poll(import_id)
         clock.advance(timedelta(seconds=31))
         desk.poll(import_id)
-        heard = [note.payload for note in listener.notifies(timeout=2, stop_after=1)]
+        heard = [note.payload for note in listener.notifies(timeout=PATIENCE_SECONDS, stop_after=1)]
     assert heard == [str(import_id)]
 
 

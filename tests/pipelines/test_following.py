@@ -25,6 +25,7 @@ from pipelines.tags import FOLLOWED
 from pipelines.worker import Worker
 from tests.pipelines.conftest import Desk
 from tests.pipelines.test_worker import ends
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse import figures
 from warehouse.database import Database
 from warehouse.queries import docs
@@ -94,6 +95,7 @@ def test_the_end_of_an_import_is_published_when_no_other_follows_it(
     desk: Desk, follower: Follower, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(desk)
+    monkeypatch.setattr(following, "QUIET_SECONDS", 3_600.0)
     follower.ask(desk.company)
     follower.turn()
     assert published(desk) is None, "another import of the company may be on its way"
@@ -183,11 +185,11 @@ def test_a_rollup_that_fails_is_tried_again_and_ever_later(
         monkeypatch.setattr(following, "RETRY_SECONDS", 0.0)
         follower.turn()
     assert runs(desk) == 2
-    monkeypatch.setattr(following, "RETRY_SECONDS", 60.0)
-    assert not Failed(1, time.monotonic() - 59).may_be_tried()
-    assert Failed(1, time.monotonic() - 61).may_be_tried()
-    assert not Failed(2, time.monotonic() - 119).may_be_tried()
-    assert Failed(99, time.monotonic() - 60 * 65).may_be_tried()
+    monkeypatch.setattr(following, "RETRY_SECONDS", 6_000.0)
+    assert not Failed(1, time.monotonic() - 5_000).may_be_tried()
+    assert Failed(1, time.monotonic() - 6_000).may_be_tried()
+    assert not Failed(2, time.monotonic() - 11_000).may_be_tried()
+    assert Failed(99, time.monotonic() - 6_000 * 64).may_be_tried()
     monkeypatch.setattr(following, "RETRY_SECONDS", 0.0)
     follower.turn()
     assert figures.current(desk.workshop.data_dir, desk.company).origin.number == published(desk).number
@@ -237,7 +239,7 @@ def test_the_worker_publishes_what_it_has_imported(
     with ThreadPoolExecutor(1) as threads:
         loop = threads.submit(worker.serve)
         serving(desk, follower, lambda: published(desk) is not None, lambda: ends(desk, FILE.format(0)))
-        loop.result(10)
+        loop.result(PATIENCE_SECONDS)
     assert published(desk).rows["skus"] == 2
 
 
@@ -249,10 +251,7 @@ def serving(
     thread.start()
     try:
         meanwhile()
-        deadline = time.monotonic() + 20
-        while not happened():
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_until(happened)
     finally:
         desk.workshop.stopping.set()
-        thread.join(20)
+        thread.join(PATIENCE_SECONDS)

@@ -1,7 +1,6 @@
 """The worker's schedules: what is due runs once, what was missed is made up for, what broke off is done again."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -27,6 +26,7 @@ from pipelines.ticks import Ticker, latest_tick
 from pipelines.worker import Worker
 from tests.pipelines.conftest import Desk
 from tests.pipelines.test_worker import FILE, ends
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.database import Database
 
 
@@ -136,7 +136,7 @@ def test_an_import_does_not_wait_for_housekeeping(
 
     def slow(*_: object) -> int:
         begun.set()
-        assert finished.wait(60)
+        assert finished.wait(PATIENCE_SECONDS)
         return 0
 
     monkeypatch.setattr("pipelines.steps.housekeeping.remove_old_answers", slow)
@@ -146,18 +146,15 @@ def test_an_import_does_not_wait_for_housekeeping(
     with ThreadPoolExecutor(2) as threads:
         loops = [threads.submit(worker.serve), threads.submit(ticker.serve)]
         try:
-            assert begun.wait(60)
+            assert begun.wait(PATIENCE_SECONDS)
             assert ends(desk, FILE)["status"] == "completed"
             finished.set()
-            deadline = time.monotonic() + 30
-            while not done(connect) and time.monotonic() < deadline:
-                time.sleep(0.05)
+            wait_until(lambda: done(connect))
         finally:
             finished.set()
             desk.workshop.stopping.set()
         for loop in loops:
-            loop.result(60)
-    assert done(connect)
+            loop.result(PATIENCE_SECONDS)
 
 
 def done(connect: Callable[[], psycopg.Connection[Any]]) -> bool:

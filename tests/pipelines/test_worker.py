@@ -1,7 +1,6 @@
 """The worker's loop: woken by a submission, outliving the database's connections, ending when it is told to."""
 
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from pipelines.worker import Worker
 from tests.pipelines.conftest import Desk
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.database import Database
 
 FILE = "\n".join(["sku_code,name,material", *(f"W{number},Bottle,plastic" for number in range(8))])
@@ -25,18 +25,14 @@ def serving(desk: Desk, database: Database, tmp_path: Path) -> Iterator[threadin
     thread.start()
     yield thread
     desk.workshop.stopping.set()
-    thread.join(timeout=10)
+    thread.join(PATIENCE_SECONDS)
     assert not thread.is_alive()
 
 
 def ends(desk: Desk, content: str) -> dict[str, object]:
-    import_id, deadline = desk.send(content), time.monotonic() + 30
-    while time.monotonic() < deadline:
-        found = desk.poll(import_id)
-        if found["status"] in ("completed", "failed"):
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"still {found['status']}")
+    import_id = desk.send(content)
+    wait_until(lambda: desk.poll(import_id)["status"] in ("completed", "failed"))
+    return desk.poll(import_id)
 
 
 def test_a_submission_wakes_the_worker(desk: Desk, serving: threading.Thread) -> None:

@@ -6,8 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.database import Address
 from warehouse.embedded import Server, places, revive, running
 from warehouse.settings import Settings, SettingsError
@@ -97,7 +97,7 @@ def test_a_killed_server_is_started_again_with_what_was_committed(here: Settings
         assert not revive(here)
         _table(database.owner_url)
         _kill_postmaster(here)
-        assert _until(lambda: not Server(here.data_dir).alive())
+        wait_until(lambda: not Server(here.data_dir).alive())
         assert revive(here)
         assert _table(database.owner_url) == [(1,)]
         _kill_postmaster(here)
@@ -150,7 +150,7 @@ def test_the_keeper_stops_the_server_of_a_killed_supervisor(here: Settings) -> N
             process.kill()
             process.wait()
             keeper.stdin.close()
-            assert keeper.wait(20) == 0
+            assert keeper.wait(PATIENCE_SECONDS) == 0
     assert not Server(here.data_dir).alive()
 
 
@@ -187,12 +187,3 @@ def test_another_accounts_data_is_refused_in_one_sentence(here: Settings, monkey
     monkeypatch.setattr(os, "geteuid", lambda: 1234)
     with pytest.raises(SettingsError, match="belongs to the account with uid 65534"):
         Server(here.data_dir).start()
-
-
-def _until(condition: Callable[[], bool], seconds: float = 10) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from psycopg import errors
 
+from tests.waiting import PATIENCE_SECONDS
 from warehouse.database import Database
 from warehouse.sessions import AsyncPool, Pool, TransactionLost
 
@@ -182,7 +183,7 @@ def test_what_is_done_while_the_commit_travels_holds_no_lock(pool: Pool, company
 
     def look(done: str) -> None:
         with pool.company(company) as other:
-            other.execute("SET LOCAL lock_timeout = '5s'")
+            other.execute("SET LOCAL lock_timeout = '30s'")
             seen.append((done, other.execute("SELECT name FROM brands FOR UPDATE").fetchone()))
 
     assert pool.run(company, rename, then=look, pipelined=pipelined) == "renamed"
@@ -219,7 +220,7 @@ def test_a_question_is_its_own_transaction_and_asked_again_where_the_connection_
 
 def test_who_takes_a_name_second_is_repeated_and_finds_it(pool: Pool, company: UUID) -> None:
     """Both look, neither finds it, both make it: the second one looks again."""
-    both_looked = threading.Barrier(2, timeout=10)
+    both_looked = threading.Barrier(2, timeout=PATIENCE_SECONDS)
     tries = []
 
     def make(connection: psycopg.Connection[tuple[object, ...]]) -> None:
@@ -239,7 +240,7 @@ def test_who_takes_a_name_second_is_repeated_and_finds_it(pool: Pool, company: U
 
 def test_a_deadlock_is_repeated_until_both_have_written(pool: Pool, company: UUID) -> None:
     first, second = _add_brand(pool, company, "First"), _add_brand(pool, company, "Second")
-    both_hold_one = threading.Barrier(2, timeout=10)
+    both_hold_one = threading.Barrier(2, timeout=PATIENCE_SECONDS)
 
     def rename(order: tuple[UUID, UUID]) -> None:
         tries = iter((True, False))
@@ -267,7 +268,7 @@ def test_a_listener_hears_what_is_notified(pool: Pool) -> None:
     with pool.listening("pcds_test") as listener:
         with pool.system() as connection:
             connection.execute("SELECT pg_notify('pcds_test', 'hello')")
-        assert [heard.payload for heard in listener.notifies(timeout=5, stop_after=1)] == ["hello"]
+        assert [heard.payload for heard in listener.notifies(timeout=PATIENCE_SECONDS, stop_after=1)] == ["hello"]
 
 
 def test_reads_in_the_event_loop_see_the_same_rows(database: Database, pool: Pool, company: UUID) -> None:

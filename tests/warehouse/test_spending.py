@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.waiting import PATIENCE_SECONDS
 from warehouse.database import Database
 from warehouse.sessions import Pool
 
@@ -123,7 +124,7 @@ def test_the_first_requests_of_a_spender_at_once_are_all_let_in(database: Databa
     start = Barrier(callers)
 
     def first(connection: Owner, spender: str) -> int:
-        start.wait(timeout=30)
+        start.wait(timeout=PATIENCE_SECONDS)
         return spend(connection, START, callers, spender)
 
     with ExitStack() as open_:

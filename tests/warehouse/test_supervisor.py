@@ -4,15 +4,16 @@ import os
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse.settings import Settings
 
@@ -33,11 +34,11 @@ def service(open_dir: Path) -> Iterator[tuple[subprocess.Popen[bytes], Settings]
         subprocess.Popen([sys.executable, "-c", _SERVE], env=environment, stdout=log, stderr=log) as process,
     ):
         try:
-            assert _until(lambda: _status(settings, "/readyz") == 200, 60), Path(log.name).read_text(encoding="utf-8")
+            wait_until(lambda: _status(settings, "/readyz") == 200, otherwise=lambda: _said(log.name))
             yield process, settings
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(PATIENCE_SECONDS)
 
 
 def test_what_dies_comes_back_and_sigterm_leaves_nothing(
@@ -45,20 +46,22 @@ def test_what_dies_comes_back_and_sigterm_leaves_nothing(
 ) -> None:
     process, settings = service
     postmaster = _postmaster(settings)
-    api = next(child for child in psutil.Process(process.pid).children() if "uvicorn" in child.cmdline())
+    api = next(child for child in psutil.Process(process.pid).children() if "uvicorn" in _command(child))
     orphans = api.children(recursive=True)
     assert len(orphans) >= 2
     for victim in (api, postmaster):
         victim.kill()
-    assert _until(lambda: not any(map(_lives, (api, *orphans))))
-    assert _until(lambda: _status(settings, "/readyz") == 200)
+    wait_until(lambda: not any(map(_lives, (api, *orphans))))
+    wait_until(lambda: _status(settings, "/readyz") == 200)
     assert _postmaster(settings).pid != postmaster.pid
-    assert _until(lambda: _worker(process))
+    found: list[psutil.Process] = []
+    wait_until(lambda: found.extend(_worker(process)) or found)
     everything = _everything(process, settings)
-    _worker(process)[0].suspend()  # it does not hear that it shall end
+    with suppress(psutil.NoSuchProcess):  # a database at a new address has the supervisor start it again
+        found[0].suspend()  # it does not hear that it shall end
     process.terminate()
-    assert process.wait(15) == 0
-    assert [child.cmdline() for child in everything if _lives(child)] == []
+    assert process.wait(PATIENCE_SECONDS) == 0
+    assert [child for child in everything if _lives(child)] == []
 
 
 def test_a_killed_supervisor_leaves_nothing_for_long(service: tuple[subprocess.Popen[bytes], Settings]) -> None:
@@ -67,7 +70,7 @@ def test_a_killed_supervisor_leaves_nothing_for_long(service: tuple[subprocess.P
     process.kill()
     process.wait()
     if sys.platform == "linux":
-        assert _until(lambda: not any(map(_lives, everything)), 40)
+        wait_until(lambda: not any(map(_lives, everything)))
 
 
 def test_a_taken_port_is_told_at_once() -> None:
@@ -87,9 +90,9 @@ def _everything(process: subprocess.Popen[bytes], settings: Settings) -> list[ps
 
 
 def _worker(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    """The worker where it is there: a database at a new address has the supervisor start it again."""
+    """The worker where it is there."""
     children = psutil.Process(process.pid).children()
-    return [child for child in children if _lives(child) and "pipelines.worker" in child.cmdline()]
+    return [child for child in children if "pipelines.worker" in _command(child)]
 
 
 def _postmaster(settings: Settings) -> psutil.Process:
@@ -98,7 +101,21 @@ def _postmaster(settings: Settings) -> psutil.Process:
 
 
 def _lives(process: psutil.Process) -> bool:
-    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:  # it ended between the two
+        return False
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:  # a zombie, too
+        return []
+
+
+def _said(log: str) -> str:
+    return Path(log).read_text(encoding="utf-8")
 
 
 def _status(settings: Settings, path: str) -> int:
@@ -110,12 +127,3 @@ def _status(settings: Settings, path: str) -> int:
             return answer.code
     except OSError:
         return 0
-
-
-def _until(condition: Callable[[], bool], seconds: float = 60) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return False

@@ -1,7 +1,6 @@
 """Once: the lock that lets one of several equal requests in, and what the next one sees when it has waited."""
 
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from uuid import UUID, uuid4
@@ -10,6 +9,7 @@ import psycopg
 import pytest
 
 from pipelines.steps.once import _RECALL, Answer, KeyReused, Once
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.sessions import Pool
@@ -39,15 +39,13 @@ def twins(pool: Pool, company: UUID, database: Database) -> Callable[..., tuple[
             with pool.company(company, pipelined=pipelined) as conn:
                 seen.append(once(company).recall(conn, Clock().now()))
                 first_is_in.set()
-                deadline = time.monotonic() + 30
-                while not waiting(database):
-                    assert time.monotonic() < deadline, "the twin does not wait"
+                wait_until(lambda: waiting(database), otherwise=lambda: "the twin does not wait")
                 if fails:
                     raise KeyError
                 once(company).keep(conn, DONE, Clock().now())
 
         def twin() -> None:
-            assert first_is_in.wait(30)
+            assert first_is_in.wait(PATIENCE_SECONDS)
             with pool.company(company, pipelined=pipelined) as conn:
                 conn.execute("SELECT count(*) FROM kept_answers").fetchone()  # a snapshot from before the wait
                 seen.append(once(company).recall(conn, Clock().now()))
@@ -78,7 +76,7 @@ def test_other_keys_and_companies_do_not_wait_for_each_other(pool: Pool, company
         assert once(company).recall(conn, Clock().now()) is None
         for other in (once(company, key="other"), once(uuid4())):
             with pool.company(other.company_id) as another:
-                another.execute("SET LOCAL statement_timeout = '2s'")
+                another.execute("SET LOCAL lock_timeout = '30s'")
                 assert other.recall(another, Clock().now()) is None
 
 
