@@ -14,7 +14,7 @@ from pipelines.definitions import defs
 from pipelines.jobs import run_config
 from pipelines.partitions import companies, partition_of
 from pipelines.resources import Workshop
-from pipelines.tags import CODE_LOCATION, COMPANY, FIRST_COMPANY, FOLLOWED
+from pipelines.tags import CODE_LOCATION, FIRST_COMPANY, FOLLOWED, read_company
 from warehouse.snapshots import Snapshot
 
 JOB: Final = "publish_portfolio"
@@ -33,7 +33,7 @@ def publish_company(
         run_config={"loggers": {"console": {}}},
         partition_key=partition_of(instance, company_id),
         instance=instance,
-        tags={COMPANY: str(company_id), **(FOLLOWED if followed else {}), **CODE_LOCATION},
+        tags={**read_company(workshop.pool, company_id), **(FOLLOWED if followed else {}), **CODE_LOCATION},
         resources={"workshop": workshop},
         raise_on_error=not followed,
     )

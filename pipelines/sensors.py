@@ -6,7 +6,7 @@ Both may run at once; a claim lets only one of them have an import.
 
 import dagster as dg
 
-from pipelines.assets.intake import run_tags
+from pipelines import tags
 from pipelines.jobs import import_file, run_config
 from pipelines.resources import Workshop
 from pipelines.steps.imports.queue import open_imports
@@ -28,7 +28,7 @@ def queued_imports(workshop: dg.ResourceParam[Workshop]) -> dg.SensorResult:
             dg.RunRequest(
                 run_key=f"{found.id}/{found.position}/{found.attempts}",
                 run_config=run_config("uploaded_file", {"import_id": str(found.id)}),
-                tags=run_tags(found.id, found.company_id, found.filename),
+                tags=tags.of_import(found.id, found.company_id, found.filename),
             )
             for found in waiting
         ]

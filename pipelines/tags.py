@@ -1,8 +1,12 @@
-"""Tags of runs that no launcher of Dagster's has started."""
+"""The tags by which runs are found in the Dagster UI, and those of runs that no launcher of Dagster's has started."""
 
 from typing import Final
+from uuid import UUID
 
 from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
+
+from warehouse.queries import companies
+from warehouse.sessions import Pool
 
 CODE_LOCATION: Final = {REPOSITORY_LABEL_TAG: "__repository__@pipelines.definitions"}
 """By this tag the UI lists a run under its job, although no launcher has started it."""
@@ -13,5 +17,26 @@ FOLLOWED: Final = {"pcds/followed": "true"}
 COMPANY: Final = "pcds/company_id"
 """Whose run it is."""
 
+COMPANY_NAME: Final = "pcds/company"
+"""The same for people: the company's name at that time."""
+
 FIRST_COMPANY: Final = "pcds/first_company_id"
 """On a run of many companies, the first of them: its lock is held as long as the run's process lives."""
+
+
+def of_company(company_id: UUID, name: str) -> dict[str, str]:
+    """The tags by which a company's runs are found."""
+    return {COMPANY: str(company_id), COMPANY_NAME: name}
+
+
+def read_company(pool: Pool, company_id: UUID) -> dict[str, str]:
+    """The same, for whoever does not know the name."""
+    with pool.company(company_id) as conn:
+        found = companies.of(conn, company_id)
+    assert found is not None, "its own session sees the company"
+    return of_company(company_id, found[0])
+
+
+def of_import(import_id: UUID, company_id: UUID, filename: str) -> dict[str, str]:
+    """The tags by which an import's runs are found (decisions §10)."""
+    return {"pcds/import_id": str(import_id), COMPANY: str(company_id), "pcds/filename": filename}

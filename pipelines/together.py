@@ -12,7 +12,9 @@ from uuid import UUID
 
 import dagster as dg
 
+from compliance.rollup.tonnes import Figures
 from pipelines import checks, figure_checks
+from pipelines.assets import preview, rollups
 from pipelines.assets.housekeeping import Stopping, interruptible
 from pipelines.resources import Workshop
 from pipelines.steps import housekeeping
@@ -63,28 +65,28 @@ def _publish(
         workshop.pool, company_id, workshop.data_dir, workshop.clock.now(), workshop.rulesets, proceed=proceed
     )
     with workshop.pool.company(company_id) as conn:
-        held = counted(conn)
+        held, named = counted(conn), preview.company(conn, company_id)
     whole = figure_checks.portfolio(proof.faults(snapshot))
     _hold([*checks.snapshot(snapshot, links=held.links, skus=held.skus), whole])
     _show(context, "portfolio_snapshot", company_id, {
-        "as_of": dg.MetadataValue.timestamp(snapshot.as_of), "number": snapshot.number, "path": snapshot.path,
-        **{f"{table}_rows": rows for table, rows in snapshot.rows.items()}, "size_bytes": snapshot.size_bytes,
+        **named, **preview.of_snapshot(snapshot), "size_bytes": snapshot.size_bytes,
         "seconds": round(time.perf_counter() - begun, 3),
     })  # fmt: skip
-    kept = _rolled_up(workshop, snapshot, proceed)
-    rows = {f"{table}_rows": rows for table, rows in kept.rows.items()}
-    for asset in ("figures", "obligations"):
-        _show(context, asset, company_id, {"as_of": dg.MetadataValue.timestamp(kept.origin.as_of), **rows})
+    begun = time.perf_counter()
+    found, kept = _rolled_up(workshop, snapshot, proceed)
+    spent = round(time.perf_counter() - begun, 3)
+    _show(context, "figures", company_id, {**named, **rollups.numbers(found, kept.origin), "seconds": spent})
+    _show(context, "obligations", company_id, {**named, **rollups.published(kept)})
 
 
-def _rolled_up(workshop: Workshop, snapshot: Snapshot, proceed: housekeeping.Proceed) -> StoredFigures:
+def _rolled_up(workshop: Workshop, snapshot: Snapshot, proceed: housekeeping.Proceed) -> tuple[Figures, StoredFigures]:
     with workshop.pool.company(snapshot.company_id) as conn:
         catalogue, rules = compute.loaded_catalogue(conn), workshop.rulesets.active(conn)
     found = compute.figures_of(blocks(snapshot), catalogue.entries, rules, proceed)
     by_code = {entry.code: entry for entry in catalogue.entries}
     _hold(figure_checks.figures(found, proof.differences(snapshot, found, by_code)))
     origin = Origin(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
-    return keep.keep(workshop.data_dir, snapshot.company_id, origin, found, compute.obligations_of(found))
+    return found, keep.keep(workshop.data_dir, snapshot.company_id, origin, found, compute.obligations_of(found))
 
 
 def _hold(results: list[dg.AssetCheckResult]) -> None:
@@ -99,5 +101,4 @@ def _hold(results: list[dg.AssetCheckResult]) -> None:
 
 def _show(context: dg.OpExecutionContext, asset: str, company_id: UUID, metadata: Mapping[str, Any]) -> None:
     """Say in the company's partition what it has now."""
-    said = {"company_id": str(company_id), **metadata}
-    context.log_event(dg.AssetMaterialization(asset, partition=str(company_id), metadata=said))
+    context.log_event(dg.AssetMaterialization(asset, partition=str(company_id), metadata=metadata))

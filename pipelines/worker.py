@@ -28,8 +28,7 @@ import dagster as dg
 import psycopg
 import structlog
 
-from pipelines import orphans
-from pipelines.assets.intake import run_tags
+from pipelines import orphans, tags
 from pipelines.definitions import defs
 from pipelines.following import Follower
 from pipelines.instance import shared_instance
@@ -41,7 +40,6 @@ from pipelines.steps.imports import work
 from pipelines.steps.imports.claim import Claim
 from pipelines.steps.imports.process import CHUNK_ROWS
 from pipelines.steps.imports.queue import CHANNEL, LISTENER
-from pipelines.tags import CODE_LOCATION
 from pipelines.ticks import Ticker
 from warehouse import logs
 from warehouse.database import Database
@@ -136,7 +134,11 @@ def execute(claim: Claim, workshop: Workshop, instance: dg.DagsterInstance) -> b
             run_config=run_config("uploaded_file", config),
             instance=instance,
             run_id=str(claim.token),
-            tags={**run_tags(sent.id, sent.company_id, sent.filename), **CODE_LOCATION},
+            tags={
+                **tags.of_import(sent.id, sent.company_id, sent.filename),
+                **tags.of_company(sent.company_id, sent.company_name),
+                **tags.CODE_LOCATION,
+            },
             raise_on_error=False,
             resources={"workshop": workshop},
         )

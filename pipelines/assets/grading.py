@@ -44,6 +44,7 @@ def graded_skus(
     return dg.MaterializeResult(
         value=written,
         metadata={
+            **preview.sent(work),
             **preview.counts(written.outcomes),
             "chunks": written.chunks,
             "rows_committed_by_earlier_runs": work.position,
@@ -74,9 +75,13 @@ def import_report(
     shown = ("sheet", "line", "sku_code", "field", "column", "value", "code", "message")
     return dg.MaterializeResult(
         metadata={
+            **preview.sent(work),
             **preview.counts(counts),
             "faults": found["pagination"]["total"],
-            "first_rejected": preview.table(shown, ([error[name] for name in shown] for error in found["errors"])),
+            "first_rejected": preview.table(
+                shown, ([error[name] for name in shown] for error in found["errors"]),
+                total=found["pagination"]["total"],
+            ),
         },
         check_results=[
             checks.counts_add_up(

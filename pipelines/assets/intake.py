@@ -5,7 +5,7 @@ from uuid import UUID
 
 import dagster as dg
 
-from pipelines import checks
+from pipelines import checks, tags
 from pipelines.assets import columns, preview
 from pipelines.assets.holding import Intake, holding
 from pipelines.resources import Workshop
@@ -28,11 +28,6 @@ class ImportRun(dg.Config):
     claim: str | None = None
 
 
-def run_tags(import_id: UUID, company_id: UUID, filename: str) -> dict[str, str]:
-    """The tags by which an import's runs are found in the UI (decisions §10)."""
-    return {"pcds/import_id": str(import_id), "pcds/company_id": str(company_id), "pcds/filename": filename}
-
-
 @dg.asset(group_name=GROUP, owners=OWNERS, kinds={"file"}, tags={"pcds/stage": "received"})
 def uploaded_file(
     context: dg.AssetExecutionContext, config: ImportRun, workshop: dg.ResourceParam[Workshop]
@@ -45,13 +40,15 @@ def uploaded_file(
         if sent.attempts > claims.MAX_ATTEMPTS:
             settle.fail(workshop.pool, claim, sent, workshop.clock, failure := settle.gave_up())
             raise dg.Failure(failure.message, allow_retries=False)
-    if "pcds/import_id" not in context.run.tags:
-        context.instance.add_run_tags(context.run.run_id, run_tags(sent.id, sent.company_id, sent.filename))
+    if tags.COMPANY_NAME not in context.run.tags:
+        found_by = tags.of_import(sent.id, sent.company_id, sent.filename)
+        context.instance.add_run_tags(
+            context.run.run_id, found_by | tags.of_company(sent.company_id, sent.company_name)
+        )
     return dg.MaterializeResult(
         value=Intake(claim, sent),
         metadata={
-            "import_id": str(sent.id), "company_id": str(sent.company_id), "filename": sent.filename,
-            "size_bytes": sent.size_bytes, "sha256": sent.sha256, "dry_run": sent.dry_run,
+            **preview.sent(sent), "size_bytes": sent.size_bytes, "sha256": sent.sha256, "dry_run": sent.dry_run,
             "attempt": sent.attempts, "rows_committed_before": sent.position,
         },
     )  # fmt: skip

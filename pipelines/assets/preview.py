@@ -6,17 +6,23 @@ Only figures and report rows are shown, never credentials; previews are cut, bec
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+from uuid import UUID
 
 import dagster as dg
 import polars as pl
+import psycopg
 
+from pipelines.steps.imports.work import Work
 from schemas.fields import SKU
 from schemas.vocabularies import VOCABULARIES
+from warehouse.queries import companies
+from warehouse.snapshots import Snapshot
 
 PREVIEW_ROWS: Final = 20
 _LONGEST_CELL: Final = 120
-_BAR = {"height": 22, "width": 320, "label": 130}
+_BAR = {"height": 22, "width": 150, "label": 110}
+"""Pixels; with its number a bar is as wide as the column of values in the UI."""
 _COLOURS: Final = {
     "A": "#2e7d32", "B": "#9e9d24", "C": "#ef6c00", "not_recyclable": "#b71c1c", "not_assessed": "#757575",
 }  # fmt: skip
@@ -36,24 +42,71 @@ def _meaning(name: str) -> str | None:
 
 
 def table(
-    columns: Sequence[str], rows: Iterable[Sequence[object]], *, most: int = PREVIEW_ROWS
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, most: int = PREVIEW_ROWS, total: int | None = None
 ) -> dg.MarkdownMetadataValue:
-    """The first rows as a Markdown table; cells are cut and cannot break it."""
+    """The first rows as a Markdown table; cells are cut and cannot break it.
+
+    Where there are more rows, of `total` where the caller knows, the last line says how many.
+    """
+    held = list(rows)
     lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
-    shown = [row for row, _ in zip(rows, range(most), strict=False)]
-    lines += [f"| {' | '.join(_cell(value) for value in row)} |" for row in shown]
-    return dg.MetadataValue.md("\n".join(lines) if shown else "none")
+    lines += [f"| {' | '.join(_cell(value) for value in row)} |" for row in held[:most]]
+    more = (len(held) if total is None else total) - len(held[:most])
+    lines += ["", f"and {more} more"] if more > 0 else []
+    return dg.MetadataValue.md("\n".join(lines) if held else "none")
+
+
+class Link(NamedTuple):
+    """A cell that leads to another place of the UI."""
+
+    text: str
+    path: str
 
 
 def _cell(value: object) -> str:
+    if isinstance(value, Link):
+        return f"[{_cell(value.text)}]({value.path})"
     text = "" if value is None else str(value).replace("|", "\\|").replace("`", "'").replace("<", "&lt;")
     text = " ".join(text.split())
     return text if len(text) <= _LONGEST_CELL else text[:_LONGEST_CELL] + "…"
 
 
-def frame_table(frame: pl.DataFrame) -> dg.MarkdownMetadataValue:
+def frame_table(frame: pl.DataFrame, *, most: int = PREVIEW_ROWS) -> dg.MarkdownMetadataValue:
     """A frame's first rows as a Markdown table."""
-    return table(frame.columns, frame.head(PREVIEW_ROWS).iter_rows())
+    return table(frame.columns, frame.head(most).iter_rows(), most=most, total=frame.height)
+
+
+def period(year: str, half: str) -> pl.Expr:
+    """Year and half of two columns as one: 2026, 2026-H1."""
+    halved = pl.format("{}-H{}", pl.col(year), pl.col(half))
+    return pl.when(pl.col(half) == 0).then(pl.col(year).cast(pl.String)).otherwise(halved).alias("period")
+
+
+def sent(work: Work) -> dict[str, str]:
+    """Whose file it is: the import, the company and the file by the names that they have everywhere."""
+    return {
+        "import_id": str(work.id), "company": work.company_name, "company_id": str(work.company_id),
+        "filename": work.filename,
+    }  # fmt: skip
+
+
+def company(conn: psycopg.Connection[Any], company_id: UUID) -> dict[str, str]:
+    """Whose portfolio it is, by name and id, in a session of the company."""
+    named = companies.of(conn, company_id)
+    return {"company": named[0] if named else "", "company_id": str(company_id)}
+
+
+def of_snapshot(snapshot: Snapshot) -> dict[str, Any]:
+    """Which snapshot it is, as a declaration names it; `audit_links` is the last link of the audit chain in it."""
+    return {
+        "as_of": dg.MetadataValue.timestamp(snapshot.as_of), "snapshot": snapshot.path, "audit_links": snapshot.number,
+        **{f"{name}_rows": rows for name, rows in snapshot.rows.items()},
+    }  # fmt: skip
+
+
+def runs_of_import(import_id: str) -> Link:
+    """The import's runs, found by its tag."""
+    return Link(import_id, f"/runs?q[0]=tag:pcds/import_id={import_id}")
 
 
 def seconds(by_step: Mapping[str, float]) -> dg.MarkdownMetadataValue:

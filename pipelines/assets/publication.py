@@ -4,6 +4,7 @@ Figures are computed from the same snapshot (`pipelines.assets.rollups`).
 """
 
 import time
+from collections.abc import Iterator, Mapping
 from typing import Final
 from uuid import UUID
 
@@ -19,7 +20,8 @@ from pipelines.assets.regrade import regraded_skus
 from pipelines.partitions import companies
 from pipelines.resources import Workshop
 from warehouse import snapshots
-from warehouse.analytics import Now, overview
+from warehouse.analytics import Now, imports, overview
+from warehouse.queries import origins
 from warehouse.queries.companies import counted
 from warehouse.snapshots import Snapshot
 
@@ -41,18 +43,23 @@ def portfolio_snapshot(context: dg.AssetExecutionContext, workshop: dg.ResourceP
             workshop.pool, company_id, workshop.data_dir, workshop.clock.now(), workshop.rulesets, proceed=proceed
         )
     spent = time.perf_counter() - begun
+    behind = imports(snapshot)
     with workshop.pool.company(company_id) as conn:
-        held = counted(conn)
+        held, named = counted(conn), preview.company(conn, company_id)
+        files = origins.files(conn, [*behind][: preview.PREVIEW_ROWS])
     return dg.MaterializeResult(
         value=snapshot,
         metadata={
-            "company_id": str(company_id),
-            "as_of": dg.MetadataValue.timestamp(snapshot.as_of),
-            "number": snapshot.number,
-            "path": snapshot.path,
-            **{f"{table}_rows": rows for table, rows in snapshot.rows.items()},
+            **named,
+            **preview.of_snapshot(snapshot),
             "size_bytes": snapshot.size_bytes,
             "seconds": round(spent, 3),
+            "skus_by_import": preview.table(
+                ("import that wrote last", "file", "sent at (UTC)", "SKUs"),
+                _by_import(behind, files),
+                total=len(behind),
+            ),
+            "skus_by_single_writes": snapshot.rows["skus"] - sum(behind.values()),
             **columns.metadata("portfolio_snapshot"),
         },
         check_results=checks.snapshot(snapshot, links=held.links, skus=held.skus),
@@ -70,13 +77,15 @@ def portfolio_overview(context: dg.AssetExecutionContext, workshop: dg.ResourceP
     if snapshot is None:
         raise dg.Failure("No snapshot of this company is published yet; publish one first.", allow_retries=False)
     with workshop.pool.company(company_id) as conn:
-        now = Now.read(conn, workshop.clock)
+        now, named = Now.read(conn, workshop.clock), preview.company(conn, company_id)
     found = overview(snapshot, now)
     flags = ("code", "text", "applies_from", "skus", "certain", "depends")
     scope = ("code", "name", "system", "depth", "verified_on", "skus")
     return dg.MaterializeResult(
         metadata={
-            "company_id": context.partition_key,
+            **named,
+            "as_of": dg.MetadataValue.timestamp(snapshot.as_of),
+            "snapshot": snapshot.path,
             "skus": found["skus"],
             "skus_provisional": sum(found["provisional"].values()),
             **{f"grade_{grade}": number for grade, number in found["grades"].items()},
@@ -90,3 +99,9 @@ def portfolio_overview(context: dg.AssetExecutionContext, workshop: dg.ResourceP
             ),
         }
     )
+
+
+def _by_import(behind: Mapping[UUID, int], files: Mapping[UUID, origins.File]) -> Iterator[tuple[object, ...]]:
+    for import_id, file in files.items():
+        sent_at = f"{file.sent_at:%Y-%m-%d %H:%M:%S}"
+        yield preview.runs_of_import(str(import_id)), file.filename, sent_at, behind[import_id]

@@ -64,7 +64,7 @@ def regrade_report(context: dg.OpExecutionContext, config: Portfolios, workshop:
     context.add_output_metadata({
         "companies": totals.companies, "skus": done.skus, "skus_changed": done.changed, "ruleset_version": version,
         "matrix": preview.table(("grade before → after", "SKUs"), sorted(done.matrix.items())),
-        "first_changes": preview.table(_BY_GRADE, done.examples, most=regrade.EXAMPLES),
+        "first_changes": preview.table(_BY_GRADE, done.examples, most=regrade.EXAMPLES, total=done.changed),
         **columns.metadata("regraded_skus"),
     })  # fmt: skip
     return totals

@@ -5,7 +5,7 @@ nothing of theirs is current before the last one has published it.
 """
 
 import time
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import dagster as dg
@@ -28,6 +28,9 @@ from warehouse.figures import Origin, StoredFigures
 from warehouse.snapshots import Snapshot
 
 GROUP: Final = "rollups"
+MOST_FIGURES: Final = 200
+"""Rows of a table in a run: what one company usually declares; the files have all."""
+_PERIOD: Final = preview.period("year", "half")
 
 
 class Computed(NamedTuple):
@@ -47,13 +50,11 @@ def portfolio(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Work
     snapshot = snapshots.current(workshop.data_dir, UUID(context.partition_key))
     if snapshot is None:
         raise dg.Failure("No snapshot of this company is published yet; publish one first.", allow_retries=False)
+    with workshop.pool.company(snapshot.company_id) as conn:
+        named = preview.company(conn, snapshot.company_id)
     return dg.MaterializeResult(
         value=snapshot,
-        metadata={
-            "company_id": context.partition_key, "as_of": dg.MetadataValue.timestamp(snapshot.as_of),
-            "snapshot": snapshot.path, **{f"{table}_rows": rows for table, rows in snapshot.rows.items()},
-            **columns.metadata("portfolio"),
-        },
+        metadata={**named, **preview.of_snapshot(snapshot), **columns.metadata("portfolio")},
         check_results=[figure_checks.portfolio(proof.faults(snapshot))],
     )  # fmt: skip
 
@@ -73,22 +74,20 @@ def figures(
     begun = time.perf_counter()
     with workshop.pool.company(portfolio.company_id) as conn:
         catalogue, rules = compute.loaded_catalogue(conn), workshop.rulesets.active(conn)
+        named = preview.company(conn, portfolio.company_id)
     with interruptible(context, workshop) as proceed:
         found = compute.figures_of(blocks(portfolio), catalogue.entries, rules, proceed)
     by_code = {entry.code: entry for entry in catalogue.entries}
     origin = Origin(portfolio.path, portfolio.as_of, portfolio.number, rules.version, catalogue.source_hash)
-    by_market = _tonnes_by_market(found)
+    by_market = tonnes_by_market(found)
     return dg.MaterializeResult(
         value=Computed(found, origin),
         metadata={
-            "company_id": context.partition_key, "ruleset_version": rules.version,
-            "catalogue_hash": catalogue.source_hash,
-            "figures": found.tonnes.height, "tonnes": sum(by_market.values()),
-            "uncounted_skus": found.uncounted["sku_code"].n_unique(),
-            "seconds": round(time.perf_counter() - begun, 3),
+            **named, **numbers(found, origin), "seconds": round(time.perf_counter() - begun, 3),
             "tonnes_by_market": preview.table(("market", "tonnes, latest calendar year"), by_market.items()),
             "tonnes_by_market_picture": preview.bars("Tonnes by market, latest calendar year", by_market),
-            "uncounted": preview.frame_table(_by_reason(found.uncounted)),
+            "tonnes_by_category": preview.frame_table(_by_category(found.tonnes), most=MOST_FIGURES),
+            "uncounted": preview.frame_table(_by_reason(found.uncounted), most=MOST_FIGURES),
             **columns.metadata("figures"),
         },
         check_results=figure_checks.figures(found, proof.differences(portfolio, found, by_code)),
@@ -108,26 +107,47 @@ def obligations(
     No fee and no legal advice: each verdict names its rule, its source and how sure the source is. With this the
     company's figures are published, all at once.
     """
-    verdicts = compute.obligations_of(figures.figures)
-    held = keep.keep(workshop.data_dir, UUID(context.partition_key), figures.origin, figures.figures, verdicts)
+    verdicts, company_id = compute.obligations_of(figures.figures), UUID(context.partition_key)
+    held = keep.keep(workshop.data_dir, company_id, figures.origin, figures.figures, verdicts)
+    with workshop.pool.company(company_id) as conn:
+        named = preview.company(conn, company_id)
     counted = verdicts.group_by("verdict").len("rows").sort("verdict")
     return dg.MaterializeResult(
         value=held,
         metadata={
-            "company_id": context.partition_key, "as_of": dg.MetadataValue.timestamp(held.origin.as_of),
-            "rows_written": held.rows_written, **{f"{table}_rows": rows for table, rows in held.rows.items()},
+            **named, **published(held),
             "verdicts": preview.frame_table(counted),
             "reached": preview.frame_table(
                 verdicts.filter(pl.col("verdict").is_in(["above", "near"])).select(
                     "market", "year", "obligation", "material", "tonnes", "threshold_tonnes", "verdict", "reason"
-                )
+                ),
+                most=MOST_FIGURES,
             ),
             **columns.metadata("obligations"),
         },
     )  # fmt: skip
 
 
-def _tonnes_by_market(found: Figures) -> dict[str, float]:
+def numbers(found: Figures, origin: Origin) -> dict[str, Any]:
+    """What figures were computed from, as a declaration names it, and their sums, which the UI plots over runs."""
+    return {
+        "as_of": dg.MetadataValue.timestamp(origin.as_of), "snapshot": origin.snapshot,
+        "ruleset_version": origin.ruleset_version, "catalogue_hash": origin.catalogue_hash,
+        "figures": found.tonnes.height,
+        "tonnes_latest_year": sum(tonnes_by_market(found).values()),
+        "uncounted_skus": found.uncounted["sku_code"].n_unique(),
+    }  # fmt: skip
+
+
+def published(held: StoredFigures) -> dict[str, Any]:
+    """Which figures are current from now on; `figures_changed` counts those that are new, differ or are gone."""
+    return {
+        "as_of": dg.MetadataValue.timestamp(held.origin.as_of), "snapshot": held.origin.snapshot,
+        "figures_changed": held.rows_written, **{f"{table}_rows": rows for table, rows in held.rows.items()},
+    }  # fmt: skip
+
+
+def tonnes_by_market(found: Figures) -> dict[str, float]:
     """Tonnes of each market's latest calendar year with figures."""
     years = found.tonnes.filter(pl.col("half") == 0)
     latest = years.filter(pl.col("year") == pl.col("year").max().over("market"))
@@ -135,10 +155,17 @@ def _tonnes_by_market(found: Figures) -> dict[str, float]:
     return {market: float(written_tonnes(grams)) for market, grams in summed.iter_rows()}
 
 
+def _by_category(tonnes: pl.DataFrame) -> pl.DataFrame:
+    """The figures that a declaration has, latest year first within a market."""
+    latest = tonnes.sort("market", "year", "half", "category_code", descending=[False, True, False, False])
+    written = pl.Series("tonnes", [f"{written_tonnes(grams):f}" for grams in latest["grams"]], pl.String)
+    return latest.with_columns(written).select("market", _PERIOD, "category_code", "tonnes", "units", "skus", "basis")
+
+
 def _by_reason(uncounted: pl.DataFrame) -> pl.DataFrame:
     """Units and SKUs that are not counted, by market, period and reason."""
     return (
-        uncounted.group_by("market", "year", "half", "reason")
+        uncounted.group_by("market", _PERIOD, "reason")
         .agg(pl.len().alias("skus"), pl.col("units").sum().alias("units"))
-        .sort("market", "year", "half", "reason")
+        .sort("market", "period", "reason")
     )

@@ -14,7 +14,7 @@ from pipelines.runs import Answer, OpenInstance
 from pipelines.runs.snapshot import chosen_companies
 from pipelines.steps.figures.keep import as_dict
 from pipelines.steps.figures.portfolio import newest
-from pipelines.tags import CODE_LOCATION
+from pipelines.tags import CODE_LOCATION, read_company
 from warehouse import figures
 from warehouse.figures import StoredFigures
 
@@ -46,7 +46,7 @@ def _rolled_up(workshop: Workshop, instance: dg.DagsterInstance, company_id: UUI
             run_config={"loggers": {"console": {}}},
             partition_key=partition_of(instance, company_id),
             instance=instance,
-            tags={"pcds/company_id": str(company_id), **CODE_LOCATION},
+            tags={**read_company(workshop.pool, company_id), **CODE_LOCATION},
             resources={"workshop": workshop},
         )
     held = figures.current(workshop.data_dir, company_id)

@@ -20,7 +20,7 @@ def test_a_run_publishes_a_company_under_its_own_partition(desk: Desk) -> None:
     assert record.partition_key == str(desk.company)
     metadata = record.asset_materialization.metadata
     assert (metadata["skus_rows"].value, metadata["volumes_rows"].value) == (2, 2)
-    assert metadata["number"].value == snapshot.number == 3  # sent, written, completed
+    assert metadata["audit_links"].value == snapshot.number == 3  # sent, written, completed
 
 
 def test_the_overview_is_a_picture_in_the_same_run(desk: Desk) -> None:

@@ -1,6 +1,7 @@
 """Where the stored values of SKUs came from: the version, and the import with its file, sheet and line."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -10,6 +11,8 @@ _ORIGINS: Final = """
 SELECT skus.sku_code, skus.version, skus.import_id, imports.filename, skus.import_sheet, skus.import_line
 FROM skus LEFT JOIN imports ON imports.id = skus.import_id
 WHERE skus.sku_code = ANY(%s)"""
+
+_FILES: Final = "SELECT id, filename, sha256, created_at FROM imports WHERE id = ANY(%s)"
 
 
 class Origin(NamedTuple):
@@ -23,7 +26,21 @@ class Origin(NamedTuple):
     import_line: int | None
 
 
+class File(NamedTuple):
+    """What an import was sent as, and when."""
+
+    filename: str
+    sha256: str
+    sent_at: datetime
+
+
 def of(connection: psycopg.Connection[Any], sku_codes: Sequence[str]) -> dict[str, Origin]:
     """The origins of SKUs of the session's company, by code."""
     rows = connection.execute(_ORIGINS, [list(sku_codes)]).fetchall()
     return {row[0]: Origin(*row) for row in rows}
+
+
+def files(connection: psycopg.Connection[Any], import_ids: Sequence[UUID]) -> dict[UUID, File]:
+    """The files of imports of the session's company, by import, in the order asked for."""
+    found = {row[0]: File(*row[1:]) for row in connection.execute(_FILES, [list(import_ids)])}
+    return {import_id: found[import_id] for import_id in import_ids if import_id in found}

@@ -1,7 +1,7 @@
 """The import's row as a run reads it: what to process, where it stands, and who sent it."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from psycopg.rows import class_row
@@ -10,6 +10,10 @@ from pipelines.steps.imports.claim import Claim
 from pipelines.steps.origin import Origin
 from warehouse.sessions import Pool
 
+_NAMED: Final = """
+(SELECT imports.*, companies.name AS company_name FROM imports JOIN companies ON companies.id = imports.company_id)
+AS named"""
+
 
 @dataclass(frozen=True, slots=True)
 class Work:
@@ -17,6 +21,7 @@ class Work:
 
     id: UUID
     company_id: UUID
+    company_name: str
     filename: str
     size_bytes: int
     sha256: str
@@ -48,7 +53,7 @@ def load(pool: Pool, claim: Claim) -> Work:
     """The row of a claimed import."""
     columns = ", ".join(Work.__slots__)
     with pool.company(claim.company_id) as conn, conn.cursor(row_factory=class_row(Work)) as cursor:
-        row = cursor.execute(f"SELECT {columns} FROM imports WHERE id = %s", (claim.import_id,)).fetchone()
+        row = cursor.execute(f"SELECT {columns} FROM {_NAMED} WHERE id = %s", (claim.import_id,)).fetchone()
     if row is None:
         raise LookupError(f"import {claim.import_id} is not there")
     return row

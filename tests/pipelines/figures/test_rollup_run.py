@@ -73,6 +73,28 @@ def test_a_figure_leads_to_the_line_of_the_file(desk: Desk) -> None:
     }  # fmt: skip
 
 
+def test_the_run_shows_the_figure_what_it_was_made_from_and_the_files_behind_it(desk: Desk) -> None:
+    """What an analyst walks along who has a declaration in hand: docs/auditor.md."""
+    sent = desk.send(FILE, filename="autumn.csv")
+    desk.run(sent)
+    snapshot = publish_company(desk.workshop, desk.instance, desk.company)
+    assert snapshot is not None
+    shown = {}
+    for asset in ("portfolio_snapshot", "portfolio", "figures", "obligations"):
+        [record] = desk.instance.fetch_materializations(dg.AssetKey(asset), limit=1).records
+        shown[asset] = {name: each.value for name, each in record.asset_materialization.metadata.items()}
+        assert (shown[asset]["company_id"], shown[asset]["snapshot"]) == (str(desk.company), snapshot.path)
+    assert "| FR | 2026 | verre | 0.200000 | 1000 | 1 | own |" in shown["figures"]["tonnes_by_category"]
+    assert shown["figures"]["tonnes_latest_year"] == 30.2
+    assert "| FR | 2026 | material_missing | 1 | 10 |" in shown["figures"]["uncounted"]
+    behind = shown["portfolio_snapshot"]["skus_by_import"]
+    assert f"| [{sent}](/runs?q[0]=tag:pcds/import_id={sent}) | autumn.csv |" in behind
+    assert shown["portfolio_snapshot"]["skus_by_single_writes"] == 0
+    for runs in (desk.instance.get_runs(dg.RunsFilter(tags={"pcds/company": shown["figures"]["company"]})),
+                 desk.instance.get_runs(dg.RunsFilter(tags={"pcds/company_id": str(desk.company)}))):  # fmt: skip
+        assert {run.job_name for run in runs} == {"import_file", "publish_portfolio"}
+
+
 def test_figures_that_are_not_what_was_placed_are_not_published(desk: Desk, monkeypatch) -> None:
     desk.run(desk.send(FILE))
     publish_company(desk.workshop, desk.instance, desk.company)
