@@ -71,6 +71,7 @@ def _publishing(held: Loaded) -> Iterator[Line]:
         shutil.rmtree(folder)
 
     with peak_mib(held.server) as peak:
+        _write_one(held)  # what lies before the first link of the ledger is always read anew
         publish()
         ours = floor = anew = 0.0
         rounds = rounds_for(held.skus)

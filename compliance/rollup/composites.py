@@ -24,7 +24,7 @@ a body."""
 
 
 def bodies(layers: pl.DataFrame) -> pl.DataFrame:
-    """One row per SKU and material of its body's layers, with what of the whole body decides.
+    """One row per SKU and material of its body's layers, with what of the whole body decides, and how many there are.
 
     `position` and `path` are those of the material's heaviest layer, the first of equals; `main_…` those of the
     heaviest material, of equals the one that stands first in the order of the components.
@@ -48,8 +48,21 @@ def bodies(layers: pl.DataFrame) -> pl.DataFrame:
         pl.col("same_material").first().alias("main_material"),
         pl.col("grams").first().alias("main_grams"),
         pl.col("grams").sum().alias("total_grams"),
+        pl.len().alias("materials"),
     )
     return _with_composite_paths(materials.join(units, on="sku", how="inner"))
+
+
+def is_plain() -> pl.Expr:
+    """Which rows of `bodies` are of bodies that are one material, and no composite, in every market."""
+    return (pl.col("materials") == 1) & (pl.col("main_material") != COMPOSITE)
+
+
+def plain_lines(materials: pl.DataFrame) -> pl.DataFrame:
+    """The lines of plain bodies, the same in every market."""
+    return materials.select(
+        "sku", pl.col("position").alias("line"), "first", pl.col("main_path").alias("path"), "grams", "has_body"
+    )
 
 
 def body_lines(materials: pl.DataFrame, jurisdiction: Jurisdiction) -> pl.DataFrame:

@@ -13,7 +13,15 @@ import polars as pl
 from compliance.catalogue import Jurisdiction
 from compliance.material_path import material_paths
 from compliance.rollup.categories import BASES, category
-from compliance.rollup.composites import LINE_COLUMNS, bodies, body_lines, unit_lines, with_riders
+from compliance.rollup.composites import (
+    LINE_COLUMNS,
+    bodies,
+    body_lines,
+    is_plain,
+    plain_lines,
+    unit_lines,
+    with_riders,
+)
 from compliance.rollup.exact import beyond_reach
 from compliance.rollup.parts import PATH, Parts, composed, field_of, parts_of
 from compliance.rollup.periods import held, placed
@@ -31,11 +39,15 @@ _CATEGORY_SCHEMA: Final = pl.Schema({
 
 
 class Prepared(NamedTuple):
-    """A portfolio as its markets are worked out from: numbered SKUs, held volumes, parts and materials of bodies."""
+    """A portfolio as its markets are worked out from: numbered SKUs, held volumes, parts.
+
+    `lines` are those that are the same in every market, `materials` the rows of `bodies` that each market judges.
+    """
 
     skus: pl.DataFrame
     volumes: pl.DataFrame
     parts: Parts
+    lines: pl.DataFrame
     materials: pl.DataFrame
     jurisdictions: Mapping[str, Jurisdiction]
 
@@ -62,7 +74,9 @@ def prepared(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules:
     numbered = portfolio.volumes.join(skus.select("sku_code", "sku"), on="sku_code", how="inner")
     volumes = held(numbered, by_code)
     parts = parts_of(portfolio, skus, rules)
-    return Prepared(skus, volumes, parts, bodies(composed(parts.layers, rules)), by_code)
+    materials = bodies(composed(parts.layers, rules))
+    lines = pl.concat([plain_lines(materials.filter(is_plain())), unit_lines(parts.units)]).select(LINE_COLUMNS)
+    return Prepared(skus, volumes, parts, lines, materials.filter(~is_plain()), by_code)
 
 
 def lines_of(market: str, ready: Prepared) -> MarketLines:
@@ -71,14 +85,14 @@ def lines_of(market: str, ready: Prepared) -> MarketLines:
     periods = placed(ready.volumes.filter(pl.col("market") == market), market)
     counting = periods.filter(pl.col("units") > 0).drop("reason", "fields")
     there = counting.select("sku").unique()
-    here = Parts(*(frame.join(there, on="sku", how="semi") for frame in ready.parts))
-    materials = ready.materials.join(there, on="sku", how="semi")
-    lines = pl.concat([body_lines(materials, jurisdiction), unit_lines(here.units)]).select(LINE_COLUMNS)
+    every = (ready.lines, ready.materials, ready.parts.riders, ready.parts.gaps, ready.parts.own)
+    same, materials, riders, gaps, own = (frame.join(there, on="sku", how="semi") for frame in every)
+    lines = pl.concat([body_lines(materials, jurisdiction).select(LINE_COLUMNS), same])
     has_category = pl.col("path").is_in(categories(jurisdiction)["path"].implode())
-    unspecified = _unspecified(lines.filter(~has_category), here.own)
-    counted = with_riders(lines.filter(has_category), here.riders)
+    unspecified = _unspecified(lines.filter(~has_category), own)
+    counted = with_riders(lines.filter(has_category), riders)
     beyond = beyond_reach(counted, counting)
-    listed = pl.concat([_listed(pl.concat([here.gaps, unspecified]), periods), _impossible(beyond)])
+    listed = pl.concat([_listed(pl.concat([gaps, unspecified]), periods), _impossible(beyond)])
     named = listed.join(ready.skus.select("sku", "sku_code"), on="sku", how="inner")
     return MarketLines(
         lines=counted,
