@@ -127,12 +127,5 @@ async def _writer(request: Request) -> Key:
     return await admitted(request, await presented(request), "write")
 
 
-async def _reader(request: Request) -> Key:
-    return await admitted(request, await presented(request), "read")
-
-
 Writer = Annotated[Key, Depends(_writer)]
 """The key of a write, checked before anything else of the request is looked at."""
-
-Reader = Annotated[Key, Depends(_reader)]
-"""The key of a read whose answer is not one query."""

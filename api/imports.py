@@ -8,11 +8,12 @@ from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Depends
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.answers import json_of
-from api.auth import Reader, Writer
+from api.answers import json_of, json_text
+from api.auth import Presented, Writer
 from api.bodies import Upload, fingerprint, upload
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, operation
 from api.errors import InvalidBody, NotFound
@@ -29,10 +30,12 @@ from api.parameters import (
     RECORD_ID,
     record_id,
 )
+from api.reading import read
 from api.service import service_of
 from api.writing import answer, answered
 from pipelines.steps import imports, reading
 from pipelines.steps.imports import mappings
+from pipelines.steps.imports.status import is_stalled, polled, revive
 from schemas.issues import Issue
 from schemas.normalise import shown
 from schemas.responses import ImportAccepted, ImportStatusResponse
@@ -72,13 +75,13 @@ def post_import(request: Request, key: Writer, file: Annotated[Upload, Depends(u
     now = service.clock.now()
     sent, name = _mapping(request, file), _mapping_name(request, file)
     mapping = _kept(request, key, name) if sent is None and name is not None else sent
-    read = _read(file, mapping, name, now.date())
+    parsed = _read(file, mapping, name, now.date())
 
     def work(conn: Connection) -> Callable[[], Response]:
         if sent is not None and name is not None and not dry_run:
             mappings.keep(conn, key.company_id, name, sent, now)
         accepted = imports.submit(
-            conn, service.objects, key.company_id, read, data=file.data, filename=file.filename, dry_run=dry_run,
+            conn, service.objects, key.company_id, parsed, data=file.data, filename=file.filename, dry_run=dry_run,
             origin=origin, key_id=key.client_id, now=now,
         )  # fmt: skip
         return partial(json_of, accepted, 202)
@@ -140,13 +143,13 @@ def _kept(request: Request, key: Key, name: str) -> dict[str, Any]:
     "Import status and error report",
     parameters=(RECORD_ID, LIMIT, OFFSET),
     answers={200: ImportStatusResponse}, errors=(*READ_ERRORS, "not_found", "not_implemented")))  # fmt: skip
-def get_import(request: Request, key: Reader) -> Response:
+async def get_import(request: Request, presented: Presented) -> Response:
     """Poll until `status` is completed or failed. `limit` and `offset` page the report of rejected rows."""
-    service = service_of(request)
-    found = imports.status(
-        service.writes, key.company_id, record_id(request),
-        limit=LIMIT.of(request), offset=OFFSET.of(request), clock=service.clock,
-    )  # fmt: skip
-    if found is None:
+    service, import_id = service_of(request), record_id(request)
+    query = polled(LIMIT.of(request), OFFSET.of(request))
+    answer, alive = await read(request, presented, query, {"import_id": import_id})
+    if answer is None:
         raise NotFound
-    return spoken(request, json_of(found))
+    if is_stalled(alive, service.clock.now()):
+        await run_in_threadpool(revive, service.writes, import_id)
+    return spoken(request, json_text(answer))

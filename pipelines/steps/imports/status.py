@@ -1,56 +1,69 @@
-"""What a poll answers, and that a poll brings a stalled import back to the workers' attention."""
+"""What a poll answers, and that a poll brings a stalled import back to the workers' attention.
 
-from datetime import UTC, datetime
+Callers poll many times while their file is worked on, on the same cores: the database builds the answer, so that a
+poll is one statement, admission included (`api.reading`).
+"""
+
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from psycopg.rows import dict_row
+import orjson
 
 from pipelines.steps.imports import queue
 from warehouse.clock import Clock
+from warehouse.queries.pages import instant
 from warehouse.sessions import Pool
 
 _COUNTS: Final = ("created", "updated", "unchanged", "rejected")
-_IMPORT: Final = """
-SELECT id, status, dry_run, filename, created_at, started_at, finished_at, heartbeat_at, rows_done, rows_total,
-       created, updated, unchanged, rejected, source, failure,
-       (SELECT count(*) FROM import_errors WHERE import_id = imports.id) AS faults
-FROM imports WHERE id = %s
-"""
-_PAGE: Final = """
-SELECT sheet, line, sku_code, field, "column", value, code, message
-FROM import_errors WHERE import_id = %s
-ORDER BY sheet_position, line, number LIMIT %s OFFSET %s
-"""
+_INSTANTS: Final = ("created_at", "started_at", "finished_at")
+_FAULT: Final = 'sheet, line, sku_code, field, "column", value, code, message'
+
+
+def polled(limit: int, offset: int) -> str:
+    """The query of one poll, for the parameter `import_id`; no row where the company has no such import.
+
+    `answer` is the contract's ImportStatusResponse as JSON text with one page of the report, `alive` the last sign of
+    life of an import that has not ended.
+    """
+    return f"""
+SELECT json_build_object(
+    'id', id, 'status', status, 'dry_run', dry_run, 'filename', filename,
+    {", ".join(f"'{name}', {instant(name)}" for name in _INSTANTS)},
+    'progress', json_build_object('done', rows_done, 'total', rows_total),
+    'counts', json_build_object('total', {" + ".join(_COUNTS)}, {", ".join(f"'{name}', {name}" for name in _COUNTS)}),
+    'source', source, 'failure', failure,
+    'errors', coalesce((SELECT json_agg(error) FROM (
+        SELECT {_FAULT} FROM import_errors WHERE import_id = %(import_id)s
+        ORDER BY sheet_position, line, number LIMIT {limit:d} OFFSET {offset:d}) AS error), '[]'::json),
+    'pagination', json_build_object('limit', {limit:d}, 'offset', {offset:d},
+        'total', (SELECT count(*) FROM import_errors WHERE import_id = %(import_id)s))
+)::text AS answer,
+    CASE WHEN status IN ('queued', 'processing') THEN coalesce(heartbeat_at, created_at) END AS alive
+FROM imports WHERE id = %(import_id)s"""
+
+
+def is_stalled(alive: datetime | None, now: datetime) -> bool:
+    """Whether an import that was last `alive` then has lost its run."""
+    return alive is not None and now - alive > queue.STALLED_AFTER
+
+
+def revive(pool: Pool, import_id: UUID) -> None:
+    """Announce a stalled import to the workers once more."""
+    with pool.system() as conn:
+        queue.announce(conn, import_id)
 
 
 def status(
     pool: Pool, company_id: UUID, import_id: UUID, *, limit: int, offset: int, clock: Clock
 ) -> dict[str, Any] | None:
-    """The contract's ImportStatusResponse with one page of the report; None where the company has no such import."""
-    with pool.company(company_id) as conn, conn.cursor(row_factory=dict_row) as cursor:
-        row = cursor.execute(_IMPORT, (import_id,)).fetchone()
-        if row is None:
-            return None
-        errors = cursor.execute(_PAGE, (import_id, limit, offset)).fetchall() if row["faults"] else []
-        alive = row["heartbeat_at"] or row["created_at"]
-        if row["status"] in ("queued", "processing") and clock.now() - alive > queue.STALLED_AFTER:
-            queue.announce(conn, import_id)
-    return {
-        "id": str(row["id"]),
-        "status": row["status"],
-        "dry_run": row["dry_run"],
-        "filename": row["filename"],
-        **{name: _instant(row[name]) for name in ("created_at", "started_at", "finished_at")},
-        "progress": {"done": row["rows_done"], "total": row["rows_total"]},
-        "counts": {"total": sum(row[name] for name in _COUNTS), **{name: row[name] for name in _COUNTS}},
-        "source": row["source"],
-        "failure": row["failure"],
-        "errors": errors,
-        "pagination": {"limit": limit, "offset": offset, "total": row["faults"]},
-    }
-
-
-def _instant(value: datetime | None) -> str | None:
-    """RFC 3339 in UTC with `Z`."""
-    return None if value is None else value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    """What a poll answers, as values; None where the company has no such import."""
+    with pool.company(company_id) as conn:
+        row = conn.execute(polled(limit, offset), {"import_id": import_id}).fetchone()
+    if row is None:
+        return None
+    answer, alive = row
+    if is_stalled(alive, clock.now()):
+        revive(pool, import_id)
+    found: dict[str, Any] = orjson.loads(answer)
+    return found
