@@ -35,7 +35,14 @@ def spare(header: str) -> Column | None:
     return None if rest is None else _composed(rest, header)
 
 
-def _composed(text: str, header: str) -> Column | None:
+def names_packaging(header: str) -> bool:
+    """Whether a word of the header says that it speaks of the packaging: `Packaging Weight (g)`, `PKG_WEIGHT`."""
+    tokens = [token for text in (header, *wordings(header)) for token in _WORD.findall(fold(text))[:_MOST_WORDS]]
+    return any("packaging" in (_roles(token) or ()) for token in tokens)
+
+
+def composed_field(text: str) -> tuple[str, Unit | None] | None:
+    """The SKU's field that known words make together, and the unit at their end."""
     tokens = _WORD.findall(fold(text))
     if not 0 < len(tokens) <= _MOST_WORDS:
         return None
@@ -46,8 +53,13 @@ def _composed(text: str, header: str) -> Column | None:
             continue
         unit = unit_of(last, fields_of("sku")[name].unit) if size else None
         if unit is not None or not size:
-            return _column(name, header, unit)
+            return name, unit
     return None
+
+
+def _composed(text: str, header: str) -> Column | None:
+    found = composed_field(text)
+    return None if found is None else _column(found[0], header, found[1])
 
 
 def _column(name: str, header: str, unit: Unit | None) -> Column:

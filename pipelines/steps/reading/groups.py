@@ -11,13 +11,21 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import cache
 
+from compliance import ruleset
+from compliance.words import resolve_material
+from pipelines.steps.reading.composed import composed_field
 from pipelines.steps.reading.fields import Column, fields_of
 from pipelines.steps.reading.units import Unit, unit_of, without_unit
 from schemas.fields import SKU_CODE
 from schemas.words import code_of, fold, headers, words
 
 _WEIGHT = "weight_g"
-_OF_PART = {"material": "material_family", "material_subtype": "polymer_or_grade", "weight_grams": _WEIGHT}
+_OF_PART = {
+    "material": "material_family",
+    "material_subtype": "polymer_or_grade",
+    "weight_grams": _WEIGHT,
+    "recycled_content_percent": "recycled_content_percent",
+}
 _MOST_WORDS = 12
 """Words of the longest header that is looked at: every run of words may be the name of a material."""
 _NUMBER = re.compile(r"[1-9]\d?")
@@ -59,12 +67,13 @@ def _apart(token: str) -> tuple[str, ...]:
 
 
 def _without_group_word(tokens: list[str]) -> Iterator[str]:
-    """The header as it is, then without a word for a group at its start or its end."""
+    """The header as it is, then without a word for a group at its end, or words for it at its start."""
     yield " ".join(tokens)
-    if tokens and code_of(tokens[0], "group") is not None:
-        yield " ".join(tokens[1:])
     if tokens and code_of(tokens[-1], "group") is not None:
         yield " ".join(tokens[:-1])
+    while tokens and code_of(tokens[0], "group") is not None:
+        tokens = tokens[1:]
+        yield " ".join(tokens)
 
 
 def _part_field(bare: str) -> tuple[str, Unit | None] | None:
@@ -73,8 +82,10 @@ def _part_field(bare: str) -> tuple[str, Unit | None] | None:
     if bare in known:
         return known[bare], None
     units = {header: fields_of("component")[name].unit for header, name in known.items()}
-    split = without_unit(bare, units)
-    return None if split is None else (known[split[0]], split[1])
+    if (split := without_unit(bare, units)) is not None:
+        return known[split[0]], split[1]
+    composed = composed_field(bare)
+    return None if composed is None or composed[0] not in _OF_PART else (_OF_PART[composed[0]], composed[1])
 
 
 @cache
@@ -123,7 +134,15 @@ def _weight_of(material: str, part: str, header: str, unit: Unit | None) -> Colu
 
 
 def _material(folded: str) -> str | None:
-    return _grades().get(folded) or words("material_family").get(folded)
+    return _grades().get(folded) or words("material_family").get(folded) or _family_and_kind(folded)
+
+
+def _family_and_kind(folded: str) -> str | None:
+    """A family and a kind of it that the rule-set's words know: `plastique pet clair`."""
+    first, _, kind = folded.partition(" ")
+    family, rules = words("material_family").get(first), ruleset.load()
+    code = None if family is None or not kind else resolve_material(kind, rules)
+    return f"{family} {kind}" if code is not None and rules.materials[code].family == family else None
 
 
 @cache

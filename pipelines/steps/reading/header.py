@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from pipelines.steps.reading.columns import column_for, recognise
-from pipelines.steps.reading.composed import spare
+from pipelines.steps.reading.composed import names_packaging, spare
 from pipelines.steps.reading.fields import Column, Table
 from pipelines.steps.reading.grid import Grid, letter, position
 from pipelines.steps.reading.groups import whole_groups
 from pipelines.steps.reading.labels import labels
 from pipelines.steps.reading.refusal import ReadingRefused, refuse
-from pipelines.steps.reading.spares import with_spares, with_unit_beside
+from pipelines.steps.reading.spares import OF_PACKAGING, with_spares, with_unit_beside
 from schemas.issues import Issue
 from schemas.normalise import shown
 from schemas.words import fold
@@ -62,7 +62,7 @@ def find_header(grid: Grid, table: Table, mapped: Mapping[str, str], header_row:
         found = _without_stray_parts(found, chosen)
     columns = [*chosen, *_one_each([column for column in found if (column.table, column.name) not in named])]
     if table == "sku":
-        columns = with_unit_beside(with_spares(columns, cells), cells, grid, row)
+        columns = with_unit_beside(with_spares(columns, cells, told=mapped), cells, grid, row)
     missing = [name for name in _NEEDED[table] if name not in {column.name for column in columns}]
     if missing:
         raise ReadingRefused([_missing(name, cells, columns, grid.lines[row], table) for name in missing])
@@ -148,7 +148,10 @@ def _without_stray_parts(found: list[Column], chosen: list[Column]) -> list[Colu
 
 
 def _one_each(columns: list[Column]) -> list[Column]:
-    """One column a field. The field's own name stands above its synonyms; other doubles are refused."""
+    """One column a field. The field's own name stands above its synonyms, what names the packaging above what does not.
+
+    Other doubles are refused.
+    """
     by_name: dict[tuple[str, str], list[Column]] = {}
     for column in columns:
         by_name.setdefault((column.table, column.name), []).append(column)
@@ -157,6 +160,9 @@ def _one_each(columns: list[Column]) -> list[Column]:
     for (_, name), candidates in by_name.items():
         exact = [column for column in candidates if column.exact]
         best = exact if len(exact) == 1 else candidates
+        if len(best) > 1 and name in OF_PACKAGING:
+            of_packaging = [column for column in best if names_packaging(column.header)]
+            best = of_packaging if len(of_packaging) == 1 else best
         if len(best) > 1:
             where = ", ".join(f"{shown(column.header)} ({letter(column.position)})" for column in best)
             message = (

@@ -13,6 +13,7 @@ from pipelines.steps.reading.fields import WEIGHT_HELPERS, Column, fields_of
 from pipelines.steps.reading.grid import TEXT, LineFault
 from pipelines.steps.reading.part_types import part_types
 from pipelines.steps.reading.sheet import Sheet
+from schemas.words import code_of
 
 _MOVED: Final = {
     "material": "material_family",
@@ -88,6 +89,7 @@ def _split(
     """
     key = next(column for column in own if column.name == "sku_code")
     names = [column.name for column in own if column is not key]
+    table = _touching_food(table)
     first = table.with_columns(
         pl.when("grouped").then(pl.col(name).drop_nulls().first().over("sku_code")).otherwise(pl.col(name)).alias(name)
         for name in names
@@ -108,6 +110,17 @@ def _split(
         faults=_conflicts(table, first, names),
     )  # fmt: skip
     return main, graph
+
+
+def _touching_food(table: pl.DataFrame) -> pl.DataFrame:
+    """The table without the no of parts beside a part that touches food: the SKU does where one of them does."""
+    if "food_contact" not in table.columns:
+        return table
+    cells = pl.col("food_contact")
+    truths = {cell: code_of(cell, "truth") for cell in table["food_contact"].drop_nulls().unique()}
+    table = table.with_columns(said=cells.replace_strict(truths, default=None, return_dtype=pl.String))
+    beside = pl.col("grouped") & (pl.col("said") == "false") & (pl.col("said") == "true").any().over("sku_code")
+    return table.with_columns(food_contact=pl.when(~beside.fill_null(value=False)).then(cells)).drop("said")
 
 
 def _origin(column: Column, sheet: Sheet) -> str:

@@ -3,12 +3,13 @@
 What a single header stands for is `composed.py`; recognised headers are `columns.py` and come first.
 """
 
+from collections.abc import Container
 from dataclasses import replace
 from typing import Final
 
 import polars as pl
 
-from pipelines.steps.reading.composed import spare
+from pipelines.steps.reading.composed import names_packaging, spare
 from pipelines.steps.reading.fields import Column, fields_of
 from pipelines.steps.reading.grid import Grid
 from pipelines.steps.reading.units import unit_of
@@ -19,21 +20,52 @@ _LINES: Final = 40
 """Lines below the header in which a column of units is looked for."""
 
 
-def with_spares(columns: list[Column], cells: list[str | None]) -> list[Column]:
+OF_PACKAGING: Final = frozenset(
+    {"material", "material_subtype", "weight_grams", "weight_unit", "packaging_format", "recycled_content_percent"}
+)
+"""Fields that a product has as well: beside `Packaging weight`, `Weight` is the product's."""
+_STANDS_BACK: Final = frozenset({"description"})
+"""Fields whose column is the name of what has no other."""
+
+
+def with_spares(columns: list[Column], cells: list[str | None], *, told: Container[str] = ()) -> list[Column]:
     """The columns, and for each field without one the column that stands for it where no better does; of two, none.
 
-    Of keys it may be one that is read as another field otherwise: a description is the name of what has no other.
+    Of keys it may be one that is read as another field otherwise: a description is the name of what has no other. A
+    column that names the packaging is better than one that does not, unless the caller has `told` the field's.
     """
     found: dict[str, list[Column]] = {}
-    taken = {column.position for column in columns if column.name != "description"}
+    taken = {column.position for column in columns if column.name not in _STANDS_BACK}
     for at, cell in enumerate(cells):
         column = None if cell is None or at in taken or len(cell) >= _LONGEST else spare(cell)
         if column is not None:
             found.setdefault(column.name, []).append(replace(column, position=at))
+    settled = {column.name for column in columns if column.name in told or not _of_product(column)}
+    spares = [chosen for name in sorted(found.keys() - settled) if (chosen := _chosen(found[name])) is not None]
+    better = {column.name for column in spares if names_packaging(column.header)}
     missing = found.keys() - {column.name for column in columns}
-    spares = [found[name][0] for name in sorted(missing) if len(found[name]) == 1]
+    spares = [column for column in spares if column.name in better | missing]
     instead = {column.position for column in spares}
-    return [*spares, *(column for column in columns if column.position not in instead)]
+    return [
+        *spares,
+        *(
+            column
+            for column in columns
+            if column.position not in instead and not (column.name in better and column.name not in settled)
+        ),
+    ]
+
+
+def _of_product(column: Column) -> bool:
+    """Whether a column may be the product's where another names the packaging."""
+    return column.name in OF_PACKAGING and not column.exact and not names_packaging(column.header)
+
+
+def _chosen(found: list[Column]) -> Column | None:
+    """The one column of those that stand for a field, or the one of them that names the packaging."""
+    if len(found) > 1 and found[0].name in OF_PACKAGING:
+        found = [column for column in found if names_packaging(column.header)]
+    return found[0] if len(found) == 1 else None
 
 
 def with_unit_beside(columns: list[Column], cells: list[str | None], grid: Grid, row: int) -> list[Column]:

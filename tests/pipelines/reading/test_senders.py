@@ -4,12 +4,30 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.pipelines.reading.senders import dutch, english, french, german, later, southern
+from tests.pipelines.reading.senders import (
+    dutch,
+    english,
+    french,
+    german,
+    later,
+    schemes,
+    southern,
+    systems,
+)
 from tests.pipelines.reading.senders.judged import judge
 from tests.pipelines.reading.senders.sent import Sent
 from tests.pipelines.reading.writing import delimited, read
 
-FILES = [*french.FILES, *german.FILES, *english.FILES, *southern.FILES, *dutch.FILES, *later.FILES]
+FILES = [
+    *french.FILES,
+    *german.FILES,
+    *english.FILES,
+    *southern.FILES,
+    *dutch.FILES,
+    *later.FILES,
+    *systems.FILES,
+    *schemes.FILES,
+]
 Build = Callable[[], Sent]
 
 
@@ -78,6 +96,21 @@ def test_a_bare_number_names_no_material(number: str) -> None:
     assert rows.values["material_subtype"].to_list() == [number]
     told = read(delimited([["SKU", "Name", "Material"], ["A", "a", number]]))[1]
     assert told.errors["code"].to_list() == ["not_in_vocabulary"]
+
+
+@pytest.mark.parametrize(
+    ("header", "read_as"),
+    [
+        (["Weight", "Packaging Weight (g)"], {"weight_grams": "D"}),
+        (["Gewicht", "Verpackungsgew."], {"weight_grams": "D"}),
+        (["UNIT_WEIGHT", "PKG_WEIGHT"], {"weight_grams": "D"}),
+        (["weight_grams", "Packaging weight"], {"weight_grams": "C"}),
+        (["Material", "Verpackungsmaterial"], {"material": "D"}),
+    ],
+)
+def test_what_names_the_packaging_stands_above_what_does_not(header: list[str], read_as: dict[str, str]) -> None:
+    upload, _ = read(delimited([["SKU", "Name", *header], ["A", "a", "1", "2"]]))
+    assert {column["field"]: column["column"] for column in upload.source["columns"][2:]} == read_as
 
 
 def test_a_weight_of_the_product_is_never_that_of_its_packaging() -> None:
