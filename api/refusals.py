@@ -6,6 +6,7 @@ from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
 
 from api.auth import admit_left_over
 from api.bodies import unreadable
@@ -40,7 +41,7 @@ async def _framework(request: Request, error: Exception) -> Response:
         case 404:
             return _answer(request, NotFound())
         case 405:
-            return _answer(request, WrongMethod(allowed(request.app, request.url.path) or _of_route(error)))
+            return _answer(request, WrongMethod(allowed(request.app, request.url.path) or _of_routes(request)))
         case 400:
             return _answer(request, unreadable(str(error.detail)))
     return _answer(request, Fault())
@@ -56,6 +57,10 @@ def allowed(app: FastAPI, path: str) -> list[str]:
     return sorted(methods)
 
 
-def _of_route(error: HTTPException) -> list[str]:
-    """What the framework names: for the pages, which are not published as operations."""
-    return (error.headers or {}).get("Allow", "").split(", ")
+def _of_routes(request: Request) -> list[str]:
+    """Every method of a path that is not published: of the pages, and of the authorization server."""
+    routes = request.app.routes
+    return [
+        method for method in ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+    ]  # fmt: skip

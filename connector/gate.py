@@ -39,6 +39,7 @@ _PREFLIGHT: Final = {
 _EXPOSED: Final = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After, X-Correlation-Id"
 _RATE_LIMITED: Final = -32000  # of the codes that JSON-RPC leaves to servers
 _UNREADABLE: Final = -32700  # JSON-RPC 2.0, section 5.1
+_NO_REQUEST: Final = -32600
 
 
 class Refusal(Exception):  # noqa: N818  (an answer, not a fault of the program)
@@ -78,12 +79,14 @@ class OverCeiling(Refusal):
 class Unreadable(Refusal):
     """The body of a message is no JSON object. Nothing that the gate could not read is passed on as if it had."""
 
-    def __init__(self) -> None:
+    def __init__(self, code: int) -> None:
+        """`code` tells what is no JSON from JSON that is no message, such as a batch (JSON-RPC 2.0, section 5.1)."""
         super().__init__(400, "invalid_request", "Send one message: a JSON object (RFC 8259) in UTF-8.")
+        self._code = code
 
     def body(self, correlation_id: str) -> dict[str, Any]:
         """A JSON-RPC error without an id, which nobody could read."""
-        error = {"code": _UNREADABLE, "message": str(self), "data": {"correlationId": correlation_id}}
+        error = {"code": self._code, "message": str(self), "data": {"correlationId": correlation_id}}
         return {"jsonrpc": "2.0", "id": None, "error": error}
 
 
@@ -211,9 +214,9 @@ def _message(body: bytes) -> Mapping[str, Any]:
     try:
         message = orjson.loads(body)
     except orjson.JSONDecodeError:
-        raise Unreadable from None
+        raise Unreadable(_UNREADABLE) from None
     if not isinstance(message, dict):
-        raise Unreadable
+        raise Unreadable(_NO_REQUEST)
     return message
 
 

@@ -6,18 +6,16 @@ The application that mounts it puts a gate in front, which lets a connection in 
 
 import logging
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from mcp.server.caching import CacheHint
-from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import MCPServer
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector import places
+from connector.requests import checked
 from connector.seal import security
 from connector.service import Service
 from connector.tools import drafting
@@ -89,23 +87,10 @@ def served(service: Service) -> MCPServer[None]:
         request_state_security=security(service.settings),
     )  # fmt: skip
     server.middleware.insert(0, remember_question)  # before the state is unsealed
-    server.middleware.append(_known_prompts(server))
+    server.middleware.append(checked(server))
     for tool in _tools(service):
         _add(server, tool)
     return server
-
-
-def _known_prompts(server: MCPServer[None]) -> ServerMiddleware[None]:
-    """Middleware that says of a prompt that it is not there; the library would call it a fault of ours, and log it."""
-
-    async def known(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        if ctx.method == "prompts/get":
-            there = {prompt.name for prompt in await server.list_prompts()}
-            if (ctx.params or {}).get("name") not in there:
-                raise MCPError(INVALID_PARAMS, "There is no such prompt; prompts/list shows those there are.")
-        return await call_next(ctx)
-
-    return known
 
 
 def _tools(service: Service) -> list[Tool]:

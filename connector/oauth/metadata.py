@@ -27,11 +27,13 @@ router = APIRouter()
 
 _NAME: Final = "Packaging Compliance Data Service"
 _KEPT: Final = {"Cache-Control": "public, max-age=300"}
+_READ: Final = ["GET", "HEAD"]
+"""Well-known addresses are looked for by HEAD too (RFC 8615; RFC 9110, section 9.1)."""
 _METHODS: Final = ["none", "client_secret_basic", "client_secret_post"]
 
 
-@router.get(RESOURCE_METADATA)
-@router.get(RESOURCE_METADATA.removesuffix(RESOURCE))
+@router.api_route(RESOURCE_METADATA, methods=_READ)
+@router.api_route(RESOURCE_METADATA.removesuffix(RESOURCE), methods=_READ)
 async def get_resource_metadata(request: Request) -> Response:
     """Which server gives tokens for the connector, and which scopes there are."""
     base = service_of(request).settings.base_url
@@ -41,7 +43,7 @@ async def get_resource_metadata(request: Request) -> Response:
     })  # fmt: skip
 
 
-@router.get(SERVER_METADATA)
+@router.api_route(SERVER_METADATA, methods=_READ)
 async def get_server_metadata(request: Request) -> Response:
     """Where its endpoints are and what they take."""
     base = service_of(request).settings.base_url

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 from mcp.server.auth.middleware.auth_context import auth_context_var
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
 
 from tests.connector.assistants import Assistant
 
@@ -55,6 +57,41 @@ async def test_an_unknown_argument_is_refused_by_every_tool(assistant: Assistant
     for name in sorted(READING | DRAFTING):
         answer = await assistant.call(name, company_id="another", sku_code="A")
         assert answer.refused, name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [({"limit": "x"}, "limit: "), ({"limit": 1.5}, "limit: Send a whole number."),
+     ({"colour": "red"}, "colour: This field is not part of the contract; leave it out."),
+     ({"offset": None, "colour": 1}, "offset: This field cannot be cleared")],
+)  # fmt: skip
+async def test_arguments_are_refused_in_our_words(assistant: Assistant, arguments: dict[str, Any], said: str):
+    answer = await assistant.call("list_packaging_items", **arguments)
+    assert answer.refused
+    assert answer.text.startswith(f"invalid_body: {said}")
+    assert "pydantic" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [("get_packaging_item", {"sku_code": "a\x00b"}), ("check_regulation_statement", {"statement": "a\x00"}),
+     ("propose_sku_update", {"sku_code": "A", "changes": {"name": "a\x00"}}),
+     ("check_bulk_import", {"rows": [{"sku_code\x00": "A"}]})],
+)  # fmt: skip
+async def test_a_text_that_no_record_can_hold_is_told_so(assistant: Assistant, tool: str, arguments: dict[str, Any]):
+    answer = await assistant.call(tool, **arguments)
+    assert (answer.refused, "U+0000" in answer.text) == (True, True)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_what_is_not_there_is_an_error_of_the_protocol(assistant: Assistant, mode: str):
+    assistant.mode = mode
+    async with assistant.connected() as client:
+        for ask in (lambda: client.call_tool("delete_everything", {}), lambda: client.get_prompt("none"),
+                    lambda: client.list_tools(cursor="another")):  # fmt: skip
+            with pytest.raises(MCPError) as told:
+                await ask()
+            assert told.value.error.code == INVALID_PARAMS
 
 
 async def test_nothing_is_told_without_a_principal(assistant: Assistant):

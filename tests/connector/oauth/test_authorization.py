@@ -40,6 +40,26 @@ def test_discovery_leads_from_a_refusal_to_every_endpoint(application):
     assert "offline_access" not in server["scopes_supported"]
 
 
+@pytest.mark.parametrize(
+    "path", ["/.well-known/oauth-protected-resource/api/mcp", "/.well-known/oauth-authorization-server"]
+)
+def test_discovery_answers_head_as_get(application, path):
+    whole, head = (application.browser.http.request(method, path) for method in ("GET", "HEAD"))
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-type"] == whole.headers["content-type"]
+    assert head.headers["access-control-allow-origin"] == "*"
+
+
+@pytest.mark.parametrize(
+    ("path", "allow"),
+    [("/oauth/authorize", "GET, POST"), ("/oauth/token", "OPTIONS, POST"), ("/sign-in", "GET, POST"),
+     ("/.well-known/oauth-authorization-server", "GET, HEAD, OPTIONS")],
+)  # fmt: skip
+def test_another_method_is_told_all_there_are(application, path, allow):
+    answer = application.browser.http.request("PUT", path)
+    assert (answer.status_code, answer.headers["allow"]) == (405, allow)
+
+
 def test_a_person_connects_calls_refreshes_sees_and_revokes(application, clock):
     begun, page = clock.now(), application.authorize()
     for shown in ("Helper", "assistant.example", "packaging items"):

@@ -126,7 +126,16 @@ def test_what_the_gate_cannot_read_goes_no_further(application, written, encodin
             "Accept": "application/json, text/event-stream"}  # fmt: skip
     body = (written % whole[1:]).encode(encoding)
     answer = application.browser.http.post("/api/mcp", content=body, headers=sent)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32700)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] in (-32700, -32600)
+
+
+@pytest.mark.parametrize("body", ["[]", '[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', '"ping"', "1", "null"])
+def test_json_that_is_no_message_is_no_request(application, token, body):
+    """Batches too, which the protocol has given up (MCP 2025-06-18)."""
+    sent = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    answer = application.browser.http.post("/api/mcp", content=body, headers=sent)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32600)
 
 
 def test_a_connection_that_may_only_read_files_nothing(application):
