@@ -28,6 +28,7 @@ from api import (
     volumes,
 )
 from api.correlation import Correlation
+from api.operations import serve
 from api.pages import refusals as page_refusals
 from api.pages import routes as pages
 from api.reference import routes as reference
@@ -73,9 +74,10 @@ def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     # The batch comes before the single SKU: its path would else be read as a SKU's id.
     for resource in (
         tokens, batches, skus, volumes, files, imports, library, docs, audit, jurisdictions, published, schemas, health,
-        supplier_data, reference, pages,
+        supplier_data, reference,
     ):  # fmt: skip
-        app.include_router(resource.router)
+        serve(app, resource.router)
+    app.include_router(pages.router)
     app.include_router(oauth.router)
     app.router.routes.append(Route(server.PATH, endpoint=at_gate, include_in_schema=False))
     document.install(app)

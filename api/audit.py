@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time
 from typing import Any, Final
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -12,6 +11,7 @@ from api.answers import json_of
 from api.auth import Presented
 from api.document import READ_ERRORS, V1, operation
 from api.errors import WithoutAuditLog
+from api.operations import resource
 from api.parameters import LIMIT, OFFSET, Parameter, instant
 from api.reading import read
 from pipelines.steps.audit import page
@@ -19,7 +19,7 @@ from schemas.audit import ACTIONS, RESOURCE_TYPES, actions_of
 from schemas.normalise import Unfit
 from schemas.responses import AuditLogResponse
 
-router = APIRouter(prefix=V1, tags=["Audit"])
+router = resource(prefix=V1, tags=["Audit"])
 
 _INSTANT_OR_DAY: Final = {"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]}
 

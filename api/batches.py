@@ -5,7 +5,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from fastapi import APIRouter
 from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,6 +13,7 @@ from api.answers import json_of
 from api.bodies import fingerprint
 from api.document import V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, WrongMethod
+from api.operations import resource
 from api.origin import origin_of
 from api.service import service_of
 from api.writing import answer, written
@@ -24,7 +24,7 @@ from schemas.responses import SkuBatchResponse
 from warehouse.queries.keys import Key
 from warehouse.sessions import Connection
 
-router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
+router = resource(prefix=f"{V1}/skus", tags=["SKUs"])
 
 _OUTCOMES: Final = ("created", "updated", "unchanged", "rejected")
 Records = dict[int, dict[str, Any]]

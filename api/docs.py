@@ -1,19 +1,19 @@
 """GET /docs: Declarations of Conformity, their metadata. Adding one is the operator's (`api.commands.doc`)."""
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_text
 from api.auth import Presented
 from api.document import READ_ERRORS, V1, operation
+from api.operations import resource
 from api.parameters import LIMIT, OFFSET
 from api.reading import read
 from api.service import service_of
 from schemas.responses import DocListResponse
 from warehouse.queries import docs
 
-router = APIRouter(prefix=f"{V1}/docs", tags=["Declarations"])
+router = resource(prefix=f"{V1}/docs", tags=["Declarations"])
 
 
 @router.get("", **operation(

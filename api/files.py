@@ -7,7 +7,6 @@ from typing import Any, Final
 from uuid import UUID
 
 import orjson
-from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,6 +17,7 @@ from api.auth import Presented, Writer
 from api.bodies import fingerprint, unreadable
 from api.document import READ_ERRORS, V1, operation
 from api.errors import NotFound, Refused
+from api.operations import resource
 from api.origin import origin_of
 from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, record_id
 from api.reading import read
@@ -33,7 +33,7 @@ from warehouse.queries import files as queries
 from warehouse.queries.keys import Key
 from warehouse.sessions import Connection
 
-router = APIRouter(prefix=f"{V1}/skus/{{id}}/files", tags=["Technical files"])
+router = resource(prefix=f"{V1}/skus/{{id}}/files", tags=["Technical files"])
 
 _SLOWEST_SECONDS: Final = 1800.0
 """How long a body may take: less than what is swept must be old, so that no upload is swept under way."""

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fastapi import APIRouter
 from psycopg import Error
 from psycopg_pool import PoolTimeout
 from starlette.requests import Request
@@ -11,13 +10,14 @@ from starlette.responses import Response
 
 from api.answers import json_of
 from api.document import operation
+from api.operations import resource
 from api.service import Service, service_of
 from pipelines.steps.imports.queue import LISTENING
 from schemas.responses import Health
 from warehouse.queries.jurisdictions import LOADED
 from warehouse.sessions import AsyncConnection
 
-router = APIRouter(tags=["Service"])
+router = resource(tags=["Service"])
 
 
 @router.get("/healthz", **operation("Requests are served", answers={200: Health}))

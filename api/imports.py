@@ -7,7 +7,7 @@ from functools import partial
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,6 +18,7 @@ from api.bodies import Upload, fingerprint, upload
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, operation
 from api.errors import InvalidBody, NotFound
 from api.languages import spoken
+from api.operations import resource
 from api.origin import origin_of
 from api.parameters import (
     DRY_RUN,
@@ -42,7 +43,7 @@ from schemas.responses import ImportAccepted, ImportStatusResponse
 from warehouse.queries.keys import Key
 from warehouse.sessions import Connection
 
-router = APIRouter(prefix=f"{V1}/imports", tags=["Imports"])
+router = resource(prefix=f"{V1}/imports", tags=["Imports"])
 
 _FILE: dict[str, Any] = {"type": "string", "format": "binary"}
 _TEXT: dict[str, Any] = {"type": "string"}

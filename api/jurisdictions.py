@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from psycopg.rows import dict_row
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,6 +10,7 @@ from starlette.responses import Response
 from api.answers import json_of
 from api.auth import Credential, admitted, offered
 from api.document import PUBLIC_ERRORS, V1, operation
+from api.operations import resource
 from api.parameters import LIMIT, OFFSET
 from api.service import service_of
 from compliance import catalogue
@@ -17,7 +18,7 @@ from schemas.responses import JurisdictionListResponse
 from warehouse.queries.jurisdictions import ALL, entry
 from warehouse.sessions import AsyncConnection
 
-router = APIRouter(prefix=f"{V1}/jurisdictions", tags=["Jurisdictions"])
+router = resource(prefix=f"{V1}/jurisdictions", tags=["Jurisdictions"])
 
 
 @router.get("", **operation(

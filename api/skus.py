@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,6 +14,7 @@ from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
 from api.languages import spoken
+from api.operations import resource
 from api.origin import origin_of
 from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, SKU_CODE, UPDATED_SINCE, record_id
 from api.reading import read
@@ -29,7 +29,7 @@ from warehouse.queries import skus as queries
 from warehouse.queries.keys import Key
 from warehouse.sessions import Connection
 
-router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
+router = resource(prefix=f"{V1}/skus", tags=["SKUs"])
 
 _COLUMNS = (*present.COLUMNS, "doc_status")
 _DETAIL = f"SELECT {present.SELECT}, {queries.DOC_STATUS} AS doc_status FROM skus WHERE id = %(id)s"

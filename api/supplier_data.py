@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,6 +17,7 @@ from api.answers import json_of
 from api.bodies import fingerprint, json_body
 from api.document import body_of, operation
 from api.errors import InvalidBody, NotFound, RateLimited
+from api.operations import resource
 from api.origin import acting, client_address
 from api.service import service_of
 from api.writing import answer_for
@@ -29,7 +29,7 @@ from warehouse.queries import supplier_requests as queries
 from warehouse.queries.keys import digest
 from warehouse.sessions import AsyncConnection, Connection
 
-router = APIRouter(prefix="/api/supplier-data", tags=["Suppliers"])
+router = resource(prefix="/api/supplier-data", tags=["Suppliers"])
 
 _ERRORS: Final = (
     "invalid_body", "not_found", "idempotency_key_reuse", "payload_too_large", "rate_limited", "internal_error",

@@ -8,7 +8,6 @@ import hmac
 from datetime import timedelta
 from typing import Any
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -16,6 +15,7 @@ from api.answers import json_of
 from api.document import V1, body_of, operation
 from api.errors import NO_STORE, TokenRefused
 from api.grants import Grant, asked_for
+from api.operations import resource
 from api.origin import client_address
 from api.service import service_of
 from schemas.access import TokenForm, TokenInput
@@ -25,7 +25,7 @@ from warehouse.queries import tokens
 from warehouse.queries.keys import Key, digest
 from warehouse.sessions import AsyncConnection
 
-router = APIRouter(prefix=f"{V1}/oauth", tags=["Access"])
+router = resource(prefix=f"{V1}/oauth", tags=["Access"])
 
 _ERRORS = ("invalid_request", "invalid_client", "unsupported_grant_type", "invalid_scope", "rate_limited",
            "internal_error")  # fmt: skip

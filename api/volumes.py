@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -12,6 +11,7 @@ from api.answers import json_of
 from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, operation, rows_of
 from api.errors import InvalidBody, NotFound
+from api.operations import resource
 from api.origin import origin_of
 from api.parameters import DRY_RUN, RECORD_ID, record_id
 from api.service import service_of
@@ -23,7 +23,7 @@ from warehouse.queries import skus
 from warehouse.queries.keys import Key
 from warehouse.sessions import Connection
 
-router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
+router = resource(prefix=f"{V1}/skus", tags=["SKUs"])
 
 
 @router.put("/{id}/volumes", **operation(

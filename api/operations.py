@@ -1,0 +1,52 @@
+"""Operations of the REST interface: a handler takes the request and what async functions make of it.
+
+The framework publishes an operation and finds its handler. What it would do around that (bodies, parameters, answers
+by models) none of ours asks of it, and its general way costs each request as much as grading a SKU does (decision
+0023). What belongs here: how a request reaches its handler. What does not: what is published (`api.document`).
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from inspect import iscoroutinefunction, signature
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.routing import request_response
+
+
+class Operation(APIRoute):
+    """One operation; what its handler asks for by `Depends` are async functions of the request."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        """`options` as the framework takes them; the operation is published under its handler's name."""
+        super().__init__(path, endpoint, **options | {"generate_unique_id_function": lambda route: route.name})
+        self.app = request_response(self.get_route_handler())
+
+    def get_route_handler(self) -> Any:
+        """All that the handler asks for, one after the other, then the handler: in a thread where it may wait."""
+        name = self.dependant.request_param_name
+        asked = {str(each.name): each.call for each in self.dependant.dependencies}
+        assert set(signature(self.endpoint).parameters) <= {name, *asked}, f"{self.name} asks for what nobody makes"
+        assert all(map(iscoroutinefunction, asked.values())), f"{self.name} asks for what is no async function"
+        call = self.endpoint if iscoroutinefunction(self.endpoint) else partial(run_in_threadpool, self.endpoint)
+
+        async def handle(request: Request) -> Any:
+            values: dict[str, Any] = {name: request} if name else {}
+            for wanted, make in asked.items():
+                values[wanted] = await make(request)  # type: ignore[misc]  # asserted above
+            return await call(**values)
+
+        return handle
+
+
+def resource(prefix: str = "", *, tags: Sequence[str] = (), include_in_schema: bool = True) -> APIRouter:
+    """A router of operations, each under the prefix and published with the tags."""
+    return APIRouter(prefix=prefix, tags=list(tags), include_in_schema=include_in_schema, route_class=Operation)
+
+
+def serve(app: FastAPI, router: APIRouter) -> None:
+    """Have the app serve a router's operations as its own: an included router would look for each request twice."""
+    app.router.routes.extend(router.routes)
