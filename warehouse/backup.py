@@ -3,11 +3,13 @@
     database.dump   every table as it was at one instant (pg_dump), Dagster's runs included
     objects/        uploaded files, where they lie on this machine
     connector.key   what seals questions to users
+    backup.json     the SHA-256 of each of them, written last: without it, or where one differs, it is no backup
 
 What belongs here: what is copied and in which order. What does not: snapshots and figures, which a worker makes anew,
 and files in an S3-compatible store, which keeps versions of its own.
 """
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -16,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import orjson
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
@@ -29,6 +32,7 @@ from warehouse.settings import Settings
 _DUMP: Final = "database.dump"
 _OBJECTS: Final = "objects"
 _KEY: Final = "connector.key"
+_LIST: Final = "backup.json"
 _VARIABLES: Final = {
     "host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "password": "PGPASSWORD", "dbname": "PGDATABASE",
     "sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT", "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY",
@@ -40,6 +44,12 @@ class BackupError(Exception):
     """A backup was not made or not brought back; `str()` says why in plain sentences."""
 
     code = "backup_failed"
+
+
+class Checked(NamedTuple):
+    """A folder that holds what its list says, byte for byte."""
+
+    folder: Path
 
 
 class Backup(NamedTuple):
@@ -66,19 +76,37 @@ def back_up(settings: Settings, database: Database, folder: Path) -> Backup:
         _run(database, "pg_dump", "--format=custom", "--no-unlogged-table-data", f"--file={draft / _DUMP}")
         _copy_new(settings.data_dir / _OBJECTS, draft / _OBJECTS)
         _copy_key(settings.data_dir, draft)
+        (draft / _LIST).write_bytes(orjson.dumps(_digests(draft), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
         draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return _held(folder)
 
 
-def restore(settings: Settings, database: Database, folder: Path) -> Backup:
+def check(folder: Path) -> Checked:
+    """Read every file of a backup against its list. Raises `BackupError`, which names one that differs."""
+    try:
+        listed = orjson.loads((folder / _LIST).read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        raise BackupError(f"{folder} is no backup: there is no {_LIST} in it, which is written last.") from None
+    except orjson.JSONDecodeError:
+        listed = None
+    found = _digests(folder)
+    differing = {_LIST: ""} if not isinstance(listed, dict) else dict(listed.items() ^ found.items())
+    if differing:
+        raise BackupError(
+            f"{folder} is no whole backup: {min(differing)} is not as it was backed up. Nothing was changed; take "
+            "another one."
+        )
+    return Checked(folder)
+
+
+def restore(settings: Settings, database: Database, backup: Checked) -> Backup:
     """Bring a folder back: the database whole or not at all, then up to this release; files that are there stay.
 
-    Raises `BackupError` where the folder is no backup or the database is not empty.
+    Raises `BackupError` where the database is not empty.
     """
-    if not (folder / _DUMP).is_file():
-        raise BackupError(f"{folder} is no backup: there is no {_DUMP} in it.")
+    folder = backup.folder
     with psycopg.connect(database.owner_url) as owner:
         if owner.execute("SELECT to_regclass('public.companies')").fetchone() != (None,):
             raise BackupError("The database is not empty; a backup is brought back into an empty one alone.")
@@ -131,6 +159,16 @@ def _make_folder(folder: Path, root: Path) -> None:
 def _copy_key(source: Path, target: Path) -> None:
     with suppress(FileNotFoundError):
         shutil.copy2(source / _KEY, target / _KEY)
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file but the list, by its place in the folder."""
+    digests = {}
+    for path in folder.rglob("*"):
+        if path.is_file() and path != folder / _LIST:
+            with path.open("rb") as file:
+                digests[path.relative_to(folder).as_posix()] = hashlib.file_digest(file, "sha256").hexdigest()
+    return digests
 
 
 def _held(folder: Path) -> Backup:

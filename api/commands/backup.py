@@ -28,9 +28,10 @@ def backup(folder: Folder, data_dir: DataDir = None, as_json: AsJson = False) ->
 def restore(folder: Folder, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Bring a backup back into an empty database, and its files into the data directory."""
     settings = Settings.load(data_dir=data_dir)
-    with running(settings) as database:
-        try:
-            held = backups.restore(settings, database, folder)
-        except (BackupError, OSError) as error:
-            raise Refusal(str(error)) from None
+    try:
+        whole = backups.check(folder)  # before a data directory is made
+        with running(settings) as database:
+            held = backups.restore(settings, database, whole)
+    except (BackupError, OSError) as error:
+        raise Refusal(str(error)) from None
     show({"folder": str(folder), **held._asdict()}, as_json=as_json)

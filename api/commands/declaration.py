@@ -18,7 +18,7 @@ from compliance.declarations.uk.lines import Statements
 from compliance.declarations.uk.producer import FileRefused, Producer
 from compliance.declarations.uk.tables import codes
 from pipelines.steps.declaration import declare, files, forms, statements
-from pipelines.steps.declaration.parcel import FORMS, Asked, Parcel, by_category, explained, uk_file
+from pipelines.steps.declaration.parcel import FORMS, Asked, by_category, explained, uk_file
 from pipelines.steps.figures.compute import loaded_catalogue
 from pipelines.steps.figures.portfolio import newest
 from warehouse import snapshots
@@ -44,7 +44,7 @@ def declaration(  # noqa: PLR0917  (each is an option by name)
     subsidiary_id: Annotated[str, typer.Option("--subsidiary-id", help=f"Up to 32 letters or digits, {_UK}.")] = "",
     ram: Annotated[Path | None, typer.Option("--ram", help="CSV sku_code, component_type, rating.")] = None,
     drinks: Annotated[Path | None, typer.Option("--drinks", help="CSV sku_code, drinks_container (Y or N).")] = None,
-    explain: Annotated[str | None, typer.Option("--explain", help="A category_code: what its figure is the sum of.")]
+    explain: Annotated[str | None, typer.Option("--explain", help="A code of OUT (GL): what its figure is made of.")]
     = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -53,17 +53,17 @@ def declaration(  # noqa: PLR0917  (each is an option by name)
 
     Exit status 0 also where something is not counted: it stands in OUT (json) or in `.uncounted.csv` beside it.
     """
-    asked = Asked(market, year, half or declare.YEAR, one_of(FORMS, [form])[0], out)
+    asked = Asked(market, year, half or declare.YEAR, one_of(FORMS, [form])[0], out, explain)
     producer = Producer(organisation_id or "", organisation_size, activity, household_type, subsidiary_id)
     _check(asked, producer, ram, drinks)
     try:
         with operator(data_dir) as at_work:
             desk = _desk(at_work, company, Settings.load(data_dir=data_dir))
             asked = replace(asked, market=declare.declared_market(desk, market, asked.half))
-            parcel = _parcel(desk, asked, producer, ram, drinks)
-            if explain is not None:
-                with at_work.company(company) as connection:
-                    parcel = explained(desk, asked, parcel, explain, connection)
+            said = Statements(producer, year, asked.half, statements.ratings(ram), statements.drinks(drinks))
+            parcel = uk_file(desk, asked, said) if form == "rpd" else by_category(desk, asked)
+            with at_work.company(company) as connection:
+                parcel = explained(desk, asked, parcel, said, connection)
         files.write(parcel.files)
     except _REFUSALS as refused:
         raise Refusal(str(refused)) from None
@@ -93,10 +93,3 @@ def _desk(at_work: Operator, company_id: UUID, settings: Settings) -> declare.De
         snapshot = snapshots.current(settings.data_dir, company_id)
         assert snapshot is not None
     return declare.Desk(snapshot, catalogue, rules)
-
-
-def _parcel(desk: declare.Desk, asked: Asked, producer: Producer, ram: Path | None, drinks: Path | None) -> Parcel:
-    if asked.form != "rpd":
-        return by_category(desk, asked)
-    said = Statements(producer, asked.year, asked.half, statements.ratings(ram), statements.drinks(drinks))
-    return uk_file(desk, asked, said)

@@ -19,7 +19,7 @@ def rollup(
 ) -> None:  # fmt: skip
     """Compute the tonnes of a company, or of all, and say how many figures changed; the service does it by itself."""
     chosen = ["--company", str(company)] if company else []
-    show(
-        runs.run(Settings.load(data_dir=data_dir), "rollup", *chosen, refused="No figures were computed."),
-        as_json=as_json,
-    )
+    done = runs.run(Settings.load(data_dir=data_dir), "rollup", *chosen, refused="No figures were computed.")
+    if not as_json:  # a company's figures are a table, which the Dagster UI and a declaration show
+        done = {"companies": [{**each, "figures": f"{len(each['figures'])} figures"} for each in done["companies"]]}
+    show(done, as_json=as_json)

@@ -32,7 +32,7 @@ class ImportRun(dg.Config):
 def uploaded_file(
     context: dg.AssetExecutionContext, config: ImportRun, workshop: dg.ResourceParam[Workshop]
 ) -> dg.MaterializeResult[Intake]:
-    """The file as a company sent it, kept byte for byte; this run's hold on it begins here."""
+    """The file as a company sent it, byte for byte in the object store under `object_key`; a run's hold begins here."""
     claim = _claim(config, workshop)
     with holding(context, workshop, claim):
         _close(context, claims.assign(workshop.pool, claim, context.run.run_id))
@@ -48,8 +48,8 @@ def uploaded_file(
     return dg.MaterializeResult(
         value=Intake(claim, sent),
         metadata={
-            **preview.sent(sent), "size_bytes": sent.size_bytes, "sha256": sent.sha256, "dry_run": sent.dry_run,
-            "attempt": sent.attempts, "rows_committed_before": sent.position,
+            **preview.sent(sent), "size_bytes": sent.size_bytes, "sha256": sent.sha256,
+            "object_key": sent.upload_key, "dry_run": sent.dry_run, "attempt": sent.attempts, "rows_committed_before": sent.position,
         },
     )  # fmt: skip
 

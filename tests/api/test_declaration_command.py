@@ -156,7 +156,31 @@ def test_a_figure_is_explained_down_to_its_skus_and_their_lines(operator, tmp_pa
     assert (row["sku_code"], row["units"], row["tonnes"]) == ("JAR", "1000000", "200.000000")
     assert row["components"] == "0 body glass glass 200.0 g; 1 closure metal steel 8.25 g"
     assert (row["version"], row["import_id"], row["import_line"]) == ("2", "", "")
-    assert "category_code" in operator.refused(1, "--market", "DE", "--explain", "gold", tmp_path / "de.csv")
+    refused = operator.refused(1, "--market", "DE", "--explain", "gold", tmp_path / "de.csv")
+    assert "no figure for gold; name a category_code of it: ferrous_metals, glass, paper, plastics." in refused
+
+
+def test_a_row_of_the_uk_file_is_explained_by_what_the_file_counts(operator, tmp_path):
+    """Nothing of what the file leaves out, and the classes apart."""
+    ram, drinks = tmp_path / "ram.csv", tmp_path / "drinks.csv"
+    ram.write_text("sku_code,component_type,rating\nJAR,body,G\n")
+    drinks.write_text("sku_code,drinks_container\nCOLA,Y\n")
+    for code in ("GL", "PC"):
+        operator.declare(*UK, "--ram", ram, "--drinks", drinks, "--explain", code, tmp_path / f"{code}.csv")
+    found = {}
+    for code in ("GL", "PC"):
+        with (tmp_path / f"{code}.explained.csv").open(newline="") as file:
+            [found[code]] = csv.DictReader(file)
+    row = found["GL"]
+    assert list(row)[:6] == [
+        "packaging_type", "packaging_class", "packaging_material", "packaging_material_subtype", "ram_rag_rating",
+        "sku_code",
+    ]  # fmt: skip
+    assert list(row.values())[:7] == ["HH", "P1", "GL", "", "G", "JAR", "10001"]
+    assert (row["tonnes"], row["version"], row["earlier_versions"]) == ("2.000200", "2", "1 single write")
+    assert [*found["PC"].values()][:6] == ["NH", "P4", "PC", "", "", "'=BOX"]
+    refused = operator.refused(1, *UK, "--ram", ram, "--drinks", drinks, "--explain", "ST", tmp_path / "uk.csv")
+    assert "no figure for ST; name a packaging_material of it: GL, PC, PL." in refused
 
 
 def test_the_uk_file_with_ratings_and_drinks_is_the_same_twice(operator, tmp_path):

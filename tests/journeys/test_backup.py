@@ -1,7 +1,11 @@
 """A backup taken while callers write, upload and import comes back as a service that passes its checks."""
 
 import json
+import os
+import signal
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,14 +15,41 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.place import Place
+from tests.journeys.place import ROOT, Place
 from tests.pipelines.files.making import PDF
 from tests.ruling import BOTTLE
 from tests.waiting import wait_until
 from tools.ports import free_port
+from warehouse.backup import BackupError, back_up, check
+from warehouse.database import Database
 from warehouse.embedded import running
 from warehouse.settings import Settings
 
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from warehouse.backup import back_up
+from warehouse.database import Database
+from warehouse.settings import Settings
+
+event, about, folder = sys.argv[1:]
+settings = Settings.load()
+
+def kill(name, arguments):
+    if name == event and about in str(arguments):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(kill)
+back_up(settings, Database.of(settings), Path(folder))
+"""
+"""A backup whose process is killed when Python is about to do something, as `sys.audit` names it."""
+INSTANTS = {
+    "first file": ("shutil.copyfile", "objects"),
+    "dump": ("subprocess.Popen", "pg_dump"),
+    "key": ("shutil.copyfile", "connector.key"),
+    "list": ("open", "backup.json"),
+    "name": ("os.rename", ".backup-"),
+}
 ROWS = 3_000
 STARTED_WITHIN = 120
 """Seconds until the worker is at work."""
@@ -104,5 +135,68 @@ def test_a_backup_is_made_whole_or_not_at_all_and_refusals_are_sentences(place: 
     there.mkdir()
     assert "is there already" in place.pcds("backup", str(there)).stderr
     assert "There is no folder" in place.pcds("backup", str(tmp_path / "none" / "backup")).stderr
-    assert "is no backup" in place.pcds("restore", str(there)).stderr
+    assert "is no backup: there is no backup.json in it" in place.pcds("restore", str(there)).stderr
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+@pytest.fixture
+def with_files(place: Place) -> Place:
+    """A service that has a file and a key to copy."""
+    data_dir = place.settings.data_dir
+    (data_dir / "objects" / "company").mkdir(parents=True)
+    (data_dir / "objects" / "company" / "file").write_bytes(PDF)
+    (data_dir / "connector.key").write_bytes(b"k" * 32)
+    return place
+
+
+def test_a_killed_backup_leaves_nothing_that_could_be_taken_for_one(with_files: Place, tmp_path: Path) -> None:
+    folder = tmp_path / "backup"
+    for number, (event, about) in enumerate(INSTANTS.values(), 1):
+        ended = subprocess.run(
+            [sys.executable, "-c", KILLED, event, about, str(folder)], cwd=ROOT, check=False,
+            env=os.environ | with_files.settings.environment(),
+        )  # fmt: skip
+        assert ended.returncode == -signal.SIGKILL, about
+        assert not folder.exists()
+        assert len([*tmp_path.iterdir()]) == number, "a hidden folder of another name"
+    refused = 0
+    for draft in tmp_path.iterdir():
+        assert draft.name.startswith(".backup-")
+        try:
+            check(draft)
+        except BackupError:
+            refused += 1
+    assert refused == len(INSTANTS) - 1, "the one that lacks nothing but its name is whole"
+    back_up(with_files.settings, Database.of(with_files.settings), folder)
+    assert check(folder).folder == folder
+
+
+def test_a_damaged_backup_is_refused_before_anything_is_touched(with_files: Place, tmp_path: Path) -> None:
+    folder = tmp_path / "backup"
+    back_up(with_files.settings, Database.of(with_files.settings), folder)
+    dump, file, listed = folder / "database.dump", folder / "objects" / "company" / "file", folder / "backup.json"
+    damages = {
+        dump: dump.read_bytes()[:-1],
+        file: b"X" + PDF[1:],
+        folder / "connector.key": None,
+        folder / "objects" / "stranger": b"not backed up",
+        listed: listed.read_bytes()[:-5],
+    }
+    for path, data in damages.items():
+        before = path.read_bytes() if path.exists() else None
+        _put(path, data)
+        with pytest.raises(BackupError, match=f"{path.relative_to(folder)} is not as it was backed up"):
+            check(folder)
+        if path != listed:
+            _put(path, before)
+    elsewhere = Place(Settings.load(data_dir=tmp_path / "data"))
+    with elsewhere.client:
+        done = elsewhere.pcds("restore", str(folder))
+    assert (done.returncode, "backup.json is not as it was backed up" in done.stderr) == (1, True)
+    assert not elsewhere.settings.data_dir.exists()
+
+
+def _put(path: Path, data: bytes | None) -> None:
+    path.unlink(missing_ok=True)
+    if data is not None:
+        path.write_bytes(data)

@@ -22,8 +22,8 @@ def upload(good: list[bool]) -> Upload:
 def work(sent: Upload, position: int) -> Work:
     return Work(
         id=uuid4(), company_id=uuid4(), company_name="Acme", filename="portfolio.csv", size_bytes=1, sha256="",
-        dry_run=False, table_key="", default_year=2026, source=sent.source, rows_total=sent.rows, position=position,
-        attempts=1, correlation_id="c", ip=None, user_agent=None,
+        dry_run=False, upload_key="", table_key="", default_year=2026, source=sent.source, rows_total=sent.rows,
+        position=position, attempts=1, correlation_id="c", ip=None, user_agent=None,
     )  # fmt: skip
 
 

@@ -12,11 +12,17 @@ SELECT skus.sku_code, skus.version, skus.import_id, imports.filename, skus.impor
 FROM skus LEFT JOIN imports ON imports.id = skus.import_id
 WHERE skus.sku_code = ANY(%s)"""
 
+_EARLIER: Final = """
+SELECT skus.sku_code, versions.version, versions.import_id, imports.filename, versions.import_sheet,
+       versions.import_line
+FROM skus JOIN sku_versions AS versions ON versions.id = skus.id
+LEFT JOIN imports ON imports.id = versions.import_id
+WHERE skus.sku_code = ANY(%s) ORDER BY skus.sku_code, versions.version"""
 _FILES: Final = "SELECT id, filename, sha256, created_at FROM imports WHERE id = ANY(%s)"
 
 
 class Origin(NamedTuple):
-    """A SKU's current version; the import fields are null where a single write made it."""
+    """A version of a SKU; the import fields are null where a single write made it."""
 
     sku_code: str
     version: int
@@ -35,9 +41,17 @@ class File(NamedTuple):
 
 
 def of(connection: psycopg.Connection[Any], sku_codes: Sequence[str]) -> dict[str, Origin]:
-    """The origins of SKUs of the session's company, by code."""
+    """The current versions of SKUs of the session's company, by code."""
     rows = connection.execute(_ORIGINS, [list(sku_codes)]).fetchall()
     return {row[0]: Origin(*row) for row in rows}
+
+
+def earlier(connection: psycopg.Connection[Any], sku_codes: Sequence[str]) -> dict[str, list[Origin]]:
+    """The versions before the current ones, the first first, by code; a SKU that has none is not there."""
+    found: dict[str, list[Origin]] = {}
+    for row in connection.execute(_EARLIER, [list(sku_codes)]):
+        found.setdefault(row[0], []).append(Origin(*row))
+    return found
 
 
 def files(connection: psycopg.Connection[Any], import_ids: Sequence[UUID]) -> dict[UUID, File]:

@@ -48,7 +48,10 @@ class Statements(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """`lines`: `IDENTITY`, exact `grams` and `units`, a row per SKU and row of the file; `uncounted` as for figures."""
+    """A row per SKU and row of the file; `uncounted` as for figures.
+
+    `lines` have `sku_code`, `IDENTITY`, the exact `unit_grams` of one unit, `units`, and `grams` of all of them.
+    """
 
     lines: pl.DataFrame
     uncounted: pl.DataFrame
@@ -74,10 +77,9 @@ def lines_of(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules:
     lacking = parts.filter(pl.col("lacking").is_not_null())
     kept = parts.filter(pl.col("lacking").is_null())
     return Lines(
-        lines=kept.group_by("sku", *IDENTITY)
-        .agg(pl.col("grams").sum(), pl.col("units").first())
-        .with_columns(times_units("grams"))
-        .select(*IDENTITY, "grams", "units"),
+        lines=kept.group_by("sku_code", *IDENTITY)
+        .agg(pl.col("grams").sum().alias("unit_grams"), pl.col("units").first())
+        .with_columns(times_units("unit_grams").alias("grams")),
         uncounted=pl.concat(
             [
                 found.uncounted.filter(asked),

@@ -12,9 +12,10 @@ import polars as pl
 from compliance.catalogue import Jurisdiction
 from compliance.declarations.document import Source
 from compliance.declarations.scope import of_market
-from compliance.declarations.uk.lines import UK_SKU_COLUMNS, Statements, lines_of
+from compliance.declarations.uk.lines import UK_SKU_COLUMNS, Lines, Statements, lines_of
 from compliance.declarations.uk.producer import submission
 from compliance.declarations.uk.rows import PackagingFile, packaging_file, summed
+from compliance.declarations.uk.tables import MARKET
 from compliance.rollup.periods import HALF_YEARLY, market_of
 from compliance.rollup.portfolio import SKU_COLUMNS, Portfolio
 from compliance.rollup.tonnes import Figures, combined, rollup
@@ -75,11 +76,14 @@ def figures(desk: Desk, market: str, year: int) -> Figures:
 def uk_file(desk: Desk, said: Statements) -> PackagingFile:
     """The packaging data file of a period. Raises `FileRefused` with the regulator's error numbers."""
     period = submission(said.producer, said.year, said.half)
-    lines = (
-        lines_of(portfolio, desk.catalogue.entries, desk.rules, said)
-        for portfolio in portfolios(desk, "GB", said.year, UK_SKU_COLUMNS)
-    )
+    lines = (found for _, found in uk_lines(desk, said))
     return packaging_file(summed(lines), said.producer, period)
+
+
+def uk_lines(desk: Desk, said: Statements) -> Iterator[tuple[Portfolio, Lines]]:
+    """What the UK file is the sum of, block by block, each beside the portfolio that it was counted from."""
+    for portfolio in portfolios(desk, MARKET, said.year, UK_SKU_COLUMNS):
+        yield portfolio, lines_of(portfolio, desk.catalogue.entries, desk.rules, said)
 
 
 def portfolios(desk: Desk, market: str, year: int, sku_columns: pl.Schema) -> Iterator[Portfolio]:

@@ -9,16 +9,35 @@ from typing import Any, Final
 import polars as pl
 import psycopg
 
+from compliance.declarations.uk.lines import IDENTITY, Statements
 from compliance.rollup.exact import times_units, written_tonnes
 from compliance.rollup.lines import categories, lines_of, prepared
 from compliance.rollup.portfolio import SKU_COLUMNS, Portfolio
-from pipelines.steps.declaration.declare import Desk, portfolios
+from pipelines.steps.declaration.declare import Desk, portfolios, uk_lines
 from warehouse.queries import origins
+from warehouse.queries.origins import Origin
 
 COLUMNS: Final = (
     "sku_code", "units", "unit_grams", "tonnes", "components", "version", "import_id", "filename", "import_sheet",
-    "import_line",
+    "import_line", "earlier_versions",
 )  # fmt: skip
+_FOUND: Final = ("sku_code", "units", "unit_grams", "grams", "components")
+_UK_COLUMNS: Final = {
+    "type": "packaging_type", "class": "packaging_class", "material": "packaging_material",
+    "subtype": "packaging_material_subtype", "rating": "ram_rag_rating",
+}  # fmt: skip
+"""What makes a row of the UK file, by the names of its columns."""
+
+
+def uk_figure(desk: Desk, said: Statements, material: str) -> pl.DataFrame:
+    """The SKUs of the UK file's rows of a `packaging_material`: what makes the row, then as in `figure`."""
+    found = [
+        lines.lines.filter(pl.col("material") == material).join(_components(portfolio), on="sku_code", how="left")
+        for portfolio, lines in uk_lines(desk, said)
+    ]
+    if not found:
+        return pl.DataFrame(schema={"sku_code": pl.String})
+    return pl.concat(found).sort(*IDENTITY, "sku_code").select(*IDENTITY, *_FOUND).rename(_UK_COLUMNS)
 
 
 def figure(desk: Desk, market: str, year: int, half: int, category_code: str) -> pl.DataFrame:
@@ -39,20 +58,31 @@ def figure(desk: Desk, market: str, year: int, half: int, category_code: str) ->
         counted = rolled.counting.filter(asked).join(per_unit, on="sku", how="inner")
         named = counted.join(ready.skus.select("sku", "sku_code"), on="sku", how="inner")
         weighed = named.with_columns(times_units("unit_grams").alias("grams"))
-        found.append(
-            weighed.join(_components(portfolio), on="sku_code", how="left").select(
-                "sku_code", "units", "unit_grams", "grams", "components"
-            )
-        )
+        found.append(weighed.join(_components(portfolio), on="sku_code", how="left").select(_FOUND))
     return pl.concat(found).sort("sku_code") if found else pl.DataFrame(schema={"sku_code": pl.String})
 
 
 def with_origins(connection: psycopg.Connection[Any], found: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """The rows of a figure with `COLUMNS`: tonnes as they are written, and the import that the values came with."""
-    held = origins.of(connection, found["sku_code"].to_list())
+    """The rows of a figure with `COLUMNS` behind what makes a row of the file: tonnes as they are written, whence.
+
+    A version has all values of a SKU, those that its own file did not name too; these came with an earlier one.
+    """
+    codes = found["sku_code"].unique().to_list()
+    held, earlier = origins.of(connection, codes), origins.earlier(connection, codes)
+    names = [*(name for name in found.columns if name not in _FOUND), *COLUMNS]
     for row in found.iter_rows(named=True):
-        whence = held[row["sku_code"]]._asdict()
-        yield {name: (row | whence | {"tonnes": written_tonnes(row["grams"])})[name] for name in COLUMNS}
+        code = row["sku_code"]
+        before = "; ".join(map(_version, earlier.get(code, ())))
+        known = row | held[code]._asdict() | {"tonnes": written_tonnes(row["grams"]), "earlier_versions": before}
+        yield {name: known[name] for name in names}
+
+
+def _version(origin: Origin) -> str:
+    """A version in words: `1 portfolio.xlsx Items line 7`, or `2 single write`."""
+    if origin.filename is None:
+        return f"{origin.version} single write"
+    sheet = "" if origin.import_sheet is None else f" {origin.import_sheet}"
+    return f"{origin.version} {origin.filename}{sheet} line {origin.import_line}"
 
 
 def _components(portfolio: Portfolio) -> pl.DataFrame:

@@ -14,7 +14,6 @@ import orjson
 
 from compliance.declarations.document import TONNES_COLUMNS, UNCOUNTED_COLUMNS
 from compliance.declarations.uk.tables import columns
-from pipelines.steps.declaration import explain
 
 _FORMULA: Final = ("=", "+", "-", "@")
 
@@ -40,9 +39,9 @@ def uncounted_csv(rows: Iterable[Mapping[str, Any]]) -> bytes:
     return _csv(UNCOUNTED_COLUMNS, ([_harmless(_cell(row[name])) for name in UNCOUNTED_COLUMNS] for row in texts))
 
 
-def explained_csv(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """What a figure is the sum of, a SKU a row."""
-    return _csv(explain.COLUMNS, ([_harmless(_cell(row[name])) for name in explain.COLUMNS] for row in rows))
+def explained_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """What a figure is the sum of, a SKU a row, under the names of the first."""
+    return _csv(list(rows[0]), ([_harmless(_cell(value)) for value in row.values()] for row in rows))
 
 
 def source_json(source: Mapping[str, Any], declaration: bytes) -> bytes:

@@ -1,6 +1,6 @@
 """A declaration with everything that lies beside it, as bytes by file name, and the record that the command prints."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -22,13 +22,14 @@ EXPLAINED: Final = "explained.csv"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is declared, and where it goes; `half` 0 is the year, `form` one of `FORMS`."""
+    """What is declared, and where it goes; `half` 0 is the year, `form` one of `FORMS`, `explain` a code of it."""
 
     market: str
     year: int
     half: int
     form: str
     out: Path
+    explain: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The period as every record names it."""
@@ -37,10 +38,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """`files` in the order in which they take their names, the declaration last; `record` sums them up."""
+    """`files` in the order in which they take their names, the declaration last; `record` sums them up.
+
+    `figures` are the codes under which the declaration has figures.
+    """
 
     files: Mapping[Path, bytes]
     record: Mapping[str, Any]
+    figures: Sequence[str]
 
 
 def by_category(desk: Desk, asked: Asked) -> Parcel:
@@ -49,8 +54,10 @@ def by_category(desk: Desk, asked: Asked) -> Parcel:
     said = document.document(found, asked.market, asked.year, asked.half, desk.source)
     sums = {"rows": len(said["tonnes"]), "total_tonnes": said["total_tonnes"], "uncounted": len(said["uncounted"])}
     if asked.form == "json":
-        return _parcel(desk, asked, {asked.out: forms.as_json(said)}, sums)
-    return _with_companions(desk, asked, forms.tonnes_csv(said["tonnes"]), said["uncounted"], sums)
+        files = {asked.out: forms.as_json(said)}
+    else:
+        files = _with_companions(desk, asked, forms.tonnes_csv(said["tonnes"]), said["uncounted"], sums)
+    return _parcel(desk, asked, files, sums, [row["category_code"] for row in said["tonnes"]])
 
 
 def uk_file(desk: Desk, asked: Asked, said: Statements) -> Parcel:
@@ -63,40 +70,53 @@ def uk_file(desk: Desk, asked: Asked, said: Statements) -> Parcel:
     sums = {
         "rows": len(file.rows), "total_kg": weight, "difference_kg": file.difference_kg, "uncounted": len(uncounted),
     }  # fmt: skip
-    return _with_companions(desk, asked, forms.uk_csv(file.rows), uncounted, sums)
+    files = _with_companions(desk, asked, forms.uk_csv(file.rows), uncounted, sums)
+    return _parcel(desk, asked, files, sums, sorted({row["packaging_material"] for row in file.rows}))
 
 
 def explained(
-    desk: Desk, asked: Asked, parcel: Parcel, category_code: str, connection: psycopg.Connection[Any]
+    desk: Desk, asked: Asked, parcel: Parcel, said: Statements, connection: psycopg.Connection[Any]
 ) -> Parcel:
-    """The parcel with what a figure of it is the sum of. Raises `NotDeclarable` where nothing is in the category."""
-    found = explain.figure(desk, asked.market, asked.year, asked.half, category_code)
-    if found.is_empty():
+    """The parcel with what its figures of the code asked for are the sums of; as it is where none is asked for.
+
+    Raises `NotDeclarable` where it has no figure of that code.
+    """
+    code = asked.explain
+    if code is None:
+        return parcel
+    if code not in parcel.figures:
+        named = "packaging_material" if asked.form == "rpd" else "category_code"
         raise NotDeclarable(
-            f"Nothing of {asked.market} is counted in {category_code}; name a category_code of the declaration."
+            f"The declaration has no figure for {code}; name a {named} of it: {', '.join(parcel.figures) or 'none'}."
         )
+    if asked.form == "rpd":
+        found = explain.uk_figure(desk, said, code)
+    else:
+        found = explain.figure(desk, asked.market, asked.year, asked.half, code)
     path = beside(asked.out, EXPLAINED)
-    data = forms.explained_csv(explain.with_origins(connection, found))
-    record = {**parcel.record, "files": [*parcel.record["files"], str(path)], "explained_skus": found.height}
-    return Parcel({path: data, **parcel.files}, record)
+    data = forms.explained_csv(list(explain.with_origins(connection, found)))
+    skus = found["sku_code"].n_unique()
+    record = {**parcel.record, "files": [*parcel.record["files"], str(path)], "explained_skus": skus}
+    return Parcel({path: data, **parcel.files}, record, parcel.figures)
 
 
 def _with_companions(
     desk: Desk, asked: Asked, data: bytes, uncounted: Iterable[Mapping[str, Any]], sums: Mapping[str, Any]
-) -> Parcel:
+) -> dict[Path, bytes]:
     """A form that has no room for its origin and its gaps: both lie beside it."""
     source = {"file": asked.out.name, **_origin(desk), **asked.as_dict(), **sums}
-    files = {
+    return {
         beside(asked.out, UNCOUNTED): forms.uncounted_csv(uncounted),
         beside(asked.out, SOURCE): forms.source_json(source, data),
         asked.out: data,
     }
-    return _parcel(desk, asked, files, sums)
 
 
-def _parcel(desk: Desk, asked: Asked, files: Mapping[Path, bytes], sums: Mapping[str, Any]) -> Parcel:
+def _parcel(
+    desk: Desk, asked: Asked, files: Mapping[Path, bytes], sums: Mapping[str, Any], figures: Sequence[str]
+) -> Parcel:
     record = {"files": [str(path) for path in reversed(list(files))], **_origin(desk), **asked.as_dict(), **sums}
-    return Parcel(files, record)
+    return Parcel(files, record, figures)
 
 
 def _origin(desk: Desk) -> dict[str, str]:

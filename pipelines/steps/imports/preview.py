@@ -93,6 +93,6 @@ def _work(company_id: UUID, upload: Upload, now: datetime) -> Work:
     """The import that this would be, as the report asks for it."""
     return Work(
         id=UUID(str(uuid7())), company_id=company_id, company_name="", filename=FILENAME, size_bytes=0, sha256="",
-        dry_run=True, table_key="", default_year=now.year, source=upload.source, rows_total=upload.rows, position=0,
-        attempts=0, correlation_id="", ip=None, user_agent=None,
+        dry_run=True, upload_key="", table_key="", default_year=now.year, source=upload.source, rows_total=upload.rows,
+        position=0, attempts=0, correlation_id="", ip=None, user_agent=None,
     )  # fmt: skip

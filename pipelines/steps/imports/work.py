@@ -26,6 +26,7 @@ class Work:
     size_bytes: int
     sha256: str
     dry_run: bool
+    upload_key: str
     table_key: str
     default_year: int
     source: dict[str, Any]

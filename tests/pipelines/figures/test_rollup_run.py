@@ -1,7 +1,10 @@
 """A rollup as a run: from an imported file to published figures, and what of it changes when the data does."""
 
 import contextlib
+import re
 from decimal import Decimal
+from hashlib import sha256
+from pathlib import Path
 
 import dagster as dg
 import polars as pl
@@ -18,6 +21,8 @@ FILE = (
     "sku_code,name,material,material_subtype,weight_g,packaging_format,annual_volume_fr_2026,annual_volume_de_2026\n"
     "R1,Bottle,plastic,PET,20,bottle,1000000,500000\nR2,Jar,glass,glass,200,jar,1000,\nR3,Bag,,,,bag,10,\n"
 )
+IMPORTED = ("uploaded_file", "parsed_table", "typed_rows", "graded_skus", "import_report")
+AUDITOR = Path(__file__).parents[3] / "docs" / "auditor.md"
 
 
 def tonnes(desk: Desk) -> dict[tuple[str, str], Decimal]:
@@ -69,8 +74,13 @@ def test_a_figure_leads_to_the_line_of_the_file(desk: Desk) -> None:
     assert row == {
         "sku_code": "R2", "units": 1000, "unit_grams": Decimal(200), "tonnes": Decimal("0.2"),
         "components": "glass glass 200.0 g", "version": 1, "import_id": sent, "filename": "autumn.csv",
-        "import_sheet": None, "import_line": 3,
+        "import_sheet": None, "import_line": 3, "earlier_versions": "",
     }  # fmt: skip
+    desk.run(desk.send("sku_code,name\nR2,Jam jar\n", filename="names.csv"))
+    with desk.workshop.pool.company(desk.company) as conn:
+        [row] = explain.with_origins(conn, found)
+    assert (row["version"], row["filename"], row["import_line"]) == (2, "names.csv", 2)
+    assert row["earlier_versions"] == "1 autumn.csv line 3", "the weight came with a file before"
 
 
 def test_the_run_shows_the_figure_what_it_was_made_from_and_the_files_behind_it(desk: Desk) -> None:
@@ -80,16 +90,24 @@ def test_the_run_shows_the_figure_what_it_was_made_from_and_the_files_behind_it(
     snapshot = publish_company(desk.workshop, desk.instance, desk.company)
     assert snapshot is not None
     shown = {}
-    for asset in ("portfolio_snapshot", "portfolio", "figures", "obligations"):
+    published = ("portfolio_snapshot", "portfolio", "figures", "obligations")
+    for asset in (*IMPORTED, *published):
         [record] = desk.instance.fetch_materializations(dg.AssetKey(asset), limit=1).records
         shown[asset] = {name: each.value for name, each in record.asset_materialization.metadata.items()}
+    for asset in published:
         assert (shown[asset]["company_id"], shown[asset]["snapshot"]) == (str(desk.company), snapshot.path)
+    kept = desk.workshop.objects.get(shown["uploaded_file"]["object_key"])
+    assert sha256(kept).hexdigest() == shown["uploaded_file"]["sha256"]
     assert "| FR | 2026 | verre | 0.200000 | 1000 | 1 | own |" in shown["figures"]["tonnes_by_category"]
     assert shown["figures"]["tonnes_latest_year"] == 30.2
     assert "| FR | 2026 | material_missing | 1 | 10 |" in shown["figures"]["uncounted"]
     behind = shown["portfolio_snapshot"]["skus_by_import"]
     assert f"| [{sent}](/runs?q[0]=tag:pcds/import_id={sent}) | autumn.csv |" in behind
     assert shown["portfolio_snapshot"]["skus_by_single_writes"] == 0
+    told = re.findall(r"^\| `(\w+)` \| (.+) \|$", AUDITOR.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(told) == len(shown) - 1, "all but `portfolio`, which has no row of its own"
+    for asset, words in told:
+        assert set(re.findall(r"`(\w+)`", words)) <= shown[asset].keys(), asset
     for runs in (desk.instance.get_runs(dg.RunsFilter(tags={"pcds/company": shown["figures"]["company"]})),
                  desk.instance.get_runs(dg.RunsFilter(tags={"pcds/company_id": str(desk.company)}))):  # fmt: skip
         assert {run.job_name for run in runs} == {"import_file", "publish_portfolio"}
