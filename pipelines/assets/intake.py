@@ -32,7 +32,7 @@ class ImportRun(dg.Config):
 def uploaded_file(
     context: dg.AssetExecutionContext, config: ImportRun, workshop: dg.ResourceParam[Workshop]
 ) -> dg.MaterializeResult[Intake]:
-    """The file as a company sent it, byte for byte in the object store under `object_key`; a run's hold begins here."""
+    """The file as a company sent it, byte for byte at `object_key` of the object store; a run's hold begins here."""
     claim = _claim(config, workshop)
     with holding(context, workshop, claim):
         _close(context, claims.assign(workshop.pool, claim, context.run.run_id))
