@@ -49,7 +49,8 @@ def uploaded_file(
         value=Intake(claim, sent),
         metadata={
             **preview.sent(sent), "size_bytes": sent.size_bytes, "sha256": sent.sha256,
-            "object_key": sent.upload_key, "dry_run": sent.dry_run, "attempt": sent.attempts, "rows_committed_before": sent.position,
+            "object_key": sent.upload_key, "dry_run": sent.dry_run, "attempt": sent.attempts,
+            "rows_committed_before": sent.position,
         },
     )  # fmt: skip
 
