@@ -98,6 +98,7 @@ class Follower:
                     begun = True
                 self.turn()
             except psycopg.OperationalError as error:
+                begun = False  # a backup may have been put back meanwhile
                 log.warning("snapshots.database_lost", error=type(error).__name__)
             except Exception:  # whatever it was, others are published
                 log.exception("snapshots.turn_broke_off")

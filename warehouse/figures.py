@@ -19,6 +19,9 @@ from uuid import UUID
 import orjson
 import polars as pl
 
+from warehouse import snapshots
+from warehouse.snapshots import Snapshot
+
 TABLES: Final = ("tonnes", "uncounted", "obligations")
 FOLDER: Final = "figures"
 """Below the data directory."""
@@ -80,13 +83,14 @@ def publish(
 ) -> StoredFigures:
     """The frames, one for each of `TABLES`, as the company's figures, current when this returns.
 
-    Figures of a newer snapshot are left in place, and returned: of two rollups at once the later data stands.
+    Figures of a later snapshot are left in place, and returned: of two rollups at once the later data stands. Those of
+    the current snapshot are the latest, whatever its number: it counts links anew where a backup was put back.
     """
     folder = data_dir / FOLDER / str(company_id)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _alone(folder):
         held = current(data_dir, company_id)
-        if held is not None and held.origin.number > origin.number:
+        if held is not None and _is_later(held.origin, origin, snapshots.current(data_dir, company_id)):
             return held
         name = f"{origin.as_of:%Y%m%dT%H%M%SZ}-{origin.number}-{token_hex(3)}"
         rows = {table: frames[table].height for table in TABLES}
@@ -110,6 +114,14 @@ def current(data_dir: Path, company_id: UUID) -> StoredFigures | None:
     said: dict[str, Any] = orjson.loads((folder / name / _MANIFEST).read_bytes())
     origin = Origin(**{**said["origin"], "as_of": datetime.fromisoformat(said["origin"]["as_of"])})
     return StoredFigures(company_id, said["name"], origin, said["rows"], said["rows_written"], folder / name)
+
+
+def _is_later(held: Origin, given: Origin, snapshot: Snapshot | None) -> bool:
+    """Whether what is held was computed from later data than what is given."""
+    current_path = None if snapshot is None else snapshot.path
+    if current_path in (held.snapshot, given.snapshot):
+        return given.snapshot != current_path
+    return held.number > given.number
 
 
 @contextmanager

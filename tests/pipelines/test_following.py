@@ -3,9 +3,9 @@
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -21,6 +21,7 @@ from pipelines import following
 from pipelines.definitions import defs
 from pipelines.following import TOGETHER, Failed, Follower
 from pipelines.steps.figures import keep
+from pipelines.steps.figures.portfolio import newest
 from pipelines.tags import FOLLOWED
 from pipelines.worker import Worker
 from tests.pipelines.conftest import Desk
@@ -255,3 +256,49 @@ def serving(
     finally:
         desk.workshop.stopping.set()
         thread.join(PATIENCE_SECONDS)
+
+
+LEDGER = ("skus", "sku_versions", "audit_transactions", "audit_entries", "company_counters", "snapshots")
+
+
+@contextmanager
+def put_back(desk: Desk, database: Database) -> Iterator[None]:
+    """After the block the company's rows are what they were before it, as when an older backup is restored."""
+    with psycopg.connect(database.owner_url) as owner:
+        owner.execute("SELECT set_config('app.company_id', %s, false)", [str(desk.company)])
+        for table in LEDGER:
+            owner.execute(f"CREATE TEMPORARY TABLE kept_{table} AS SELECT * FROM {table}")
+        owner.commit()
+        yield
+        for table in LEDGER:
+            owner.execute(f"DELETE FROM {table}")
+            columns = owner.execute(_COLUMNS, [table]).fetchone()[0]
+            owner.execute(f"INSERT INTO {table} ({columns}) SELECT {columns} FROM kept_{table}")
+
+
+_COLUMNS = """
+SELECT string_agg(quote_ident(column_name), ', ') FROM information_schema.columns
+WHERE table_schema = 'public' AND table_name = %s AND is_generated = 'NEVER'
+"""
+
+
+def test_what_was_made_after_a_ledger_that_is_no_more_is_made_anew(
+    desk: Desk, follower: Follower, database: Database
+) -> None:
+    """An older backup was put back beside files that have later writes, and is written to again."""
+    write(desk)
+    desk.workshop.clock.advance(TOGETHER)
+    follower.turn()
+    first = published(desk)
+    with put_back(desk, database):
+        write(desk, 1)
+        desk.workshop.clock.advance(TOGETHER)
+        follower.turn()
+    lost, data_dir = published(desk), desk.workshop.data_dir
+    assert (lost.rows["skus"], lost.number > first.number) == (4, True)
+    assert newest(desk.workshop.pool, data_dir, desk.company) is None, "it has writes that never were"
+    serving(desk, follower, lambda: not keep.are_behind(data_dir, desk.company) and published(desk) != lost)
+    found = published(desk)
+    assert (found.rows["skus"], found.number, found.link_hash) == (2, first.number, first.link_hash)
+    assert newest(desk.workshop.pool, data_dir, desk.company) == found
+    assert figures.current(data_dir, desk.company).origin.snapshot == found.path

@@ -14,7 +14,7 @@ import psycopg
 from warehouse.snapshots.snapshot import current
 
 _STALE: Final = "SELECT company_id, since FROM pcds_stale_snapshots(%s) ORDER BY since NULLS FIRST"
-_RECORDED: Final = "SELECT number FROM snapshots"
+_RECORDED: Final = "SELECT name FROM snapshots"
 
 
 class Stale(NamedTuple):
@@ -36,4 +36,4 @@ def is_astray(conn: psycopg.Connection[Any], data_dir: Path, company_id: UUID) -
     """
     recorded = conn.execute(_RECORDED).fetchone()
     found = current(data_dir, company_id)
-    return (recorded[0] if recorded else None) != (found.number if found else None)
+    return (recorded[0] if recorded else None) != (found.name if found else None)

@@ -18,7 +18,7 @@ FIGURE: Final = ("market", "year", "half", "category_code")
 
 
 def keep(data_dir: Path, company_id: UUID, origin: Origin, found: Figures, verdicts: pl.DataFrame) -> StoredFigures:
-    """Make these the company's figures; those of a newer snapshot stay where there are any."""
+    """Make these the company's figures; those of a later snapshot stay where there are any."""
     tonnes = written(found.tonnes)
     changed = rows_changed(held_tonnes(data_dir, company_id), tonnes)
     frames = {"tonnes": tonnes, "uncounted": found.uncounted, "obligations": verdicts}
@@ -38,9 +38,9 @@ def held_tonnes(data_dir: Path, company_id: UUID) -> pl.DataFrame:
 
 
 def are_behind(data_dir: Path, company_id: UUID) -> bool:
-    """Whether the current snapshot has writes that the figures lack: a rollup failed, or was broken off."""
+    """Whether the figures are not those of the current snapshot: a rollup failed, or was broken off."""
     snapshot, held = snapshots.current(data_dir, company_id), stored.current(data_dir, company_id)
-    return snapshot is not None and (held is None or held.origin.number < snapshot.number)
+    return snapshot is not None and (held is None or held.origin.snapshot != snapshot.path)
 
 
 def rows_changed(before: pl.DataFrame, after: pl.DataFrame) -> int:

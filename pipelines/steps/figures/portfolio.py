@@ -12,9 +12,9 @@ import polars as pl
 
 from compliance.rollup.portfolio import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS, Portfolio
 from warehouse import snapshots
-from warehouse.queries.companies import counted
 from warehouse.sessions import Pool
 from warehouse.snapshots import Snapshot
+from warehouse.snapshots.columns import COUNTED
 from warehouse.snapshots.source import PART_SKUS
 
 BLOCK_SKUS: Final = 50_000
@@ -22,11 +22,15 @@ _PARTS: Final = BLOCK_SKUS // PART_SKUS
 
 
 def newest(pool: Pool, data_dir: Path, company_id: UUID) -> Snapshot | None:
-    """The company's current snapshot; None where there is none yet, or where it lacks a write."""
+    """The company's current snapshot; None where there is none yet, or where it does not hold exactly the last write.
+
+    It lacks one, or the ledger is another one than it was made after: a backup was put back.
+    """
     snapshot = snapshots.current(data_dir, company_id)
     with pool.company(company_id) as conn:
-        links = counted(conn).links
-    return snapshot if snapshot is not None and snapshot.number >= links else None
+        number, link_hash, _ = conn.execute(COUNTED).fetchone() or (0, "", 0)
+    is_newest = snapshot is not None and (snapshot.number, snapshot.link_hash) == (number, link_hash)
+    return snapshot if is_newest else None
 
 
 def blocks(snapshot: Snapshot, *, sku_columns: pl.Schema = SKU_COLUMNS) -> Iterator[Portfolio]:

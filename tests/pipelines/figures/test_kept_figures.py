@@ -4,6 +4,7 @@ import contextlib
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from uuid import uuid4
 
 import polars as pl
@@ -44,6 +45,18 @@ def test_of_two_rollups_the_later_data_stands(tmp_path):
     publish(tmp_path, company, 7)
     publish(tmp_path, company, 8)
     assert held(tmp_path, company) == 8
+
+
+def test_figures_of_the_current_snapshot_are_the_latest_whatever_its_number(tmp_path, monkeypatch):
+    """Numbers are counted anew where a backup was put back; of one number the older file is not the later one."""
+    company = uuid4()
+    publish(tmp_path, company, 7)
+    monkeypatch.setattr(figures.snapshots, "current", lambda *_: SimpleNamespace(path=origin(5).snapshot))
+    publish(tmp_path, company, 6)
+    assert held(tmp_path, company) == 7
+    newest = publish(tmp_path, company, 5)
+    assert held(tmp_path, company) == 5
+    assert publish(tmp_path, company, 6) == newest
 
 
 def test_another_companys_figures_are_not_touched(tmp_path):
