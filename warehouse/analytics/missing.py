@@ -8,17 +8,17 @@ from warehouse.analytics.now import Now
 from warehouse.analytics.reader import reader
 from warehouse.snapshots import Snapshot
 
+_JUDGED: Final = """
+CREATE TEMPORARY TABLE judged AS
+WITH {facts}
+SELECT id, sku_code, name, {mask} AS mask, {weighed} AS weight, coalesce(units, 0)::BIGINT AS units FROM facts
+WHERE $sku_code IS NULL OR sku_code = $sku_code
+"""
 _GROUPS: Final = """
-WITH {facts}, judged AS (SELECT units, {mask} AS mask FROM facts)
-SELECT mask, count(*) AS skus, coalesce(sum(units), 0)::BIGINT AS units FROM judged GROUP BY mask
+SELECT mask, any_value(weight) AS weight, count(*) AS skus, sum(units)::BIGINT AS units FROM judged GROUP BY mask
 """
 _ITEMS: Final = """
-WITH {facts}, judged AS (
-    SELECT sku_code, id, name, {mask} AS mask, {weighed} AS weight, coalesce(units, 0)::BIGINT AS units FROM facts
-    WHERE $sku_code IS NULL OR sku_code = $sku_code
-)
-SELECT sku_code, id, name, mask, weight, units, count(*) OVER () AS total FROM judged
-WHERE weight > 0 OR $sku_code IS NOT NULL
+SELECT * FROM judged WHERE weight > 0 OR $sku_code IS NOT NULL
 ORDER BY weight DESC, units DESC, sku_code LIMIT $limit OFFSET $offset
 """
 
@@ -34,13 +34,14 @@ def missing(
     """
     asked = [found for found in findings() if found.on(now.today).kind == "missing"]
     parts = {"facts": FACTS, "mask": mask(asked), "weighed": weighed(asked)}
-    whole = {"market": None, "today": now.today}
     with reader(snapshot) as answers:
-        groups = answers.records(_GROUPS.format(**parts), **whole) if sku_code is None else []
-        items = answers.records(_ITEMS.format(**parts), **whole, sku_code=sku_code, limit=limit, offset=offset)
+        answers.rows(_JUDGED.format(**parts), market=None, today=now.today, sku_code=sku_code)
+        groups = answers.records(_GROUPS)
+        items = answers.records(_ITEMS, sku_code=sku_code, limit=limit, offset=offset)
+    total = sum(group["skus"] for group in groups if group["weight"] > 0 or sku_code is not None)
     return {
         **now.head(snapshot),
-        "gaps": _worst_first(asked, groups),
+        "gaps": _worst_first(asked, groups) if sku_code is None else [],
         "items": [
             {
                 **{name: item[name] for name in ("id", "sku_code", "name", "units", "weight")},
@@ -48,7 +49,7 @@ def missing(
             }
             for item in items
         ],
-        "pagination": {"limit": limit, "offset": offset, "total": items[0]["total"] if items else 0},
+        "pagination": {"limit": limit, "offset": offset, "total": total},
     }
 
 
