@@ -36,6 +36,8 @@ QUIET_SECONDS: Final = 3.0
 RETRY_SECONDS: Final = 60.0
 """How long after a run that failed the same company is tried again; twice as long after each further one."""
 _MOST_DOUBLINGS: Final = 6
+REPAIR_SECONDS: Final = 600.0
+"""How often it is looked whose figures lack: a run of the UI or of a command may have been terminated before it."""
 MANY: Final = 5
 """So many companies that are due at once have one run together."""
 AT_ONCE: Final = 50
@@ -77,7 +79,7 @@ class Follower:
         self._workshop, self._connect, self._open_instance = workshop, connect, open_instance
         self._busy = busy
         self._asked: set[UUID] = set()
-        self._last_asked = 0.0
+        self._last_asked = self._repair_at = 0.0
         self._failed: dict[UUID, Failed] = {}
         self._wake = threading.Event()
 
@@ -88,14 +90,15 @@ class Follower:
         self._wake.set()
 
     def serve(self) -> None:
-        """Publish who wrote until `Workshop.stopping` is set; first those whose files are not here."""
+        """Publish who wrote until `Workshop.stopping` is set; first and now and then whose files are not here."""
         begun = False
         while not self._workshop.stopping.is_set():
             try:
                 if not begun:
                     self.end_broken()
-                    self._publish([Stale(company_id, None) for company_id in self._astray()])
-                    begun = True
+                    begun, self._repair_at = True, 0.0
+                if time.monotonic() >= self._repair_at:
+                    self.repair()
                 self.turn()
             except psycopg.OperationalError as error:
                 begun = False  # a backup may have been put back meanwhile
@@ -110,6 +113,11 @@ class Follower:
         wrote = self._stale()
         failed = self._failed.keys() - {found.company_id for found in wrote}
         self._publish([found for found in (*wrote, *(Stale(each, None) for each in failed)) if self._is_due(found)])
+
+    def repair(self) -> None:
+        """Publish each company whose files are not here or not whole, whoever's run was to make them."""
+        self._publish([Stale(company_id, None) for company_id in self._astray() if company_id not in self._failed])
+        self._repair_at = time.monotonic() + REPAIR_SECONDS
 
     def end_broken(self) -> None:
         """End the runs in Dagster whose process was killed: they hold their company's lock no more."""

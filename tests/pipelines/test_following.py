@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -16,11 +16,13 @@ import dagster as dg
 import polars as pl
 import psycopg
 import pytest
+from dagster._core.errors import DagsterExecutionInterruptedError
 
 from pipelines import following
 from pipelines.definitions import defs
 from pipelines.following import TOGETHER, Failed, Follower
-from pipelines.steps.figures import keep
+from pipelines.publishing import publish_company
+from pipelines.steps.figures import compute, keep
 from pipelines.steps.figures.portfolio import newest
 from pipelines.tags import FOLLOWED
 from pipelines.worker import Worker
@@ -196,6 +198,31 @@ def test_a_rollup_that_fails_is_tried_again_and_ever_later(
     assert figures.current(desk.workshop.data_dir, desk.company).origin.number == published(desk).number
     follower.turn()
     assert runs(desk) == 3, "nothing is left to do"
+
+
+def test_a_run_terminated_half_way_leaves_the_last_figures_and_is_made_up_for(
+    desk: Desk, follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As *Terminate* in the UI ends a run that the UI started: nobody wrote since its snapshot."""
+    write(desk)
+    publish_company(desk.workshop, desk.instance, desk.company)
+    before = figures.current(desk.workshop.data_dir, desk.company)
+    write(desk, 1)
+    with monkeypatch.context() as patched, suppress(DagsterExecutionInterruptedError):
+        patched.setattr(compute, "figures_of", terminated)
+        publish_company(desk.workshop, desk.instance, desk.company)
+    assert figures.current(desk.workshop.data_dir, desk.company) == before
+    follower.turn()
+    assert figures.current(desk.workshop.data_dir, desk.company) == before, "nobody wrote"
+    follower.repair()
+    held, snapshot = figures.current(desk.workshop.data_dir, desk.company), published(desk)
+    assert held is not None
+    assert snapshot is not None
+    assert (held.origin.snapshot, snapshot.rows["skus"]) == (snapshot.path, 4)
+
+
+def terminated(*_: object) -> None:
+    raise DagsterExecutionInterruptedError
 
 
 def test_many_companies_that_wrote_have_one_run_and_each_its_own_partition(
