@@ -3,6 +3,7 @@
 from typing import Final
 from uuid import UUID
 
+import dagster as dg
 from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
 
 from warehouse.queries import companies
@@ -27,6 +28,12 @@ FIRST_COMPANY: Final = "pcds/first_company_id"
 def of_company(company_id: UUID, name: str) -> dict[str, str]:
     """The tags by which a company's runs are found."""
     return {COMPANY: str(company_id), COMPANY_NAME: name}
+
+
+def name_company(context: dg.AssetExecutionContext, company_id: UUID, name: str) -> None:
+    """Give the tags to a run that the UI started with a partition and no more."""
+    if COMPANY_NAME not in context.run.tags:
+        context.instance.add_run_tags(context.run.run_id, of_company(company_id, name))
 
 
 def read_company(pool: Pool, company_id: UUID) -> dict[str, str]:

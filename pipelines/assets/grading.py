@@ -1,5 +1,7 @@
 """Group grading: typed rows become graded SKUs, and the report that the caller reads."""
 
+import time
+
 import dagster as dg
 
 from pipelines import checks
@@ -34,6 +36,7 @@ def graded_skus(
     """The company's SKUs as this file leaves them, with recyclability grade and score (0 to 100), chunk by chunk."""
     claim, work = uploaded_file.claim, uploaded_file.work
     job = process.Job(workshop.pool, workshop.clock, workshop.rulesets, claim, work, parsed_table, typed_rows)
+    begun = time.perf_counter()
     with holding(context, workshop, claim) as proceed:
         try:
             written = process.write_rows(job, chunk_rows=workshop.chunk_rows, proceed=proceed)
@@ -50,6 +53,7 @@ def graded_skus(
             "rows_committed_by_earlier_runs": work.position,
             "grades": preview.grade_table(written.grades),
             "grades_picture": preview.grade_bars(written.grades),
+            "seconds": round(time.perf_counter() - begun, 3),
             "seconds_by_step": preview.seconds(written.seconds),
             **columns.metadata("graded_skus"),
         },

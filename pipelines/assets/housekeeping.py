@@ -70,14 +70,14 @@ def orphan_objects(context: dg.AssetExecutionContext, workshop: dg.ResourceParam
 def kept_answers(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
     """Answers kept for requests that are sent again, removed after their 24 hours."""
     with interruptible(context, workshop) as proceed:
-        return _result(removed=housekeeping.remove_old_answers(workshop.pool, workshop.clock, proceed))
+        return _result(answers_removed=housekeeping.remove_old_answers(workshop.pool, workshop.clock, proceed))
 
 
 @dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, freshness_policy=DAILY)
 def expired_access(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
-    """Bearer tokens that have ended, and request counts of callers that are quiet."""
+    """Tokens, codes and sessions that have ended, request counts of quiet callers, applications nobody connected."""
     with interruptible(context, workshop) as proceed:
-        return _result(removed=housekeeping.remove_expired_access(workshop.pool, workshop.clock, proceed))
+        return _result(rows_removed=housekeeping.remove_expired_access(workshop.pool, workshop.clock, proceed))
 
 
 @dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, freshness_policy=DAILY)
@@ -92,7 +92,7 @@ def anonymised_addresses(
 @dg.asset(group_name=GROUP, owners=OWNERS, kinds={"files"}, freshness_policy=DAILY)
 def old_snapshots(workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
     """Snapshots that newer ones have replaced, and what a kill left of one that was being written."""
-    return _result(removed=snapshots.sweep(workshop.data_dir))
+    return _result(snapshots_removed=snapshots.sweep(workshop.data_dir))
 
 
 @dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, freshness_policy=DAILY)
@@ -102,7 +102,7 @@ def expired_docs(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[W
     They and their SKUs read as expired from that day on by themselves.
     """
     with interruptible(context, workshop) as proceed:
-        return _result(entered=housekeeping.enter_expiries(workshop.pool, workshop.clock, proceed))
+        return _result(docs_entered=housekeeping.enter_expiries(workshop.pool, workshop.clock, proceed))
 
 
 @dg.asset(group_name=GROUP, owners=OWNERS, kinds={"postgres"}, freshness_policy=DAILY)
@@ -122,4 +122,4 @@ def old_runs(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Works
                     proceed()
                     context.instance.delete_run(run.run_id)
                     removed += 1
-    return _result(removed=removed, kept_days=workshop.runs_kept_days)
+    return _result(runs_removed=removed, kept_days=workshop.runs_kept_days)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import dagster as dg
 
-from pipelines import checks
+from pipelines import checks, tags
 from pipelines.assets import columns, preview
 from pipelines.assets.grading import graded_skus
 from pipelines.assets.housekeeping import interruptible
@@ -47,6 +47,7 @@ def portfolio_snapshot(context: dg.AssetExecutionContext, workshop: dg.ResourceP
     with workshop.pool.company(company_id) as conn:
         held, named = counted(conn), preview.company(conn, company_id)
         files = origins.files(conn, [*behind][: preview.PREVIEW_ROWS])
+    tags.name_company(context, company_id, named["company"])
     return dg.MaterializeResult(
         value=snapshot,
         metadata={

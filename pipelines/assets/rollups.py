@@ -13,7 +13,7 @@ import polars as pl
 
 from compliance.rollup.exact import written_tonnes
 from compliance.rollup.tonnes import Figures
-from pipelines import checks, figure_checks
+from pipelines import checks, figure_checks, tags
 from pipelines.assets import columns, preview
 from pipelines.assets.housekeeping import interruptible
 from pipelines.assets.intake import OWNERS
@@ -52,6 +52,7 @@ def portfolio(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Work
         raise dg.Failure("No snapshot of this company is published yet; publish one first.", allow_retries=False)
     with workshop.pool.company(snapshot.company_id) as conn:
         named = preview.company(conn, snapshot.company_id)
+    tags.name_company(context, snapshot.company_id, named["company"])
     return dg.MaterializeResult(
         value=snapshot,
         metadata={**named, **preview.of_snapshot(snapshot), **columns.metadata("portfolio")},

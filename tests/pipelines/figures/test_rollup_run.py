@@ -10,6 +10,7 @@ import dagster as dg
 import polars as pl
 
 from compliance.rollup.tonnes import Figures
+from pipelines.definitions import defs
 from pipelines.publishing import publish_company
 from pipelines.steps.declaration import declare, explain
 from pipelines.steps.figures import compute
@@ -108,9 +109,12 @@ def test_the_run_shows_the_figure_what_it_was_made_from_and_the_files_behind_it(
     assert len(told) == len(shown) - 1, "all but `portfolio`, which has no row of its own"
     for asset, words in told:
         assert set(re.findall(r"`(\w+)`", words)) <= shown[asset].keys(), asset
+    defs.resolve_job_def("roll_up").execute_in_process(  # as the UI starts it
+        partition_key=str(desk.company), instance=desk.instance, resources={"workshop": desk.workshop}
+    )
     for runs in (desk.instance.get_runs(dg.RunsFilter(tags={"pcds/company": shown["figures"]["company"]})),
                  desk.instance.get_runs(dg.RunsFilter(tags={"pcds/company_id": str(desk.company)}))):  # fmt: skip
-        assert {run.job_name for run in runs} == {"import_file", "publish_portfolio"}
+        assert {run.job_name for run in runs} == {"import_file", "publish_portfolio", "roll_up"}
 
 
 def test_figures_that_are_not_what_was_placed_are_not_published(desk: Desk, monkeypatch) -> None:
