@@ -1,8 +1,8 @@
 """Technical files: which types of document there are, and which media types are taken.
 
-Both tables are data: `technical_file_types.csv` (a type's code, content and source) and `technical_file_media.csv` (a
-media type and how its bytes are known). What stands beside the bytes is `technical_file_form`; judging bytes is
-`pipelines.steps.files`.
+Both tables are data: `technical_file_types.csv` (a type's code, its content in each language, and source) and
+`technical_file_media.csv` (a media type and how its bytes are known). What stands beside the bytes is
+`technical_file_form`; judging bytes is `pipelines.steps.files`.
 """
 
 import csv
@@ -38,6 +38,13 @@ def _rows(table: str) -> Iterator[dict[str, str]]:
 
 TYPES: Final[dict[str, str]] = {row["code"]: row["content"] for row in _rows("technical_file_types.csv")}
 """The vocabulary of `type` with what each document holds: Annex VII and the contract's examples."""
+
+CONTENTS: Final[dict[str, dict[str, str]]] = {
+    "en": TYPES,
+    **{lang: {row["code"]: row[f"content_{lang}"] for row in _rows("technical_file_types.csv")}
+       for lang in ("fr", "de")},
+}  # fmt: skip
+"""The same by language, for people."""
 
 MEDIA_TYPES: Final[tuple[MediaType, ...]] = tuple(
     MediaType(

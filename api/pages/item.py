@@ -20,7 +20,7 @@ from api.pages.turns import in_turn
 from api.service import Service, service_of
 from pipelines.steps import present
 from pipelines.steps.audit import history
-from schemas.technical_files import TYPES
+from schemas.technical_files import CONTENTS
 from warehouse import analytics, snapshots
 from warehouse.analytics import Now
 from warehouse.queries import docs, files, library, origins, skus
@@ -70,7 +70,7 @@ def _page(request: Request, session: Session) -> Response:
         request, "item.html", session=session, item=item, gaps=gaps if gaps and gaps["items"] else None,
         facts=item_words.facts(item, held.names, lang), parts=item_words.parts(item, held.names, lang),
         grade=item_words.grade(item, lang), substances=item_words.substances(item["substances"], lang),
-        files=held.files, types=TYPES, docs=held.docs, origin=held.origin,
+        files=held.files, types=CONTENTS[lang], docs=held.docs, origin=held.origin,
         history=None if held.history is None else [item_words.version(each, lang) for each in held.history],
     )  # fmt: skip
 

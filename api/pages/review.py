@@ -22,6 +22,7 @@ from api.pages.forms import Form, posted
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.sessions import Session, SignedIn
+from api.pages.texts import text
 from api.parameters import OFFSET
 from api.service import service_of
 from pipelines.steps import review
@@ -30,7 +31,7 @@ from pipelines.steps.review import files, proposed
 from pipelines.steps.review.compare import REFUSED
 from schemas.issues import Issue
 from schemas.sentences import told
-from schemas.technical_files import TYPES
+from schemas.technical_files import CONTENTS
 from warehouse.sessions import Connection
 
 router = APIRouter(prefix="/review")
@@ -153,12 +154,23 @@ def _shown(request: Request, session: Session, *, conflict: review.Conflict | No
     rows = changes.told(comparison.changes, comparison.parts, lang) if comparison else []
     return page(
         request, "review_entry.html", session=session, status=409 if conflict else 200, entry=entry,
-        attached=attached, types=TYPES, comparison=comparison, rows=rows,
-        payload=[(name, changes.value(held, None, lang)) for name, held in entry.payload.items()],
+        attached=attached, types=CONTENTS[lang], comparison=comparison, rows=rows,
+        payload=[_row(name, held, lang) for name, held in entry.payload.items() if name != "draft"],
         conflict=_sentences(str(conflict), conflict.issues, lang) if conflict else [],
         refused=_sentences(comparison.refused, comparison.issues, lang) if comparison and comparison.refused else [],
         warnings=[told(warning.message, lang) for warning in comparison.warnings] if comparison else [],
     )  # fmt: skip
+
+
+def _row(name: str, held: object, lang: str) -> tuple[str, str]:
+    """A member of what was filed in words; one that no table has a word for stays as it came."""
+    try:
+        named = text(f"review.payload.{name}", lang)
+    except KeyError:
+        named = name
+    if name == "type" and isinstance(held, str):
+        return named, CONTENTS[lang].get(held, held)
+    return named, changes.value(held, None, lang)
 
 
 def _sentences(message: str, issues: tuple[Issue, ...], lang: str) -> list[str]:

@@ -30,7 +30,7 @@ from schemas.models import Invalid
 from schemas.normalise import Unfit
 from schemas.sentences import told
 from schemas.supplier import parse_submission
-from schemas.technical_files import TAKEN, TYPES
+from schemas.technical_files import CONTENTS, TAKEN
 from warehouse.queries import supplier_requests as queries
 from warehouse.queries.keys import digest
 from warehouse.sessions import AsyncConnection, Connection
@@ -150,7 +150,7 @@ def _form(
     return page(
         request, "supplier_form.html", status=400 if faults else 200, asked=asked, parts=parts, attached=attached,
         given=form or forms.Form(), faults=[(name, told(said, lang)) for name, said in faults or ()],
-        types=TYPES, taken=TAKEN, form_path=_path(request), files_path=_path(request, "/files"),
+        types=CONTENTS[lang], taken=TAKEN, form_path=_path(request), files_path=_path(request, "/files"),
     )  # fmt: skip
 
 

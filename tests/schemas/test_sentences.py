@@ -18,6 +18,7 @@ from schemas.issues import ISSUE_CODES
 from schemas.labels import LANGUAGES
 from schemas.models import Invalid, parse_sku
 from schemas.sentences import ORIGINAL, rows, told
+from schemas.technical_files import CONTENTS, TYPES
 
 ROOT = Path(__file__).parents[2]
 ROWS = list(rows())
@@ -166,3 +167,24 @@ def test_the_reason_of_a_grade_is_told(record: dict[str, object]) -> None:
 def test_every_gap_is_told() -> None:
     gaps_said = [found.sentence for found in findings() if found.kind == "missing"]
     assert [sentence for sentence in gaps_said if told(sentence, "fr") == sentence] == []
+
+
+def open_keys(cell: str) -> list[str]:
+    """The facts of a ban that the record cannot hold, or holds under a condition (`key=condition`)."""
+    return [fact.strip().partition("=")[0] for fact in cell.split(";") if fact.strip()]
+
+
+@pytest.mark.parametrize("lang", ["fr", "de"])
+def test_a_banned_format_is_told_with_what_it_depends_on_and_where_it_stands(lang: str) -> None:
+    for ban in ruleset.load().bans:
+        said = [ban.flag_text, ban.reference, *(key.replace("_", " ") for key in open_keys(ban.open_facts))]
+        assert [sentence for sentence in said if told(sentence, lang) == sentence] == [], ban.code
+    references = {found.reference for found in findings() if found.reference}
+    assert [reference for reference in references if told(reference, lang) == reference] == []
+
+
+def test_every_type_of_document_has_its_words() -> None:
+    for lang in LANGUAGES:
+        assert CONTENTS[lang].keys() == TYPES.keys()
+        assert all(CONTENTS[lang].values())
+    assert not set(CONTENTS["de"].values()) & set(CONTENTS["fr"].values())

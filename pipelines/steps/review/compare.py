@@ -129,7 +129,7 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any], said: set[str]
 def _said(entry: Entry, after: Mapping[str, Any]) -> set[str]:
     """The paths that the entry itself names, in the record as it would be."""
     if entry.kind == "sku_update":
-        return {field for field, _ in _leaves(entry.payload["changes"])}
+        return {field for field, _ in _leaves(entry.payload["changes"])} - {"sku_code"}  # it names the item
     places = {line["id"]: place for place, line in enumerate(after["components"])}
     return {
         f"components[{places[answer['component_id']]}].{field}"
