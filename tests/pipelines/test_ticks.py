@@ -21,6 +21,7 @@ from dagster._core.storage.tags import SCHEDULE_NAME_TAG
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
 from pipelines import ticks
+from pipelines.definitions import defs
 from pipelines.schedules import daily_housekeeping
 from pipelines.ticks import Ticker, latest_tick
 from pipelines.worker import Worker
@@ -76,6 +77,22 @@ def test_what_is_due_runs_once_a_day_and_what_was_missed_is_made_up_for_once(des
     desk.workshop.clock.advance(timedelta(days=-400))  # what was done under another clock counts for nothing
     ticker.turn()
     assert len(runs(desk)) == 3
+
+
+def test_each_asset_of_a_day_says_what_was_done_by_a_count_of_something(desk: Desk, ticker: Ticker) -> None:
+    ticker.turn()
+    [run] = runs(desk)
+    counts = {}
+    for event in desk.instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION):
+        made = event.get_dagster_event().step_materialization_data.materialization
+        counts[made.asset_key.to_user_string()] = {
+            name: each.value for name, each in made.metadata.items() if isinstance(each, dg.IntMetadataValue)
+        }
+    kept = defs.resolve_job_def("keep_house").asset_layer.selected_asset_keys
+    assert counts.keys() == {key.to_user_string() for key in kept}
+    assert all(counts.values())
+    unnamed = {"removed", "entered", "changed", "number"}
+    assert not [(asset, name) for asset, said in counts.items() for name in said if name in unnamed]
 
 
 def test_of_several_workers_one_runs_it(desk: Desk, connect: Callable[[], psycopg.Connection[Any]]) -> None:
