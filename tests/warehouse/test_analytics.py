@@ -220,6 +220,8 @@ def test_the_worst_gaps_come_first(write: Write, published: Publish, now: Callab
     assert worst == sorted(worst, reverse=True)
     pages = [missing(published(), now(), limit=1, offset=offset)["items"][0]["sku_code"] for offset in range(4)]
     assert pages == [item["sku_code"] for item in answer["items"]]
+    behind = missing(published(), now(), offset=4)
+    assert (behind["items"], behind["pagination"]["total"]) == ([], 4)
 
 
 def test_one_sku_is_told_with_its_gaps_or_none(
@@ -232,8 +234,10 @@ def test_one_sku_is_told_with_its_gaps_or_none(
     write({**WHOLE, "sku_code": "it's"}, {"sku_code": "other"})
     covered("it's")
     change("""volumes = '{"FR/2026/0": 7}', grade_provisional = false""")
-    [item] = missing(published(), now(), sku_code="it's")["items"]
+    told = missing(published(), now(), sku_code="it's")
+    [item] = told["items"]
     assert (item["gaps"], item["weight"], item["units"]) == ([], 0, 7)
+    assert (told["gaps"], told["pagination"]["total"]) == ([], 1)
     assert missing(published(), now(), sku_code="unknown")["items"] == []
     [other] = missing(published(), now(), sku_code="other")["items"]
     assert {"composition_missing", "markets_missing"} <= {gap["code"] for gap in other["gaps"]}
