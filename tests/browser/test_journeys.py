@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.api.people import Person
 from tests.browser.visitor import LetIn
 from tests.contract.samples import PDF
+from tests.waiting import PATIENCE_SECONDS
 from tools.browser.assistant import Assistant
 from tools.browser.company import Company
 
@@ -94,4 +95,4 @@ def test_a_suppliers_answer_changes_the_grade_once_a_person_accepts_it(
     assert [entry["action"] for entry in done] == [
         "supplier_submission.accepted", "technical_file.uploaded", "sku.updated", "supplier_request.created",
     ]  # fmt: skip
-    assert httpx2.get(link).status_code == 404
+    assert httpx2.get(link, timeout=PATIENCE_SECONDS).status_code == 404

@@ -95,4 +95,4 @@ def test_no_page_lets_another_frame_it(shop: Shop, browser: Browser):
         for path in shop.paths.values():
             window.set_content(f'<iframe src="{shop.service}{path}"></iframe>', wait_until="load")
             [frame] = window.main_frame.child_frames
-            frame.wait_for_url("chrome-error://**", timeout=10_000)
+            frame.wait_for_url("chrome-error://**", timeout=60_000)

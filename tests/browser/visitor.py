@@ -6,6 +6,8 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
 
+from tests.waiting import PATIENCE_SECONDS
+
 LetIn = Callable[..., Page]
 
 
@@ -28,6 +30,7 @@ class Visitor:
 
     def __post_init__(self) -> None:
         self.home = self.home.rstrip("/") + "/"
+        self.context.set_default_timeout(1_000 * PATIENCE_SECONDS)
         self.page = self.context.new_page()
         self.page.on("request", self._asked)
         self.page.on("console", self._said)

@@ -16,6 +16,7 @@ import uvicorn
 from api.app import create
 from connector.oauth.addresses import SCOPES
 from tests.api.people import Person, added, hidden
+from tests.waiting import PATIENCE_SECONDS
 from warehouse.database import Database
 from warehouse.queries import connections, oauth_clients
 from warehouse.sessions import Pool
@@ -47,7 +48,8 @@ class Served:
 
 def allowed(place: Served, address: str) -> str:
     """Where the person is sent back to, who opens an application's address, signs in and allows."""
-    with httpx2.Client(base_url=place.base, headers={"Sec-Fetch-Site": "same-origin"}) as browser:
+    same_origin = {"Sec-Fetch-Site": "same-origin"}
+    with httpx2.Client(base_url=place.base, headers=same_origin, timeout=PATIENCE_SECONDS) as browser:
         form = hidden(browser.get("/sign-in").text)
         signed = browser.post("/sign-in", data=form | {"email": place.person.email, "password": place.person.password})
         assert signed.status_code == 303, signed.text
@@ -76,7 +78,7 @@ def served(database: Database, pool: Pool, company: UUID, data_dir, **more: str)
         yield Served(port, token_of(pool, person, settings), person)
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE_SECONDS)
         listening.close()
 
 

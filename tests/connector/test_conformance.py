@@ -12,6 +12,7 @@ import pytest
 from connector import server
 from tests.connector.fixtures import mounted
 from tests.connector.serving import Served, allowed, served
+from tests.waiting import PATIENCE_SECONDS
 from tools import mcp_conformance
 from tools.ports import free_port
 
@@ -55,14 +56,14 @@ def test_the_scenarios_for_authorization_servers_pass(suite: Path, running: Serv
     back = free_port()
     redirect = f"http://127.0.0.1:{back}/callback"
     said = {"client_name": "Suite", "redirect_uris": [redirect], "token_endpoint_auth_method": "none"}
-    registered = httpx2.post(f"{running.base}/oauth/register", json=said).json()
+    registered = httpx2.post(f"{running.base}/oauth/register", json=said, timeout=PATIENCE_SECONDS).json()
     asked = mcp_conformance.authorization(suite, running.base, registered["client_id"], running.url, back)
     output = []
     with subprocess.Popen(asked, stdout=subprocess.PIPE, text=True) as run:
         for line in run.stdout:
             output.append(line)
             if line.startswith(f"{running.base}/oauth/authorize"):
-                httpx2.get(allowed(running, line.strip()))
+                httpx2.get(allowed(running, line.strip()), timeout=PATIENCE_SECONDS)
     assert run.returncode == 0, "".join(output)
     passed = {"authorization-server-metadata-endpoint": True, "authorization-code-grant": True}
     assert mcp_conformance.results("".join(output)) == passed

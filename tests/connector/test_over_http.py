@@ -20,7 +20,7 @@ from warehouse.rulesets import Rulesets
 @asynccontextmanager
 async def connected(place: Served, mode: str, answers=None):
     headers = {"Authorization": f"Bearer {place.token}"}
-    async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
+    async with httpx2.AsyncClient(headers=headers, timeout=120) as http:
         transport = streamable_http_client(place.url, http_client=http)
         async with Client(transport, mode=mode, elicitation_callback=answers) as client:
             yield client

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.connector.serving import Served, allowed
+from tests.waiting import PATIENCE_SECONDS
 from tools import run_mcp_clients
 from tools.node_packages import NODE
 
@@ -28,7 +29,7 @@ def test_a_client_finds_its_way_from_the_address_to_two_answers(home: Path, runn
     with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as client:
         asked = json.loads(client.stdout.readline())
         back = allowed(running, asked["authorize"])
-        said, _ = client.communicate(f"{back}\n", timeout=60)
+        said, _ = client.communicate(f"{back}\n", timeout=PATIENCE_SECONDS)
     assert client.returncode == 0
     told = json.loads(said)
     assert (told["server"], len(told["tools"]), told["items"]) == ("packaging-compliance", 14, 0)

@@ -23,10 +23,10 @@ from typer.testing import CliRunner
 
 from api.cli import assembled
 from api.commands.shared import Refusal
+from tests.waiting import PATIENCE_SECONDS
 from tools.ports import free_port
 
 V1 = "/api/v1"
-PATIENCE_SECONDS = 60
 _ONE_REQUEST = httpx2.Limits(max_keepalive_connections=0)
 
 
@@ -67,7 +67,9 @@ class Place:
         programs = [Program(command, environment, log) for command in (api, *[("pipelines.worker",)] * imports)]
         try:
             # No connection is kept, so that any of the processes may take the next request.
-            with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, limits=_ONE_REQUEST) as client:
+            with httpx2.Client(
+                base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE_SECONDS, limits=_ONE_REQUEST
+            ) as client:
                 server = Server(self, client, log, programs[-1])
                 ready = "/readyz" if imports else "/healthz"
                 until(lambda: server.answers(ready), server.said)
@@ -240,7 +242,7 @@ def codes(answer: httpx2.Response) -> list[str]:
 
 
 def until(happened: Callable[[], object], otherwise: Callable[[], str] = str, *, pause: float = 0.05) -> None:
-    """Wait for what is to happen, ever longer between two looks: a slow minute stays within the limit of 120."""
+    """Wait for what is to happen, ever longer between two looks, as each may be one of the 120 requests a minute."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not happened():
         assert time.monotonic() < deadline, f"it did not happen in time: {otherwise()}"

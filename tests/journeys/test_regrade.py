@@ -34,7 +34,7 @@ def activate(place: Place, folder: Path) -> None:
 
 
 def test_a_regrade_survives_every_kill_with_writers_at_work(place: Place, tmp_path: Path) -> None:
-    place.start("api", "other api")
+    place.start_and_wait("api", "other api")
     for start in range(0, SKUS, 1_000):
         body = {
             "skus": [{"sku_code": f"S{number:05}", "name": "n", **BOTTLE} for number in range(start, start + 1_000)]

@@ -31,7 +31,7 @@ from schemas.models import parse_sku
 from tests import ruling
 from tests.conftest import migrated
 from tests.ruling import BOTTLE, FEATURE, GLASS, LINES, Change
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.objects import Objects
@@ -312,17 +312,17 @@ def test_a_regrade_waits_for_writes_under_the_older_set(office: Office) -> None:
         with office.workshop.pool.company(office.company) as conn:
             conn.execute("SELECT 1")
             begun.set()
-            assert go_on.wait(20)
+            assert go_on.wait(PATIENCE_SECONDS)
 
     with ThreadPoolExecutor(2) as threads:
         writer = threads.submit(late)
-        assert begun.wait(20)
+        assert begun.wait(PATIENCE_SECONDS)
         waiting = threads.submit(regrade.wait_for_older_writers, office.workshop.pool, waited.set)
-        assert waited.wait(20)
+        assert waited.wait(PATIENCE_SECONDS)
         assert not waiting.done()
         go_on.set()
-        writer.result(20)
-        waiting.result(20)
+        writer.result(PATIENCE_SECONDS)
+        waiting.result(PATIENCE_SECONDS)
 
 
 def test_a_process_follows_within_a_second_and_its_write_keeps_one_set(
@@ -404,7 +404,7 @@ def test_a_release_with_newer_rules_regrades_what_is_held_once(
             wait_until(lambda: office.held()["B-1"][0] == "C")
         finally:
             office.workshop.stopping.set()
-            thread.join(20)
+            thread.join(PATIENCE_SECONDS)
         assert office.held() == {"B-1": ("C", "2099-01-01", 2), "G-1": before["G-1"]}
         regrader.ask()
         assert regrade.open_regrades(office.workshop.pool) == [], "once, although G-1 keeps the version that graded it"

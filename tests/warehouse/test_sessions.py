@@ -74,7 +74,7 @@ def _cut_connections(database: Database) -> None:
     """What a restart of Postgres does to everybody else's connections."""
     with psycopg.connect(database.owner_url) as owner:
         owner.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = current_database()"
             " AND application_name = 'cut me' AND pid <> pg_backend_pid()"
         )
 

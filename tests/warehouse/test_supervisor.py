@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.processes import lives
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse.settings import Settings
@@ -51,7 +52,7 @@ def test_what_dies_comes_back_and_sigterm_leaves_nothing(
     assert len(orphans) >= 2
     for victim in (api, postmaster):
         victim.kill()
-    wait_until(lambda: not any(map(_lives, (api, *orphans))))
+    wait_until(lambda: not any(map(lives, (api, *orphans))))
     wait_until(lambda: _status(settings, "/readyz") == 200)
     assert _postmaster(settings).pid != postmaster.pid
     found: list[psutil.Process] = []
@@ -61,7 +62,7 @@ def test_what_dies_comes_back_and_sigterm_leaves_nothing(
         found[0].suspend()  # it does not hear that it shall end
     process.terminate()
     assert process.wait(PATIENCE_SECONDS) == 0
-    assert [child for child in everything if _lives(child)] == []
+    assert [child for child in everything if lives(child)] == []
 
 
 def test_a_killed_supervisor_leaves_nothing_for_long(service: tuple[subprocess.Popen[bytes], Settings]) -> None:
@@ -70,7 +71,7 @@ def test_a_killed_supervisor_leaves_nothing_for_long(service: tuple[subprocess.P
     process.kill()
     process.wait()
     if sys.platform == "linux":
-        wait_until(lambda: not any(map(_lives, everything)))
+        wait_until(lambda: not any(map(lives, everything)))
 
 
 def test_a_taken_port_is_told_at_once() -> None:
@@ -98,13 +99,6 @@ def _worker(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
 def _postmaster(settings: Settings) -> psutil.Process:
     lock = settings.data_dir / "postgres" / "postmaster.pid"
     return psutil.Process(int(lock.read_text(encoding="utf-8").split()[0]))
-
-
-def _lives(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:  # it ended between the two
-        return False
 
 
 def _command(process: psutil.Process) -> list[str]:

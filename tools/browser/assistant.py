@@ -26,7 +26,7 @@ class Assistant:
     """One application at one service; `listening` while a person decides."""
 
     def __init__(self, service: str, name: str = "Packaging helper") -> None:
-        self._http = httpx2.Client(base_url=service, timeout=30)
+        self._http = httpx2.Client(base_url=service, timeout=120)
         self._service, self._name = service, name
         self._verifier, self._state = secrets.token_urlsafe(48), secrets.token_urlsafe(16)
         self.answers: list[dict[str, str]] = []

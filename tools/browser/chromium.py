@@ -20,6 +20,8 @@ _QUIET: Final = (
 )  # fmt: skip
 """It speaks to nobody by itself. Without its sandbox it runs as root too, and is shown our own pages alone."""
 
+_MILLISECONDS_TO_START: Final = 120_000
+
 
 def found() -> Path | None:
     """The program that `PCDS_CHROMIUM` names, else the first on the path; None where there is none."""
@@ -33,7 +35,7 @@ def found() -> Path | None:
 def opened(program: Path) -> Iterator[Browser]:
     """The browser for the time of the block."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=[*_QUIET])
+        browser = playwright.chromium.launch(executable_path=program, args=[*_QUIET], timeout=_MILLISECONDS_TO_START)
         try:
             yield browser
         finally:

@@ -4,6 +4,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from ipaddress import ip_address
@@ -24,6 +25,7 @@ from hypothesis import strategies as st
 from connector.oauth import clients, documents, outside
 from connector.oauth.outside import Unreachable, fetch, is_public
 from tests.connector.oauth.authorising import REDIRECT, answer_of
+from tests.waiting import PATIENCE_SECONDS
 
 DAY = timedelta(days=1)
 ADDRESS = "https://assistant.example/oauth/client.json"
@@ -143,10 +145,11 @@ class _Server(BaseHTTPRequestHandler):
         if name == "endless":
             self.wfile.write(b" " * (outside.MAX_BYTES + 1))
         elif name == "slow":
-            for _ in range(20):
-                self.wfile.write(b" ")
-                self.wfile.flush()
-                time.sleep(0.1)
+            with suppress(OSError):  # until the client has left
+                while True:
+                    self.wfile.write(b" ")
+                    self.wfile.flush()
+                    time.sleep(0.1)
         else:
             self.wfile.write(b'{"said": true}')
 
@@ -196,7 +199,8 @@ def got(outer: tuple[HTTPServer, ssl.SSLContext], name: str, **more: Any) -> byt
     return anyio.run(fetched)
 
 
-def test_a_document_is_had_by_its_name_from_the_address_that_was_looked_at(outer):
+def test_a_document_is_had_by_its_name_from_the_address_that_was_looked_at(outer, monkeypatch):
+    monkeypatch.setattr(outside, "_SECONDS", PATIENCE_SECONDS)
     assert got(outer, "document") == b'{"said": true}'
     assert outer[0].asked[-1] == ("document", "localhost")
 
@@ -209,10 +213,8 @@ def test_nothing_but_a_small_json_document_is_taken(outer, name):
 
 def test_a_server_that_drips_is_left(outer, monkeypatch):
     monkeypatch.setattr(outside, "_SECONDS", 0.5)
-    begun = time.perf_counter()
     with pytest.raises(Unreachable):
         got(outer, "slow")
-    assert time.perf_counter() - begun < 5
 
 
 def test_a_private_address_is_not_even_asked_and_a_certificate_must_fit(outer):
