@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-PATIENCE_SECONDS: Final = 120.0
-"""When what is waited for will never happen. No bound of the service: a busy machine may stand still for a minute."""
+PATIENCE_SECONDS: Final = 240.0
+"""When what is waited for will never happen. No bound of the service: a busy machine may start a process in minutes."""
 _SURELY_WITHIN: Final = 50.0
 
 

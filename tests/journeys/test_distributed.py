@@ -150,7 +150,6 @@ def results(place: Place) -> dict[str, Any]:
         return {"done": {row[0]: row[1:] for row in done}, "held": dict(held.fetchall())}
 
 
-@pytest.mark.timeout(420)
 def test_twenty_companies_on_two_workers_of_which_one_is_killed(engine: Engine, place: Place, tmp_path: Path) -> None:
     database = Database.of(place.settings)
     with (

@@ -8,8 +8,6 @@ from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-import pytest
-
 from compliance.catalogue import PINNED, REVIEW_HOLDS_MONTHS
 from pipelines.steps.housekeeping.orphans import GRACE
 from tests.journeys.place import Place
@@ -31,7 +29,6 @@ def send_part_of_an_upload(place: Place, sku: object) -> socket.socket:
     return connection
 
 
-@pytest.mark.timeout(600)
 def test_what_a_kill_and_a_year_leave_behind_goes_at_the_next_start(place: Place) -> None:
     folder = place.settings.data_dir / "objects" / str(place.company) / "files"
     place.start_and_wait("api")
@@ -55,7 +52,7 @@ def test_what_a_kill_and_a_year_leave_behind_goes_at_the_next_start(place: Place
     assert place.one("SELECT count(*) FROM audit_transactions WHERE ip IS NOT NULL") == (2,)
     place.settings = place.settings.model_copy(update={"test_clock_offset": THIRTEEN_MONTHS})
     place.start("worker")
-    wait_until(lambda: place.one("SELECT run_id FROM schedule_ticks"), 300)
+    wait_until(lambda: place.one("SELECT run_id FROM schedule_ticks"))
     place.kill("worker")  # anywhere in its run
     wait_until(lambda: place.one("SELECT tick_at FROM schedule_ticks WHERE tick_at IS NOT NULL"))
     assert [path.name for path in folder.iterdir()] == [kept]
@@ -90,7 +87,6 @@ def as_read(place: Place) -> tuple[object, object]:
     return sku["doc_status"], next(row["depth"] for row in listed if row["code"] == "AT")  # type: ignore[index, union-attr]
 
 
-@pytest.mark.timeout(900)
 def test_days_that_passed_while_the_service_was_stopped_are_made_up_for_once(place: Place, tmp_path: Path) -> None:
     """A DoC and a lawyer's review that end the day after tomorrow; nothing runs for ten days."""
     last_day = datetime.now(UTC).date() + timedelta(days=2)
@@ -118,7 +114,7 @@ def test_days_that_passed_while_the_service_was_stopped_are_made_up_for_once(pla
     assert place.one(entered) == (0, None)
     place.start("worker")
     ticked = "SELECT count(tick_at) FROM schedule_ticks"
-    wait_until(lambda: place.one(ticked) == (2,), 300)
+    wait_until(lambda: place.one(ticked) == (2,))
     assert place.one(entered) == (1, f"Its last day, {last_day}, has passed.")
     place.restart("worker")
     wait_until(lambda: place.one("SELECT count(*) = 0 FROM dagster.runs WHERE status = 'STARTED'") == (True,))
