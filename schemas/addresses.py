@@ -1,6 +1,7 @@
 """Network addresses of callers: which one counts where proxies stand before the service."""
 
 from collections.abc import Collection
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 
@@ -19,6 +20,7 @@ def behind(peer: str, forwarded: str, trusted: Collection[Any]) -> str | None:
     return str(address) if address else None
 
 
+@lru_cache(maxsize=4096)
 def _address(text: str) -> IPv4Address | IPv6Address | None:
     try:
         return ip_address(text.strip())
