@@ -1,10 +1,12 @@
 """The API process: one FastAPI app, its routes, and what it opens once.
 
-`uvicorn api.app:create --factory` starts it with settings from the environment; tests call `create` with their own.
+`uvicorn api.app:served --factory` starts it with settings from the environment; tests call `create` with their own.
 """
 
+import gc
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Final
 
 from fastapi import FastAPI
 from starlette.routing import Route
@@ -42,11 +44,25 @@ from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.settings import Settings
 
+_NEW_OBJECTS: Final = 10_000
+"""So many more objects than before are looked through for cycles; the interpreter's own number is 700."""
+
 INTERFACE_VERSION = "1.8.0"
 
 
-def create(settings: Settings | None = None, database: Database | None = None, clock: Clock | None = None) -> FastAPI:
-    """An app that opens its pools when it starts and closes them when it ends; what is not given is the settings'."""
+def served() -> FastAPI:
+    """The app of a process that is there for nothing else."""
+    return create(alone=True)
+
+
+def create(
+    settings: Settings | None = None, database: Database | None = None, clock: Clock | None = None, *,
+    alone: bool = False,
+) -> FastAPI:  # fmt: skip
+    """An app that opens its pools when it starts and closes them when it ends; what is not given is the settings'.
+
+    `alone` in its process, it says what of that is garbage when.
+    """
     chosen = settings or Settings.load()
     logs.configure(chosen)
 
@@ -59,9 +75,18 @@ def create(settings: Settings | None = None, database: Database | None = None, c
             owner = Owner(Gate(service, connector.app), folder_of(chosen.data_dir))
             app.state.gate = owner
             async with connector.session_manager.run(), owner.reachable(Correlation(owner)):
+                if alone:
+                    _settle()
                 yield
 
     return assembled(lifespan)
+
+
+def _settle() -> None:
+    """What is here when requests begin stays: no collection looks at it while all of them wait (decision 0024)."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
 
 
 def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None) -> FastAPI:

@@ -186,7 +186,7 @@ class _Supervisor:
 def _children(settings: Settings, workers: int, with_dagster_ui: bool) -> list[_Child]:
     """The programs of one machine (docs/operations.md says what each is for)."""
     python = (sys.executable, "-m")
-    api = (*python, "uvicorn", "api.app:create", "--factory", "--host", settings.host, "--port", str(settings.port),
+    api = (*python, "uvicorn", "api.app:served", "--factory", "--host", settings.host, "--port", str(settings.port),
            "--workers", str(workers), "--no-access-log", "--no-proxy-headers", "--no-server-header",
            "--log-level", "warning", "--timeout-graceful-shutdown", "5")  # fmt: skip
     dagster_ui = (*python, "dagster_webserver", "-h", settings.host, "-p", str(settings.dagster_port),

@@ -60,7 +60,7 @@ class Place:
         """The API on a free port, with a worker for imports where asked, until the block ends."""
         port = free_port()
         environment = {**self.environment, "PCDS_PORT": str(port)}
-        api = ("uvicorn", "api.app:create", "--factory", "--host", "127.0.0.1", "--port", str(port),
+        api = ("uvicorn", "api.app:served", "--factory", "--host", "127.0.0.1", "--port", str(port),
                "--workers", str(processes), "--no-access-log", "--no-proxy-headers", "--no-server-header",
                "--log-level", "warning", "--timeout-graceful-shutdown", "5")  # fmt: skip
         log = self.folder / f"{port}.log"

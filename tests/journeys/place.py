@@ -60,7 +60,7 @@ class Place:
             program = ["pipelines.worker", "--chunk-rows", "100"]
             if name in self.ports:
                 port = str(self.ports[name])
-                program = ["uvicorn", "api.app:create", "--factory", "--port", port, "--log-level", "critical"]
+                program = ["uvicorn", "api.app:served", "--factory", "--port", port, "--log-level", "critical"]
             self.processes[name] = subprocess.Popen(
                 [sys.executable, "-m", *program], cwd=ROOT, env=os.environ | self.settings.environment(),
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
