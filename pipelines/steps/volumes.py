@@ -35,9 +35,10 @@ def merged(stored: str | None, patch: str | None) -> str | None:
     """The stored rows with the patch's in their place; None where no row is left."""
     if patch is None:
         return None
-    rows = {**(orjson.loads(stored) if stored else {}), **orjson.loads(patch)}
-    kept = {key: units for key, units in sorted(rows.items()) if units is not None}
-    return orjson.dumps(kept).decode() if kept else None
+    rows = (orjson.loads(stored) if stored else {}) | orjson.loads(patch)
+    if None in rows.values():
+        rows = {key: units for key, units in rows.items() if units is not None}
+    return orjson.dumps(rows, option=orjson.OPT_SORT_KEYS).decode() if rows else None
 
 
 def published(stored: str | None) -> list[dict[str, Any]]:

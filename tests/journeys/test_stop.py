@@ -29,7 +29,7 @@ from warehouse.settings import Settings
 
 GONE_SECONDS = 10
 """What a service manager is asked to wait at least, with what the database needs."""
-ROWS = 12_000  # two chunks
+ROWS = 12_000  # three chunks
 # A busy machine may need longer than it is given; whoever were killed in its work would fail the test.
 SERVE = f"""
 from api import cli, serve
