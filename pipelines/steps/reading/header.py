@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pipelines.steps.reading.columns import column_for, recognise
 from pipelines.steps.reading.composed import names_packaging, spare
 from pipelines.steps.reading.fields import Column, Table
+from pipelines.steps.reading.forms import form_refusal
 from pipelines.steps.reading.grid import Grid, letter, position
 from pipelines.steps.reading.groups import whole_groups
 from pipelines.steps.reading.labels import labels
@@ -48,6 +49,8 @@ def find_header(grid: Grid, table: Table, mapped: Mapping[str, str], header_row:
     caller says is the header. Raises `ReadingRefused` with `no_table`, `missing_column`, `ambiguous_column` or
     `invalid_mapping`.
     """
+    if table == "sku" and not mapped and header_row is None and (refusal := form_refusal(grid)) is not None:
+        raise refusal
     row = _header_index(grid, table, mapped, header_row)
     cells, last_line = labels(grid, row, _NEEDED[table])
     chosen = _mapped_columns(cells, mapped, table)
