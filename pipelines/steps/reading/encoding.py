@@ -12,14 +12,20 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16", "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16", "utf-16-be"),
 )
-_ONE_BYTE = ("cp1252", "mac_roman", "iso8859_15")
+_ONE_BYTE = ("cp1252", "mac_roman", "iso8859_15", "cp850")
+"""The likelier first; cp850 is what programs of old and the console of Windows write."""
 _SAMPLE = 1_000_000
 """Bytes that are looked at: enough to tell encodings apart in a file of any size."""
 _LOST = re.compile("[\ud800-\udfff]")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f]")
-_ASCII = bytes(range(128))
 _EXPECTED = frozenset("éèêëàâäáçùûüúîïíôöóñßœæÉÈÊÀÂÄÇÔÖÜŒ’‘“”«»–—…€°²³·®™µ\xa0")
 """Characters that people write in lists of packaging; a wrong encoding turns them into others."""
+
+
+_WITH_CAPITALS_LOW = ("mac_roman", "cp850")
+"""Encodings with accented letters in the bytes from 80 to 9F, where each has those of the other as capitals."""
+_CAPITAL_INSIDE = re.compile("[a-z][ÀÂÄÅÇÉÈÊÎÏÔÖÙÛÜÑ]")
+"""A capital after a small letter: `MÇtal` is `Métal` in another encoding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,7 @@ def _mostly_utf8(data: bytes) -> bool:
 
 
 def _plausibility(data: bytes, codec: str) -> int:
-    """How many of the bytes above ASCII are characters that one expects, less those that one does not."""
-    high = data[:_SAMPLE].translate(None, _ASCII)
-    return sum(1 if c in _EXPECTED else -1 for c in high.decode(codec, "replace"))
+    """How many of the bytes above ASCII are characters that one expects there, less those that one does not."""
+    text = data[:_SAMPLE].decode(codec, "replace")
+    expected = sum(1 if c in _EXPECTED else -1 for c in _BEYOND_ASCII.findall(text))
+    return expected - (2 * len(_CAPITAL_INSIDE.findall(text)) if codec in _WITH_CAPITALS_LOW else 0)

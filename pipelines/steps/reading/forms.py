@@ -20,6 +20,8 @@ _CELLS: Final = 16
 """What is looked at: a form is no wider than a page."""
 _LONGEST: Final = 200
 _FEWEST_LINES: Final = 3
+_KEYS: Final = frozenset({"sku_code", "name", "gtin"})
+"""One of them at least is asked in a form of a product."""
 _MOST_QUOTED: Final = 8
 _LONGEST_TITLE: Final = 6
 """Words of the longest title of a block."""
@@ -54,7 +56,8 @@ def labels_of_form(grid: Grid) -> list[Label]:
         ]
         labels += found
         lines += bool(found)
-    return labels if lines >= _FEWEST_LINES and len({label.field for label in labels}) > widest else []
+    named = {label.field for label in labels}
+    return labels if lines >= _FEWEST_LINES and len(named) > widest and named & _KEYS else []
 
 
 def form_refusal(grid: Grid) -> ReadingRefused | None:

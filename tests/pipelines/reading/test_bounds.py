@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.steps.reading import ReadingRefused, Upload, read_upload, type_rows
-from tests.pipelines.reading.writing import raw_workbook, sheet_xml
+from tests.pipelines.reading.writing import package, raw_workbook, sheet_xml
 
 ROOT = Path(__file__).parents[3]
 MOST_MIB = 400
@@ -40,6 +40,29 @@ def many_texts() -> bytes:
     return raw_workbook(sheet_xml(HEAD + cell), sharedStrings=b"<sst><si><t>" + b"x" * 200 * 2**20 + b"</t></si></sst>")
 
 
+def hidden_columns() -> bytes:
+    """Three million times all columns of a sheet hidden."""
+    every = '<col min="1" max="16384" hidden="1"/>'
+    return raw_workbook(
+        sheet_xml(HEAD).replace(b"<sheetData>", f"<cols>{every * 3_000_000}</cols><sheetData>".encode())
+    )
+
+
+def references() -> bytes:
+    """A cell of ten million characters, each written as a reference to its number."""
+    text = "&#65;" * 10_000_000
+    cell = f'<c r="A2" t="inlineStr"><is><t>{text}</t></is></c>'
+    return raw_workbook(sheet_xml(f'{HEAD}<row r="2">{cell}<c r="B2"><v>1</v></c></row>'))
+
+
+def merged_cells() -> bytes:
+    """A billion merged cells, and then as many places of merged cells as fit in."""
+    every = "".join(f'<mergeCell ref="A{n}:XFD{n + 1}"/>' for n in range(1, 1_000_000, 2))
+    row = '<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c></row>'
+    merged = f'</sheetData><mergeCells><mergeCell ref="A1:XFD1048576"/>{every}</mergeCells>'
+    return raw_workbook(sheet_xml(HEAD + row).replace(b"</sheetData>", merged.encode()))
+
+
 FILES: dict[str, Callable[[], bytes]] = {
     "a workbook that declares a million empty rows": lambda: raw_workbook(
         sheet_xml(HEAD + "".join(f'<row r="{n}" spans="1:2"/>' for n in range(2, 1_000_002)))
@@ -58,6 +81,21 @@ FILES: dict[str, Callable[[], bytes]] = {
     "ten MiB of line ends": lambda: b"sku_code;name\nA;B" + b"\n" * (TEN_MIB - 17),
     "a zip bomb of 200 MiB": bomb,
     "a bomb in the table of texts": many_texts,
+    "all columns hidden three million times": hidden_columns,
+    "ten million references to characters": references,
+    "a billion merged cells": merged_cells,
+    "a million texts": lambda: raw_workbook(
+        sheet_xml(HEAD + '<row r="2"><c r="A2" t="s"><v>0</v></c><c r="B2" t="s"><v>1</v></c></row>'),
+        sharedStrings=b"<sst>" + b"<si><t>a</t></si>" * 1_000_000 + b"</sst>",
+    ),
+    "ten million relations": lambda: package(
+        {"xl/workbook.xml": b"<workbook/>", "xl/_rels/workbook.xml.rels": b"<R>" + b"<R/>" * 10_000_000 + b"</R>"}
+    ),
+    "two million styles": lambda: raw_workbook(
+        sheet_xml(HEAD + '<row r="2"><c r="A2" s="1"><v>1</v></c><c r="B2"><v>2</v></c></row>'),
+        styles=b"<styleSheet><cellXfs>" + b'<xf numFmtId="1"/>' * 2_000_000 + b"</cellXfs></styleSheet>",
+    ),
+    "five million elements within each other": lambda: raw_workbook(sheet_xml(HEAD + "<a>" * 5_000_000)),
     "a bomb of one piece of XML": lambda: raw_workbook(b"<worksheet>" + b" " * 200 * 2**20),
 }  # fmt: skip
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.steps.reading import ReadingRefused, delimited
+from pipelines.steps.reading.encoding import decode
 from tests.pipelines.reading.writing import delimited as write
 from tests.pipelines.reading.writing import faults, read, values
 
@@ -31,6 +32,21 @@ def test_encodings_and_delimiters(encoding: str, mark: bytes, name: str, delimit
     upload, _ = read(data)
     assert (upload.source["encoding"], upload.source["delimiter"]) == (name, delimiter)
     assert values(data) == RECORDS
+
+
+@pytest.mark.parametrize("encoding", ["cp850", "mac_roman", "cp1252"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Référence;Désignation;Matière\n1;Bouteille métal;Papier\n",
+        "Artikelnummer;Bezeichnung\n1;Stück Käse, süß\n2;Öl für Möbel\n",
+        "Réf;Désignation\n1;PÂTÉ EN CROÛTE\n2;CAFÉ MOULU\n",
+        "Codice;Denominazione\n1;Caffè più buono\n",
+    ],
+)
+def test_encodings_of_old_machines_are_told_by_capitals_inside_words(encoding: str, text: str) -> None:
+    read_as = decode(text.encode(encoding))
+    assert (read_as.text, read_as.encoding) == (text, encoding)
 
 
 def test_latin_9_is_told_from_cp1252_by_its_euro() -> None:

@@ -21,6 +21,7 @@ class Hidden:
         """Nothing has passed yet."""
         self.rows: set[int] = set()
         self.columns: set[int] = set()
+        self._passed = 0
 
     def passing(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         """The pieces as they are, each looked through on its way."""
@@ -40,4 +41,7 @@ class Hidden:
             if kind == b"row":
                 self.rows.update({places[b"r"]} if b"r" in places else ())
             elif first := places.get(b"min"):
-                self.columns.update(range(first - 1, min(places.get(b"max", first), _MOST_COLUMNS)))
+                # Columns stand in their order and once: what says otherwise shall not cost time for each repetition.
+                last = min(places.get(b"max", first), _MOST_COLUMNS)
+                self.columns.update(range(max(first - 1, self._passed), last))
+                self._passed = max(self._passed, last)

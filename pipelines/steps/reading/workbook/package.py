@@ -16,6 +16,8 @@ from pipelines.steps.reading.refusal import ReadingRefused, refuse
 MOST_BYTES = 300 * 1024 * 1024
 """Inflated size of all parts read. A workbook of 10 MiB with 50 000 rows of 25 columns has 60 MiB."""
 _MOST_PARTS = 5_000
+_LARGEST_TREE = 16 * 1024 * 1024
+"""Bytes of a part that is held as a tree, which takes ten times as much; lists of 5 000 sheets have one MiB."""
 _FIRST_PIECE = 256 * 1024
 _PIECE = 4 * 1024 * 1024
 _PROLOG = 4096
@@ -63,9 +65,14 @@ class Package:
             raise unreadable("it is cut off or damaged") from None
 
     def tree(self, path: str) -> ET.Element:
-        """A small part as an element tree."""
+        """A small part as an element tree. Raises `ReadingRefused` for one that is not small, or no XML."""
+        whole = bytearray()
+        for piece in self.pieces(path):
+            whole += piece
+            if len(whole) > _LARGEST_TREE:
+                raise unreadable(f"its part {path} is larger than that of any workbook")
         try:
-            return ET.fromstring(b"".join(self.pieces(path)))  # noqa: S314  (no DTD: see `_check_prolog`)
+            return ET.fromstring(bytes(whole))  # noqa: S314  (no DTD: see `_check_prolog`)
         except (ET.ParseError, LookupError):  # no XML, or in an encoding that there is not
             raise unreadable(f"its part {path} is no XML") from None
 

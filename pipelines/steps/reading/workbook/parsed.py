@@ -11,6 +11,8 @@ from pipelines.steps.reading.workbook.package import unreadable
 
 _ROWS, _COLUMNS, _STYLES = 10**7, 26**3 + 26**2 + 26, 10**6
 """More than any spreadsheet has: what seven digits, three letters and six digits say, which the patterns read, too."""
+_LONGEST_TEXT = 65_536
+"""Characters of a cell that are kept: twice what a spreadsheet holds, so that it is still seen to be too long."""
 _TEXT_OF = {"v": "value", "t": "inline", "f": "formula"}
 
 
@@ -44,7 +46,9 @@ class _Cells:
     def characters(self, text: str) -> None:
         if self._cell is None or self._path[-1] not in _TEXT_OF or "rPh" in self._path:
             return
-        self._texts[_TEXT_OF[self._path[-1]]] += text
+        kind = _TEXT_OF[self._path[-1]]
+        if len(self._texts[kind]) < _LONGEST_TEXT:
+            self._texts[kind] += text
 
     def end(self, _: str) -> None:
         tag = self._path.pop()
