@@ -41,7 +41,7 @@ def test_encodings_and_delimiters(encoding: str, mark: bytes, name: str, delimit
         "Référence;Désignation;Matière\n1;Bouteille métal;Papier\n",
         "Artikelnummer;Bezeichnung\n1;Stück Käse, süß\n2;Öl für Möbel\n",
         "Réf;Désignation\n1;PÂTÉ EN CROÛTE\n2;CAFÉ MOULU\n",
-        "Codice;Denominazione\n1;Caffè più buono\n",
+        "Codice;Qualità\n1;Caffè più buono\n",
     ],
 )
 def test_encodings_of_old_machines_are_told_by_capitals_inside_words(encoding: str, text: str) -> None:
