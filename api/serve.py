@@ -37,6 +37,8 @@ _HEALTHY_SECONDS: Final = 30.0
 """A child that lived this long is started again at once; one that did not waits longer each time."""
 _LONGEST_PAUSE_SECONDS: Final = 30.0
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_MEMORY: Final = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:30000,muzzy_decay_ms:30000"}
+"""Polars' allocator keeps what a table left behind for half a minute: the next one need not ask the kernel again."""
 _PR_SET_PDEATHSIG: Final = 1  # prctl(2)
 
 log = structlog.get_logger(__name__)
@@ -180,7 +182,7 @@ class _Supervisor:
 
     def _fresh_environment(self) -> dict[str, str]:
         database = Database.of(self._settings)
-        return os.environ | self._settings.environment() | dagster_home.environment(self._settings, database)
+        return _MEMORY | os.environ | self._settings.environment() | dagster_home.environment(self._settings, database)
 
 
 def _children(settings: Settings, workers: int, with_dagster_ui: bool) -> list[_Child]:
