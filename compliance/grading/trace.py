@@ -4,6 +4,7 @@ It tells what `compliance.grading.assessment` found and decides nothing.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from compliance.grading.assessment import Assessment, UnitAssessment
 from compliance.grading.components import Record, lines
@@ -11,7 +12,7 @@ from compliance.grading.firing import rows_for_type
 from compliance.grading.listing import RANK
 from compliance.grading.provisional import Judgement, judge
 from compliance.grading.score import stored
-from compliance.rule_rows import Rule
+from compliance.rule_rows import Material, Rule
 from compliance.ruleset import RuleSet
 from schemas.issues import Issue
 
@@ -65,7 +66,7 @@ def _reason(assessed: Assessment, rules: RuleSet, *, provisional: bool) -> str:
     deciding = next((unit for unit in assessed.units if unit.result == assessed.result), assessed.units[0])
     where = "" if deciding is assessed.units[0] else f" of the separate {deciding.unit.name}"
     ending = "; facts that are not given could change it" if provisional else ""
-    strict = [rule for rule, overruled in _all_rules(deciding, rules) if not overruled]
+    strict = [rule for found in _rules_by_member(deciding, rules) for rule, overruled in found if not overruled]
     if assessed.result.grade == "not_assessed":
         if deciding.stream is None:
             return "Not assessed, because no recycling stream is known for this material."
@@ -85,26 +86,23 @@ def _named(found: Sequence[Rule]) -> str:
     return "; ".join(dict.fromkeys(f"{rule.feature} ({rule.rule_id})" for rule in found))
 
 
-def _all_rules(assessed: UnitAssessment, rules: RuleSet) -> Iterator[tuple[Rule, bool]]:
-    for place in range(len(assessed.unit.members)):
-        yield from _rules_of(assessed, place, rules)
-
-
-def _rules_of(assessed: UnitAssessment, place: int, rules: RuleSet) -> Iterator[tuple[Rule, bool]]:
-    """The rules traced on a member, its carried parts' included, each with whether it is overruled."""
+def _rules_by_member(assessed: UnitAssessment, rules: RuleSet) -> list[list[tuple[Rule, bool]]]:
+    """The rules traced on each member, its carried parts' included, each with whether it is overruled."""
     unlisted = assessed.unlisted(rules)
+    traced_on: list[list[tuple[Rule, bool]]] = [[] for _ in assessed.unit.members]
     for owner, found in zip(assessed.unit.owners, assessed.outcomes, strict=False):
-        if owner == place:
-            yield from ((rule, False) for rule in found.standing)
-            yield from ((rule, True) for rule in found.overruled)
-            if found.effect.unlisted and unlisted:
-                yield unlisted, False
+        on_owner = traced_on[owner]
+        on_owner += [(rule, False) for rule in found.standing]
+        on_owner += [(rule, True) for rule in found.overruled]
+        if found.effect.unlisted and unlisted:
+            on_owner.append((unlisted, False))
+    return traced_on
 
 
 def _unit(assessed: UnitAssessment, stored_lines: Sequence[Record], rules: RuleSet) -> dict[str, object]:
     components = []
-    for place, member in enumerate(assessed.unit.members):
-        found = list(_rules_of(assessed, place, rules))
+    by_member = _rules_by_member(assessed, rules)
+    for place, (member, found) in enumerate(zip(assessed.unit.members, by_member, strict=True)):
         share = 100 * assessed.unit.grams[place] / assessed.total if assessed.stream else None
         components.append(
             {
@@ -150,6 +148,14 @@ def _assumptions(assessed: UnitAssessment, rules: RuleSet) -> Iterator[str]:
                 yield f"The {field} of the {assessed.unit.name} is not known: {waiting} was not applied."
     for part, matched in zip(assessed.unit.parts, assessed.unit.types, strict=True):
         assert part.material is not None
-        for rule in rows_for_type(rules, assessed.stream, matched):
-            if not rule.recordable and rule.asks_code(part.material, rules.targets[assessed.stream]):
-                yield f"No record holds what {rule.rule_id} asks ({rule.feature}): taken as not so."
+        yield from _not_recorded(rules, assessed.stream, matched, part.material)
+
+
+@lru_cache(maxsize=4096)
+def _not_recorded(rules: RuleSet, stream: str, component_type: str, material: Material) -> tuple[str, ...]:
+    """What is taken as not so, because no record holds it, of any part of this type and material."""
+    return tuple(
+        f"No record holds what {rule.rule_id} asks ({rule.feature}): taken as not so."
+        for rule in rows_for_type(rules, stream, component_type)
+        if not rule.recordable and rule.asks_code(material, rules.targets[stream])
+    )
