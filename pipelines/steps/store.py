@@ -142,4 +142,5 @@ def stage(conn: psycopg.Connection[Any], rows: Table, columns: Sequence[str]) ->
         cursor.execute("DELETE FROM staged")
         with cursor.copy(f"COPY staged ({', '.join(staged.columns)}) FROM STDIN (FORMAT csv, NULL '{NULL}')") as copy:
             copy.write(staged.write_csv(include_header=False, null_value=NULL).encode())
-        cursor.execute("ANALYZE staged (id, version)")
+        if any(version > 1 for version in rows["version"]):  # only these rows are joined to what is held
+            cursor.execute("ANALYZE staged (id, version)")

@@ -151,10 +151,14 @@ def write_patch(
 
 
 def _still_holds(conn: psycopg.Connection[Any], ahead: Prepared) -> bool:
-    """Lock what the preparation follows from and see that it is still so; what changes nothing needs no lock."""
-    if ahead.changes_nothing:
+    """Lock the rows that the preparation follows from and see that they are still so.
+
+    What changes nothing needs no lock. A code that was not held then has no row to lock: where another writer has made
+    one since, the store meets it at the unique index, and the whole transaction is repeated.
+    """
+    if ahead.changes_nothing or not ahead.versions:
         return True
-    return stored.lock_versions(conn, ahead.patch.values["sku_code"]) == ahead.versions
+    return stored.lock_versions(conn, list(ahead.versions)) == ahead.versions
 
 
 def _without(merged: Table, rows: set[int]) -> Table:

@@ -10,7 +10,7 @@ from compliance import ruleset
 from pipelines.steps.origin import Origin
 from pipelines.steps.patch import from_records
 from pipelines.steps.records import write_records
-from pipelines.steps.write import prepare, staged, write_patch
+from pipelines.steps.write import Prepared, prepare, staged, write_patch
 from schemas.models import parse_sku
 from warehouse.clock import StoppedClock
 from warehouse.rulesets import Rulesets
@@ -33,11 +33,20 @@ def test_what_changed_meanwhile_is_seen(pool: Pool, company: UUID, clock: Stoppe
     bodies = [{"sku_code": f"S{at:03}", "name": "n", "description": "ours"} for at in range(rows)]
     rules = ruleset.load()
     patch, _ = from_records(list(enumerate(map(parse_sku, bodies))), rules)
+    meanwhile = iter([between])
+
+    def import_chunk() -> Prepared:
+        """As an import does it: prepared and staged ahead, repeated as a whole where another made one of its codes."""
+        with pool.company(company) as conn:
+            ahead = staged(conn, prepare(conn, patch, now=NOW, rules=rules, whole_rows=False, locking=False))
+            if next(meanwhile, "nobody") != "nobody":
+                write(**{"description": "theirs"} if between == "the same field" else {"product_category": "theirs"})
+            return write_patch(
+                conn, company, patch, origin=ORIGIN, now=NOW, rules=rules, import_id=uuid4(), ahead=ahead
+            )
+
+    done = pool.retrying(import_chunk)
     with pool.company(company) as conn:
-        ahead = staged(conn, prepare(conn, patch, now=NOW, rules=rules, whole_rows=False, locking=False))
-        if between != "nobody":
-            write(**{"description": "theirs"} if between == "the same field" else {"product_category": "theirs"})
-        done = write_patch(conn, company, patch, origin=ORIGIN, now=NOW, rules=rules, import_id=uuid4(), ahead=ahead)
         held = conn.execute(
             "SELECT description, product_category, version FROM skus WHERE sku_code = 'S000'"
         ).fetchall()
