@@ -13,7 +13,6 @@ handlers in place of ours, and a stop would break the run off anywhere.
 """
 
 import argparse
-import atexit
 import gc
 import signal
 import threading
@@ -168,7 +167,6 @@ def main() -> None:
             signal.signal(number, lambda *_: workshop.stopping.set())
         _job()  # before the first import waits for it
         gc.freeze()  # what is here now stays; collecting after a run need not look at it
-        atexit.register(gc.unfreeze)  # libraries that tell of what they leak would tell of all that is frozen
         gc.set_threshold(_NEW_OBJECTS)
 
         def connect() -> psycopg.Connection:
