@@ -1,5 +1,6 @@
 """The contracts of imports: asked in one query, they say what Pandera says column by column."""
 
+import pandera.polars as pa
 import polars as pl
 import pytest
 from hypothesis import given
@@ -75,3 +76,18 @@ def test_a_column_too_many_too_few_or_of_another_type_is_no_contract() -> None:
     for broken in (whole.drop("line"), whole.with_columns(more=pl.lit("x")), whole.cast({"line": pl.Int32})):
         assert not contracts.certain(schema, broken)
         assert not _kept(schema, broken)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        pa.DataFrameSchema({"name": pa.Column(pl.String)}, unique=["name"]),
+        pa.DataFrameSchema({"name": pa.Column(pl.String, pa.Check.str_length(min_value=3))}),
+        pa.DataFrameSchema({"name": pa.Column(pl.String, pa.Check.str_endswith("b"))}),
+    ],
+    ids=["of whole rows", "without an upper bound", "of another kind"],
+)
+def test_what_the_one_query_does_not_know_is_left_to_pandera(schema: pa.DataFrameSchema) -> None:
+    broken = pl.DataFrame({"name": ["a", "a"]})
+    assert not contracts.certain(schema, broken)
+    assert not _kept(schema, broken)
