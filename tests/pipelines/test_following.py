@@ -324,7 +324,7 @@ def test_what_was_made_after_a_ledger_that_is_no_more_is_made_anew(
     lost, data_dir = published(desk), desk.workshop.data_dir
     assert (lost.rows["skus"], lost.number > first.number) == (4, True)
     assert newest(desk.workshop.pool, data_dir, desk.company) is None, "it has writes that never were"
-    serving(desk, follower, lambda: not keep.are_behind(data_dir, desk.company) and published(desk) != lost)
+    serving(desk, follower, lambda: published(desk) != lost and not keep.are_behind(data_dir, desk.company))
     found = published(desk)
     assert (found.rows["skus"], found.number, found.link_hash) == (2, first.number, first.link_hash)
     assert newest(desk.workshop.pool, data_dir, desk.company) == found
