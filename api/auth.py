@@ -8,6 +8,7 @@ their query (`api.reading`); writes ask here first, before anything of their bod
 import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Annotated, Any, Final
 
 from fastapi import Depends
@@ -15,8 +16,9 @@ from starlette.requests import Request
 
 from api.errors import Forbidden, RateLimited, Unauthenticated
 from api.service import service_of
+from api.together import caught
 from schemas.vocabularies import VOCABULARIES
-from warehouse.queries.keys import ADMIT, PREFIX, REQUESTS_PER_MINUTE, Key, digest
+from warehouse.queries.keys import ADMIT, ADMIT_EACH, PREFIX, REQUESTS_PER_MINUTE, Key, digest
 from warehouse.sessions import AsyncConnection
 
 TOKEN_PATH = "/api/v1/oauth/token"  # noqa: S105  (a path)
@@ -107,10 +109,17 @@ async def admitted(request: Request, credential: Credential, scope: str) -> Key:
     return accepted(request, await service_of(request).reading(ask), credential, scope)
 
 
-def let_in(request: Request, credential: Credential, scope: str) -> Key:
-    """The same in a thread, on the connection that the write is going to have next (decision 0007)."""
-    row = service_of(request).writes.asked(ADMIT, presenting(request, credential))
-    return accepted(request, row, credential, scope)
+def let_in(requests: Sequence[Request], credential: Credential, scope: str) -> list[Key | Exception]:
+    """The same for each request in a thread, on the connection that the write is going to have next (decision 0007).
+
+    Returns what `accepted` would raise.
+    """
+    asked = presenting(requests[0], credential)
+    if len(requests) > 1:
+        asked["asked_at"] = [asked["asked_at"]] * len(requests)
+    rows = service_of(requests[0]).writes.asked(ADMIT if len(requests) == 1 else ADMIT_EACH, asked)
+    each = zip_longest(requests, rows)  # a credential that does not count has no rows
+    return [caught(accepted, request, row, credential, scope) for request, row in each]
 
 
 async def admit_left_over(request: Request) -> None:

@@ -13,6 +13,7 @@ import psycopg
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from api.together import Together
 from compliance.ruleset import RuleSet
 from warehouse.clock import Clock
 from warehouse.database import Database
@@ -28,7 +29,10 @@ _REUNION_SECONDS: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The process's own: `writes` for handlers in threads, `reads` for those in the event loop."""
+    """The process's own: `writes` for handlers in threads, `reads` for those in the event loop.
+
+    `together` has the writes that wait for others of their caller.
+    """
 
     settings: Settings
     clock: Clock
@@ -36,6 +40,7 @@ class Service:
     reads: AsyncPool
     objects: Objects
     rulesets: Rulesets
+    together: Together
 
     async def rules_for(self, version: str) -> tuple[RuleSet, RuleSet]:
         """The rule-set of the day and the one of a version, for a read: asked in a thread where not known lately."""
@@ -65,7 +70,7 @@ async def opened(settings: Settings, database: Database, clock: Clock) -> AsyncI
     """Open what a process needs, and close it again."""
     with Pool(database.app_url, size=settings.pool_size) as writes:
         async with AsyncPool(database.app_url, size=settings.pool_size) as reads:
-            yield Service(settings, clock, writes, reads, Objects.of(settings), Rulesets())
+            yield Service(settings, clock, writes, reads, Objects.of(settings), Rulesets(), Together())
 
 
 def service_of(request: Request) -> Service:

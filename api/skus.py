@@ -1,6 +1,6 @@
 """SKUs one by one: the list, the detail, and the two ways to write a single one. Many at once are `api.batches`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -19,7 +19,7 @@ from api.origin import origin_of
 from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, SKU_CODE, UPDATED_SINCE, record_id
 from api.reading import read
 from api.service import service_of
-from api.writing import answer, written
+from api.writing import Sent, answer, written
 from pipelines.steps import present
 from pipelines.steps.records import RowResult, write_records
 from schemas.issues import Issue
@@ -74,7 +74,7 @@ async def post_sku(request: Request) -> Response:
 
     An omitted field stays as it is, null clears it, `components` replaces the whole graph.
     """
-    return await written(request, _written_one)
+    return await written(request, _written_one, _written_together)
 
 
 @router.put("/{id}", **operation(
@@ -106,6 +106,39 @@ def _written_one(request: Request, key: Key, body: Any) -> Response:
         return partial(_shown, row, dry_run=dry_run)
 
     return answer(request, key, fingerprint(body), work, dry_run=dry_run, pipelined=True)
+
+
+def _written_together(sent: Mapping[int, Sent]) -> dict[int, Response | Exception]:
+    """The answers to POSTs of one key, each with a link of its own in the ledger; of a code's the first alone."""
+    service, key = service_of(sent[min(sent)].request), sent[min(sent)].key
+    answers: dict[int, Response | Exception] = {}
+    records: dict[str, tuple[int, dict[str, Any]]] = {}
+    for place, one in sent.items():
+        try:
+            record = _valid(one.body)
+        except InvalidBody as refused:
+            answers[place] = refused
+        else:
+            records.setdefault(record["sku_code"], (place, record))
+    origins = {place: origin_of(sent[place].request, key) for place, _ in records.values()}
+    now = service.clock.now()
+
+    def work(conn: Connection) -> dict[int, RowResult]:
+        return write_records(
+            conn, key.company_id, dict(records.values()), origin=origins, now=now, rulesets=service.rulesets,
+            dry_run=False,
+        )  # fmt: skip
+
+    def render(rows: Mapping[int, RowResult]) -> None:
+        for place, row in rows.items():
+            refused = row.outcome == "rejected"
+            answers[place] = (
+                InvalidBody(row.errors) if refused else spoken(sent[place].request, _shown(row, dry_run=False))
+            )
+
+    if records:
+        service.writes.run(key.company_id, work, then=render, pipelined=True)
+    return answers
 
 
 def _code_of(conn: Connection, sku_id: UUID) -> str:

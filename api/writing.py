@@ -4,11 +4,14 @@ With an Idempotency-Key the answer is rendered and kept in that same transaction
 writing again. What a handler does in the transaction is its own: this module knows no field and no record.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
+import psycopg
+import structlog
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,6 +22,7 @@ from api.errors import KeyReused, OverPlan
 from api.languages import spoken
 from api.parameters import idempotency_key
 from api.service import service_of
+from api.together import caught
 from pipelines.steps import once
 from pipelines.steps.once import Answer, Once
 from pipelines.steps.plans import PlanLimitReached
@@ -32,29 +36,89 @@ It may be called again. The rendering asks the database nothing: it is done whil
 is kept in the transaction.
 """
 
+Write: TypeAlias = Callable[[Request, Key, Any], Response]
+"""What answers one request of a key with a parsed body; refusals are raised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request that was let in, with its parsed body."""
+
+    request: Request
+    key: Key
+    body: Any
+
+
+WriteSeveral: TypeAlias = Callable[[Mapping[int, Sent]], Mapping[int, Response | Exception]]
+"""What answers several requests of one key by their places, in one transaction of all of them or none.
+
+It leaves out what it cannot do together with the rest. What it raises undoes all: each is then done by itself.
+"""
+
+_Call: TypeAlias = tuple[Request, bytes]
+
 _IN_ONE_PIECE: Final = 64 * 2**10
 """Bytes of a body that is read before its caller is let in: the server holds as many of any request."""
 
+_log: structlog.stdlib.BoundLogger = structlog.get_logger("pcds.writes")
 _REPLAYED: Final = {"Idempotent-Replayed": "true"}
 
 
-async def written(request: Request, write: Callable[[Request, Key, Any], Response]) -> Response:
+async def written(request: Request, write: Write, several: WriteSeveral | None = None) -> Response:
     """The answer of `write` to a request with a JSON body: who calls is asked first, then the body is looked at.
 
     Asked here and not by the framework, whose way from one dependency to the next costs as much as a step of the write.
     `write` runs in a thread, as it waits for the database. A small body is taken along, so that the thread asks, too.
+    With `several`, plain ones of one caller that come while others are under way are done together (decision 0027).
     """
     credential = await presented(request)
     if (announced(request) or MAX_JSON_BYTES) > _IN_ONE_PIECE:
         key = await admitted(request, credential, "write")
         return await run_in_threadpool(write, request, key, parsed(await json_bytes(request)))
-    return await run_in_threadpool(_let_in, request, credential, write, await json_bytes(request))
+    call = (request, await json_bytes(request))
+    if several is None or request.scope["query_string"] or "idempotency-key" in request.headers:
+        return await run_in_threadpool(_let_in, credential, write, call)
+    do = partial(_let_in_together, credential, write, several)
+    return await service_of(request).together.join((credential, several), call, do)
 
 
-def _let_in(
-    request: Request, credential: Credential, write: Callable[[Request, Key, Any], Response], body: bytes
-) -> Response:
-    return write(request, let_in(request, credential, "write"), parsed(body))
+def _let_in(credential: Credential, write: Write, call: _Call) -> Response:
+    request, body = call
+    [key] = let_in([request], credential, "write")
+    if isinstance(key, Exception):
+        raise key
+    return write(request, key, parsed(body))
+
+
+def _let_in_together(
+    credential: Credential, write: Write, several: WriteSeveral, calls: Sequence[_Call]
+) -> list[Response | Exception]:  # fmt: skip
+    """What becomes of each call. One that cannot be done with the others is done by itself, and holds back none."""
+    if len(calls) == 1:
+        return [caught(_let_in, credential, write, calls[0])]
+    keys = let_in([request for request, _ in calls], credential, "write")
+    done: dict[int, Response | Exception] = {}
+    sent: dict[int, Sent] = {}
+    for place, ((request, body), key) in enumerate(zip(calls, keys, strict=True)):
+        value = key if isinstance(key, Exception) else caught(parsed, body)
+        if isinstance(key, Exception) or isinstance(value, Exception):
+            done[place] = value
+        else:
+            sent[place] = Sent(request, key, value)
+    done |= _done_together(several, sent)
+    alone = {place: one for place, one in sent.items() if place not in done}
+    done |= {place: caught(write, one.request, one.key, one.body) for place, one in alone.items()}
+    return [done[place] for place in range(len(calls))]
+
+
+def _done_together(several: WriteSeveral, sent: Mapping[int, Sent]) -> Mapping[int, Response | Exception]:
+    try:
+        return several(sent) if len(sent) > 1 else {}
+    except psycopg.OperationalError:
+        raise  # the database is away, or whether it has done it is in doubt: nobody's is done once more
+    except Exception as error:
+        _log.info("not_together", writes=len(sent), reason=type(error).__name__)
+        return {}
 
 
 def answer(

@@ -120,13 +120,13 @@ class Pool:
 
         return self.retrying(once, repeatable=repeatable)
 
-    def asked(self, query: str, parameters: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        """The one row of a query that is its own transaction and of no company; asked again where a connection died."""
+    def asked(self, query: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """The rows of a query that is its own transaction and of no company; asked again where a connection died."""
         deadline = time.monotonic() + _REUNION_SECONDS
         while True:
             with self._pool.connection() as connection:
                 try:
-                    return connection.execute(query, parameters).fetchone()
+                    return connection.execute(query, parameters).fetchall()
                 except psycopg.OperationalError:
                     if not connection.closed or time.monotonic() > deadline:
                         raise

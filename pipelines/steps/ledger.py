@@ -5,7 +5,7 @@ other records one by one (`enter`); both end in `linked`. What does not: reading
 and what a digest is made of (`warehouse.chain`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -21,6 +21,9 @@ from warehouse.chain import CURRENT
 _SIGNED: Final = (
     "id", "company_id", "at", "actor_type", "actor_id", "actor_name", "reason", "correlation_id", "ip", "user_agent",
 )  # fmt: skip
+_OF_ORIGIN: Final = _SIGNED[3:]
+SIGNED_EACH: Final = "place bigint, id uuid, " + ", ".join(f"{name} text" for name in _OF_ORIGIN)
+"""The columns of `signatures`, as a recordset declares them."""
 _TYPES: Final = {"id": "uuid", "company_id": "uuid", "at": "timestamptz"}
 _GIVEN: Final = {name: f"%({name})s::{_TYPES.get(name, 'text')}" for name in _SIGNED}
 
@@ -62,6 +65,41 @@ commit. So links and entries have numbers without gaps, in the order of the comm
 have no number, which the table refuses.
 """
 
+
+def _linked_each() -> str:
+    own = {name: _GIVEN[name] if name in ("company_id", "at") else f"leaves.{name}" for name in _SIGNED}
+    first = "held.audit_entries + leaves.place"
+    link = {**own, "number": "held.links + leaves.place", "first_entry": first, "entries": "1"}
+    return f"""
+held AS MATERIALIZED (
+    SELECT links, audit_entries, chain_hash FROM company_counters WHERE company_id = %(company_id)s
+), chained AS (
+    SELECT 0::bigint AS place, chain_hash AS hash FROM held
+    UNION ALL
+    SELECT leaves.place, {CURRENT.of_link("chained.hash", link, "leaves.digest")}
+    FROM chained JOIN leaves ON leaves.place = chained.place + 1 CROSS JOIN held
+), counted AS (
+    UPDATE company_counters
+    SET skus = skus + %(created)s, links = links + count, audit_entries = audit_entries + count, chain_hash = last
+    FROM (SELECT max(place) AS count, (array_agg(hash ORDER BY place DESC))[1] AS last FROM chained) AS every
+    WHERE company_id = %(company_id)s
+), entered AS (
+    INSERT INTO audit_entries (company_id, id, transaction_id, action, resource_id, version, before, after, digest)
+    SELECT %(company_id)s, {first}, id, action, resource_id, version, before, after, digest FROM leaves CROSS JOIN held
+)
+INSERT INTO audit_transactions ({", ".join(_SIGNED)}, number, first_entry, entries, digest_version, hash)
+SELECT {", ".join(own.values())}, held.links + leaves.place, {first}, 1, {CURRENT.version}, chained.hash
+FROM leaves JOIN chained USING (place) CROSS JOIN held"""
+
+
+LOCK: Final = "SELECT FROM company_counters WHERE company_id = %(company_id)s FOR UPDATE"
+LINKED_EACH: Final = _linked_each()
+"""The same end, of a recursive statement, for `leaves` of which each is a link by itself, with what is signed of it.
+
+The counters are locked before it by a statement of its own, `LOCK`: a link is computed over the one before it, and a
+statement sees only what was there when it began.
+"""
+
 _FIELDS: Final = {
     "action": "%(action)s", "resource_id": "%(resource_id)s", "before": "%(before)s", "after": "%(after)s",
 }  # fmt: skip
@@ -79,6 +117,14 @@ def signature(company_id: UUID, origin: Origin, now: datetime) -> dict[str, Any]
         "actor_id": origin.actor_id, "actor_name": origin.actor_name, "reason": origin.reason,
         "correlation_id": origin.correlation_id, "ip": origin.ip, "user_agent": origin.user_agent,
     }  # fmt: skip
+
+
+def signatures(origins: Sequence[Origin]) -> list[dict[str, Any]]:
+    """What `LINKED_EACH` asks of each leaf besides what it is about: a link's id, and who causes it."""
+    return [
+        {"place": place, "id": str(uuid7()), **{name: getattr(origin, name) for name in _OF_ORIGIN}}
+        for place, origin in enumerate(origins, start=1)
+    ]
 
 
 def enter(

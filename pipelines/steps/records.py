@@ -43,13 +43,14 @@ class RowResult:
 
 
 def write_records(
-    conn: psycopg.Connection[Any], company_id: UUID, records: Mapping[int, Mapping[str, Any]], *, origin: Origin,
-    now: datetime, rulesets: Rulesets, dry_run: bool, resource: str = "sku",
+    conn: psycopg.Connection[Any], company_id: UUID, records: Mapping[int, Mapping[str, Any]], *,
+    origin: Origin | Mapping[int, Origin], now: datetime, rulesets: Rulesets, dry_run: bool, resource: str = "sku",
 ) -> dict[int, RowResult]:  # fmt: skip
     """Write validated records (`schemas.models.parse_sku`) in the caller's transaction; one result each.
 
     Records and results go by the number of their row in what the caller sent. A record whose code an earlier one has
-    is rejected. `resource` is what the audit calls the thing written. Raises `plans.PlanLimitReached`.
+    is rejected. `origin` is who causes the write, or by row who causes each. `resource` is what the audit calls the
+    thing written. Raises `plans.PlanLimitReached`.
     """
     rules = rulesets.active(conn)
     results = {row: RowResult(row, record["sku_code"], "rejected") for row, record in records.items()}

@@ -24,12 +24,14 @@ FEW: Final = 200
 NULL: Final = "\ue5e5"
 """Null in COPY's CSV: a private-use character by itself, which no caller's cell is."""
 
-_MANY: Final = "= ANY(%(codes)s::text[])"
-_FEW: Final = "= ANY(ARRAY(SELECT unnest(%(codes)s::text[])))"
-"""The same where Postgres does not see how many: it would plan anew each time, which costs as much as the reading."""
-_ONE: Final = "= %(code)s::text"
-"""One code by itself: of an array Postgres believes that it has ten. Of a company whose rows it has not counted yet it
-then reads every row in place of ten codes, which takes longer than to store the one."""
+_BY_ONE: Final = "SELECT {selected} FROM skus WHERE sku_code = %(code)s::text{lock}"
+_BY_FEW: Final = (
+    "SELECT held.* FROM (SELECT code FROM unnest(%(codes)s::text[]) AS code ORDER BY code) AS asked, "
+    "LATERAL (SELECT {selected} FROM skus WHERE sku_code = asked.code LIMIT 1{lock}) AS held"
+)
+"""One row after the other. Compared with an array, of whose length Postgres knows nothing, it would read every row of a
+company that it has not counted yet, which takes longer than to store the few."""
+_BY_MANY: Final = "SELECT {selected} FROM skus WHERE sku_code = ANY(%(codes)s::text[]) ORDER BY sku_code{lock}"
 
 _CARRIED: Final = ("id", *DERIVED_COLUMNS, "version")
 INSTANTS: Final = ("created_at", "updated_at")
@@ -53,7 +55,7 @@ def read(
     held = _held(tuple(columns))
     if len(codes) <= FEW:
         one = len(codes) == 1
-        query = _query(held, f", {DOC_STATUS} AS doc_status", _ONE if one else _FEW, locking=locking)
+        query = _query(_BY_ONE if one else _BY_FEW, held, f", {DOC_STATUS} AS doc_status", locking=locking)
         asked = {"code": codes[0]} if one else {"codes": _array(codes)}
         rows = conn.execute(query, {**asked, "today": today}).fetchall()
         names = (*held, "doc_status")
@@ -71,14 +73,14 @@ def _held(columns: tuple[str, ...]) -> tuple[str, ...]:
 
 def lock_versions(conn: psycopg.Connection[Any], codes: list[str]) -> dict[str, int]:
     """The rows of these codes locked until the transaction ends, and which version each has now."""
-    query = _query(("sku_code", "version"), locking=True)
+    query = _query(_BY_MANY, ("sku_code", "version"), locking=True)
     return dict(conn.execute(query, {"codes": _array(codes)}).fetchall())
 
 
 def _copied(conn: psycopg.Connection[Any], codes: list[str], schema: dict[str, Any], *, locking: bool) -> Table:
     """The rows of many codes by COPY."""
     data = io.BytesIO()
-    query = _query(tuple(schema), locking=locking)
+    query = _query(_BY_MANY, tuple(schema), locking=locking)
     with (
         conn.cursor() as cursor,
         cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv, NULL '{NULL}')", {"codes": _array(codes)}) as copy,
@@ -105,7 +107,6 @@ def read_copied(data: io.BytesIO, schema: dict[str, Any]) -> pl.DataFrame:
 
 
 @lru_cache(maxsize=1024)
-def _query(columns: tuple[str, ...], more: str = "", codes: str = _MANY, *, locking: bool) -> str:
+def _query(form: str, columns: tuple[str, ...], more: str = "", *, locking: bool) -> str:
     selected = ", ".join(f"skus.{name}::text" if DTYPES[name] == pl.String else f"skus.{name}" for name in columns)
-    lock = " FOR UPDATE OF skus" if locking else ""
-    return f"SELECT {selected}{more} FROM skus WHERE sku_code {codes} ORDER BY sku_code{lock}"
+    return form.format(selected=selected + more, lock=" FOR UPDATE OF skus" if locking else "")

@@ -7,7 +7,7 @@ opens it, and repeats it when writers collide, is `records` for JSON and `import
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,7 +27,7 @@ from pipelines.steps.origin import Origin
 from pipelines.steps.patch import Patch, RowIssue
 from pipelines.steps.refuse import refuse
 from pipelines.steps.resolve import resolve
-from pipelines.steps.store import stage, store
+from pipelines.steps.store import stage, store, store_each
 from pipelines.steps.table import Table
 from warehouse.tables.skus import VALUE_COLUMNS
 
@@ -119,7 +119,8 @@ def staged(conn: psycopg.Connection[Any], prepared: Prepared, source: pl.DataFra
 
 
 def write_patch(
-    conn: psycopg.Connection[Any], company_id: UUID, patch: Patch, *, origin: Origin, now: datetime, rules: RuleSet,
+    conn: psycopg.Connection[Any], company_id: UUID, patch: Patch, *,
+    origin: Origin | Mapping[int, Origin], now: datetime, rules: RuleSet,
     dry_run: bool = False, source: pl.DataFrame | None = None, import_id: UUID | None = None,
     ahead: Prepared | None = None, resource: str = "sku",
 ) -> Prepared:  # fmt: skip
@@ -127,7 +128,8 @@ def write_patch(
 
     `source` has `row`, `import_sheet`, `import_line` for rows out of a file. `ahead` is the patch prepared without
     locks, and perhaps staged: it is used where no other writer has changed its rows since and `rules` are still those
-    that it was graded with. `resource` is what the audit calls the thing written. Raises `plans.PlanLimitReached` when
+    that it was graded with. `origin` is who causes it; where each row has its own, each is a link of the ledger by
+    itself. `resource` is what the audit calls the thing written. Raises `plans.PlanLimitReached` when
     the new codes would pass the plan's limit, before anything is written.
     """
     if ahead is not None and ahead.rules is rules and _still_holds(conn, ahead):
@@ -143,10 +145,12 @@ def write_patch(
     assert prepared.staged is not None, "what changes something was staged"
     watch = _Stopwatch()
     with watch.step("store"):
-        store(
-            conn, company_id, prepared.staged, patch.given.names, origin=origin, now=now,
-            import_id=import_id, resource=resource,
-        )  # fmt: skip
+        changed, columns = prepared.staged, patch.given.names
+        if isinstance(origin, Origin):
+            store(conn, company_id, changed, columns, origin=origin, now=now, import_id=import_id, resource=resource)
+        else:
+            origins = [origin[row] for row in changed["row"]]
+            store_each(conn, company_id, changed, columns, origins=origins, now=now, resource=resource)
     return replace(prepared, seconds={**prepared.seconds, **watch.seconds})
 
 

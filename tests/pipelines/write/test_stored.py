@@ -1,5 +1,6 @@
 """Stored rows are found by their codes, whatever characters these have and however many they are."""
 
+import re
 from uuid import UUID
 
 import pytest
@@ -30,7 +31,8 @@ def test_a_code_of_any_characters_is_found(pool: Pool, company: UUID, clock: Sto
         assert stored.lock_versions(conn, []) == {}
 
 
-def test_one_code_is_found_by_itself(pool: Pool, company: UUID, clock: StoppedClock) -> None:
+@pytest.mark.parametrize("form", [stored._BY_ONE, stored._BY_FEW], ids=["one", "few"])
+def test_a_few_codes_are_found_each_by_itself(pool: Pool, company: UUID, clock: StoppedClock, form: str) -> None:
     """In a table that was never analysed, where Postgres would read all of a company's rows in place of ten codes."""
     records = {row: parse_sku({"sku_code": code, "name": "n"}) for row, code in enumerate(ODD)}
     with pool.company(company) as conn:
@@ -43,9 +45,12 @@ def test_one_code_is_found_by_itself(pool: Pool, company: UUID, clock: StoppedCl
         for code in ODD:
             assert stored.read(conn, [code], (), clock.today(), locking=True)["sku_code"] == [code]
         assert stored.read(conn, ["not held"], (), clock.today(), locking=True)["sku_code"] == []
+        held = stored.read(conn, ["SKU-9", "not held", "SKU-10", "SKU-1"], (), clock.today(), locking=True)
+        assert held["sku_code"] == ["SKU-1", "SKU-10", "SKU-9"], "locked in their order"
         conn.execute("SET LOCAL plan_cache_mode = force_generic_plan")
-        query = stored._query(("sku_code",), "", stored._ONE, locking=True).replace("%(code)s", "$1")
-        conn.execute(f"PREPARE one (text) AS {query}")
-        plan = conn.execute("EXPLAIN EXECUTE one ('SKU-7')").fetchall()
-        conn.execute("DEALLOCATE one")
-    assert "uq_skus_company_id_sku_code" in str(plan)
+        query = stored._query(form, ("sku_code",), locking=True)
+        kind, asked = ("text", "'SKU-7'") if form == stored._BY_ONE else ("text[]", "'{SKU-7,SKU-8}'")
+        conn.execute(f"PREPARE asked ({kind}) AS {re.sub(r'%[(]codes?[)]s', '$1', query)}")
+        plan = conn.execute(f"EXPLAIN EXECUTE asked ({asked})").fetchall()
+        conn.execute("DEALLOCATE asked")
+    assert "Index Scan using uq_skus_company_id_sku_code" in str(plan)
