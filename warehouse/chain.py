@@ -1,8 +1,8 @@
 """What the audit chain is computed over: the digests of row versions and entries, and the hash of a link, as SQL.
 
-A ledger transaction is a link. Its hash is over the hash before it, its own fields and the digests of its entries; the
-digest of an entry about a SKU is also over the row version that it names. Address and user agent lie outside, so that
-anonymising them breaks nothing (decisions §3).
+A ledger transaction, which is one request's or one chunk's, is a link. Its hash is over the hash before it, its own
+fields and the digests of its entries; the digest of an entry about a SKU is also over the row version that it names.
+Address and user agent lie outside, so that anonymising them breaks nothing (decisions §3).
 
 What belongs here: the expressions that writing, verifying and the migration share. Each link names the version of
 these expressions that it was made with. They are final: a column that is added to a table goes into a new version, and

@@ -1,7 +1,8 @@
-"""The audit ledger: entries about one record, and the link that every transaction of a company adds to its chain.
+"""The audit ledger: entries about one record, and the link that every write of a company adds to its chain.
 
 What belongs here: how anything comes into the ledger. SKUs come by the thousand with the write path (`store`), all
-other records one by one (`enter`); both end in `linked`. What does not: reading and verifying the ledger (`audit`),
+other records one by one (`enter`); both end in `LINKED`. SKUs of several requests that are written together are a link
+for each request (`LINKED_EACH`). What does not: reading and verifying the ledger (`audit`),
 and what a digest is made of (`warehouse.chain`).
 """
 
