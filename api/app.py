@@ -3,6 +3,7 @@
 `uvicorn api.app:served --factory` starts it with settings from the environment; tests call `create` with their own.
 """
 
+import atexit
 import gc
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -86,6 +87,7 @@ def _settle() -> None:
     """What is here when requests begin stays: no collection looks at it while all of them wait (decision 0024)."""
     gc.collect()
     gc.freeze()
+    atexit.register(gc.unfreeze)  # libraries that tell of what they leak would tell of all that is frozen
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
 
 

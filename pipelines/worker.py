@@ -13,6 +13,7 @@ handlers in place of ours, and a stop would break the run off anywhere.
 """
 
 import argparse
+import atexit
 import gc
 import signal
 import threading
@@ -50,6 +51,9 @@ SMALL_ROWS: Final = 2_000
 
 SWEEP_SECONDS: Final = 2.0
 """How often the queue is looked at without a notification: what a lost one costs, and how late a stop is seen."""
+
+_NEW_OBJECTS: Final = 50_000
+"""So many more objects there are before cycles are looked for: an import makes many lists, and few cycles."""
 
 log = structlog.get_logger(__name__)
 
@@ -164,6 +168,8 @@ def main() -> None:
             signal.signal(number, lambda *_: workshop.stopping.set())
         _job()  # before the first import waits for it
         gc.freeze()  # what is here now stays; collecting after a run need not look at it
+        atexit.register(gc.unfreeze)  # libraries that tell of what they leak would tell of all that is frozen
+        gc.set_threshold(_NEW_OBJECTS)
 
         def connect() -> psycopg.Connection:
             return psycopg.connect(database.app_url, autocommit=True, application_name=LISTENER)

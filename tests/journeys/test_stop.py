@@ -46,10 +46,11 @@ class Service:
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", SERVE, "serve", "--no-dagster-ui"], cwd=ROOT,
-            env=os.environ | self.settings.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", SERVE, "serve", "--no-dagster-ui"], cwd=ROOT,
+                env=os.environ | self.settings.environment(), stdout=log, stderr=log,
+            )  # fmt: skip
         wait_until(lambda: self.ask("GET", "/readyz", key="").status_code == 200)
         widen(Database.of(self.settings), UUID(self.demo["client_id"]))
 
@@ -60,6 +61,12 @@ class Service:
         self.process.terminate()
         assert self.process.wait(2 * PATIENCE_SECONDS) == 0
         assert [child for child in everything if lives(child)] == []
+        assert "leaked" not in self.log.read_text(encoding="utf-8")  # as libraries say of what was frozen to the end
+
+    @property
+    def log(self) -> Path:
+        """What the service and its processes say."""
+        return self.settings.data_dir.parent / "serve.log"
 
     def ask(self, method: str, path: str, *, key: str | None = None, content: bytes = b"") -> httpx2.Response:
         held = key if key is not None else self.key
