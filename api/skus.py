@@ -19,6 +19,7 @@ from api.origin import origin_of
 from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, SKU_CODE, UPDATED_SINCE, record_id
 from api.reading import read
 from api.service import service_of
+from api.together import caught
 from api.writing import Sent, answer, written
 from pipelines.steps import present
 from pipelines.steps.records import RowResult, write_records
@@ -108,37 +109,26 @@ def _written_one(request: Request, key: Key, body: Any) -> Response:
     return answer(request, key, fingerprint(body), work, dry_run=dry_run, pipelined=True)
 
 
-def _written_together(sent: Mapping[int, Sent]) -> dict[int, Response | Exception]:
-    """The answers to POSTs of one key, each with a link of its own in the ledger; of a code's the first alone."""
-    service, key = service_of(sent[min(sent)].request), sent[min(sent)].key
-    answers: dict[int, Response | Exception] = {}
+def _written_together(conn: Connection, sent: Mapping[int, Sent]) -> dict[int, Callable[[], Response] | Exception]:
+    """POSTs of one key, each with a link of its own in the ledger; of one code the first alone."""
+    done: dict[int, Callable[[], Response] | Exception] = {}
     records: dict[str, tuple[int, dict[str, Any]]] = {}
     for place, one in sent.items():
-        try:
-            record = _valid(one.body)
-        except InvalidBody as refused:
-            answers[place] = refused
+        record = caught(_valid, one.body)
+        if isinstance(record, Exception):
+            done[place] = record
         else:
             records.setdefault(record["sku_code"], (place, record))
-    origins = {place: origin_of(sent[place].request, key) for place, _ in records.values()}
-    now = service.clock.now()
-
-    def work(conn: Connection) -> dict[int, RowResult]:
-        return write_records(
-            conn, key.company_id, dict(records.values()), origin=origins, now=now, rulesets=service.rulesets,
-            dry_run=False,
-        )  # fmt: skip
-
-    def render(rows: Mapping[int, RowResult]) -> None:
-        for place, row in rows.items():
-            refused = row.outcome == "rejected"
-            answers[place] = (
-                InvalidBody(row.errors) if refused else spoken(sent[place].request, _shown(row, dry_run=False))
-            )
-
     if records:
-        service.writes.run(key.company_id, work, then=render, pipelined=True)
-    return answers
+        first = sent[min(sent)]
+        service, origins = service_of(first.request), {at: origin_of(sent[at].request, first.key) for at in sent}
+        rows = write_records(
+            conn, first.key.company_id, dict(records.values()), origin=origins, now=service.clock.now(),
+            rulesets=service.rulesets, dry_run=False,
+        )  # fmt: skip
+        for place, row in rows.items():
+            done[place] = InvalidBody(row.errors) if row.outcome == "rejected" else partial(_shown, row, dry_run=False)
+    return done
 
 
 def _code_of(conn: Connection, sku_id: UUID) -> str:

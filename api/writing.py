@@ -6,6 +6,7 @@ writing again. What a handler does in the transaction is its own: this module kn
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache, partial
 from typing import Any, Final, TypeAlias
 from uuid import UUID
@@ -17,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.auth import Credential, admitted, let_in, presented
-from api.bodies import MAX_JSON_BYTES, announced, json_bytes, parsed
+from api.bodies import MAX_JSON_BYTES, announced, fingerprint, json_bytes, parsed
 from api.errors import KeyReused, OverPlan
 from api.languages import spoken
 from api.parameters import idempotency_key
@@ -49,10 +50,11 @@ class Sent:
     body: Any
 
 
-WriteSeveral: TypeAlias = Callable[[Mapping[int, Sent]], Mapping[int, Response | Exception]]
-"""What answers several requests of one key by their places, in one transaction of all of them or none.
+WriteSeveral: TypeAlias = Callable[[Connection, Mapping[int, Sent]], Mapping[int, Callable[[], Response] | Exception]]
+"""Writes several requests of one key, by their places, in the transaction that it is given; as `Work` for each.
 
-It leaves out what it cannot do together with the rest. What it raises undoes all: each is then done by itself.
+It returns a refusal in place of what renders, and leaves out what it cannot do together with the rest. What it raises
+undoes all: each is then done by itself.
 """
 
 _Call: TypeAlias = tuple[Request, bytes]
@@ -69,17 +71,19 @@ async def written(request: Request, write: Write, several: WriteSeveral | None =
 
     Asked here and not by the framework, whose way from one dependency to the next costs as much as a step of the write.
     `write` runs in a thread, as it waits for the database. A small body is taken along, so that the thread asks, too.
-    With `several`, plain ones of one caller that come while others are under way are done together (decision 0027).
+    With `several`, those of one caller that come while others are under way are done together (decision 0027), unless
+    they have parameters; with an Idempotency-Key among their like.
     """
     credential = await presented(request)
     if (announced(request) or MAX_JSON_BYTES) > _IN_ONE_PIECE:
         key = await admitted(request, credential, "write")
         return await run_in_threadpool(write, request, key, parsed(await json_bytes(request)))
     call = (request, await json_bytes(request))
-    if several is None or request.scope["query_string"] or "idempotency-key" in request.headers:
+    if several is None or request.scope["query_string"]:
         return await run_in_threadpool(_let_in, credential, write, call)
     do = partial(_let_in_together, credential, write, several)
-    return await service_of(request).together.join((credential, several), call, do)
+    like = (credential, several, "idempotency-key" in request.headers)
+    return await service_of(request).together.join(like, call, do)
 
 
 def _let_in(credential: Credential, write: Write, call: _Call) -> Response:
@@ -112,13 +116,57 @@ def _let_in_together(
 
 
 def _done_together(several: WriteSeveral, sent: Mapping[int, Sent]) -> Mapping[int, Response | Exception]:
+    """The answers of those that one transaction could do. Of equal requests it takes the first."""
+    onces = {place: caught(_once, one) for place, one in sent.items()}
+    first = {once.request: place for place, once in reversed(onces.items()) if isinstance(once, Once)}
+    known = {place: once for place, once in onces.items() if isinstance(once, Once) and first[once.request] == place}
+    todo = {place: one for place, one in sent.items() if onces[place] is None or place in known}
+    if len(todo) < 2:
+        return {}
     try:
-        return several(sent) if len(sent) > 1 else {}
+        return _in_one_transaction(several, todo, known)
     except psycopg.OperationalError:
         raise  # the database is away, or whether it has done it is in doubt: nobody's is done once more
     except Exception as error:
-        _log.info("not_together", writes=len(sent), reason=type(error).__name__)
+        _log.info("not_together", writes=len(todo), reason=type(error).__name__)
         return {}
+
+
+def _once(one: Sent) -> Once | None:
+    if "idempotency-key" not in one.request.headers:
+        return None
+    return _known(one.request, one.key.company_id, fingerprint(one.body), dry_run=False)
+
+
+def _in_one_transaction(
+    several: WriteSeveral, todo: Mapping[int, Sent], known: Mapping[int, Once]
+) -> Mapping[int, Response | Exception]:  # fmt: skip
+    one = next(iter(todo.values()))
+    service, company_id = service_of(one.request), one.key.company_id
+    answers: dict[int, Response | Exception] = {}
+
+    def rendered(place: int, rendering: Callable[[], Response] | Exception) -> Response | Exception:
+        return rendering if isinstance(rendering, Exception) else spoken(todo[place].request, rendering())
+
+    def work(conn: Connection) -> Mapping[int, Callable[[], Response] | Exception]:
+        now, recalled = service.clock.now(), Once.recall_each(conn, known, service.clock.now())
+        kept = {place: _replayed(found) for place, found in recalled.items() if isinstance(found, Answer)}
+        reused = {place: KeyReused() for place, found in recalled.items() if isinstance(found, once.KeyReused)}
+        answers.clear()
+        answers.update({**kept, **reused})
+        renderings = several(conn, {place: each for place, each in todo.items() if place not in answers})
+        for place in known.keys() & renderings.keys():
+            answers[place] = response = rendered(place, renderings[place])
+            if isinstance(response, Response):
+                _keep(conn, known[place], response, now)
+        return {place: rendering for place, rendering in renderings.items() if place not in known}
+
+    def render(renderings: Mapping[int, Callable[[], Response] | Exception]) -> None:
+        answers.update({place: rendered(place, rendering) for place, rendering in renderings.items()})
+
+    repeatable = len(known) == len(todo)
+    service.writes.run(company_id, work, then=render, pipelined=True, repeatable=repeatable)
+    return answers
 
 
 def answer(
@@ -147,9 +195,7 @@ def answer_for(
         if kept := known.recall(conn, service.clock.now()):
             return partial(_replayed, kept)
         response = spoken(request, work(conn)())
-        if response.status_code < 300:
-            kept = Answer(response.status_code, str(response.media_type), bytes(response.body))
-            known.keep(conn, kept, service.clock.now())
+        _keep(conn, known, response, service.clock.now())
         return lambda: response
 
     try:
@@ -187,6 +233,11 @@ def _known(request: Request, company_id: UUID, fingerprint: bytes, *, dry_run: b
     return Once.of(
         company_id, method=request.method, path=request.scope["path"], key=header, fingerprint=fingerprint
     )  # fmt: skip
+
+
+def _keep(conn: Connection, known: Once, response: Response, now: datetime) -> None:
+    if response.status_code < 300:
+        known.keep(conn, Answer(response.status_code, str(response.media_type), bytes(response.body)), now)
 
 
 def _replayed(kept: Answer) -> Response:

@@ -39,22 +39,24 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes: list[int] = []
     real = skus._written_together
 
-    def noted(sent: Any) -> Any:
+    def noted(conn: Any, sent: Any) -> Any:
         sizes.append(len(sent))
-        return real(sent)
+        return real(conn, sent)
 
     monkeypatch.setattr(skus, "_written_together", noted)
     return sizes
 
 
-def at_once(caller: Caller, pool: Pool, requests: Sequence[dict[str, Any]]) -> list[Any]:
-    """The answers to POSTs that wait for each other, because the one before them waits for a row."""
+def at_once(
+    caller: Caller, pool: Pool, requests: Sequence[dict[str, Any]], headers: dict[str, str] | None = None
+) -> list[Any]:
+    """The answers to POSTs that wait for each other, because one of their like before them waits for a row."""
     here: Together = caller.http.app.state.service.together
     caller.made(**HELD)
     with ThreadPoolExecutor(1 + len(requests)) as threads:
         with pool.company(caller.company) as holder:
             holder.execute("SELECT FROM skus WHERE sku_code = 'HELD' FOR UPDATE")
-            first = threads.submit(caller.post, "/skus", {**HELD, "name": "Still held"})
+            first = threads.submit(caller.post, "/skus", {**HELD, "name": "Still held"}, headers=headers or {})
             wait_until(lambda: here.under_way == 1)
             others = []
             for number, request in enumerate(requests, start=1):
@@ -166,7 +168,7 @@ def test_a_fault_with_one_is_its_own(caller: Caller, pool: Pool, monkeypatch: py
 
 
 def test_what_says_something_of_its_own_goes_alone(caller: Caller, pool: Pool, asked: list[int]) -> None:
-    """A dry run, an Idempotency-Key, and a body too large to be taken along wait for no group, though rows are held."""
+    """A dry run, and a body too large to be taken along, wait for no group, though a row is held."""
     here: Together = caller.http.app.state.service.together
     caller.made(**HELD)
     with ThreadPoolExecutor(1) as threads, pool.company(caller.company) as holder:
@@ -175,11 +177,35 @@ def test_what_says_something_of_its_own_goes_alone(caller: Caller, pool: Pool, a
         wait_until(lambda: here.under_way == 1)
         sku = {"sku_code": "ALONE", "name": "Alone"}
         assert caller.post("/skus?dry_run=true", sku).json()["dry_run"] is True
-        assert caller.post("/skus", sku, headers={"Idempotency-Key": "k"}).status_code == 201
-        assert caller.request("POST", "/skus", content=orjson.dumps(sku) + b" " * 100_000).status_code == 200
+        assert caller.request("POST", "/skus", content=orjson.dumps(sku) + b" " * 100_000).status_code == 201
         holder.execute("ROLLBACK")
         assert first.result(PATIENCE_SECONDS).status_code == 200
     assert asked == []
+
+
+def keyed(key: str, code: str, **fields: Any) -> dict[str, Any]:
+    return {"json": {"sku_code": code, "name": "Keyed", **fields}, "headers": {"Idempotency-Key": key}}
+
+
+def test_each_is_done_once_by_its_own_idempotency_key(caller: Caller, pool: Pool, asked: list[int]) -> None:
+    """A key known before, one with another payload, one twice in a group, a refused row, and a key that is none."""
+    known = caller.request("POST", "/skus", **keyed("known", "K"))
+    caller.request("POST", "/skus", **keyed("other", "O"))
+    group = [
+        keyed("known", "K"), keyed("other", "O", markets=["FR"]), keyed("new", "N"), keyed("new", "N"),
+        keyed("refused", "R", colour="blue"), keyed("x" * 256, "X"), keyed("last", "L"),
+    ]  # fmt: skip
+    answers = at_once(caller, pool, group, {"Idempotency-Key": "held"})
+    assert asked == [3], "what is neither known, nor equal to another, nor without a fit key"
+    assert [answer.status_code for answer in answers] == [201, 409, 201, 201, 400, 400, 201]
+    assert [at for at, answer in enumerate(answers) if "Idempotent-Replayed" in answer.headers] == [0, 3]
+    assert answers[0].content == known.content
+    assert answers[3].content == answers[2].content
+    for request, first in ((group[2], answers[2]), (group[6], answers[6])):
+        again = caller.request("POST", "/skus", **request)
+        assert (again.headers["Idempotent-Replayed"], again.content) == ("true", first.content)
+    assert caller.request("POST", "/skus", **keyed("refused", "R")).status_code == 201
+    assert {item["sku_code"] for item in caller.get("/skus").json()["data"]} == {"HELD", *"KONRL"}
 
 
 def test_twenty_connections_of_two_keys_on_the_same_new_codes(
