@@ -19,8 +19,9 @@ from api.origin import origin_of
 from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, SKU_CODE, UPDATED_SINCE, record_id
 from api.reading import read
 from api.service import service_of
+from api.several import Sent
 from api.together import caught
-from api.writing import Sent, answer, written
+from api.writing import answer, written
 from pipelines.steps import present
 from pipelines.steps.records import RowResult, write_records
 from schemas.issues import Issue

@@ -1,0 +1,39 @@
+"""Requests that may be sent again: what their repeats are known by, and the answer that is kept for them.
+
+The Idempotency-Key of interface v1 as HTTP has it. What is kept, how long, and who waits for whom is
+`pipelines.steps.once`.
+"""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.parameters import idempotency_key
+from pipelines.steps.once import Answer, Once
+from warehouse.sessions import Connection
+
+_REPLAYED: Final = {"Idempotent-Replayed": "true"}
+
+
+def known(request: Request, company_id: UUID, fingerprint: bytes, *, dry_run: bool) -> Once | None:
+    """What repeats of the request are known by; None where it carries no Idempotency-Key or would write nothing."""
+    header = idempotency_key(request)
+    if header is None or dry_run:
+        return None
+    return Once.of(
+        company_id, method=request.method, path=request.scope["path"], key=header, fingerprint=fingerprint
+    )  # fmt: skip
+
+
+def keep(conn: Connection, known: Once, response: Response, now: datetime) -> None:
+    """Keep an answer of success in the transaction that it is about."""
+    if response.status_code < 300:
+        known.keep(conn, Answer(response.status_code, str(response.media_type), bytes(response.body)), now)
+
+
+def replayed(kept: Answer) -> Response:
+    """The answer that was kept, with the word that it is a repeat."""
+    return Response(kept.body, kept.status, _REPLAYED, media_type=kept.media_type)
