@@ -1,5 +1,6 @@
 """Written exactly once: twins at two API processes, and an API killed before or at the commit of a write."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
@@ -50,3 +51,28 @@ def test_an_api_killed_in_the_middle_has_written_once_when_asked_again(place: Pl
     assert first.content == again.content
     assert "idempotent-replayed" in again.headers
     assert place.one(WRITTEN) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("held", ["skus", "kept_answers"], ids=["before the writes", "at the commit"])
+def test_an_api_killed_within_a_group_has_written_each_once_when_asked_again(place: Place, held: str):
+    """One write waits, those behind it wait as a group: none is lost with the process, none is done twice."""
+    place.start_and_wait("api")
+    codes = [f"G-{number}" for number in range(8)]
+
+    def write(code: str, *, until_answered: bool) -> httpx2.Response | None:
+        ask = place.answered if until_answered else place.ask
+        return ask("POST", "/api/v1/skus", json={**SKU, "sku_code": code}, headers={"Idempotency-Key": code})
+
+    with ThreadPoolExecutor(len(codes)) as senders, psycopg.connect(Database.of(place.settings).owner_url) as owner:
+        owner.execute(f"LOCK TABLE {held} IN EXCLUSIVE MODE")
+        lost = [senders.submit(write, code, until_answered=False) for code in codes]
+        wait_until(lambda: place.one("SELECT count(*) > 1 FROM pg_locks WHERE NOT granted") == (True,))
+        place.kill("api")
+        assert [each.result() for each in lost] == [None] * len(codes)
+        owner.rollback()
+    for _ in range(2):
+        answers = [write(code, until_answered=True) for code in codes]
+        assert [answer.status_code for answer in answers] == [201] * len(codes)
+    assert ["idempotent-replayed" in answer.headers for answer in answers] == [True] * len(codes)
+    assert place.one(WRITTEN) == (len(codes), len(codes), len(codes))
+    assert json.loads(place.pcds("audit", "verify", "--company", str(place.company), "--json").stdout)["ok"]
