@@ -4,10 +4,11 @@ from datetime import date
 from itertools import pairwise
 from uuid import uuid4
 
+import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.steps.imports.process import Chunk, chunks
+from pipelines.steps.imports.process import Chunk, Rows, chunks
 from pipelines.steps.imports.work import Work
 from pipelines.steps.reading import Upload, read_upload, type_rows
 
@@ -33,7 +34,7 @@ def run_through(sent: Upload, sizes: list[int]) -> list[Chunk]:
     for size in sizes:
         if done and done[-1].last:
             break
-        rest = chunks(sent, typed, work(sent, done[-1].stop if done else 0), size)
+        rest = chunks(sent, typed, work(sent, done[-1].stop if done else 0), lambda start, size=size: start + size)
         done += list(rest) if size == sizes[-1] else [next(rest)]
     return done
 
@@ -58,3 +59,18 @@ def test_each_row_and_fault_is_in_one_chunk_whatever_size_each_run_takes(good: l
 def test_a_file_whose_every_line_is_rejected_still_has_its_last_chunk() -> None:
     (only,) = run_through(upload([False, False]), [10])
     assert (only.last, only.rejected, only.rows_done, only.faults.height) == (True, 2, 2, 4)
+
+
+@given(held=st.lists(st.booleans(), max_size=30), start=st.integers(0, 5), size=st.integers(1, 7))
+def test_a_chunk_has_so_many_rows_to_write_and_takes_along_what_is_held(
+    held: list[bool], start: int, size: int
+) -> None:
+    rows = Rows(start, typed=None, held=pl.Series(["A" if one else None for one in held], dtype=pl.String))
+    end, at, parts = rows.end(size), start, []
+    while at < start + len(held):
+        stop = min(end(at), start + len(held))
+        parts.append(held[at - start : stop - start])
+        at = stop
+    assert [one for part in parts for one in part] == held
+    assert all(part.count(False) == size and not part[-1] for part in parts[:-1])
+    assert all(part.count(False) <= size for part in parts)

@@ -31,8 +31,8 @@ from warehouse.rulesets import Rulesets
 from warehouse.sessions import Pool
 
 CHUNK_ROWS: Final = 5_000
-"""Rows of one transaction: a tenth of a second of work, so that the first is soon stored while the next is prepared,
-and whoever writes one of its SKUs waits no longer. A crash costs at most two of them."""
+"""Rows that one transaction writes: a tenth of a second of work, so that the first is soon stored while the next is
+prepared, and whoever writes one of its SKUs waits no longer. A crash costs at most two of them."""
 
 _AT_A_TIME: Final = 2
 """Chunks under way: one is stored, which is Postgres's work, while another is prepared, which is mostly ours."""
@@ -80,6 +80,16 @@ class Rows:
     start: int
     typed: TypedPatch
     held: pl.Series
+
+    def end(self, size: int) -> Callable[[int], int]:
+        """Where a chunk ends that begins at a place: with so many rows to write; what is held already comes along."""
+        due = self.held.is_null().cum_sum()
+
+        def end(start: int) -> int:
+            before = due[start - self.start - 1] if start > self.start else 0
+            return self.start + int(due.search_sorted(before + size)) + 1
+
+        return end
 
     def of(self, chunk: Chunk) -> tuple[Patch, list[RowIssue], Counter[str]]:
         """Of a chunk: what has to be written, the faults of what cannot be, the grades of what needs nothing."""
@@ -151,7 +161,7 @@ def _in_order(
 ) -> Iterator[Done]:
     """Each chunk when it is committed, with the next one begun already."""
     before: Future[Done] | None = None
-    for chunk in chunks(job.upload, job.typed, job.work, size):
+    for chunk in chunks(job.upload, job.typed, job.work, rows.end(size)):
         turn = partial(_turn, before, proceed)
         begun = threads.submit(job.pool.retrying, partial(_write_chunk, job, rows, chunk, turn))
         if before is not None:
@@ -168,11 +178,12 @@ def _turn(before: Future[Done] | None, proceed: Callable[[], None]) -> None:
     proceed()
 
 
-def chunks(upload: Upload, typed: TypedRows, work: Work, size: int) -> Iterator[Chunk]:
+def chunks(upload: Upload, typed: TypedRows, work: Work, end: Callable[[int], int]) -> Iterator[Chunk]:
     """What is left of the file in chunks; there is a last one even where every row is committed or rejected.
 
-    What the reader rejected belongs to the chunk whose lines surround it. The last chunk takes the rest, and with it
-    the count up to the reader's own number.
+    `end` says of the first row of a chunk which one comes behind it, or is behind all. What the reader rejected belongs
+    to the chunk whose lines surround it. The last chunk takes the rest, and with it the count up to the reader's own
+    number.
     """
     faults = report.of_reader(typed, work)
     row_keys, fault_keys = _keys(report.placed(typed.values, work)), _keys(faults)
@@ -190,7 +201,7 @@ def chunks(upload: Upload, typed: TypedRows, work: Work, size: int) -> Iterator[
 
     start = work.position
     while True:
-        stop = min(start + size, typed.values.height)
+        stop = min(end(start), typed.values.height)
         last = stop == typed.values.height
         (faults_from, rejected_from, _), (faults_to, rejected_to, lines) = until(start), until(stop)
         if last:
