@@ -33,8 +33,13 @@ from warehouse.database import Database
 
 @pytest.fixture
 def instance() -> Iterator[dg.DagsterInstance]:
-    """An instance that keeps schedules, too."""
-    with dg.instance_for_test() as instance:
+    """An instance that keeps schedules, too, and like the service's captures nobody's output.
+
+    Dagster's own way starts four programs for each run, asks them to end by SIGTERM, and waits half a minute for each
+    where whoever started the tests ignores that signal: all that it starts then ignores it, too.
+    """
+    nothing = {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
+    with dg.instance_for_test(overrides={"compute_logs": nothing}) as instance:
         instance.get_yaml_python_handlers = list  # as in `pipelines.instance`: two runs at once would wait for ever
         yield instance
 
