@@ -12,14 +12,22 @@ CAP = {"component_type": "cap", "material_family": "plastic", "weight_g": 2}
 
 
 @pytest.fixture
-def chain(write, enter, company):
-    """Eight entries in five links: two SKUs created, one changed, a brand, three SKUs changed, one more changed."""
+def chain(write, enter, company, owner):
+    """Eight entries in five links: two SKUs created, one changed, a brand, three SKUs changed, one more changed.
+
+    Whatever was done to it, it can be added to afterwards: a catalogue that another test refreshes is entered into the
+    ledger of every company.
+    """
     write({"sku_code": "A"}, {"sku_code": "B", "components": [CAP]})
     write({"sku_code": "A", "weight_grams": 2.5})
     enter(company, "brand.created", "b-1", after={"name": "Été"})
     write(*({"sku_code": code, "name": "new"} for code in "ABC"))
     write({"sku_code": "C", "markets": ["FR"]})
-    return company
+    yield company
+    owner.execute(
+        "UPDATE company_counters SET links = greatest(links, 5), audit_entries = greatest(audit_entries, 9) "
+        "WHERE company_id = %s", [company]
+    )  # fmt: skip
 
 
 @pytest.fixture
