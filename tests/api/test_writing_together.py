@@ -21,7 +21,7 @@ from pipelines.steps.audit import verify
 from tests.api.conftest import Caller
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.database import Database
-from warehouse.queries.keys import issue, new_key
+from warehouse.queries.keys import issue, new_key, revoke
 from warehouse.sessions import Pool
 
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 25}
@@ -48,8 +48,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def at_once(
-    caller: Caller, pool: Pool, requests: Sequence[dict[str, Any]], headers: dict[str, str] | None = None
-) -> list[Any]:
+    caller: Caller, pool: Pool, requests: Sequence[dict[str, Any]], headers: dict[str, str] | None = None,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> list[Any]:  # fmt: skip
     """The answers to POSTs that wait for each other, because one of their like before them waits for a row."""
     here: Together = caller.http.app.state.service.together
     caller.made(**HELD)
@@ -62,6 +63,7 @@ def at_once(
             for number, request in enumerate(requests, start=1):
                 others.append(threads.submit(caller.request, "POST", "/skus", **request))
                 wait_until(lambda due=number: here.waiting == due)  # so that their order is theirs
+            meanwhile()
         answers = [each.result(PATIENCE_SECONDS) for each in others]
         assert first.result(PATIENCE_SECONDS).status_code == 200
     return answers
@@ -140,6 +142,18 @@ def test_each_counts_once_and_the_last_places_go_round_once(
         spender = [f"key:{caller.client_id}"]
         used = owner.execute("SELECT sum(requests) FROM request_slots WHERE spender = %s", spender).fetchone()
     assert used == (120,)
+
+
+def test_a_key_that_ends_while_they_wait_lets_none_of_them_in(caller: Caller, pool: Pool, asked: list[int]) -> None:
+    def end() -> None:
+        with pool.company(caller.company) as conn:
+            assert revoke(conn, caller.client_id, datetime.now(UTC))
+
+    answers = at_once(caller, pool, sent(*({"sku_code": f"R-{n}", "name": "Waits"} for n in range(3))), meanwhile=end)
+    assert [(answer.status_code, answer.json()["error"]) for answer in answers] == [(401, "invalid_api_key")] * 3
+    assert asked == []
+    with pool.company(caller.company) as conn:
+        assert conn.execute("SELECT count(*) FROM skus").fetchone() == (1,)
 
 
 def test_the_last_of_a_plan_go_to_as_many_as_there_are(join: Callable[..., Caller], pool: Pool) -> None:
