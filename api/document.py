@@ -17,6 +17,7 @@ from api.auth import SCHEMES
 from api.openapi import about, completion, examples, links, meanings, vocabularies
 from api.parameters import Parameter
 from schemas.errors import ERROR_CODES
+from schemas.json_schemas import Published
 from schemas.responses import Error
 
 V1: Final = "/api/v1"
@@ -124,7 +125,7 @@ def _build(app: FastAPI) -> dict[str, Any]:
         servers=app.servers, contact=about.CONTACT, license_info=about.LICENCE, openapi_version="3.1.0",
     )  # fmt: skip
     bodies = [(model, "validation") for model in _published_bodies.values()]
-    _, made = models_json_schema(bodies, ref_template=_REFERENCE)  # type: ignore[arg-type]
+    _, made = models_json_schema(bodies, ref_template=_REFERENCE, schema_generator=Published)  # type: ignore[arg-type]
     built["components"]["schemas"] |= made["$defs"]
     built["components"]["securitySchemes"] = dict(SCHEMES)
     completion.complete(built)

@@ -26,6 +26,7 @@ from connector.tools.items import ItemTools
 from connector.tools.portfolio import PortfolioTools
 from connector.tools.records import RecordTools
 from connector.tools.rows import RowTools
+from schemas.json_schemas import Published
 
 PATH: Final = "/api/mcp"
 NAME: Final = "packaging-compliance"
@@ -106,4 +107,4 @@ def _add(server: MCPServer[None], tool: Tool) -> None:
     arguments = added.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)
-    added.parameters = arguments.model_json_schema(by_alias=True)
+    added.parameters = arguments.model_json_schema(by_alias=True, schema_generator=Published)

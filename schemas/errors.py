@@ -88,6 +88,12 @@ ERROR_CODES: Final[dict[str, ErrorCode]] = {
         "Token endpoint: the client is unknown, its secret wrong, or it was revoked.",
         "Send the id of the key as client_id and the key itself as client_secret.",
     ),
+    "invalid_grant": ErrorCode(
+        400,
+        "Token endpoint of the connector: the code or refresh token is unknown, expired or used, or the connection was "
+        "revoked.",
+        "Send the person through the authorisation again; a code is used once, within two minutes.",
+    ),
     "unsupported_grant_type": ErrorCode(
         400,
         "Token endpoint: only client_credentials is served.",

@@ -16,6 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticCustomError
 
 from schemas.fields import COMPONENT_FIELDS, Field
+from schemas.json_schemas import Published
 from schemas.models import FreeText, Invalid, Strict, issues_of, model_of
 
 VERSIONS: Final = Path(__file__).with_name("supplier_response_versions.csv")
@@ -75,7 +76,7 @@ def parse_submission(body: object) -> dict[str, Any]:
         raise Invalid(issues_of(error)) from None
 
 
-class _Untitled(GenerateJsonSchema):
+class _Untitled(Published):
     """Without titles that only repeat a field's name."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002  (the library's signature)

@@ -1,7 +1,7 @@
 """The closed vocabularies of the contract, each under the name that fields refer to it by.
 
 Words that people use for a code (Kunststoff, primaire, oui) are data in `words.csv`, not here. The values of
-design attributes come from the design-for-recycling rules; a test holds them equal to `attributes.csv` there.
+design attributes and the keys of packaging formats come from the rules; a test holds them equal to the tables there.
 """
 
 from typing import Final
@@ -22,6 +22,16 @@ VOCABULARIES: Final[dict[str, tuple[str, ...]]] = {
     "doc_status": ("missing", "draft", "valid", "expired"),
     "doc_record_status": ("draft", "pending", "valid", "expired", "rejected"),
     "packaging_level": ("sales", "grouped", "transport", "e_commerce"),
+    "packaging_format_key": (
+        "bottle", "flask", "jerrycan", "canister", "carboy", "vial", "ampoule", "jar", "pot", "tub", "cup", "bowl",
+        "plate", "cutlery", "tray", "punnet", "clamshell", "blister", "egg_box", "basket", "container", "box",
+        "carton", "case", "beverage_carton", "can", "tin", "aerosol", "keg", "drum", "bucket", "ibc", "crate",
+        "pallet", "corrugated_sheet", "rack", "spool", "tube", "capsule", "pod", "dispenser", "lid", "cap", "closure",
+        "loose_fill", "protective_foam", "pouch", "sachet", "stick_pack", "portion_pack", "bag", "carrier_bag",
+        "sack", "big_bag", "bag_in_box", "film", "foil", "wrap", "shrink_wrap", "stretch_wrap", "bubble_wrap",
+        "luggage_wrap", "multipack_ring", "net", "band", "strap", "label", "sleeve", "liner", "envelope", "mailer",
+        "tea_bag", "coffee_pod", "fruit_sticker",
+    ),
     "ppwr_role": ("manufacturer", "importer", "supplier"),
     "reuse_system_type": ("closed_loop_b2b", "open_pool", "refill_at_home", "refill_on_the_go"),
     "reuse_return_mechanism": (

@@ -11,7 +11,7 @@ _CODES: Final = {"error_code": tuple(ERROR_CODES), "issue_code": tuple(ISSUE_COD
 
 _OPEN: Final = frozenset({
     "error_code", "issue_code", "audit_action", "audit_resource_type", "audit_actor_type", "component_type",
-    "technical_file_type", "adhesive_type", "ink_type", "coating_type", "additive",
+    "technical_file_type", "packaging_format_key", "adhesive_type", "ink_type", "coating_type", "additive",
 })  # fmt: skip
 """What grows within v1, with the law and the guidelines; `x-open` in the document tells readers to expect it."""
 

@@ -131,7 +131,7 @@ class VolumeRow(Answer):
 SkuDetail = create_model(
     "SkuDetail", __base__=Answer, __doc__="A SKU with its graph, its volumes and its compliance.",
     **cast(Any, {"id": (Identifier | None, ...), **_members(tuple(_BY_NAME.values())), **_COMMON,
-                 "packaging_format_key": (str | None, ...), "volumes": (list[VolumeRow], ...),
+                 "packaging_format_key": (code("packaging_format_key") | None, ...), "volumes": (list[VolumeRow], ...),
                  "compliance": (SkuCompliance, ...), "created_at": (Instant | None, ...),
                  "updated_at": (Instant | None, ...)}),
 )  # fmt: skip

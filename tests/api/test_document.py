@@ -43,6 +43,29 @@ def test_every_operation_is_described(key):
             assert str(ERROR_CODES[code].status) == status or (status, code) == ("415", "invalid_body")
 
 
+def null_defaults(node, place=""):
+    """Every place of a schema or document where a default of null is published."""
+    if isinstance(node, dict):
+        if node.get("default", ...) is None:
+            yield place
+        node = {name: part for name, part in node.items() if name not in ("example", "examples")}
+    for name, part in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        yield from null_defaults(part, f"{place}/{name}")
+
+
+def test_nothing_that_may_be_left_out_has_a_default_of_null():
+    """Left out means untouched, null means cleared: a generated client would send the null."""
+    assert not list(null_defaults(DOCUMENT))
+
+
+def test_every_error_code_of_the_contract_is_enumerated():
+    assert set(DOCUMENT["components"]["schemas"]["ErrorCode"]["enum"]) >= {
+        "missing_api_key", "invalid_api_key", "rate_limited", "invalid_token", "insufficient_scope", "invalid_request",
+        "invalid_client", "unsupported_grant_type", "invalid_scope", "invalid_grant", "not_found", "invalid_body",
+        "payload_too_large", "idempotency_key_reuse", "plan_limit_reached", "not_implemented", "internal_error",
+    }  # fmt: skip
+
+
 def test_operation_ids_are_unique():
     ids = [operation["operationId"] for operation in OPERATIONS.values()]
     assert len(ids) == len(set(ids))

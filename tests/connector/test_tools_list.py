@@ -51,6 +51,7 @@ async def test_fourteen_tools_say_what_they_do_and_take_nothing_else(assistant: 
             assert found.get("additionalProperties") is False or (name, *path) in FREE, (name, path)
         for field in tool.input_schema["properties"].values():
             assert field.get("description"), (name, field)
+        assert "'default': None" not in str(tool.input_schema), name  # left out means untouched, null means cleared
 
 
 async def test_an_unknown_argument_is_refused_by_every_tool(assistant: Assistant):

@@ -1,4 +1,4 @@
-"""The published codes of design attributes are those that the rules of every rule-set speak of."""
+"""The published codes of design attributes and formats are those that the rules of every rule-set speak of."""
 
 import csv
 from collections import defaultdict
@@ -22,6 +22,12 @@ def test_design_attributes_are_the_rule_sets(version: str):
             values[row["field"]].append(row["value"])
     for field in FIELDS:
         assert set(VOCABULARIES[SINGULAR.get(field, field)]) == set(values[field])
+
+
+@pytest.mark.parametrize("version", ruleset.versions())
+def test_format_keys_are_the_rule_sets(version: str):
+    with (RULES / version / "formats.csv").open(encoding="utf-8", newline="") as file:
+        assert {row["key"] for row in csv.DictReader(file)} <= set(VOCABULARIES["packaging_format_key"])
 
 
 def test_every_field_with_a_vocabulary_has_one_of_ours():
