@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled at install: where PYTHONDONTWRITEBYTECODE is set, every start would compile the libraries again.
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 
-.PHONY: help setup setup-dev serve test distributed check lint-api fuzz-api conformance mcp-clients fuzz-files explore record-release screenshots soak bench lock clean
+.PHONY: help setup setup-dev serve test distributed check lint-api api-clients fuzz-api conformance mcp-clients fuzz-files explore record-release screenshots soak bench lock clean
 help:  ## What can be done here
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -58,6 +58,9 @@ check: setup-dev  ## Lint, format, types, direction of imports
 lint-api: setup-dev  ## The OpenAPI document against Redocly's and Spectral's rules (needs an npm registry once)
 	$(BIN)/python -m tools.lint_api
 
+api-clients: setup-dev  ## Clients from three generators: generated, compiled, used (needs npm and Python registries once)
+	$(BIN)/python -m tools.generated_clients
+
 fuzz-api: setup-dev  ## Every operation of a running service, called in every way that its document allows
 	$(BIN)/python -m tools.fuzz_api
 
@@ -90,7 +93,7 @@ bench: setup-dev  ## Ratios to floors measured in the same run (ROWS=50000, SKUS
 
 lock: setup-dev  ## Resolve requirements*.in anew; names no host
 	$(BIN)/python -m pip install --quiet uv
-	for name in requirements requirements-dev requirements-distributed; do $(BIN)/uv pip compile --quiet \
+	for name in requirements requirements-dev requirements-distributed tools/api_clients/requirements; do $(BIN)/uv pip compile --quiet \
 	  --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url \
 	  --no-emit-find-links --no-strip-extras $$name.in -o $$name.lock; done
 

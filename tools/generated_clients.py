@@ -1,0 +1,98 @@
+"""Clients generated from the document by three generators: each is generated, compiled and used against a service.
+
+    python -m tools.generated_clients
+
+openapi-typescript, @hey-api/openapi-ts and openapi-python-client; none needs a JVM. Their packages come from the npm
+and Python registries that this machine uses, pinned and hashed in `tools/api_clients/`. What is kept of them lies in
+`.lint_cache/`.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+from typing import Final
+
+from api.app import assembled
+from tools import node_packages
+from tools.node_packages import NODE
+from tools.service import Service, running
+
+CLIENTS: Final = Path(__file__).with_name("api_clients")
+_LOCK: Final = CLIENTS / "requirements.lock"
+
+
+def main() -> None:
+    """Exit status 0 where all three do what their journeys ask; else the failing command's output says what did not."""
+    home = node_packages.installed(CLIENTS)
+    if home is None:
+        sys.exit("The generators could not be installed: does this machine reach an npm registry? Nothing was checked.")
+    python = _environment()
+    with tempfile.TemporaryDirectory(prefix="pcds-clients-") as directory, running() as service:
+        place = Path(directory)
+        (place / "openapi.json").write_text(json.dumps(assembled().openapi()), encoding="utf-8")
+        _typescript(home, place, service)
+        _python(python, place, service)
+    sys.stdout.write("Three generated clients were compiled and did their work.\n")
+
+
+def _typescript(home: Path, place: Path, service: Service) -> None:
+    """Generate both, compile them strictly together, and run the two journeys."""
+    packages = place / "node_modules"
+    packages.symlink_to(home / "node_modules")
+    for name in ("package.json", "tsconfig.json", "openapi-ts.config.js", "openapi_fetch.ts", "hey_api.ts"):
+        shutil.copy(CLIENTS / name, place)
+    _run(NODE, packages / "openapi-typescript" / "bin" / "cli.js", "openapi.json", "-o", "schema.d.ts", cwd=place)
+    hey = packages / "@hey-api" / "openapi-ts" / "bin" / "run.js"
+    _run(NODE, hey, cwd=place)
+    _run(NODE, packages / "typescript" / "bin" / "tsc", "-p", ".", cwd=place)
+    for journey in ("openapi_fetch.js", "hey_api.js"):
+        _run(NODE, place / "built" / journey, cwd=place, service=service)
+
+
+def _python(python: Path, place: Path, service: Service) -> None:
+    """Generate the package, compile every module of it, and run the journey."""
+    generator = python.with_name("openapi-python-client")
+    config = place / "config.json"
+    config.write_text(json.dumps({"package_name_override": "pcds_client"}), encoding="utf-8")
+    _run(generator, "generate", "--path", "openapi.json", "--meta", "none", "--output-path", "pcds_client",
+         "--config", config, "--fail-on-warning", cwd=place, path=python.parent)  # fmt: skip
+    _run(python, "-W", "error", "-m", "compileall", "-q", "pcds_client", cwd=place)
+    shutil.copy(CLIENTS / "journey.py", place)
+    _run(python, "journey.py", cwd=place, service=service)
+
+
+def _environment() -> Path:
+    """The Python of an environment with the generator alone; it is kept under the hash of its lock."""
+    home = node_packages.CACHE / f"api_clients-python-{hashlib.sha256(_LOCK.read_bytes()).hexdigest()[:16]}"
+    python = home / "bin" / "python"
+    if not (home / "complete").exists():
+        shutil.rmtree(home, ignore_errors=True)
+        venv.create(home, with_pip=True)
+        _run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes",
+             "-r", _LOCK, cwd=CLIENTS)  # fmt: skip
+        (home / "complete").touch()
+    return python
+
+
+def _run(*command: str | Path, cwd: Path, service: Service | None = None, path: Path | None = None) -> None:
+    environment = dict(os.environ)
+    if service is not None:
+        environment |= {"PCDS_URL": service.address, "PCDS_KEY": service.key}
+    if path is not None:
+        environment["PATH"] = f"{path}{os.pathsep}{environment['PATH']}"
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        sys.exit(f"{Path(command[0]).name} {' '.join(map(str, command[1:]))}\n{done.stdout}")
+
+
+if __name__ == "__main__":
+    main()
