@@ -21,7 +21,7 @@ from api.commands.operator import Operator, at, new_id
 from api.commands.shared import Refusal
 from api.commands.user import add_user
 from warehouse.database import Database
-from warehouse.queries import companies, keys, users
+from warehouse.queries import companies, keys, library, users
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
@@ -50,6 +50,20 @@ _RECORDS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     }),
 )  # fmt: skip
 
+OF_EXAMPLES: Final[dict[UUID, tuple[str, dict[str, Any]]]] = {
+    UUID("01a1fe87-d06f-77c6-8f41-d6c13d75f038"): ("brand", {
+        "name": "Source Claire", "owner_name": "Source Claire SAS",
+    }),
+    UUID("01a1fe87-d357-758f-8ac5-b3bb7f1465df"): ("site", {
+        "name": "Vittel", "roles": ["manufacturing", "packing"], "country": "FR", "city": "Vittel",
+    }),
+    UUID("01a1fe87-d63a-7f0c-9d2e-5f6a7b8c9d0e"): ("library_component", {
+        "code": "CAP-28", "name": "Cap 28 mm", "component_type": "cap", "material_family": "plastic",
+        "polymer_or_grade": "HDPE", "weight_g": 1.6, "colour": "light", "recycled_content_percent": None,
+    }),
+}  # fmt: skip
+"""What the examples of the reference refer to. The ids are the same in every deployment, so that they can be sent."""
+
 
 @dataclass(frozen=True, slots=True)
 class Demo:
@@ -76,6 +90,7 @@ def prepare(settings: Settings, database: Database) -> Demo:
             has_person = users.company_of(connection, demo.email) is not None
         if not made:
             _make(we, demo)
+        _add_records_of_examples(we, UUID(demo.company_id))
         if not has_person:
             add_user(we, UUID(demo.company_id), user_id=new_id(), email=demo.email, password=demo.password)
     return demo
@@ -111,6 +126,16 @@ def _make(we: Operator, demo: Demo) -> None:
         with contextlib.suppress(Refusal):  # held already, from a start that did not come to its end
             added(we, resource, company_id, values)
     issue_key(we, company_id, name="demo", scopes=["read", "write"], client_id=UUID(demo.client_id), key=demo.api_key)
+
+
+def _add_records_of_examples(we: Operator, company_id: UUID) -> None:
+    """Add those that are missing: a demo company from before there were such records has none of them."""
+    for record_id, (resource, values) in OF_EXAMPLES.items():
+        with we.company(company_id) as connection:
+            held = library.holds(connection, resource, record_id)
+        if not held:
+            with contextlib.suppress(Refusal):  # its name is taken by a record of the person who tries things out
+                added(we, resource, company_id, values, record_id)
 
 
 def banner(settings: Settings, demo: Demo, *, first_start: bool, with_dagster_ui: bool) -> str:

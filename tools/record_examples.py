@@ -1,4 +1,4 @@
-"""Record the examples of the document: a day of an ERP system against a service of its own, kept answer by answer.
+"""Record the examples of the document: a day of an ERP system against the demo company, kept answer by answer.
 
     python -m tools.record_examples
 
@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import httpx2
 
+from api.demo import OF_EXAMPLES
 from tools.service import ROOT, Service, running
 
 KEPT: Final = ROOT / "api" / "openapi" / "examples"
@@ -68,7 +69,7 @@ class _Recorder:
 
 def main() -> None:
     """Record every operation."""
-    with running("--base-url", "https://pcds.example") as service:
+    with running("--base-url", "https://pcds.example", demo=True) as service:
         recorder = _Recorder(service)
         sku = _skus(recorder, service)
         _evidence(recorder, sku)
@@ -80,12 +81,7 @@ def main() -> None:
 
 def _skus(recorder: _Recorder, service: Service) -> str:
     company = ("--company", service.company_id)
-    brand = service.made("brand", "add", *company, "--name", "Source Claire", "--owner-name", "Source Claire SAS")
-    site = service.made("site", "add", *company, "--name", "Vittel", "--roles", "manufacturing,packing",
-                        "--country", "FR", "--city", "Vittel")  # fmt: skip
-    cap = service.made("component", "add", *company, "--code", "CAP-28", "--name", "Cap 28 mm", "--component-type",
-                       "cap", "--material-family", "plastic", "--polymer-or-grade", "HDPE", "--weight-g", "1.6",
-                       "--colour", "light")  # fmt: skip
+    of_examples = {resource: str(record_id) for record_id, (resource, _) in OF_EXAMPLES.items()}
     bottle = {
         "sku_code": "WTR-50",
         "name": "Water bottle 50 cl",
@@ -96,13 +92,13 @@ def _skus(recorder: _Recorder, service: Service) -> str:
         "gtin": "4006381333931",
         "packaging_level": "sales",
         "packaging_format": "bottle",
-        "brand_id": brand["id"],
-        "manufacturing_site_id": site["id"],
+        "brand_id": of_examples["brand"],
+        "manufacturing_site_id": of_examples["site"],
         "substances": {"pfas": {"status": "absent", "source": "supplier_attestation"}},
         "components": [
             {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 12.8,
              "colour": "transparent"},
-            {"component_type": "cap", "component_id": cap["id"]},
+            {"component_type": "cap", "component_id": of_examples["library_component"]},
             {"component_type": "label", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 0.7,
              "coverage_percent": 35, "adhesive_type": "washable"},
         ],

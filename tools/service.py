@@ -42,27 +42,35 @@ class Service:
 
 
 @contextlib.contextmanager
-def running(*options: str) -> Iterator[Service]:
-    """A service that was started with these options of `pcds serve`; it and its data end with the block."""
+def running(*options: str, demo: bool = False) -> Iterator[Service]:
+    """A service that was started with these options of `pcds serve`; it and its data end with the block.
+
+    Its company is a fresh one, or with `demo` the demo company.
+    """
     with tempfile.TemporaryDirectory(prefix="pcds-") as directory:
         Path(directory).chmod(0o711)  # the embedded server may run as another account
         data_dir, log_path, port = Path(directory) / "data", Path(directory) / "log", free_port()
-        serving = [*_PCDS, "serve", "--no-demo", "--no-dagster-ui", "--port", str(port), "--data-dir", str(data_dir),
-                   *options]  # fmt: skip
+        serving = [*_PCDS, "serve", *([] if demo else ["--no-demo"]), "--no-dagster-ui", "--port", str(port),
+                   "--data-dir", str(data_dir), *options]  # fmt: skip
         with log_path.open("wb") as log, subprocess.Popen(serving, cwd=ROOT, stdout=log, stderr=log) as process:
             try:
                 _wait(port, process, log_path)
-                yield _prepared(data_dir, port)
+                yield _prepared(data_dir, port, demo=demo)
             finally:
                 process.terminate()
                 process.wait(_SECONDS_TO_END)
 
 
-def _prepared(data_dir: Path, port: int) -> Service:
-    company = _made(data_dir, "company", "add", "--name", "Example", "--plan", "enterprise")
-    key = _made(data_dir, "key", "issue", "--company", company["id"], "--name", "erp")
-    _made(data_dir, "window", "open", "--key", key["client_id"], "--per-minute", _PER_MINUTE)
-    return Service(data_dir, port, company["id"], key["client_id"], key["api_key"])
+def _prepared(data_dir: Path, port: int, *, demo: bool) -> Service:
+    if demo:
+        held = json.loads((data_dir / "demo.json").read_bytes())
+        service = Service(data_dir, port, held["company_id"], held["client_id"], held["api_key"])
+    else:
+        company = _made(data_dir, "company", "add", "--name", "Example", "--plan", "enterprise")
+        key = _made(data_dir, "key", "issue", "--company", company["id"], "--name", "erp")
+        service = Service(data_dir, port, company["id"], key["client_id"], key["api_key"])
+    _made(data_dir, "window", "open", "--key", service.client_id, "--per-minute", _PER_MINUTE)
+    return service
 
 
 def _made(data_dir: Path, *command: str, said: str = "") -> dict[str, Any]:

@@ -101,12 +101,14 @@ def _add(resource: str, company: UUID, values: Mapping[str, Any], data_dir: Any,
     show(record, as_json=as_json)
 
 
-def added(we: Operator, resource: str, company: UUID, values: Mapping[str, Any]) -> dict[str, Any]:
-    """One more record of a company, in its ledger too; raises `Refusal` where the name or code is taken."""
+def added(
+    we: Operator, resource: str, company: UUID, values: Mapping[str, Any], record_id: UUID | None = None
+) -> dict[str, Any]:
+    """One more record of a company, in its ledger too; raises `Refusal` where the name, the code or the id is taken."""
     unique = "code" if "code" in values else "name"
     if not values[unique].strip():
         raise Refusal(f"A {resource} needs a {unique} that is not empty.")
-    record_id = new_id()
+    record_id = record_id or new_id()
     try:
         with we.company(company) as connection:
             supplier = values.get("supplier_id")

@@ -1,6 +1,7 @@
 """The pages as text: what of the document each shows. How it looks is `templates/`; what it says is the document's."""
 
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -56,12 +57,22 @@ class Operation:
         parts = ["curl" if self.method in ("GET", "POST") else f"curl -X {self.method}", *self._credential()]
         for types, content in self.bodies[:1]:
             parts += _sent(types[0], content)
-        return " \\\n  ".join([*parts, f'"$BASE{self.path}"'])
+        return " \\\n  ".join([*parts, f'"$BASE{_IN_PATH.sub(_variable, self.path)}"'])
 
     def _credential(self) -> list[str]:
         if "x-scope" in self.published:
             return ['-H "X-API-Key: $KEY"']
         return ['-u "$CLIENT_ID:$KEY"'] if self.published["security"] else []
+
+
+_IN_PATH: Final = re.compile(r"\{(\w{1,40})\}")
+_OF_A_LINK: Final = re.compile(r'(?<="response": \{"components": \[\{"component_id": ")[0-9a-f-]{36}')
+_PUT_IN: Final = "'\"$COMPONENT_ID\"'"
+"""The part that a supplier is asked about: the one id in a body that every request has of its own."""
+
+
+def _variable(name: re.Match[str]) -> str:
+    return f"${name[1].upper()}"
 
 
 def _sent(media_type: str, content: dict[str, Any]) -> Iterator[str]:
@@ -70,11 +81,12 @@ def _sent(media_type: str, content: dict[str, Any]) -> Iterator[str]:
     match media_type:
         case "application/json":
             yield "-H 'Content-Type: application/json'"
-            yield f"-d {shlex.quote(json.dumps(example, ensure_ascii=False))}"
+            text = shlex.quote(json.dumps(example, ensure_ascii=False))
+            yield f"-d {_OF_A_LINK.sub(_PUT_IN, text)}"
         case "application/x-www-form-urlencoded":
             yield from (f"-d {name}={value}" for name, value in example.items())
         case "multipart/form-data":
-            yield from (f"-F {name}=@{name.upper()}" if name == "file" else f"-F {name}={value}" for name, value in
+            yield from (f'-F {name}=@"${name.upper()}"' if name == "file" else f"-F {name}={value}" for name, value in
                         ({"file": ""} | example).items())  # fmt: skip
 
 
