@@ -6,7 +6,7 @@ from starlette.requests import Request
 
 from api.service import service_of
 from pipelines.steps.origin import Origin
-from schemas.addresses import behind
+from schemas.addresses import behind, network_of
 from warehouse.queries.keys import Key
 
 _LONGEST_AGENT: Final = 500
@@ -16,6 +16,11 @@ def client_address(request: Request) -> str | None:
     """The address of whoever sent a request, seen through the proxies that the operator trusts."""
     peer, forwarded = request.client.host if request.client else "", request.headers.get("x-forwarded-for", "")
     return behind(peer, forwarded, service_of(request).settings.trusted_proxies)
+
+
+def client_network(request: Request) -> str:
+    """What a limit by address counts: one address of IPv4, a network of 64 bits of IPv6 (RFC 4291, section 2.5.4)."""
+    return network_of(client_address(request) or "unknown")
 
 
 def origin_of(request: Request, key: Key) -> Origin:

@@ -18,7 +18,7 @@ from api.bodies import fingerprint, json_body
 from api.document import body_of, operation
 from api.errors import InvalidBody, NotFound, RateLimited
 from api.operations import resource
-from api.origin import acting, client_address
+from api.origin import acting, client_network
 from api.service import service_of
 from api.writing import answer_for
 from pipelines.steps import review, supplier_requests
@@ -68,7 +68,7 @@ async def admitted(request: Request) -> tuple[UUID, UUID]:
     """Company and request behind the token of the path, counted. Raises `RateLimited`, then `NotFound`."""
     service = service_of(request)
     asked = {
-        "presented": digest(request.path_params["token"]), "address": client_address(request) or "unknown",
+        "presented": digest(request.path_params["token"]), "address": client_network(request),
         "ceiling": queries.ANSWERS_PER_MINUTE, "at": service.clock.now(),
     }  # fmt: skip
 

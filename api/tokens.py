@@ -16,7 +16,7 @@ from api.document import V1, body_of, operation
 from api.errors import NO_STORE, TokenRefused
 from api.grants import Grant, asked_for
 from api.operations import resource
-from api.origin import client_address
+from api.origin import client_network
 from api.service import service_of
 from schemas.access import TokenForm, TokenInput
 from schemas.responses import TokenResponse
@@ -55,7 +55,7 @@ async def post_token(request: Request) -> Response:
 async def _client(request: Request, grant: Grant) -> Key | None:
     """The live key that the grant names and whose secret it knows. Raises `TokenRefused` over the limits."""
     service, presented = service_of(request), digest(grant.secret)
-    asked = {"client_id": grant.client_id, "presented": presented, "address": client_address(request) or "unknown",
+    asked = {"client_id": grant.client_id, "presented": presented, "address": client_network(request),
              "ceiling": tokens.REQUESTS_PER_MINUTE, "at": service.clock.now()}  # fmt: skip
 
     async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:

@@ -1,8 +1,8 @@
-"""Network addresses of callers: which one counts where proxies stand before the service."""
+"""Network addresses of callers: which one counts behind proxies, and which network a limit counts it for."""
 
 from collections.abc import Collection
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 
 
@@ -18,6 +18,20 @@ def behind(peer: str, forwarded: str, trusted: Collection[Any]) -> str | None:
             break
         address = before
     return str(address) if address else None
+
+
+def network_of(address: str) -> str:
+    """The network that a limit counts an address for: of IPv6 the first 64 bits, which one customer has alone.
+
+    One of IPv4 counts by itself, also where it is written as IPv6; what is no address is its own network.
+    """
+    found = _address(address)
+    match found:
+        case IPv6Address(ipv4_mapped=None):
+            return str(ip_network((int(found) >> 64 << 64, 64)))
+        case IPv6Address():
+            return str(found.ipv4_mapped)
+    return address
 
 
 @lru_cache(maxsize=4096)

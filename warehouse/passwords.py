@@ -10,8 +10,8 @@ from typing import Final
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import InvalidHashError, VerificationError
 
-SHORTEST: Final = 8
-"""Characters of a password (NIST SP 800-63B, section 3.1.1.2)."""
+SHORTEST: Final = 10
+"""Characters of a password; NIST SP 800-63B, section 3.1.1.2, asks for at least 8."""
 LONGEST: Final = 1_000
 """Characters of a password; more is no better, and takes time to hash."""
 
@@ -22,6 +22,15 @@ _HASHER: Final = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1, 
 def hashed(password: str) -> str:
     """What is stored of a password."""
     return _HASHER.hash(password)
+
+
+def fault(password: str) -> str | None:
+    """Why nobody should have this password: `length` or `common`; None where somebody may."""
+    if not SHORTEST <= len(password) <= LONGEST:
+        return "length"
+    from zxcvbn.frequency_lists import FREQUENCY_LISTS  # noqa: PLC0415  (large, and needed when one is chosen only)
+
+    return "common" if password.casefold() in FREQUENCY_LISTS["passwords"] else None
 
 
 def is_right(password: str, held: str | None) -> bool:

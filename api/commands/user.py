@@ -4,16 +4,24 @@ A password is read from standard input, so that no list of processes and no hist
 """
 
 import sys
-from typing import Annotated
+from typing import Annotated, Final
 from uuid import UUID
 
 import typer
 from psycopg.errors import UniqueViolation
 
+from api import address
 from api.commands.operator import Operator, company_of, new_id, operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show
 from warehouse import passwords
 from warehouse.queries import users
+from warehouse.settings import Settings
+
+FAULTS: Final = {
+    "length": f"A password has {passwords.SHORTEST} to {passwords.LONGEST} characters.",
+    "common": "This password is one of the 30 000 that are guessed first; choose another.",
+}
+"""What is said of a password that nobody should have."""
 
 app = typer.Typer(help="Accounts of people.", no_args_is_help=True)
 
@@ -45,8 +53,8 @@ def add_user(we: Operator, company: UUID, *, user_id: UUID, email: str, password
     before, _, after = name.partition("@")
     if not (before and after and name.isprintable() and len(name) <= passwords.LONGEST) or " " in name:
         raise Refusal("That is no email address; one has the form name@company.example.")
-    if not passwords.SHORTEST <= len(password) <= passwords.LONGEST:
-        raise Refusal(f"A password has {passwords.SHORTEST} to {passwords.LONGEST} characters.")
+    if fault := passwords.fault(password):
+        raise Refusal(FAULTS[fault])
     with we.company(company) as connection:
         company_of(connection, company)
         try:
@@ -56,8 +64,32 @@ def add_user(we: Operator, company: UUID, *, user_id: UUID, email: str, password
                     at=we.clock.now(),
                 )  # fmt: skip
         except UniqueViolation:
-            raise Refusal("There is an account with this email address already, or there was one.") from None
+            raise Refusal("There is an account with this email address already.") from None
         we.enter(connection, company, "user.created", user_id, after={"email": name})
+
+
+@app.command("reset")
+def reset(
+    *, email: Annotated[str, typer.Argument(metavar="EMAIL")], data_dir: DataDir = None, as_json: AsJson = False
+) -> None:
+    """Make a link that sets this person's password once, within a day; a link before it is over.
+
+    The password stays as it is until the link is used. Send the link on a way that only the person reads.
+    """
+    with operator(data_dir) as we:
+        with we.owner() as connection:
+            found = users.company_of(connection, email)
+        if found is None:
+            raise Refusal("There is no account with this email address.")
+        (user_id, company), at = found, we.clock.now()
+        with we.company(company) as connection:
+            if not users.is_live(connection, user_id):
+                raise Refusal("This account was ended; `pcds user add` makes a new one for the address.")
+            token, until = users.new_link(connection, company, user_id, at), at + users.LINK_LIFETIME
+            we.enter(connection, company, "user.password_reset", user_id, after={"until": until.isoformat()})
+    url = f"{address.known(Settings.load(data_dir=data_dir))}/password/{token}"
+    shown = {"id": str(user_id), "email": users.known_as(email), "url": url, "until": until}
+    show(shown, as_json=as_json)
 
 
 @app.command("disable")

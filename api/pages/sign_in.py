@@ -1,19 +1,21 @@
 """Signing in and out. A sign-in always begins a new session, whatever cookie the browser brought.
 
 An account that nobody has, one that was disabled and a wrong password are told in the same words after the same work.
-Wrong passwords are counted for the account and for the address (`warehouse.queries.users`); the right one is not.
+Wrong passwords are counted for the network that they come from, and for the account from there
+(`warehouse.queries.users`); the right one is not. Guesses from everywhere make an account slower and never lock it.
 """
 
 import secrets
 from typing import Final
 from urllib.parse import urlsplit
 
+import anyio
 from anyio import to_thread
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from api.origin import client_address
+from api.origin import client_network
 from api.pages import sessions
 from api.pages.forms import posted, posted_by_visitor
 from api.pages.refusals import PageRefused
@@ -23,6 +25,7 @@ from api.pages.turns import in_turn
 from api.service import Service, service_of
 from warehouse import passwords
 from warehouse.queries import users
+from warehouse.queries.users import Attempt
 
 router = APIRouter()
 
@@ -46,10 +49,10 @@ async def post_sign_in(request: Request) -> Response:
     email, password, back = form.get("email", ""), form.get("password", ""), local(form.get("next", ""))
     if len(email) > passwords.LONGEST or len(password) > passwords.LONGEST or "\x00" in email:
         return _form(request, back, status=403, fault="sign_in.wrong")
-    address = client_address(request) or "unknown"
-    token = await in_turn(request, "password", _begun, service_of(request), email, password, address)
-    if token is None:
+    found = await attempted(request, email, password, client_network(request))
+    if found is None:
         return _form(request, back, status=403, fault="sign_in.wrong", email=email)
+    token = await to_thread.run_sync(_begun, service_of(request), found)
     before = sessions.token_of(request)
     if before:
         await _end(request, before)
@@ -87,19 +90,36 @@ def _form(request: Request, back: str, *, status: int = 200, fault: str | None =
     return answer
 
 
-def _begun(service: Service, email: str, password: str, address: str) -> str | None:
-    """The token of a new session, None where nobody has this name and password. Raises `PageRefused` over a limit."""
-    now = service.clock.now()
+async def attempted(request: Request, email: str, password: str, network: str) -> Attempt | None:
+    """The person who has this name and password, None where nobody has; a wrong one is counted.
+
+    Raises `PageRefused` over a limit. Where everywhere is guessed at the account the answer takes longer, the one to
+    the right password too: who answers that sooner says that it is right.
+    """
+    found, is_right = await in_turn(request, "password", _compared, service_of(request), email, password, network)
+    if found.is_slow:
+        await anyio.sleep(users.SLOW_SECONDS)
+    return found if is_right else None
+
+
+def _compared(service: Service, email: str, password: str, network: str) -> tuple[Attempt, bool]:
     with service.writes.system() as connection:
         connection.execute("SAVEPOINT not_counted")
-        found = users.attempt(connection, email, address, now)
+        found = users.attempt(connection, email, network, service.clock.now())
         if found.retry_after:
             raise PageRefused(429, "sign_in.wait", headers={"Retry-After": str(found.retry_after)})
-        if not passwords.is_right(password, found.password_hash) or not (found.company_id and found.user_id):
-            return None
-        connection.execute("ROLLBACK TO SAVEPOINT not_counted")  # it was no guess
+        is_right = passwords.is_right(password, found.password_hash) and found.user_id is not None
+        if is_right:
+            connection.execute("ROLLBACK TO SAVEPOINT not_counted")  # it was no guess
+        return found, is_right
+
+
+def _begun(service: Service, found: Attempt) -> str:
+    """The token of a new session."""
+    assert found.company_id is not None
+    assert found.user_id is not None
     with service.writes.company(found.company_id) as connection:
-        return users.begin(connection, found.company_id, found.user_id, now)
+        return users.begin(connection, found.company_id, found.user_id, service.clock.now())
 
 
 async def _end(request: Request, token: str) -> None:

@@ -18,7 +18,7 @@ from connector.oauth.addresses import REGISTER, SCOPES
 from connector.oauth.forms import read
 from connector.oauth.refusals import ANY_ORIGIN, NO_STORE, OAuthRefused
 from connector.service import Service, service_of
-from schemas.addresses import behind
+from schemas.addresses import behind, network_of
 from warehouse.queries import oauth_clients
 from warehouse.queries.keys import digest
 from warehouse.queries.oauth_clients import Client
@@ -89,7 +89,7 @@ def post_register(request: Request, said: Annotated[Metadata, Depends(_said)]) -
         f"app_{secrets.token_urlsafe(16)}", said.name, said.redirect_uris, said.token_endpoint_auth_method,
         digest(secret) if secret else None, service.clock.now(),
     )  # fmt: skip
-    _hold(service, client, _address(request, service))
+    _hold(service, client, _network(request, service))
     answer = {
         "client_id": client.id, "client_id_issued_at": int(client.held_since.timestamp()), "client_name": client.name,
         "redirect_uris": said.redirect_uris, "token_endpoint_auth_method": client.auth_method,
@@ -99,15 +99,15 @@ def post_register(request: Request, said: Annotated[Metadata, Depends(_said)]) -
     return Response(orjson.dumps(answer), 201, {**NO_STORE, **ANY_ORIGIN}, media_type="application/json")
 
 
-def _hold(service: Service, client: Client, address: str) -> None:
+def _hold(service: Service, client: Client, network: str) -> None:
     with service.writes.system() as connection:
-        wait = oauth_clients.seconds_to_wait(connection, address, client.held_since)
+        wait = oauth_clients.seconds_to_wait(connection, network, client.held_since)
         if wait:
             sentence = f"At most {oauth_clients.PER_ADDRESS} registrations a minute come from one address."
             raise OAuthRefused("rate_limited", sentence, status=429, headers={"Retry-After": str(wait)})
         oauth_clients.hold(connection, client)
 
 
-def _address(request: Request, service: Service) -> str:
+def _network(request: Request, service: Service) -> str:
     peer, forwarded = request.client.host if request.client else "", request.headers.get("x-forwarded-for", "")
-    return behind(peer, forwarded, service.settings.trusted_proxies) or "unknown"
+    return network_of(behind(peer, forwarded, service.settings.trusted_proxies) or "unknown")

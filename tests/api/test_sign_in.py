@@ -127,16 +127,16 @@ def test_a_form_of_another_site_or_another_browser_is_refused(browser, stopped, 
     assert Browser(stopped.http, stopped.address).post("/sign-in", form).status_code == 403
 
 
-def test_guesses_are_counted_by_account_and_by_address_and_the_right_password_is_not(stopped, person, pool):
+def test_guesses_are_counted_by_network_and_the_right_password_is_not(stopped, person, pool):
     address = Browser(stopped.http, stopped.address)
     for _ in range(users.PER_ACCOUNT + 2):
         assert address.sign_in(person).status_code == 303
         address.http.cookies.delete("pcds_session")
-    for number in range(users.PER_ACCOUNT):
-        assert Browser(stopped.http, f"10.1.{number}.9").sign_in(person, password="wrong").status_code == 403
-    waits = Browser(stopped.http, "10.2.0.9").sign_in(person)
+    for _ in range(users.PER_ACCOUNT):
+        assert Browser(stopped.http, "10.1.0.9").sign_in(person, password="wrong").status_code == 403
+    waits = Browser(stopped.http, "10.1.0.9").sign_in(person)
     assert (waits.status_code, waits.headers["retry-after"]) == (429, "60")
-    for number in range(users.PER_ADDRESS):
+    for number in range(users.PER_NETWORK):
         nobody = replace(person, email=f"{number}@no.example")
         assert Browser(stopped.http, "10.3.0.9").sign_in(nobody).status_code == 403
     another = added(pool, stopped.company)
@@ -196,3 +196,27 @@ def test_behind_https_cookies_are_secure_and_bound_to_the_host(database, pool, c
         assert person.email in http.get(HOME).text
         server = http.get("/.well-known/oauth-authorization-server").json()
         assert server["issuer"] == "https://packaging.example"
+
+
+def test_who_guesses_from_one_network_does_not_lock_the_owner_out_elsewhere(stopped, person):
+    guesser, owner = Browser(stopped.http, "2001:db8:1:1::66"), Browser(stopped.http, "2001:db8:1:2::1")
+    said = [guesser.sign_in(person, password="wrong").status_code for _ in range(users.PER_ACCOUNT + 1)]
+    assert said == [403] * users.PER_ACCOUNT + [429]
+    beside = Browser(stopped.http, "2001:db8:1:1:ffff::1")
+    assert beside.sign_in(person).status_code == 429, "another address of the same network of 64 bits"
+    assert landed(owner.sign_in(person)) == (303, HOME)
+
+
+def test_guesses_from_everywhere_make_an_account_slow_and_do_not_close_it(stopped, person, monkeypatch):
+    slept = []
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    monkeypatch.setattr("api.pages.sign_in.anyio.sleep", sleep)
+    for place in range(users.SLOW_ABOVE):
+        assert Browser(stopped.http, f"198.51.100.{place}").sign_in(person, password="wrong").status_code == 403
+    assert slept == []
+    assert Browser(stopped.http, "198.51.100.98").sign_in(person, password="wrong").status_code == 403
+    assert landed(Browser(stopped.http, "198.51.100.99").sign_in(person)) == (303, HOME)
+    assert slept == [users.SLOW_SECONDS] * 2, "the right password answers no sooner than a wrong one"

@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from api.app import create
-from tests.api.people import BASE, Browser, Person
+from tests.api.people import BASE, Browser, Person, hidden
 from warehouse.embedded import running
 from warehouse.migrate import migrate
 from warehouse.settings import Settings
@@ -66,17 +66,36 @@ def test_an_account_is_made_used_and_ended(place):
     assert browser.get("/connections").status_code == 303
     assert browser.sign_in(ann).status_code == 403
     assert pcds.json("user", "disable", "ann@brand.example") == made
+    assert "was ended" in pcds.refused("user", "reset", "ann@brand.example")
     audit = pcds.json("audit", "verify", "--company", company)
     assert (audit["entries"], audit["ok"]) == (3, True), "company, account made, account ended once"
+
+
+def test_an_address_returns_and_its_password_is_set_by_a_link(place):
+    pcds, http = place
+    company = pcds.json("company", "add", "--name", "Back", "--plan", "starter")["id"]
+    add = ("user", "add", "--company", company, "--password-stdin", "--email", "back@brand.example")
+    first = pcds.json(*add, said=PASSWORD)
+    pcds.json("user", "disable", "back@brand.example")
+    second = pcds.json(*add, said=PASSWORD)
+    assert second["id"] != first["id"]
+    link = pcds.json("user", "reset", "back@brand.example")
+    assert (link["id"], link["email"]) == (second["id"], "back@brand.example")
+    browser, path = Browser(http, "10.9.9.8"), link["url"].removeprefix(BASE)
+    form = hidden(browser.get(path).text) | {"new": "ganz neu und lang", "again": "ganz neu und lang"}
+    assert browser.post(path, form).headers["location"] == "/sign-in"
+    assert browser.sign_in(Person(second["id"], company, "back@brand.example", "ganz neu und lang")).status_code == 303
 
 
 def test_what_nobody_could_sign_in_with_is_refused(place):
     pcds, _ = place
     company = pcds.json("company", "add", "--name", "Brandt", "--plan", "growth")["id"]
     add = ("user", "add", "--company", company, "--password-stdin", "--email")
-    assert "8 to 1000" in pcds.refused(*add, "a@b.example", said="short")
+    assert "10 to 1000" in pcds.refused(*add, "a@b.example", said="nine long")
+    assert "guessed first" in pcds.refused(*add, "a@b.example", said="Password123")
     assert "email" in pcds.refused(*add, "nobody", said=PASSWORD)
     assert "company" in pcds.refused("user", "add", "--company", "00000000-0000-7000-8000-000000000000", "--email",
                                      "a@b.example", "--password-stdin", said=PASSWORD)  # fmt: skip
     assert "no account" in pcds.refused("user", "disable", "nobody@b.example")
+    assert "no account" in pcds.refused("user", "reset", "nobody@b.example")
     assert pcds.run(*add[:4], "--email", "a@b.example").returncode == 2, "a password comes by standard input alone"

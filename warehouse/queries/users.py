@@ -20,20 +20,30 @@ IDLE: Final = timedelta(hours=2)
 LONGEST: Final = timedelta(hours=12)
 """A session ends so long after the sign-in, whatever is asked in it."""
 PER_ACCOUNT: Final = 10
-"""Wrong passwords for one account in any 60 seconds; the right one has to wait behind them too."""
-PER_ADDRESS: Final = 30
-"""Wrong passwords from one address in any 60 seconds."""
+"""Wrong passwords for one account from one network in any 60 seconds; the right one has to wait behind them too."""
+PER_NETWORK: Final = 30
+"""Wrong passwords from one network in any 60 seconds."""
+SLOW_ABOVE: Final = 20
+"""Wrong passwords for one account from all networks in any 60 seconds; above it each answer takes `SLOW_SECONDS`."""
+SLOW_SECONDS: Final = 2.0
+LINK_LIFETIME: Final = timedelta(hours=24)
+"""A link that sets a password counts so long, and once."""
 
 FIND: Final = "SELECT * FROM pcds_session(%(token)s, %(idle_since)s, %(at)s)"
 """The columns of `User`; no row for a session that has ended."""
 
 _SIGN_IN: Final = (
-    "SELECT * FROM pcds_sign_in(%(email)s, %(account)s, %(address)s, %(per_account)s, %(per_address)s, %(at)s)"
+    "SELECT * FROM pcds_sign_in(%(email)s, %(account)s, %(network)s, %(per_account)s, %(per_network)s, "
+    "%(slow_above)s, %(at)s)"
 )
 _BEGIN: Final = (
     "INSERT INTO user_sessions (token_hash, company_id, user_id, seen_at, expires_at) VALUES (%s, %s, %s, %s, %s)"
 )
 _ADD: Final = "INSERT INTO users (id, company_id, email, password_hash, created_at) VALUES (%s, %s, %s, %s, %s)"
+_OF_EMAIL: Final = (
+    "SELECT id, company_id FROM users WHERE email = %s ORDER BY disabled_at DESC NULLS FIRST, created_at DESC LIMIT 1"
+)
+_LINK: Final = "INSERT INTO password_links (token_hash, company_id, user_id, expires_at) VALUES (%s, %s, %s, %s)"
 _DISABLE: Final = "UPDATE users SET disabled_at = %s WHERE id = %s AND disabled_at IS NULL"
 
 
@@ -49,13 +59,26 @@ class User:
 
 
 @dataclass(frozen=True, slots=True)
+class Linked:
+    """The person whose password a link sets."""
+
+    user_id: UUID
+    company_id: UUID
+    email: str
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
-    """What a sign-in is compared with: nobody where there is none of that name, or the seconds to wait."""
+    """What a sign-in is compared with: nobody where there is none of that name, or the seconds to wait.
+
+    `is_slow` where so many guess at the account that each answer is to take longer.
+    """
 
     user_id: UUID | None
     company_id: UUID | None
     password_hash: str | None
     retry_after: int
+    is_slow: bool
 
 
 def known_as(email: str) -> str:
@@ -63,12 +86,13 @@ def known_as(email: str) -> str:
     return email.strip().casefold()
 
 
-def attempt(connection: psycopg.Connection[Any], email: str, address: str, at: datetime) -> Attempt:
+def attempt(connection: psycopg.Connection[Any], email: str, network: str, at: datetime) -> Attempt:
     """Look a person up and count the attempt; undo the transaction where the password proves right."""
     name = known_as(email)
     # The counts outlive the attempt and are no place for a name.
     asked = {"email": name, "account": hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest(),
-             "address": address, "per_account": PER_ACCOUNT, "per_address": PER_ADDRESS, "at": at}  # fmt: skip
+             "network": network, "per_account": PER_ACCOUNT, "per_network": PER_NETWORK, "slow_above": SLOW_ABOVE,
+             "at": at}  # fmt: skip
     row = connection.execute(_SIGN_IN, asked).fetchone()
     assert row is not None, "the function answers one row whoever asks"
     return Attempt(*row)
@@ -105,5 +129,34 @@ def disable(connection: psycopg.Connection[Any], user_id: UUID, at: datetime) ->
 
 
 def company_of(connection: psycopg.Connection[Any], email: str) -> tuple[UUID, UUID] | None:
-    """A person's id and company; asked on the owner's connection, which sees every company's."""
-    return connection.execute("SELECT id, company_id FROM users WHERE email = %s", [known_as(email)]).fetchone()
+    """A person's id and company; asked on the owner's connection, which sees every company's.
+
+    Of several accounts that an address has had, the live one, else the one that ended last.
+    """
+    return connection.execute(_OF_EMAIL, [known_as(email)]).fetchone()
+
+
+def is_live(connection: psycopg.Connection[Any], user_id: UUID) -> bool:
+    """Whether a person of the session's company may sign in."""
+    found = connection.execute("SELECT FROM users WHERE id = %s AND disabled_at IS NULL", [user_id])
+    return found.rowcount == 1
+
+
+def new_link(connection: psycopg.Connection[Any], company_id: UUID, user_id: UUID, at: datetime) -> str:
+    """The token of a link that sets a person's password once, in a session of the company; one before it is over."""
+    token = secrets.token_urlsafe(32)
+    connection.execute("DELETE FROM password_links WHERE user_id = %s", [user_id])
+    connection.execute(_LINK, [digest(token), company_id, user_id, at + LINK_LIFETIME])
+    return token
+
+
+def linked(connection: psycopg.Connection[Any], token: str, at: datetime) -> Linked | None:
+    """Whose password a link may set; None for one that is unknown, used or over."""
+    row = connection.execute("SELECT * FROM pcds_password_link(%s, %s)", [digest(token), at]).fetchone()
+    return Linked(*row) if row else None
+
+
+def set_password(connection: psycopg.Connection[Any], user_id: UUID, password_hash: str) -> bool:
+    """Set a person's password in a session of the company; sessions and links end. False where the person has ended."""
+    row = connection.execute("SELECT pcds_set_password(%s, %s)", [user_id, password_hash]).fetchone()
+    return row is not None and bool(row[0])

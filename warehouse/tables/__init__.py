@@ -12,6 +12,7 @@ from warehouse.tables.accounts import (
     connection_tokens,
     connections,
     oauth_clients,
+    password_links,
     user_sessions,
     users,
 )
@@ -35,7 +36,7 @@ COMPANY_TABLES: Final = (
     companies, company_counters, api_keys, bearer_tokens, request_windows, brands, sites, suppliers,
     library_components, skus, sku_versions, docs, technical_files, imports, import_errors, import_mappings,
     kept_answers, regrades, snapshots, supplier_requests, review_entries, review_files,
-    users, user_sessions, connections, authorization_codes, connection_tokens, confirmations,
+    users, user_sessions, password_links, connections, authorization_codes, connection_tokens, confirmations,
     audit_transactions, audit_entries,
 )  # fmt: skip
 """Tables under row-level security: `company_id` (`id` for companies itself) is the session's company."""
@@ -45,10 +46,10 @@ APPEND_ONLY: Final = (audit_transactions, audit_entries, sku_versions)
 
 __all__ = [
     "APPEND_ONLY", "COMPANY_TABLES", "api_keys", "audit_entries", "audit_transactions", "authorization_codes",
-    "bearer_tokens", "brands", "catalogue_loads", "companies", "company_counters", "confirmations", "connection_tokens",
-    "connections",
-    "docs", "import_errors", "import_mappings", "imports", "jurisdictions", "kept_answers", "library_components",
-    "metadata", "oauth_clients", "plans", "regrades", "request_slots", "request_windows", "review_entries",
-    "review_files", "ruleset_activations", "rulesets", "schedule_ticks", "sites", "sku_versions", "skus", "snapshots",
-    "supplier_requests", "suppliers", "technical_files", "user_sessions", "users",
+    "bearer_tokens", "brands", "catalogue_loads", "companies", "company_counters", "confirmations",
+    "connection_tokens", "connections", "docs", "import_errors", "import_mappings", "imports", "jurisdictions",
+    "kept_answers", "library_components", "metadata", "oauth_clients", "password_links", "plans", "regrades",
+    "request_slots", "request_windows", "review_entries", "review_files", "ruleset_activations", "rulesets",
+    "schedule_ticks", "sites", "sku_versions", "skus", "snapshots", "supplier_requests", "suppliers",
+    "technical_files", "user_sessions", "users",
 ]  # fmt: skip

@@ -12,11 +12,22 @@ users = Table(
     metadata,
     identity(),
     company(),
-    Column("email", Text, nullable=False, unique=True, comment="in small letters; of one person in all companies"),
+    Column("email", Text, nullable=False, comment="in small letters; of one live account in all companies"),
     Column("password_hash", Text, nullable=False, comment="Argon2id with its parameters"),
     instant("created_at"),
     instant("disabled_at", nullable=True),
+    Index("uq_users_email", "email", unique=True, postgresql_where=text("disabled_at IS NULL")),
 )
+
+password_links = Table(
+    "password_links",
+    metadata,
+    Column("token_hash", LargeBinary, primary_key=True, comment="SHA-256 of the link's token"),
+    company(),
+    Column("user_id", Uuid, ForeignKey("users.id"), nullable=False, unique=True,
+           comment="of whom one link counts at a time"),
+    instant("expires_at"),
+)  # fmt: skip
 
 user_sessions = Table(
     "user_sessions",

@@ -1,0 +1,114 @@
+"""Passwords: which one nobody may have, the link that sets one once, and the change by who knows the old one."""
+
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from tests.api.people import PASSWORD, Browser, added, hidden
+from warehouse import passwords
+from warehouse.queries import users
+
+HOME = "/portfolio"
+NEW = "four words of my own"
+
+
+@pytest.fixture
+def browser(stopped):
+    return Browser(stopped.http, stopped.address)
+
+
+@pytest.fixture
+def person(stopped, pool):
+    return added(pool, stopped.company)
+
+
+@pytest.fixture
+def link(person, pool, clock):
+    with pool.company(person.company) as connection:
+        return f"/password/{users.new_link(connection, person.company, person.id, clock.now())}"
+
+
+def landed(answer):
+    return answer.status_code, answer.headers.get("location")
+
+
+def chosen(browser, path, new=NEW, again=NEW, **more):
+    form = hidden(browser.get(path).text) | {"new": new, "again": again} | more
+    return browser.post(path, form)
+
+
+@pytest.mark.parametrize(
+    ("password", "fault"),
+    [("123456789", "length"), ("x" * 1_001, "length"), ("1234567890", "common"), ("QwertyUiop", "common"),
+     ("password123", "common"), ("four words of mine", None), ("ü" * 10, None)],
+)  # fmt: skip
+def test_short_long_and_common_ones_are_refused(password, fault):
+    assert passwords.fault(password) == fault
+
+
+def test_a_link_sets_a_password_once_and_ends_the_sessions(browser, stopped, person, link):
+    browser.sign_in(person)
+    elsewhere = Browser(stopped.http, "198.51.100.7")
+    assert person.email in elsewhere.get(link).text
+    assert landed(chosen(elsewhere, link)) == (303, "/sign-in")
+    assert browser.get(HOME).status_code == 303, "the session before it has ended"
+    assert elsewhere.get(link).status_code == 404, "a link counts once"
+    assert elsewhere.sign_in(person).status_code == 403
+    assert landed(elsewhere.sign_in(replace(person, password=NEW))) == (303, HOME)
+
+
+def test_a_link_is_over_after_a_day_with_the_next_one_and_with_its_account(browser, person, link, pool, clock):
+    clock.advance(users.LINK_LIFETIME)
+    assert browser.get(link).status_code == 404
+    with pool.company(person.company) as connection:
+        first = users.new_link(connection, person.company, person.id, clock.now())
+        second = users.new_link(connection, person.company, person.id, clock.now())
+    assert [browser.get(f"/password/{token}").status_code for token in (first, second)] == [404, 200]
+    with pool.company(person.company) as connection:
+        users.disable(connection, person.id, clock.now())
+    assert browser.get(f"/password/{second}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("new", "again"), [("short", "short"), ("1234567890", "1234567890"), (NEW, f"{NEW} too")], ids=str
+)
+def test_what_nobody_should_have_is_refused_and_the_link_stays(browser, person, link, new, again):
+    assert chosen(browser, link, new, again).status_code == 400
+    assert landed(browser.sign_in(person)) == (303, HOME)
+    assert browser.get(link).status_code == 200
+
+
+def test_a_link_needs_the_form_of_this_browser(browser, person, link):
+    assert browser.post(link, {"new": NEW, "again": NEW, "csrf": "guessed"}).status_code == 403
+
+
+def test_who_knows_the_old_one_changes_it(browser, person):
+    browser.sign_in(person)
+    assert chosen(browser, "/password", old="not this one").status_code == 400
+    assert landed(chosen(browser, "/password", old=PASSWORD)) == (303, "/sign-in")
+    assert browser.get(HOME).status_code == 303
+    assert landed(browser.sign_in(replace(person, password=NEW))) == (303, HOME)
+
+
+def test_guesses_of_the_old_one_are_counted(browser, person):
+    browser.sign_in(person)
+    said = [chosen(browser, "/password", old="wrong").status_code for _ in range(users.PER_ACCOUNT + 1)]
+    assert said == [400] * users.PER_ACCOUNT + [429]
+
+
+def test_a_password_of_another_company_is_out_of_reach(stopped, caller, pool):
+    """The function runs as the owner, and asks whose session it is itself."""
+    person = added(pool, stopped.company)
+    with pool.company(caller.company) as connection:
+        assert not users.set_password(connection, person.id, passwords.hashed(NEW))
+
+
+def test_an_address_that_was_ended_can_return(stopped, person, pool, clock):
+    new = replace(person, id=uuid4(), password=NEW)
+    with pool.company(person.company) as connection:
+        users.disable(connection, person.id, clock.now())
+        users.add(connection, person.company, new.id, email=new.email, password_hash=passwords.hashed(NEW),
+                  at=clock.now())  # fmt: skip
+    assert Browser(stopped.http, "198.51.100.8").sign_in(person).status_code == 403
+    assert landed(Browser(stopped.http, "198.51.100.9").sign_in(new)) == (303, HOME)
