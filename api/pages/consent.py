@@ -17,7 +17,7 @@ from api.origin import acting
 from api.pages.forms import FIELD, posted
 from api.pages.refusals import PageRefused
 from api.pages.render import page
-from api.pages.sessions import Session, SignedIn, signed_in
+from api.pages.sessions import Session, SignedIn, session_of, signed_in
 from api.service import service_of
 from connector.oauth import clients, redirects
 from connector.oauth.addresses import AUTHORIZE
@@ -38,13 +38,13 @@ _OURS: Final = (FIELD, _DECISION)
 
 
 class _Told(Exception):  # noqa: N818  (an answer)
-    """The application is told of a fault at its redirect address."""
+    """The application is told of a fault at its redirect address; `sentence` says the fault."""
 
     code = "told"
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, sentence: str) -> None:
         super().__init__("The application is told.")
-        self.address = address
+        self.address, self.sentence = address, sentence
 
 
 @router.get(AUTHORIZE)
@@ -54,6 +54,8 @@ async def get_authorize(request: Request) -> Response:
     try:
         asked, _ = await _asked(request, pairs)
     except _Told as told:
+        if await session_of(request) is None:  # applications register themselves: a stranger's link would lead anywhere
+            raise PageRefused(400, "consent.faulty", fault=told.sentence) from None
         return _to(told.address)
     session = await signed_in(request)
     return page(
@@ -96,7 +98,7 @@ async def _asked(request: Request, pairs: Iterable[tuple[str, str]]) -> tuple[Wi
         return wish(client, redirect_uri, sent, base), sent
     except OAuthRefused as refused:
         answer = {"error": refused.code, "error_description": str(refused)}
-        raise _Told(answered(redirect_uri, sent, base, answer)) from None
+        raise _Told(answered(redirect_uri, sent, base, answer), str(refused)) from None
 
 
 async def _client(request: Request, client_id: str) -> Client:

@@ -4,12 +4,15 @@ Addresses are compared letter by letter, but for the port of a loopback address,
 time (RFC 8252, section 7.3).
 """
 
+import re
 from collections.abc import Sequence
 from typing import Final
 from urllib.parse import SplitResult, urlencode, urlsplit
 
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 _LONGEST: Final = 2_000
+_HOST: Final = re.compile(r"[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63}){0,126}\.?|\[[0-9A-Fa-f:.]{2,45}\]")
+"""A name or an address of IPv4, or one of IPv6: nothing that means more where a policy or a header names the host."""
 
 
 def is_allowed(address: str) -> bool:
@@ -17,7 +20,8 @@ def is_allowed(address: str) -> bool:
     parts = _split(address)
     if parts is None or len(address) > _LONGEST or "#" in address or "@" in parts.netloc or "\\" in address:
         return False
-    return bool(parts.hostname) and (parts.scheme == "https" or is_loopback(address))
+    host_alone = parts.netloc.removesuffix("" if parts.port is None else f":{parts.port}")
+    return bool(_HOST.fullmatch(host_alone)) and (parts.scheme == "https" or is_loopback(address))
 
 
 def is_loopback(address: str) -> bool:

@@ -109,11 +109,25 @@ def test_who_is_not_signed_in_signs_in_and_comes_back_to_the_very_request(applic
     assert "Helper" in elsewhere.browser.get(back.headers["location"]).text
 
 
+def test_a_fault_before_the_sign_in_is_shown_and_leads_nowhere(application, place):
+    stranger = Application(Browser(place.http, place.address), application.registered)
+    for other in ({"response_type": "token"}, {"code_challenge": None}, {"scope": "admin"}):
+        shown = stranger.authorize(**other)
+        assert shown.status_code == 400
+        assert "location" not in shown.headers
+        assert REDIRECT not in shown.text
+    assert stranger.browser.get("/oauth/authorize", params=stranger.asks(response_type="token", lang="de")).text.count(
+        "Geben Sie dem Hersteller Bescheid"
+    )
+
+
 @pytest.mark.parametrize("redirect", [
     "javascript:alert(1)", "http://evil.example/cb", "data:text/html,x", "https://a.example/cb#part", "https://",
     "https://user@evil.example/", "http://127.0.0.1.evil.example/", "http://localhost@evil.example/", "cursor://cb",
     "http://127.0.0.1:99999/", "https://a.example/c b", "https://a.example\\@evil.example/", "//evil.example", "",
     "https://a.example/\ncb", "https://ä.example/", "http://0.0.0.0/", "http://[::ffff:127.0.0.1]/",
+    "https://a.example;style-src", "https://a.example;script-src/cb", "https://*.example/", "https://a.example,b/",
+    "https://a.example'/", 'https://a.example"/', "https://a..example/", "https://[::1;x]/", "https://[::1]x/",
 ])  # fmt: skip
 def test_such_redirects_cannot_be_registered(application, redirect):
     for uris in ([redirect], [REDIRECT, redirect]):
