@@ -87,11 +87,11 @@ class Forbidden(Refused):
 
 
 class OverPlan(Refused):
-    """The write would pass the plan's number of SKUs; nothing of it was written."""
+    """The write would pass what the plan holds, SKUs or bytes of files; nothing of it was written."""
 
-    def __init__(self, *, limit: int, held: int, new: int) -> None:
-        """`new` counts distinct new codes of the whole body or file."""
-        message = f"The plan holds {limit} SKUs; {held} are held and the request brings {new} new ones."
+    def __init__(self, *, limit: int, held: int, new: int, message: str | None = None) -> None:
+        """`new` counts distinct new codes of the whole body or file; with a `message` the three are what it says."""
+        message = message or f"The plan holds {limit} SKUs; {held} are held and the request brings {new} new ones."
         issue = {"code": "plan_limit_reached", "limit": limit, "held": held, "new": new, "message": message}
         super().__init__("plan_limit_reached", message, details=[issue])
 

@@ -24,6 +24,7 @@ from api.reading import read
 from api.service import service_of
 from api.uploads import FileForm, refused
 from api.writing import answer
+from pipelines.steps import storage
 from pipelines.steps.files import Received, SkuUnknown, judge, key_of, record
 from schemas.normalise import Unfit
 from schemas.responses import Error, TechnicalFilesListResponse, TechnicalFileUploadResponse
@@ -66,7 +67,7 @@ _UPLOAD: Final = operation(
     "Upload one technical file",
     parameters=(RECORD_ID, DRY_RUN), body=_BODY,
     answers={200: TechnicalFileUploadResponse, 201: TechnicalFileUploadResponse},
-    errors=(*READ_ERRORS, "not_found", "idempotency_key_reuse", "payload_too_large"),
+    errors=(*READ_ERRORS, "not_found", "plan_limit_reached", "idempotency_key_reuse", "payload_too_large"),
 )  # fmt: skip
 _UPLOAD["responses"][415] = {"model": Error, "description": "", "x-error-codes": ["invalid_body"]}
 
@@ -138,6 +139,7 @@ def _recorded(request: Request, key: Key, file: Received, *, dry_run: bool) -> R
     def work(connection: Connection) -> Callable[[], Response]:
         now = service.clock.now()
         if not dry_run:
+            storage.admit(connection, service.objects, key.company_id, new_bytes=file.size_bytes, now=now)
             try:
                 record(connection, key.company_id, file, origin=origin_of(request, key), now=now)
             except SkuUnknown:

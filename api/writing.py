@@ -22,6 +22,7 @@ from api.service import service_of
 from api.several import Write, WriteSeveral, let_in_each, let_in_one
 from pipelines.steps import once
 from pipelines.steps.plans import PlanLimitReached
+from pipelines.steps.storage import StorageFull
 from warehouse.queries.keys import Key
 from warehouse.sessions import Connection
 
@@ -87,6 +88,8 @@ def answer_for(
 
     try:
         rendered = service.writes.run(company_id, done, then=_render, pipelined=pipelined, repeatable=known is not None)
+    except StorageFull as full:
+        raise OverPlan(limit=full.limit, held=full.held, new=full.new, message=str(full)) from None
     except PlanLimitReached as reached:
         raise OverPlan(limit=reached.limit, held=reached.held, new=reached.new) from None
     except once.KeyReused:

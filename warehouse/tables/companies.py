@@ -12,6 +12,7 @@ plans = Table(
     Column("connector_calls_per_minute", Integer, nullable=False),
     Column("audit_log", Boolean, nullable=False),
     Column("api_keys", Boolean, nullable=False, comment="keys without the operator's override"),
+    Column("storage_bytes", BigInteger, comment="technical files and uploads that the plan stores; null is no limit"),
 )
 
 companies = Table(

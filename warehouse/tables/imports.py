@@ -4,6 +4,7 @@ from sqlalchemy import (
     JSON,
     Boolean,
     Column,
+    DateTime,
     Index,
     Integer,
     PrimaryKeyConstraint,
@@ -49,9 +50,12 @@ imports = Table(
     instant("started_at", nullable=True),
     instant("heartbeat_at", nullable=True),
     instant("finished_at", nullable=True),
+    Column(
+        "upload_removed_at", DateTime(timezone=True), comment="of a dry run whose upload made room for another file"
+    ),
     Index("ix_imports_open", "created_at", postgresql_where=text("status IN ('queued', 'processing')")),
     Index("ix_imports_started", "company_id", "started_at"),
-)
+)  # fmt: skip
 
 import_errors = Table(
     "import_errors",

@@ -15,7 +15,7 @@ import psycopg
 from psycopg.types.json import Json
 from uuid_utils import uuid7
 
-from pipelines.steps import ledger, plans
+from pipelines.steps import ledger, plans, storage
 from pipelines.steps.imports import queue
 from pipelines.steps.origin import Origin
 from pipelines.steps.reading import Upload
@@ -35,10 +35,11 @@ def submit(
     """Queue a file that was read, in the caller's transaction; the answer is the contract's ImportAccepted.
 
     `upload` is what `reading.read_upload` made of `data`. Raises `plans.PlanLimitReached` where its new codes would
-    pass the plan's limit (never for a dry run).
+    pass the plan's limit, or its bytes the plan's storage (neither for a dry run).
     """
     if not dry_run:
         plans.check_codes(conn, company_id, upload.table["sku_code"].drop_nulls().unique().to_list())
+    storage.admit(conn, objects, company_id, new_bytes=len(data), now=now, dry_run=dry_run)
     import_id = UUID(str(uuid7()))
     upload_key, table_key = f"{company_id}/imports/{import_id}/upload", f"{company_id}/imports/{import_id}/table"
     with ThreadPoolExecutor(1, thread_name_prefix="upload") as beside:
