@@ -5,7 +5,6 @@ in its sentence (at least, until) is `reading`'s to say.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
@@ -14,6 +13,7 @@ from math import isclose
 from typing import Final, TypeAlias
 
 from compliance.tables import RULES, rows, words
+from schemas.letters import without_accents
 
 FOLDER: Final = RULES / "statements"
 MARK: Final = "@"
@@ -90,8 +90,7 @@ class Marked:
 def fold(text: str) -> str:
     """Lower case without accents, one form of each sign: what texts of any keyboard are compared in."""
     signs = str.maketrans({"µ": "u", "μ": "u", "ß": "ss", "œ": "oe", "’": "'", "\u00a0": " ", "\u202f": " ", "–": "-"})
-    plain = unicodedata.normalize("NFKD", text.lower().translate(signs))
-    return "".join(character for character in plain if not unicodedata.combining(character))
+    return without_accents(text.lower().translate(signs))
 
 
 def marked(text: str, lang: str) -> Marked:

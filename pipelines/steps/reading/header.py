@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from pipelines.steps.reading.columns import column_for, recognise
 from pipelines.steps.reading.composed import names_packaging, spare
-from pipelines.steps.reading.fields import Column, Table
+from pipelines.steps.reading.fields import LONGEST_HEADER, Column, Table
 from pipelines.steps.reading.forms import form_refusal
 from pipelines.steps.reading.grid import Grid, letter, position
 from pipelines.steps.reading.groups import whole_groups
@@ -21,7 +21,6 @@ from schemas.normalise import shown
 from schemas.words import fold
 
 ROWS_SEARCHED = 40
-_LONGEST_HEADER = 200
 _NEEDED: Mapping[Table, tuple[str, ...]] = {"sku": ("sku_code", "name"), "component": ("sku_code", "component_type")}
 
 
@@ -37,7 +36,7 @@ class Header:
 
 def field_names(cells: Iterable[str], table: Table = "sku") -> set[str]:
     """The fields that the cells name: what makes a row look like a header."""
-    short = [cell for cell in cells if len(cell) < _LONGEST_HEADER]
+    short = [cell for cell in cells if len(cell) < LONGEST_HEADER]
     names = {column.name for cell in short if (column := recognise(cell, 0, table)) is not None}
     return names if table != "sku" else names | {column.name for cell in short if (column := spare(cell)) is not None}
 
