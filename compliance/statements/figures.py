@@ -19,7 +19,7 @@ FOLDER: Final = RULES / "statements"
 MARK: Final = "@"
 """Begins the token that stands where a figure was."""
 
-_NUMBER: Final = r"\d{1,3}(?:[ .,']\d{3})+(?![\d])|\d+(?:[.,]\d+)?"
+_NUMBER: Final = r"\d{1,3}(?:[ .,']\d{3}){1,6}(?!\d)|\d+(?:[.,]\d+)?"
 _ACT: Final = re.compile(
     r"\b(?:\((?:eu|ue|ec|ce|eg)\)\s*)?(?:no\.?\s*)?(\d{2,4}/\d{1,4})(?:/(?:eu|ec|ce|eg|ue|eec))?\b"
 )

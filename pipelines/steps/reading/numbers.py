@@ -18,7 +18,7 @@ _SPACE = r"[\s'’]"
 _OPENING = re.compile(r"(?:from|between|de|entre|von|zwischen)\s+", re.IGNORECASE)
 _FIRST = re.compile(r"[\d.,\s]*+")
 _DOTTED = re.compile(r"\d\s*+\.\.\.?\s*+\d")
-_BETWEEN = re.compile(r"[^\d.,]*+(?P<dots>\.\.\.?\s*+)?(?=\d)")
+_UP_TO_NEXT = re.compile(r"[^\d.,]*+(?P<dots>\.\.\.?\s*+)?(?=\d)")
 _TO = re.compile(r"(?:[-–—~±…]|\b(?:to|and|à|et|bis|und)\b)\s*+\d\Z", re.IGNORECASE)
 """The parts of a range, looked for one after the other: one pattern for all of it would try each place of each."""
 _POWER = re.compile(r"\d[\d.,]*[eE]-\d+")
@@ -76,7 +76,7 @@ def _is_range(text: str) -> bool:
     assert first is not None
     if _DOTTED.search(first[0]):
         return True
-    between = _BETWEEN.match(text, first.end())
+    between = _UP_TO_NEXT.match(text, first.end())
     if between is None or not first[0].rstrip()[-1:].isdecimal():
         return False
     return between["dots"] is not None or _TO.search(text, first.end(), between.end() + 1) is not None
