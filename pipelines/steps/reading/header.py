@@ -7,6 +7,8 @@ stands above what is recognised. Recognising one header is `columns.py`.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+import polars as pl
+
 from pipelines.steps.reading.columns import column_for, recognise
 from pipelines.steps.reading.composed import names_packaging, spare
 from pipelines.steps.reading.fields import LONGEST_HEADER, Column, Table
@@ -21,6 +23,8 @@ from schemas.normalise import shown
 from schemas.words import fold
 
 ROWS_SEARCHED = 40
+_MOST_CELLS_SEARCHED = 8_192
+"""Cells among which the header is looked for, in whole rows: words of each are looked up in every way."""
 _NEEDED: Mapping[Table, tuple[str, ...]] = {"sku": ("sku_code", "name"), "component": ("sku_code", "component_type")}
 
 
@@ -98,7 +102,14 @@ def _header_index(grid: Grid, table: Table, mapped: Mapping[str, str], header_ro
         words = len({cell for cell in cells if any(map(str.isalpha, cell))})
         return names.issuperset(_NEEDED[table]), len(names) + sum(fold(cell) in told for cell in cells), words
 
-    return max(range(min(grid.cells.height, ROWS_SEARCHED)), key=merit)
+    return max(range(_rows_searched(grid)), key=merit)
+
+
+def _rows_searched(grid: Grid) -> int:
+    """One row at least."""
+    rows = min(grid.cells.height, ROWS_SEARCHED)
+    held = grid.cells.head(rows).select(pl.sum_horizontal(pl.all().is_not_null())).to_series().cum_sum()
+    return max(1, int((held <= _MOST_CELLS_SEARCHED).sum()))
 
 
 def _mapped_columns(cells: list[str | None], mapped: Mapping[str, str], table: Table) -> list[Column]:

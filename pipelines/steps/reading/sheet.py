@@ -22,6 +22,8 @@ from pipelines.steps.reading.skipped import listed, not_data
 
 MOST_ROWS = 50_000
 _MOST_PARTS = 20 * MOST_ROWS
+_MOST_VOLUMES = 500
+"""Columns of volumes: every market of the catalogue for several years."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,9 @@ def read_sheet(
     """
     told = mapped if table == "sku" else mapped.components or MappedSheet()
     header = header or find_header(grid, table, told.columns, told.header_row)
+    if sum(column.market is not None for column in header.columns) > _MOST_VOLUMES:
+        message = f"More than {_MOST_VOLUMES} columns of volumes are not read; send fewer markets or years at once."
+        raise refuse("unreadable_file", message)
     body = _without_ragged(grid.below(header.last_line), grid, header)
     cells = _named(body.cells, header.columns)
     reasons = not_data(

@@ -14,6 +14,8 @@ from schemas.normalise import shown
 from schemas.words import code_of, fold
 
 _MOST_LISTED: Final = 200
+_MOST_SEARCHED: Final = 50
+"""Sheets in which a header is looked for; a mapping names any other."""
 
 HIDDEN = "the sheet is hidden"
 HEADLESS = "no line has the headers that are needed"
@@ -87,7 +89,7 @@ def _first_with_header(
     Raises what the most promising one lacks.
     """
     refusals: list[tuple[int, ReadingRefused]] = []
-    for sheet in sheets:
+    for sheet in sheets[:_MOST_SEARCHED]:
         top = book.top(sheet, ROWS_SEARCHED)
         try:
             return sheet, find_header(top, "sku", mapped.columns, mapped.header_row)

@@ -8,6 +8,8 @@ large by themselves are `test_bounds.py`.
 from collections.abc import Callable
 from typing import Final
 
+import pycountry
+
 from tests.pipelines.reading.writing import package, raw_workbook, sheet_xml
 
 
@@ -102,6 +104,58 @@ def dtd_of_a_book() -> bytes:
     )
 
 
+def five_thousand_sheets() -> bytes:
+    """A workbook whose sheets have no header, all of them the same part of other words."""
+    words = "".join(
+        _line(n, *(_text(f"packaging weight of the glass bottle {n} {at}") for at in range(3))) for n in range(1, 41)
+    )
+    sheets = "".join(f'<sheet name="S{n}" sheetId="{n}" id="rId1"/>' for n in range(5_000))
+    relation = '<Relationship Id="rId1" Type="x/worksheet" Target="worksheets/sheet1.xml"/>'
+    return package(
+        {
+            "xl/workbook.xml": f"<workbook><sheets>{sheets}</sheets></workbook>".encode(),
+            "xl/_rels/workbook.xml.rels": f"<Relationships>{relation}</Relationships>".encode(),
+            "xl/worksheets/sheet1.xml": sheet_xml(words),
+        }
+    )
+
+
+def headers_of_many_words(lines: int = 40, columns: int = 400) -> bytes:
+    """Lines of texts that all look like headers and are none, each another one."""
+    words = "packaging weight of the primary glass bottle in the second box"
+    made = (";".join(f"{words} {line} {column}" for column in range(columns)) for line in range(lines))
+    return ("\n".join(made) + "\n").encode()
+
+
+def columns_of_volumes(columns: int = 3_000) -> bytes:
+    """A file of volumes of every market, of a hundred years, which stand beside those of a region."""
+    regions = sorted(str(part.code) for part in pycountry.subdivisions)[:columns]
+    names = ";".join("annual_volume_" + code.lower().replace("-", "_") for code in regions)
+    lines = [f"S{year};N;{year}" + ";1" * len(regions) for year in range(2000, 2101)]
+    return f"sku_code;name;volume_year;{names}\n".encode() + "\n".join(lines).encode()
+
+
+REPEATED: Final = (
+    " ", "a", "1", "1 ", "1,", "1.", "1-", "- ", "/ ", " / ", "a - ", "(", "[", "%", "1%", "1 % a / ", "'", "_",
+    "\u00a0", "e\u0301\u0316", "\u0f73", "é", "e9", "FR;", "annual volume ", "glass ", "\u200b", "<", "#", "=", "-1e",
+)  # fmt: skip
+"""What cells and headers are filled with, again and again."""
+_KINDS: Final = (
+    "weight_grams", "recycled_content_percent", "material", "material_subtype", "packaging_format", "food_contact",
+    "markets", "gtin", "use_contexts", "heavy_metals_sum_ppm", "brand_id", "packaging_level", "description",
+    "packagings_1_material", "packagings_1_weight", "unit", "annual_volume_fr",
+)  # fmt: skip
+"""A column for every way to read a cell."""
+
+
+def repeated(text: str, length: int = 16_000) -> bytes:
+    """A file that has a text again and again in a cell of every kind, and in a header."""
+    cell = "1" + text * (length // len(text)) + "x"
+    quoted = '"' + cell.replace('"', '""') + '"'
+    header = ";".join(["sku_code", "name", *_KINDS, quoted.replace('"1', '"w', 1)])
+    return f"{header}\n{';'.join(['A', 'B', *[quoted] * len(_KINDS), 'x'])}\n".encode()
+
+
 TABLES: Final[dict[str, Callable[[], bytes]]] = {
     "a DTD behind a comment": dtd_behind_a_comment,
     "a DTD in UTF-16": dtd_in_utf_16,
@@ -168,6 +222,9 @@ TABLES: Final[dict[str, Callable[[], bytes]]] = {
     "quotes that are doubled and open": lambda: b"sku_code,name\n" + b'"a""b",""c"\n' * 5_000,
     "one quote and many lines": lambda: b'sku_code,name\n"a' + b"\n" * 48_000 + b'"x,b\n',
     "quotes in one line": lambda: b"sku_code,name\n" + b'a","b' * 10_000 + b"\n",
+    "five thousand sheets": five_thousand_sheets,
+    "headers of many words": headers_of_many_words,
+    "columns of volumes": columns_of_volumes,
     "elements within each other": lambda: raw_workbook(sheet_xml("<a>" * 100_000)),
     "a bookful of nested elements": lambda: package({"xl/workbook.xml": b"<workbook>" + b"<a>" * 300_000}),
     "an attribute of a megabyte": lambda: raw_workbook(sheet_xml('<row r="' + "1" * 1_000_000 + '"/>')),

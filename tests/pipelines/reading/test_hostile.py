@@ -29,6 +29,12 @@ def test_no_table_costs_more_than_its_budget(names: list[str], tmp_path: Path) -
     assert not over
 
 
+@pytest.mark.parametrize("texts", _some(list(hostile.REPEATED)), ids=lambda texts: repr(texts[0]))
+def test_no_cell_of_repeated_characters_costs_more_than_its_budget(texts: list[str], tmp_path: Path) -> None:
+    found = costs({text: hostile.repeated(text) for text in texts}, tmp_path)
+    assert not {text: cost for text, cost in found.items() if cost.seconds > MOST_SECONDS}
+
+
 def test_no_document_costs_more_than_its_budget(tmp_path: Path) -> None:
     found = costs({f"{name}{DOCUMENT}": make() for name, make in hostile.DOCUMENTS.items()}, tmp_path)
     assert {cost.outcome for cost in found.values()} == {"unsupported_media_type"}
