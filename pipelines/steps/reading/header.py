@@ -23,6 +23,8 @@ from schemas.normalise import shown
 from schemas.words import fold
 
 ROWS_SEARCHED = 40
+_MOST_NAMED = 20
+"""Columns that one sentence names."""
 _MOST_CELLS_SEARCHED = 8_192
 """Cells among which the header is looked for, in whole rows: words of each are looked up in every way."""
 _NEEDED: Mapping[Table, tuple[str, ...]] = {"sku": ("sku_code", "name"), "component": ("sku_code", "component_type")}
@@ -177,7 +179,8 @@ def _one_each(columns: list[Column]) -> list[Column]:
             of_packaging = [column for column in best if names_packaging(column.header)]
             best = of_packaging if len(of_packaging) == 1 else best
         if len(best) > 1:
-            where = ", ".join(f"{shown(column.header)} ({letter(column.position)})" for column in best)
+            where = ", ".join(f"{shown(column.header)} ({letter(column.position)})" for column in best[:_MOST_NAMED])
+            where += ", …" if len(best) > _MOST_NAMED else ""
             message = (
                 f"The columns {where} all fit {name}; rename or remove all but one, "
                 f'or say which one it is: mapping={{"columns": {{"{name}": "{letter(best[0].position)}"}}}}.'

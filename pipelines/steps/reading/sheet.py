@@ -22,8 +22,8 @@ from pipelines.steps.reading.skipped import listed, not_data
 
 MOST_ROWS = 50_000
 _MOST_PARTS = 20 * MOST_ROWS
-_MOST_VOLUMES = 500
-"""Columns of volumes: every market of the catalogue for several years."""
+_MOST_READ_COLUMNS = 500
+"""Columns that are fields: thirty components side by side, or every market of the catalogue for several years."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,11 @@ def read_sheet(
     """
     told = mapped if table == "sku" else mapped.components or MappedSheet()
     header = header or find_header(grid, table, told.columns, told.header_row)
-    if sum(column.market is not None for column in header.columns) > _MOST_VOLUMES:
-        message = f"More than {_MOST_VOLUMES} columns of volumes are not read; send fewer markets or years at once."
+    if len(header.columns) > _MOST_READ_COLUMNS:
+        message = (
+            f"The table has {len(header.columns)} columns that are fields, and at most {_MOST_READ_COLUMNS} are read; "
+            "send components in a sheet of their own, and volumes of fewer years."
+        )
         raise refuse("unreadable_file", message)
     body = _without_ragged(grid.below(header.last_line), grid, header)
     cells = _named(body.cells, header.columns)

@@ -76,7 +76,7 @@ def _named(book: Workbook, name: str) -> SheetPart:
     """The sheet that the mapping names, hidden ones included."""
     found = next((sheet for sheet in book.sheets if fold(sheet.name) == fold(name)), None)
     if found is None:
-        names = ", ".join(sheet.name for sheet in book.sheets)
+        names = ", ".join(sheet.name for sheet in book.sheets)[:500]
         raise refuse("invalid_mapping", f"The mapping's sheet {shown(name)} is none of: {names}.", "mapping")
     return found
 

@@ -10,6 +10,7 @@ from typing import Final
 
 import pycountry
 
+from schemas.fields import COMPONENT_FIELDS
 from tests.pipelines.reading.writing import package, raw_workbook, sheet_xml
 
 
@@ -135,6 +136,14 @@ def columns_of_volumes(columns: int = 3_000) -> bytes:
     return f"sku_code;name;volume_year;{names}\n".encode() + "\n".join(lines).encode()
 
 
+def columns_of_parts() -> bytes:
+    """A line of a hundred components side by side, with all that a component can have."""
+    fields = [field.name for field in COMPONENT_FIELDS if field.kind not in ("substances", "components")]
+    names = [f"packagings_{number}_{field}" for number in range(1, 100) for field in fields]
+    lines = (";".join([f"A{number}", "B", *["an 35"] * len(names)]) for number in range(5))
+    return (";".join(["sku_code", "name", *names]) + "\n" + "\n".join(lines) + "\n").encode()
+
+
 REPEATED: Final = (
     " ", "a", "1", "1 ", "1,", "1.", "1-", "- ", "/ ", " / ", "a - ", "(", "[", "%", "1%", "1 % a / ", "'", "_",
     "\u00a0", "e\u0301\u0316", "\u0f73", "é", "e9", "FR;", "annual volume ", "glass ", "\u200b", "<", "#", "=", "-1e",
@@ -225,6 +234,7 @@ TABLES: Final[dict[str, Callable[[], bytes]]] = {
     "five thousand sheets": five_thousand_sheets,
     "headers of many words": headers_of_many_words,
     "columns of volumes": columns_of_volumes,
+    "columns of parts": columns_of_parts,
     "elements within each other": lambda: raw_workbook(sheet_xml("<a>" * 100_000)),
     "a bookful of nested elements": lambda: package({"xl/workbook.xml": b"<workbook>" + b"<a>" * 300_000}),
     "an attribute of a megabyte": lambda: raw_workbook(sheet_xml('<row r="' + "1" * 1_000_000 + '"/>')),
