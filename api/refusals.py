@@ -52,7 +52,7 @@ def allowed(app: FastAPI, path: str) -> list[str]:
     methods: set[str] = set()
     paths = app.openapi()["paths"]
     for template, operations in ({path: paths[path]} if path in paths else paths).items():
-        if re.fullmatch(re.sub(r"\\{[^}]*\\}", "[^/]+", re.escape(template)), path):
+        if re.fullmatch(re.sub(r"\\{[^{}]*\\}", "[^/]+", re.escape(template)), path):
             methods |= {method.upper() for method in operations}
     return sorted(methods)
 

@@ -5,7 +5,6 @@ resolves: it is only offered in a warning.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
@@ -13,9 +12,12 @@ from typing import Final
 from rapidfuzz import fuzz, process
 
 from compliance.rule_rows import Format, RuleSet
+from schemas.letters import without_accents
 
-_PERCENTAGE: Final = re.compile(r"\d+(?:[.,]\d+)?\s*%")
+_PERCENTAGE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d++)?+\s*+%")
 _RESIN_SIGNS: Final = {0x2673 + place: str(place + 1) for place in range(7)}
+_LONGEST: Final = 500
+"""Characters of the longest text in which words are looked for: a longer one is prose, and names no one material."""
 _LETTERS: Final = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o"})
 _JOINING: Final = frozenset(
     {"mit", "avec", "with", "et", "and", "und", "pour", "for", "fur", "de", "of", "en", "aus", "in"}
@@ -26,8 +28,7 @@ _JOINING: Final = frozenset(
 def normalise(text: str) -> str:
     """The form in which texts are compared: no percentages, accents or case, `/` kept, single spaces."""
     text = _PERCENTAGE.sub(" ", text).translate(_RESIN_SIGNS)
-    decomposed = unicodedata.normalize("NFKD", text)
-    plain = "".join(letter for letter in decomposed if not unicodedata.combining(letter)).lower().translate(_LETTERS)
+    plain = without_accents(text).lower().translate(_LETTERS)
     return " ".join("".join(c if c.isalnum() or c == "/" else " " for c in plain).split())
 
 
@@ -38,6 +39,8 @@ def resolve_material(text: str, rules: "RuleSet") -> str | None:
     A code whose `specified` is N (plastic, metal, unknown …) is returned like any other; callers that grade treat
     it as no material.
     """
+    if len(text) > _LONGEST:
+        return None
     normal = normalise(text)
     return _alias(normal, rules) or (_laminate(normal, rules) if "/" in normal else None)
 
@@ -68,13 +71,15 @@ def _laminate(normal: str, rules: "RuleSet") -> str | None:
 
 def nearest_materials(text: str, rules: "RuleSet") -> list[str]:
     """The three known words nearest to an unresolved text, for its warning."""
-    found = process.extract(normalise(text), rules.aliases.keys(), scorer=fuzz.ratio, limit=3)
+    found = process.extract(normalise(text[:_LONGEST]), rules.aliases.keys(), scorer=fuzz.ratio, limit=3)
     return [word for word, _, _ in found]
 
 
 @lru_cache(maxsize=65_536)
 def resolve_format(text: str, rules: "RuleSet") -> "Format | None":
     """The packaging format that a text names, or None where no word of it is known or two are equally long."""
+    if len(text) > _LONGEST:
+        return None
     normal = normalise(text)
     if normal in rules.formats:
         return rules.formats[normal]

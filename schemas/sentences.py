@@ -19,6 +19,8 @@ from schemas.labels import LANGUAGES
 
 ORIGINAL: Final = LANGUAGES[0]
 """The language in which sentences are made."""
+_LONGEST: Final = 8_192
+"""Characters; a value in a sentence is cut at 200, and where gaps end is tried at every place that fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,8 @@ class _Known:
 
 
 def told(sentence: str, lang: str) -> str:
-    """The sentence in a language of `LANGUAGES`; one that the table does not know stays as it is."""
-    return sentence if lang == ORIGINAL else _told(sentence, "", lang)
+    """The sentence in a language of `LANGUAGES`; one that the table does not know, or that is very long, stays."""
+    return sentence if lang == ORIGINAL or len(sentence) > _LONGEST else _told(sentence, "", lang)
 
 
 def _told(sentence: str, part: str, lang: str) -> str:

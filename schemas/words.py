@@ -7,13 +7,13 @@ after `fold`; one that would mean two things in one table or vocabulary is refus
 
 import csv
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
+from schemas.letters import without_accents
 from schemas.vocabularies import VOCABULARIES
 
 _HERE = Path(__file__).parent
@@ -31,8 +31,7 @@ def fold(text: str) -> str:
     A text without a letter or digit of the Latin script (`✓`, `%`) is itself, trimmed.
     """
     lower = text.casefold().translate(_LIGATURES)
-    bare = "".join(c for c in unicodedata.normalize("NFKD", lower) if not unicodedata.combining(c))
-    return _NOT_A_WORD.sub(" ", bare).strip() or text.strip()
+    return _NOT_A_WORD.sub(" ", without_accents(lower)).strip() or text.strip()
 
 
 def headers(table: str) -> Mapping[str, str]:

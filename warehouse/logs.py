@@ -18,7 +18,9 @@ from warehouse.settings import Settings
 _SECRET_NAME: Final = re.compile(
     r"api[_-]?key$|password|passwd|secret|token|authorization|cookie|key_hash|credential", re.IGNORECASE
 )
-_SECRET_VALUE: Final = re.compile(r"(\bsvc_)[A-Za-z0-9_-]+|(://[^\s:/@]*:)[^\s@]+(?=@)|(\bBearer\s+)\S+", re.IGNORECASE)
+_SECRET_VALUE: Final = re.compile(
+    r"(\bsvc_)[A-Za-z0-9_-]+|(://[^\s:/@]*:)[^\s@]{1,512}(?=@)|(\bBearer\s+)\S+", re.IGNORECASE
+)
 _HIDDEN: Final = "[hidden]"
 _TALKATIVE: Final = ("alembic",)
 """Libraries that tell at level info how they go about it; what came of it is a line of ours."""

@@ -5,7 +5,6 @@ in its sentence (at least, until) is `reading`'s to say.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
@@ -14,12 +13,13 @@ from math import isclose
 from typing import Final, TypeAlias
 
 from compliance.tables import RULES, rows, words
+from schemas.letters import without_accents
 
 FOLDER: Final = RULES / "statements"
 MARK: Final = "@"
 """Begins the token that stands where a figure was."""
 
-_NUMBER: Final = r"\d{1,3}(?:[ .,']\d{3})+(?![\d])|\d+(?:[.,]\d+)?"
+_NUMBER: Final = r"\d{1,3}(?:[ .,']\d{3}){1,6}(?!\d)|\d+(?:[.,]\d+)?"
 _ACT: Final = re.compile(
     r"\b(?:\((?:eu|ue|ec|ce|eg)\)\s*)?(?:no\.?\s*)?(\d{2,4}/\d{1,4})(?:/(?:eu|ec|ce|eg|ue|eec))?\b"
 )
@@ -90,8 +90,7 @@ class Marked:
 def fold(text: str) -> str:
     """Lower case without accents, one form of each sign: what texts of any keyboard are compared in."""
     signs = str.maketrans({"µ": "u", "μ": "u", "ß": "ss", "œ": "oe", "’": "'", "\u00a0": " ", "\u202f": " ", "–": "-"})
-    plain = unicodedata.normalize("NFKD", text.lower().translate(signs))
-    return "".join(character for character in plain if not unicodedata.combining(character))
+    return without_accents(text.lower().translate(signs))
 
 
 def marked(text: str, lang: str) -> Marked:

@@ -10,13 +10,13 @@ from typing import Final
 
 import polars as pl
 
-from pipelines.steps.reading.fields import PART_HELPERS, Column
+from pipelines.steps.reading.fields import PART_HELPERS, Column, longest_cell
 from pipelines.steps.reading.grid import NO_VALUE, NUMBER
 from pipelines.steps.reading.sheet import Sheet
-from pipelines.steps.reading.typed import FAULTS, Typed, faults_where
+from pipelines.steps.reading.typed import FAULTS, Typed, faults_where, no_faults
 from pipelines.steps.reading.values import cell_errors, read_values, unescaped
 from pipelines.steps.reading.weights import whole_weights
-from schemas.fields import SKU_CODE
+from schemas.fields import SKU_CODE, Field
 from schemas.vocabularies import SUBSTANCES
 from schemas.words import code_of
 
@@ -86,6 +86,8 @@ def _column(sheet: Sheet, column: Column) -> tuple[Typed, pl.Series]:
             faults.append(faults_where(cleared, "not_null", message))
     if errors.height:
         cells = cells.scatter(errors["at"], None)
+    cells, too_long = _without_too_long(cells, column.field)
+    faults.append(too_long)
     if column.field.required and column.field.name != "name" and column.group is None:
         below = _below_a_sku(sheet) if column.field == SKU_CODE else pl.repeat(value=False, n=len(given), eager=True)
         message = f"{column.field.name} is missing; each line needs one."
@@ -98,6 +100,19 @@ def _column(sheet: Sheet, column: Column) -> tuple[Typed, pl.Series]:
         found, unanswered = _unanswered(found, cells, column)
         given = given.scatter(unanswered, values=False)
     return Typed(typed.values, pl.concat([*faults, found])), given
+
+
+def _without_too_long(cells: pl.Series, field: Field) -> tuple[pl.Series, pl.DataFrame]:
+    """The cells that are not longer than any value of the field, outer white space apart; the others are faults.
+
+    A text field that has a limit says it itself.
+    """
+    most = longest_cell(field)
+    if (field.kind == "text" and field.max_length is not None) or not (cells.str.len_bytes() > most).any():
+        return cells, no_faults()
+    long = (cells.str.strip_chars().str.len_chars() > most).fill_null(value=False)
+    message = f"A cell of {field.name} has at most {most} characters; this one has more."
+    return cells.set(long, None), faults_where(long, "too_long", message)
 
 
 def _unanswered(faults: pl.DataFrame, cells: pl.Series, column: Column) -> tuple[pl.DataFrame, pl.Series]:

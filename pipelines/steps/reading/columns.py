@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from pipelines.steps.reading.fields import PART_HELPERS, Column, Table, fields_of, volume_field
+from pipelines.steps.reading.fields import LONGEST_HEADER, PART_HELPERS, Column, Table, fields_of, volume_field
 from pipelines.steps.reading.groups import group_column
 from pipelines.steps.reading.levels import without_sales_level
 from pipelines.steps.reading.units import without_unit
@@ -22,8 +22,8 @@ _PERIOD = re.compile(r"(?:(?P<year>20\d\d|2100)(?: (?:h|s|half |semestre |halbja
 
 
 def recognise(header: str, position: int, table: Table) -> Column | None:
-    """The column that a header makes, or None where it fits no field of the table."""
-    column = _recognised(header, table)
+    """The column that a header makes, or None where it fits no field of the table, or is too long for a header."""
+    column = _recognised(header, table) if len(header) < LONGEST_HEADER else None
     return None if column is None else replace(column, position=position)
 
 

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
-from pipelines.steps.reading.fields import Column, fields_of
+from pipelines.steps.reading.fields import LONGEST_HEADER, Column, fields_of
 from pipelines.steps.reading.levels import without_sales_level
 from pipelines.steps.reading.units import Unit, unit_of
 from pipelines.steps.reading.wordings import wordings
@@ -37,6 +37,7 @@ def spare(header: str) -> Column | None:
 
 def names_packaging(header: str) -> bool:
     """Whether a word of the header says that it speaks of the packaging: `Packaging Weight (g)`, `PKG_WEIGHT`."""
+    header = header[:LONGEST_HEADER]
     tokens = [token for text in (header, *wordings(header)) for token in _WORD.findall(fold(text))[:_MOST_WORDS]]
     return any("packaging" in (_roles(token) or ()) for token in tokens)
 

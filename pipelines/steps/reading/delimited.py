@@ -13,7 +13,7 @@ from itertools import islice
 
 import polars as pl
 
-from pipelines.steps.reading.grid import Grid, LineFault, check_width, without_blank_rows
+from pipelines.steps.reading.grid import MOST_COLUMNS, Grid, LineFault, check_width, without_blank_rows
 from pipelines.steps.reading.refusal import refuse
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -22,6 +22,12 @@ _SAMPLE_CHARACTERS = 120_000
 """Less than the longest cell that the csv module takes, so that a sample can always be read."""
 _LONGEST_CELL = 65_536
 """Characters. Spreadsheets hold 32 767 in a cell; a quoted cell beyond twice that has lost its closing quote."""
+_MOST_READ_AGAIN = 8 * 1024 * 1024
+"""Characters, and some for each line, of records that broke off: with these used up, no record goes over a line end.
+
+A quotation mark that is not closed may join lines as far as the end of the text, and so may the one in the next line.
+"""
+_COST_OF_A_LINE = 16
 _MANY_FAULTS = 50_000
 _MOST_RECORDS = 200_000
 """Four times what one import takes, for totals and blank records; what has more costs memory for nothing."""
@@ -40,7 +46,7 @@ def sniff_delimiter(text: str, recognised: Callable[[list[str]], int]) -> str:
         return told[1]
 
     def merit(delimiter: str) -> tuple[int, int]:
-        records = list(csv.reader(sample, delimiter=delimiter))
+        records = [record[:MOST_COLUMNS] for record in csv.reader(sample, delimiter=delimiter)]
         (width, times), *_ = Counter(len(record) for record in records).most_common(1) or [(1, 0)]
         return max(map(recognised, records), default=0), times * (width - 1)
 
@@ -138,9 +144,11 @@ def _careful(text: str, delimiter: str) -> Grid:
 def _records(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] | LineFault]]:
     """Each record with the line that it starts on; a line whose quotes do not close is a fault by itself."""
     start = 1 if lines and _SEPARATOR_LINE.fullmatch(lines[0]) else 0
+    left = _MOST_READ_AGAIN
     while start < len(lines):
         begun = start
-        reader = csv.reader((lines[at] for at in range(begun, len(lines))), delimiter=delimiter, strict=True)
+        end = len(lines) if left > 0 else start + 1
+        reader = csv.reader((lines[at] for at in range(begun, end)), delimiter=delimiter, strict=True)
         try:
             for record in reader:
                 line, begun = begun + 1, start + reader.line_num
@@ -149,8 +157,10 @@ def _records(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] 
                     yield from _merged(line, raw)
                 elif record:
                     yield line, _unreadable(line, raw, record) or record
-            return
+            start = end
         except csv.Error:
+            broken = lines[begun : start + reader.line_num]
+            left -= sum(map(len, broken)) + _COST_OF_A_LINE * len(broken)
             message = (
                 "A quotation mark in this line is not closed, or text follows a closing one; "
                 "put the cell in quotation marks and double those inside it."

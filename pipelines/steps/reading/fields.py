@@ -13,6 +13,12 @@ from schemas.vocabularies import SUBSTANCES
 
 Table = Literal["sku", "component"]
 
+LONGEST_HEADER: Final = 200
+"""Characters; what is longer is no header but a text."""
+LONGEST_VALUE: Final = 255
+"""Characters of a cell that holds a number, a code, a date or a truth."""
+LONGEST_LIST: Final = 32_767
+
 _VOLUME = Field(
     "annual_volume", "integer", "Units placed on one market in one year or half.", unit="units", minimum=0,
     maximum=MAX_UNITS,
@@ -84,6 +90,13 @@ def fields_of(table: Table) -> dict[str, Field]:
     own = SKU_FIELDS if table == "sku" else (SKU_CODE, *COMPONENT_FIELDS)
     extra = (*_IMPORT_FIELDS, *SUBSTANCE_DETAILS, *(SKU_HELPERS if table == "sku" else PART_HELPERS))
     return {field.name: field for field in (*own, *extra) if field.kind not in ("substances", "components")}
+
+
+def longest_cell(field: Field) -> int:
+    """Characters of the longest cell that is read as the field; spreadsheets hold 32 767 in a cell."""
+    if field.kind == "text" and field.max_length is not None:
+        return field.max_length
+    return LONGEST_LIST if field.kind in ("codes", "markets") else LONGEST_VALUE
 
 
 def volume_field() -> Field:

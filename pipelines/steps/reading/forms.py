@@ -10,6 +10,7 @@ from typing import Final
 
 from pipelines.steps.reading.columns import recognise
 from pipelines.steps.reading.composed import spare
+from pipelines.steps.reading.fields import LONGEST_HEADER
 from pipelines.steps.reading.grid import Grid, letter
 from pipelines.steps.reading.levels import level_of
 from pipelines.steps.reading.refusal import ReadingRefused, refuse
@@ -18,7 +19,6 @@ from schemas.normalise import shown
 _LINES: Final = 40
 _CELLS: Final = 16
 """What is looked at: a form is no wider than a page."""
-_LONGEST: Final = 200
 _FEWEST_LINES: Final = 3
 _KEYS: Final = frozenset({"sku_code", "name", "gtin"})
 """One of them at least is asked in a form of a product."""
@@ -81,7 +81,7 @@ def form_refusal(grid: Grid) -> ReadingRefused | None:
 
 def _field(cell: str | None) -> str | None:
     """The field of the SKU that a cell names; a material's name alone may as well be an answer."""
-    if cell is None or len(cell) >= _LONGEST:
+    if cell is None or len(cell) >= LONGEST_HEADER:
         return None
     column = recognise(cell, 0, "sku") or spare(cell)
     return None if column is None or column.group is not None else column.name

@@ -7,9 +7,11 @@ stands above what is recognised. Recognising one header is `columns.py`.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+import polars as pl
+
 from pipelines.steps.reading.columns import column_for, recognise
 from pipelines.steps.reading.composed import names_packaging, spare
-from pipelines.steps.reading.fields import Column, Table
+from pipelines.steps.reading.fields import LONGEST_HEADER, Column, Table
 from pipelines.steps.reading.forms import form_refusal
 from pipelines.steps.reading.grid import Grid, letter, position
 from pipelines.steps.reading.groups import whole_groups
@@ -21,7 +23,10 @@ from schemas.normalise import shown
 from schemas.words import fold
 
 ROWS_SEARCHED = 40
-_LONGEST_HEADER = 200
+_MOST_NAMED = 20
+"""Columns that one sentence names."""
+_MOST_CELLS_SEARCHED = 8_192
+"""Cells among which the header is looked for, in whole rows: words of each are looked up in every way."""
 _NEEDED: Mapping[Table, tuple[str, ...]] = {"sku": ("sku_code", "name"), "component": ("sku_code", "component_type")}
 
 
@@ -37,7 +42,7 @@ class Header:
 
 def field_names(cells: Iterable[str], table: Table = "sku") -> set[str]:
     """The fields that the cells name: what makes a row look like a header."""
-    short = [cell for cell in cells if len(cell) < _LONGEST_HEADER]
+    short = [cell for cell in cells if len(cell) < LONGEST_HEADER]
     names = {column.name for cell in short if (column := recognise(cell, 0, table)) is not None}
     return names if table != "sku" else names | {column.name for cell in short if (column := spare(cell)) is not None}
 
@@ -99,7 +104,14 @@ def _header_index(grid: Grid, table: Table, mapped: Mapping[str, str], header_ro
         words = len({cell for cell in cells if any(map(str.isalpha, cell))})
         return names.issuperset(_NEEDED[table]), len(names) + sum(fold(cell) in told for cell in cells), words
 
-    return max(range(min(grid.cells.height, ROWS_SEARCHED)), key=merit)
+    return max(range(_rows_searched(grid)), key=merit)
+
+
+def _rows_searched(grid: Grid) -> int:
+    """One row at least."""
+    rows = min(grid.cells.height, ROWS_SEARCHED)
+    held = grid.cells.head(rows).select(pl.sum_horizontal(pl.all().is_not_null())).to_series().cum_sum()
+    return max(1, int((held <= _MOST_CELLS_SEARCHED).sum()))
 
 
 def _mapped_columns(cells: list[str | None], mapped: Mapping[str, str], table: Table) -> list[Column]:
@@ -167,7 +179,8 @@ def _one_each(columns: list[Column]) -> list[Column]:
             of_packaging = [column for column in best if names_packaging(column.header)]
             best = of_packaging if len(of_packaging) == 1 else best
         if len(best) > 1:
-            where = ", ".join(f"{shown(column.header)} ({letter(column.position)})" for column in best)
+            where = ", ".join(f"{shown(column.header)} ({letter(column.position)})" for column in best[:_MOST_NAMED])
+            where += ", …" if len(best) > _MOST_NAMED else ""
             message = (
                 f"The columns {where} all fit {name}; rename or remove all but one, "
                 f'or say which one it is: mapping={{"columns": {{"{name}": "{letter(best[0].position)}"}}}}.'

@@ -12,7 +12,7 @@ import polars as pl
 
 from compliance import ruleset
 from compliance.words import resolve_material
-from pipelines.steps.reading.fields import Column, fields_of
+from pipelines.steps.reading.fields import LONGEST_VALUE, Column, fields_of
 from pipelines.steps.reading.grid import TEXT
 from pipelines.steps.reading.sheet import Sheet
 from pipelines.steps.reading.values import without_language
@@ -20,10 +20,10 @@ from schemas.vocabularies import VOCABULARIES
 from schemas.words import code_of, fold, words
 
 _DETAIL: Final = {"material": "material_subtype", "material_family": "polymer_or_grade"}
-_SHARE: Final = re.compile(r"\d+(?:[.,]\d+)?\s*%")
+_SHARE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d++)?+\s*+%")
 _PARTS: Final = re.compile(r"[/,;+&](?!\d)")
 """What stands between materials of which each has its share: `carton 80 % / PE 20 %`."""
-_BETWEEN: Final = re.compile(r"\s*/\s*|\s+[-–—]\s+")
+_BETWEEN: Final = re.compile(r"/|(?<=\s)[-–—](?=\s)")
 
 
 def with_details(sheet: Sheet) -> Sheet:
@@ -64,6 +64,8 @@ def family_and_detail(text: str, vocabulary: str) -> tuple[str, str] | None:
     `vocabulary` is `material` or `material_family`.
     """
     text = without_language(text).strip()
+    if len(text) > LONGEST_VALUE:
+        return None
     if code_of(text, vocabulary) is not None:
         return None
     if len(_SHARE.findall(text)) > 1:
@@ -72,7 +74,7 @@ def family_and_detail(text: str, vocabulary: str) -> tuple[str, str] | None:
     if " " in (grade := words("material_column").get(fold(text), "")):
         told, detail = grade.split(" ", 1)
         return (told, detail) if told in VOCABULARIES[vocabulary] else None
-    first, *rest = _BETWEEN.split(text)
+    first, *rest = map(str.strip, _BETWEEN.split(text))
     families = [code for part in (first, *rest) if (code := code_of(part, vocabulary)) is not None]
     if len(set(families)) > 1:
         return None

@@ -15,15 +15,16 @@ from schemas.fields import Field
 from schemas.normalise import Unfit, shown
 
 _SPACE = r"[\s'’]"
-_RANGE = re.compile(
-    r"(?:(?:from|between|de|entre|von|zwischen)\s+)?[\d.,\s]*\d[^\d.,]*?\s*"
-    r"(?:[-–—~±…]|\.\.\.?|\b(?:to|and|à|et|bis|und)\b)\s*\d.*",
-    re.IGNORECASE,
-)
+_OPENING = re.compile(r"(?:from|between|de|entre|von|zwischen)\s+", re.IGNORECASE)
+_FIRST = re.compile(r"[\d.,\s]*+")
+_DOTTED = re.compile(r"\d\s*+\.\.\.?\s*+\d")
+_UP_TO_NEXT = re.compile(r"[^\d.,]*+(?P<dots>\.\.\.?\s*+)?(?=\d)")
+_TO = re.compile(r"(?:[-–—~±…]|\b(?:to|and|à|et|bis|und)\b)\s*+\d\Z", re.IGNORECASE)
+"""The parts of a range, looked for one after the other: one pattern for all of it would try each place of each."""
 _POWER = re.compile(r"\d[\d.,]*[eE]-\d+")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _WITH_UNIT = re.compile(
-    rf"(?P<number>[+-]?[.,]?\d(?:[\d.,]|{_SPACE}(?=\d))*(?:[eE][+-]?\d{{1,3}}(?!\d))?)\s*(?P<unit>\D.*)?"
+    rf"(?P<number>[+-]?[.,]?\d(?:[\d.,]|{_SPACE}(?=\d))*+(?:[eE][+-]?\d{{1,3}}(?!\d))?)\s*+(?P<unit>\S.*)?", re.DOTALL
 )
 """A power of ten has at most three digits: with more, arithmetic itself would fail."""
 _ONE_MARK = re.compile(r"(?P<before>\d+)(?P<mark>[.,])(?P<after>\d+)")
@@ -53,7 +54,7 @@ def read_number(cell: str, column: Column, mark: str | None) -> float:
     text = cell.strip().replace("−", "-")
     if _DAY.fullmatch(text):
         raise Unfit("invalid_number", f"{shown(cell)} is a date; give the cell a number format and write the number.")
-    if _RANGE.fullmatch(text) and not _POWER.fullmatch(text):
+    if _is_range(text) and not _POWER.fullmatch(text):
         raise Unfit("value_range", f"{shown(cell)} is a range; write one number, such as its mean.")
     found = _WITH_UNIT.fullmatch(text)
     if found is None:
@@ -65,6 +66,20 @@ def read_number(cell: str, column: Column, mark: str | None) -> float:
             raise _unconvertible(cell, column.field.unit)
         factor = unit.factor
     return float(_decimal(found["number"], cell, mark) * factor)
+
+
+def _is_range(text: str) -> bool:
+    """Whether a text is two numbers with a word or a sign between them: `84-86`, `from 3 to 5 g`, `1 g .. 2 g`."""
+    opening = _OPENING.match(text)
+    start = opening.end() if opening else 0
+    first = _FIRST.match(text, start)
+    assert first is not None
+    if _DOTTED.search(first[0]):
+        return True
+    between = _UP_TO_NEXT.match(text, first.end())
+    if between is None or not first[0].rstrip()[-1:].isdecimal():
+        return False
+    return between["dots"] is not None or _TO.search(text, first.end(), between.end() + 1) is not None
 
 
 def _decimal(number: str, cell: str, mark: str | None) -> Decimal:

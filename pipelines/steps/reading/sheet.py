@@ -11,7 +11,7 @@ from operator import or_
 import polars as pl
 
 from pipelines.steps.reading.decimal_mark import decimal_marks
-from pipelines.steps.reading.fields import Column, Table, fields_of
+from pipelines.steps.reading.fields import LONGEST_HEADER, Column, Table, fields_of
 from pipelines.steps.reading.grid import Grid, LineFault, letter
 from pipelines.steps.reading.header import Header, find_header
 from pipelines.steps.reading.levels import are_levels
@@ -22,6 +22,8 @@ from pipelines.steps.reading.skipped import listed, not_data
 
 MOST_ROWS = 50_000
 _MOST_PARTS = 20 * MOST_ROWS
+_MOST_READ_COLUMNS = 500
+"""Columns that are fields: thirty components side by side, or every market of the catalogue for several years."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,12 @@ def read_sheet(
     """
     told = mapped if table == "sku" else mapped.components or MappedSheet()
     header = header or find_header(grid, table, told.columns, told.header_row)
+    if len(header.columns) > _MOST_READ_COLUMNS:
+        message = (
+            f"The table has {len(header.columns)} columns that are fields, and at most {_MOST_READ_COLUMNS} are read; "
+            "send components in a sheet of their own, and volumes of fewer years."
+        )
+        raise refuse("unreadable_file", message)
     body = _without_ragged(grid.below(header.last_line), grid, header)
     cells = _named(body.cells, header.columns)
     reasons = not_data(
@@ -95,12 +103,17 @@ def with_levels(sheet: Sheet) -> Sheet:
 
 def published_columns(columns: Iterable[Column]) -> list[dict[str, str]]:
     """Columns as `source.columns` shows them."""
-    return [{"field": c.name, "column": letter(c.position), "header": c.header} for c in columns]
+    return [{"field": c.name, "column": letter(c.position), "header": _told(c.header)} for c in columns]
 
 
 def published_ignored(ignored: Iterable[tuple[int, str]]) -> list[dict[str, str]]:
     """Columns that were not read, as `source.ignored` shows them."""
-    return [{"column": letter(at), "header": header} for at, header in ignored]
+    return [{"column": letter(at), "header": _told(header)} for at, header in ignored]
+
+
+def _told(header: str) -> str:
+    """A header as it is published: cut where it is too long to be one."""
+    return header if len(header) <= LONGEST_HEADER else header[:LONGEST_HEADER] + "…"
 
 
 def _label(body: Grid, header: Header) -> pl.Series | None:

@@ -14,6 +14,8 @@ from schemas.normalise import shown
 from schemas.words import code_of, fold
 
 _MOST_LISTED: Final = 200
+_MOST_SEARCHED: Final = 50
+"""Sheets in which a header is looked for; a mapping names any other."""
 
 HIDDEN = "the sheet is hidden"
 HEADLESS = "no line has the headers that are needed"
@@ -74,7 +76,7 @@ def _named(book: Workbook, name: str) -> SheetPart:
     """The sheet that the mapping names, hidden ones included."""
     found = next((sheet for sheet in book.sheets if fold(sheet.name) == fold(name)), None)
     if found is None:
-        names = ", ".join(sheet.name for sheet in book.sheets)
+        names = ", ".join(sheet.name for sheet in book.sheets)[:500]
         raise refuse("invalid_mapping", f"The mapping's sheet {shown(name)} is none of: {names}.", "mapping")
     return found
 
@@ -87,7 +89,7 @@ def _first_with_header(
     Raises what the most promising one lacks.
     """
     refusals: list[tuple[int, ReadingRefused]] = []
-    for sheet in sheets:
+    for sheet in sheets[:_MOST_SEARCHED]:
         top = book.top(sheet, ROWS_SEARCHED)
         try:
             return sheet, find_header(top, "sku", mapped.columns, mapped.header_row)

@@ -18,6 +18,8 @@ from schemas.words import code_of, fold, words
 
 _HELP_ROWS = 5
 """Lines below the header among which help is looked for: flags, formats and field ids rarely fill more than three."""
+_HELP_CELLS = 40
+"""Cells of a line that tell whether it is help; what forty say, the others need not."""
 _MOST_LISTED = 200
 _TYPED = ("number", "integer", "ppm", "truth", "code", "codes", "markets", "gtin", "uuid")
 _READABLE = ("ambiguous_number", "value_range", "digits_lost", "out_of_range", "cell_error")
@@ -107,6 +109,7 @@ def _help(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series) -> p
     found = []
     for row, first in zip(top, label.head(_HELP_ROWS), strict=True):
         held = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell is not None]
+        held = held[:_HELP_CELLS]
         helps = _is_help(held) or (first is not None and _helps(first))
         if not helps and not any(_example_word(cell) for cell in (*row[:2], first) if cell is not None):
             break

@@ -10,12 +10,10 @@ from typing import Final
 import polars as pl
 
 from pipelines.steps.reading.composed import names_packaging, spare
-from pipelines.steps.reading.fields import Column, fields_of
+from pipelines.steps.reading.fields import LONGEST_HEADER, Column, fields_of
 from pipelines.steps.reading.grid import Grid
 from pipelines.steps.reading.units import unit_of
 
-_LONGEST: Final = 200
-"""Characters of the longest header that is looked at."""
 _LINES: Final = 40
 """Lines below the header in which a column of units is looked for."""
 
@@ -37,7 +35,7 @@ def with_spares(columns: list[Column], cells: list[str | None], *, told: Contain
     found: dict[str, list[Column]] = {}
     taken = {column.position for column in columns if column.name not in _STANDS_BACK}
     for at, cell in enumerate(cells):
-        column = None if cell is None or at in taken or len(cell) >= _LONGEST else spare(cell)
+        column = None if cell is None or at in taken or len(cell) >= LONGEST_HEADER else spare(cell)
         if column is not None:
             found.setdefault(column.name, []).append(replace(column, position=at))
     settled = {column.name for column in columns if column.name in told or not _of_product(column)}

@@ -32,7 +32,7 @@ def volume_texts(
     ordered = sorted(counted, key=lambda column: f"{column.market}/{column.year or 0}/{column.half}")
     dated = [_dated(column, values[column.name], given[column.name], years) for column in ordered]
     nothing = pl.repeat(None, len(years), dtype=pl.String, eager=True)
-    texts = joined([part for parts in dated for part in parts], "{", "}") if dated else nothing
+    texts = joined(dated, "{", "}") if dated else nothing
     faults = [_unserved(column, given) for column in columns if markets[column.name] is None]
     pairs = [pair for pair in combinations(ordered, 2) if _may_meet(*pair)]
     if not pairs:
@@ -45,13 +45,14 @@ def _unserved(column: Column, given: dict[str, pl.Series]) -> Faults:
     return column.name, faults_where(given[column.name], "unknown_market", sentence)
 
 
-def _dated(column: Column, values: pl.Series, given: pl.Series, years: pl.Series) -> list[pl.Series]:
-    """The members of one column, one Series for each year it stands for."""
-    found = [column.year] if column.year else years.unique().sort().to_list()
-    return [
-        members(f"{column.market}/{year}/{column.half}", values, given if column.year else given & (years == year))
-        for year in found
-    ]
+def _dated(column: Column, values: pl.Series, given: pl.Series, years: pl.Series) -> pl.Series:
+    """The members of one column, each under its market, its year or that of its row, and its half."""
+    if column.year:
+        return members(f"{column.market}/{column.year}/{column.half}", values, given)
+    row = pl.DataFrame({"year": years, "units": values})
+    units = pl.col("units").cast(pl.String).fill_null("null")
+    text = row.select(pl.format(f'"{column.market}/{{}}/{column.half}":{{}}', "year", units)).to_series()
+    return text.set(~given, None)
 
 
 def _may_meet(first: Column, later: Column) -> bool:

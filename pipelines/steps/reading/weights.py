@@ -14,7 +14,7 @@ from pipelines.steps.reading.typed import faults_where
 from pipelines.steps.reading.units import unit_of
 
 _WEIGHTS = ("weight_g", "weight_grams")
-_OWN_UNIT = re.compile(r"[\d.,\s'’]*\d\s*(?:[eE][+-]?\d+\s*)?(?P<unit>[^\d\s.,'’].*)")
+_OWN_UNIT = re.compile(r"(?:[.,\s'’]*+\d++)++\s*+(?:[eE][+-]?\d++\s*+)?+(?P<unit>[^\d\s.,'’].*)", re.DOTALL)
 
 Faults = list[tuple[str, pl.DataFrame]]
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from schemas.words import code_of
 
-_REMARK = re.compile(r"\s*[(\[]([^()\[\]]*)[)\]]")
+_REMARK = re.compile(r"(?<!\s)\s*+[(\[]([^()\[\]]*+)[)\]]")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_BETWEEN_LANGUAGES = re.compile(r"\s+[/|]\s+|\s*\n\s*")
+_BETWEEN_LANGUAGES = re.compile(r"(?<=\s)[/|](?=\s)|\n")
 
 
 def wordings(header: str) -> Iterator[str]:
@@ -25,5 +25,5 @@ def wordings(header: str) -> Iterator[str]:
 
 def languages(header: str) -> list[str]:
     """The sides of a header that is written in two or three languages; empty where it has one side."""
-    sides = [side for side in _BETWEEN_LANGUAGES.split(header.strip()) if side]
+    sides = [side for part in _BETWEEN_LANGUAGES.split(header) if (side := part.strip())]
     return sides if 1 < len(sides) <= 3 else []

@@ -93,7 +93,7 @@ def test_the_patterns_and_the_parser_give_the_same_cells() -> None:
     data = workbook({"SKUs": table}, formats={2: "0.00"})
     path = "xl/worksheets/sheet1.xml"
     regular = cells.read_cells(Package(data), path)
-    parsed = cells.parsed_cells(Package(data).pieces(path), None, cells.CELLS, 100)
+    parsed = cells.parsed_cells(Package(data).pieces(path), None, cells.CELLS, 100, Hidden())
     assert regular.rows() == parsed.rows()
 
 
@@ -151,7 +151,7 @@ def test_files_that_are_no_readable_workbook() -> None:
     odd = b'<?xml version="1.0" encoding="nowhere"?>'
     assert refusal(package({"xl/workbook.xml": odd + b"<workbook/>"}))[0] == "unreadable_file"
     unread = odd + b"<worksheet><sheetData><row><c/></row></sheetData></worksheet>"
-    assert refusal(raw_workbook(unread))[0] == "no_table"
+    assert refusal(raw_workbook(unread))[0] == "unreadable_file"
     shared = sheet_xml('<row r="1"><c r="A1" t="s"><v>0</v></c></row>')
     assert refusal(raw_workbook(shared, styles=odd + b"<styleSheet/>"))[0] == "unreadable_file"
     assert refusal(raw_workbook(doctype))[0] == "unreadable_file"

@@ -3,11 +3,14 @@
 import posixpath
 from dataclasses import dataclass
 
-from pipelines.steps.reading.workbook.package import Package, local, unreadable
+from pipelines.steps.office import local
+from pipelines.steps.reading.workbook.package import Package, unreadable
 
 _BOOK = "xl/workbook.xml"
 _HIDDEN = ("hidden", "veryHidden")
 _TRUE = ("1", "true", "on")
+_LONGEST_NAME = 255
+"""Characters of a sheet's name that are kept; a spreadsheet takes 31."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +35,22 @@ class Book:
 def read_book(package: Package) -> Book:
     """The book of a package. Raises `ReadingRefused` where the archive holds no workbook that is read here."""
     path = _book_path(package)
-    root = package.tree(path)
     relations = _relations(package, path)
-    sheets = []
+    sheets: list[SheetPart] = []
     since_1904 = False
-    for element in root.iter():
-        if local(element.tag) == "workbookPr":
-            since_1904 = element.get("date1904", "0") in _TRUE
-        elif local(element.tag) == "sheet":
-            key = next((value for name, value in element.attrib.items() if local(name) == "id"), "")
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal since_1904
+        if local(name) == "workbookPr":
+            since_1904 = attributes.get("date1904", "0") in _TRUE
+        elif local(name) == "sheet":
+            key = next((value for attribute, value in attributes.items() if local(attribute) == "id"), "")
             kind, target = relations.get(key, ("", ""))
             if kind == "worksheet":
-                sheets.append(SheetPart(element.get("name", ""), target, element.get("state") in _HIDDEN))
+                called = attributes.get("name", "")[:_LONGEST_NAME]
+                sheets.append(SheetPart(called, target, attributes.get("state") in _HIDDEN))
+
+    package.elements(path, start)
     parts = {kind: target for kind, target in relations.values() if target in package}
     return Book(tuple(sheets), since_1904, parts.get("styles"), parts.get("sharedStrings"))
 
@@ -66,9 +73,12 @@ def _relations(package: Package, path: str) -> dict[str, tuple[str, str]]:
     part = posixpath.join(folder, "_rels", f"{name}.rels")
     if part not in package:
         return {}
-    relations = {}
-    for element in package.tree(part):
-        target = element.get("Target", "")
+    relations: dict[str, tuple[str, str]] = {}
+
+    def start(_: str, of: dict[str, str]) -> None:
+        target = of.get("Target", "")
         full = target.lstrip("/") if target.startswith("/") else posixpath.normpath(posixpath.join(folder, target))
-        relations[element.get("Id", "")] = (element.get("Type", "").rpartition("/")[2], full)
+        relations[of.get("Id", "")] = (of.get("Type", "").rpartition("/")[2], full)
+
+    package.elements(part, start)
     return relations

@@ -14,7 +14,7 @@ import polars as pl
 from pipelines.steps.reading.grid import position
 from pipelines.steps.reading.refusal import refuse
 from pipelines.steps.reading.workbook.hidden import Hidden
-from pipelines.steps.reading.workbook.markup import unescape
+from pipelines.steps.reading.workbook.markup import has_declarations, is_plain, unescape
 from pipelines.steps.reading.workbook.package import Package, unreadable
 from pipelines.steps.reading.workbook.parsed import parsed_cells
 
@@ -60,7 +60,7 @@ def read_cells(package: Package, path: str, *, rows: int | None = None, hidden: 
     hidden = hidden or Hidden()
     for frame in _regular(hidden.passing(package.pieces(path)), ahead=0 if rows is not None else _AHEAD):
         if frame is None:
-            parsed = parsed_cells(hidden.passing(package.pieces(path)), rows, CELLS, _MOST_PARSED)
+            parsed = parsed_cells(package.pieces(path), rows, CELLS, _MOST_PARSED, hidden)
             _check_size([parsed], _MOST_PARSED)
             return parsed
         frames.append(frame)
@@ -83,9 +83,12 @@ def _regular(pieces: Iterator[bytes], *, ahead: int) -> Iterator[pl.DataFrame | 
 
 
 def _whole_rows(pieces: Iterator[bytes]) -> Iterator[bytes | None]:
-    """The sheet in pieces that end where a row ends; None at last where something is left that no row ends."""
+    """The sheet in pieces that end where a row ends; None where patterns cannot read it or something is left over."""
     rest = b""
-    for piece in pieces:
+    for number, piece in enumerate(pieces):
+        if not number and not is_plain(piece):
+            yield None
+            return
         whole, end, rest = (rest + piece).rpartition(b"</row>")
         if len(rest) > _LONGEST_ROW:
             raise unreadable("one of its rows is larger than a row can be")
@@ -97,7 +100,7 @@ def _whole_rows(pieces: Iterator[bytes]) -> Iterator[bytes | None]:
 
 def _by_pattern(piece: bytes | None) -> pl.DataFrame | None:
     """The cells of whole rows, or None where one of them does not have the usual form."""
-    if piece is None:
+    if piece is None or has_declarations(piece):
         return None
     try:
         text = piece.decode("utf-8")

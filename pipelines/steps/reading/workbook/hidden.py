@@ -4,12 +4,13 @@ They are read as all others; this is what lets the reader say so. They are found
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-_PLACE: Final = re.compile(rb"<(?:\w+:)?(row|col)\s([^>]*\bhidden=[\"'](?:1|true|on)[\"'][^>]*)>")
-_NUMBER: Final = re.compile(rb"\b(r|min|max)=[\"'](\d{1,7})[\"']")
+_TAG: Final = re.compile(rb"<(?:\w{1,64}:)?(row|col)\s([^<>]*+)>")
+_ATTRIBUTE: Final = re.compile(rb"\b(r|min|max|hidden)=[\"'](\w{1,7})[\"']")
 _WORD: Final = b"hidden"
+_TRUE: Final = ("1", "true", "on")
 _LONGEST_TAG: Final = 4096
 _MOST_COLUMNS: Final = 16_384
 
@@ -24,7 +25,7 @@ class Hidden:
         self._passed = 0
 
     def passing(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """The pieces as they are, each looked through on its way."""
+        """The pieces of a sheet in UTF-8 as they are, each looked through on its way."""
         rest = b""
         for piece in pieces:
             if _WORD in piece or _WORD in rest + piece[: len(_WORD) - 1]:
@@ -36,12 +37,22 @@ class Hidden:
             yield piece
 
     def _look(self, xml: bytes) -> None:
-        for kind, attributes in _PLACE.findall(xml):
-            places = {name: int(number) for name, number in _NUMBER.findall(attributes)}
-            if kind == b"row":
-                self.rows.update({places[b"r"]} if b"r" in places else ())
-            elif first := places.get(b"min"):
-                # Columns stand in their order and once: what says otherwise shall not cost time for each repetition.
-                last = min(places.get(b"max", first), _MOST_COLUMNS)
-                self.columns.update(range(max(first - 1, self._passed), last))
-                self._passed = max(self._passed, last)
+        for kind, written in _TAG.findall(xml):
+            if _WORD in written:
+                self.note(kind.decode(), {key.decode(): value.decode() for key, value in _ATTRIBUTE.findall(written)})
+
+    def note(self, kind: str, attributes: Mapping[str, str]) -> None:
+        """Takes note of a `row` or `col` element, whatever its attributes say."""
+        if attributes.get("hidden") not in _TRUE:
+            return
+        if kind == "row":
+            self.rows.update(filter(None, [_number(attributes.get("r"))]))
+        elif first := _number(attributes.get("min")):
+            # Columns stand in their order and once: what says otherwise shall not cost time for each repetition.
+            last = min(_number(attributes.get("max")) or first, _MOST_COLUMNS)
+            self.columns.update(range(max(first - 1, self._passed), last))
+            self._passed = max(self._passed, last)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and len(text) < 8 and text.isascii() and text.isdigit() else None

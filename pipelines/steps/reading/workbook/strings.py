@@ -4,12 +4,12 @@ Plain strings are taken out as a column; a table with rich text or phonetic hint
 """
 
 from collections.abc import Iterator
-from pyexpat import ExpatError, ParserCreate
 
 import polars as pl
 
-from pipelines.steps.reading.workbook.markup import undo_escapes, unescape
-from pipelines.steps.reading.workbook.package import Package, unreadable
+from pipelines.steps.office import NoXmlError, local, parse
+from pipelines.steps.reading.workbook.markup import is_plain, undo_escapes, unescape
+from pipelines.steps.reading.workbook.package import Package, no_xml, unreadable
 
 _MOST_BYTES = 64 * 1024 * 1024
 _MOST_TEXTS = 1_500_000
@@ -21,6 +21,8 @@ def read_strings(package: Package, path: str | None) -> pl.Series:
     if path is None:
         return pl.Series(dtype=pl.String)
     data = _bounded(package.pieces(path))
+    if not is_plain(data):
+        return _parsed(data)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -49,25 +51,28 @@ def _parsed(data: bytes) -> pl.Series:
     texts: list[str] = []
     runs: list[str] = []
     path: list[str] = []
+    hints = 0
 
     def start(name: str, _: dict[str, str]) -> None:
-        path.append(name.rpartition(":")[2])
+        nonlocal hints
+        path.append(local(name))
         if path[-1] == "si":
             runs.clear()
+        hints += path[-1] == "rPh"
 
     def characters(text: str) -> None:
-        if path[-1] == "t" and "rPh" not in path:
+        if path[-1] == "t" and not hints:
             runs.append(text)
 
     def end(_: str) -> None:
-        if path.pop() == "si":
+        nonlocal hints
+        tag = path.pop()
+        hints -= tag == "rPh"
+        if tag == "si":
             texts.append(undo_escapes("".join(runs)))
 
-    parser = ParserCreate()
-    parser.buffer_text = True
-    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, characters
     try:
-        parser.Parse(data, True)
-    except ExpatError:
-        raise unreadable("its table of texts is no XML") from None
+        parse([data], start, end, characters)
+    except NoXmlError as error:
+        raise no_xml("its table of texts", error) from None
     return pl.Series(texts, dtype=pl.String)

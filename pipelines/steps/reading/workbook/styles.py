@@ -9,12 +9,19 @@ from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Literal
 
-from pipelines.steps.reading.workbook.package import Package, local
+from pipelines.steps.office import local
+from pipelines.steps.reading.workbook.package import Package
 
 _DATE_IDS = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
 _BUILT_IN = {1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 49: "@"}
-_NOT_SHOWN = re.compile(r'"[^"]*"|\\.|_.|\*.|\[[^\]]*\]')
+_NOT_SHOWN = re.compile(r'"[^"]*"|\\.|_.|\*.|\[[^\[\]]*\]')
 _PADDED = re.compile(r"(0+)(?:\.(0+))?")
+_LONGEST_FORMAT = 255
+"""Characters of the longest number format that a spreadsheet takes; a longer one is not followed."""
+_LONGEST_NUMBER = 64
+"""Characters of a number cell's text; spreadsheets write 24 at most: 17 digits, a sign, a point, an exponent."""
+_MOST_PLACES = 330
+"""Places before or behind the point: what a double can hold. Arithmetic with more takes as long as it has places."""
 _MOST_DIGITS = 15
 """A spreadsheet keeps fifteen digits of a number; what it shows beyond is rounded."""
 
@@ -36,24 +43,37 @@ def read_formats(package: Package, path: str | None) -> list[Format]:
     if path is None:
         return []
     own: dict[int, str] = {}
-    formats: list[Format] = []
-    for element in package.tree(path).iter():
-        if local(element.tag) == "numFmt":
-            own[_number(element.get("numFmtId"))] = element.get("formatCode", "")
-        elif local(element.tag) == "cellXfs":
-            ids = [_number(style.get("numFmtId")) for style in element]
-            formats = [_format(number, own) for number in ids]
-    return formats
+    ids: list[int] = []
+    in_cell_styles = False
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal in_cell_styles
+        match local(name):
+            case "numFmt":
+                own[_number(attributes.get("numFmtId"))] = attributes.get("formatCode", "")
+            case "cellXfs":
+                in_cell_styles = True
+            case "xf" if in_cell_styles:
+                ids.append(_number(attributes.get("numFmtId")))
+
+    def end(name: str) -> None:
+        nonlocal in_cell_styles
+        if local(name) == "cellXfs":
+            in_cell_styles = False
+
+    package.elements(path, start, end)
+    formats = {number: _format(number, own) for number in set(ids)}
+    return [formats[number] for number in ids]
 
 
 def shown(raw: str, style: Format, *, since_1904: bool) -> str:
     """What a number cell shows: `00123`, `1.10`, `2026-08-12`, `30%`; the plain number in all other formats.
 
-    A whole number of more digits than a spreadsheet keeps is shown with its exponent, as one sees it is rounded.
+    A whole number of more digits than a spreadsheet keeps is shown with its exponent, as one sees it is rounded. What
+    is no number that a spreadsheet can hold is shown as it is written.
     """
-    try:
-        number = Decimal(raw)
-    except InvalidOperation:
+    number = _decimal(raw)
+    if number is None:
         return raw
     if style.kind == "date":
         return _day(number, since_1904=since_1904) or _plain(number)
@@ -65,9 +85,16 @@ def shown(raw: str, style: Format, *, since_1904: bool) -> str:
     return _plain(number)
 
 
+def _decimal(raw: str) -> Decimal | None:
+    try:
+        number = Decimal(raw) if len(raw) <= _LONGEST_NUMBER else None
+    except InvalidOperation:
+        return None
+    held = number is not None and number.is_finite() and abs(number.adjusted()) <= _MOST_PLACES
+    return number if held else None
+
+
 def _plain(number: Decimal) -> str:
-    if not number.is_finite():
-        return str(number)
     if number == number.to_integral_value():
         return f"{int(number)}" if abs(number) < 10**_MOST_DIGITS else f"{number:.14E}"
     return f"{float(number):.{_MOST_DIGITS}g}"
@@ -86,7 +113,10 @@ def _day(serial: Decimal, *, since_1904: bool) -> str | None:
 def _format(number: int, own: dict[int, str]) -> Format:
     if number in _DATE_IDS and number not in own:
         return Format("date")
-    code = _NOT_SHOWN.sub("", own.get(number, _BUILT_IN.get(number, ""))).split(";")[0].strip()
+    written = own.get(number, _BUILT_IN.get(number, ""))
+    if len(written) > _LONGEST_FORMAT:
+        return GENERAL
+    code = _NOT_SHOWN.sub("", written).split(";")[0].strip()
     if "%" in code:
         return Format("percent")
     if re.search(r"[ymdhs]", code, re.IGNORECASE) and "general" not in code.lower():
@@ -97,4 +127,4 @@ def _format(number: int, own: dict[int, str]) -> Format:
 
 
 def _number(text: str | None) -> int:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else 0
+    return int(text) if text is not None and len(text) < 10 and text.isascii() and text.isdigit() else 0

@@ -1,0 +1,131 @@
+"""Office packages from outside: a zip whose table of contents is measured before it is loaded, and XML without DTDs.
+
+Both believe nothing that the file says of itself. What the parts mean is `files/ooxml.py` and `reading/workbook/`.
+"""
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from pyexpat import ExpatError, ParserCreate
+from typing import Any, BinaryIO, Final, NoReturn
+
+ZIP_ERRORS: Final = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, OSError, ValueError,
+                     RuntimeError)  # fmt: skip
+"""What zipfile and zlib raise for damaged, truncated, encrypted or unusually packed archives."""
+
+_MOST_PARTS: Final = 10_000
+_MOST_DIRECTORY_BYTES: Final = 2**20
+_MOST_COMMENT_BYTES: Final = 2**16
+_PACKED: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+"""The two that a package may use (ECMA-376 Part 2, section 8.2.3.6); others reserve memory as a file asks them to."""
+_END, _END_BYTES = b"PK\x05\x06", 22
+_LOCATOR, _LOCATOR_BYTES = b"PK\x06\x07", 20
+_END_64, _END_64_BYTES = b"PK\x06\x06", 56
+
+_PROLOG_PIECE: Final = 16 * 1024
+"""Bytes given to the parser at once before the root element: it finishes what it was given after a refusal."""
+_LONGEST_PROLOG: Final = 2**20
+_MOST_DEPTH: Final = 256
+"""Elements within each other, each of which the parser holds until it ends; a sheet's have seven."""
+_LONGEST_TOKEN: Final = 4 * 2**20
+"""Bytes of one tag or comment: the parser begins a token anew with every piece until it has its end."""
+
+
+class NoXmlError(ValueError):
+    """The bytes are no XML, or none that a part of a document can be."""
+
+
+class DocumentTypeError(NoXmlError):
+    """The XML declares a document type, which no part of a document needs."""
+
+
+def open_zip(file: BinaryIO) -> zipfile.ZipFile:
+    """The archive. Raises one of `ZIP_ERRORS` where it is none, or has more parts than a document has."""
+    parts, directory_bytes = _contents(file)
+    if parts > _MOST_PARTS or directory_bytes > _MOST_DIRECTORY_BYTES:
+        raise zipfile.BadZipFile("its table of contents is larger than that of any document")
+    archive = zipfile.ZipFile(file)
+    if any(info.compress_type not in _PACKED for info in archive.infolist()):
+        raise NotImplementedError("a part is packed in a way that documents are not")
+    return archive
+
+
+def _contents(file: BinaryIO) -> tuple[int, int]:
+    """Parts and bytes of the table of contents, from the record that zipfile will go by: the one of 64 bits if any."""
+    length = file.seek(0, 2)
+    file.seek(max(0, length - _END_BYTES - _MOST_COMMENT_BYTES - _LOCATOR_BYTES - _END_64_BYTES))
+    tail = file.read()
+    at = tail.rfind(_END)
+    if at < 0 or len(tail) - at < _END_BYTES:
+        raise zipfile.BadZipFile("it has no table of contents")
+    wide = at - _LOCATOR_BYTES - _END_64_BYTES
+    if wide >= 0 and tail[at - _LOCATOR_BYTES :].startswith(_LOCATOR) and tail[wide:].startswith(_END_64):
+        parts, directory_bytes = struct.unpack_from("<QQ", tail, wide + 32)
+    else:
+        parts, directory_bytes = struct.unpack_from("<HI", tail, at + 10)
+    return int(parts), int(directory_bytes)
+
+
+def parse(
+    pieces: Iterable[bytes],
+    start: Callable[[str, dict[str, str]], None],
+    end: Callable[[str], None] | None = None,
+    text: Callable[[str], None] | None = None,
+    *,
+    until: Callable[[], bool] = lambda: False,
+) -> None:
+    """Gives the elements and texts of a part to the handlers, names as they are written, with their prefix.
+
+    Ends early once `until` is true after a piece. Raises `NoXmlError`, also for a `ValueError` of a handler, and
+    `DocumentTypeError` wherever the declaration stands and whatever the encoding: no entity is ever declared.
+    """
+    parser = ParserCreate()
+    parser.buffer_text = True
+    depth = deepest = given = 0
+
+    def enter(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth, deepest
+        depth += 1
+        if depth > deepest:
+            deepest = depth
+            if depth > _MOST_DEPTH:
+                raise NoXmlError("its elements stand within each other deeper than any document's")
+        start(name, attributes)
+
+    def leave(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        if end is not None:
+            end(name)
+
+    parser.StartDoctypeDeclHandler = _refuse
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = enter, leave, text
+    try:
+        for piece in pieces:
+            for part in [piece] if deepest else _small(piece):
+                parser.Parse(part, False)
+                given += len(part)
+                waiting = given - max(parser.CurrentByteIndex, 0)  # it is -1 where nothing was found yet
+                if waiting > (_LONGEST_TOKEN if deepest else _LONGEST_PROLOG):
+                    raise NoXmlError("one of its tags is longer than any document's")
+            if until():
+                return
+        parser.Parse(b"", True)
+    except NoXmlError:
+        raise
+    except (ExpatError, LookupError, ValueError) as error:  # a LookupError: an encoding that there is not
+        raise NoXmlError(str(error)) from None
+
+
+def _small(piece: bytes) -> Iterator[bytes]:
+    return (piece[at : at + _PROLOG_PIECE] for at in range(0, len(piece), _PROLOG_PIECE))
+
+
+def _refuse(*_: Any) -> NoReturn:
+    raise DocumentTypeError("it declares a document type")
+
+
+def local(name: str) -> str:
+    """An element's or attribute's name without its prefix: transitional and strict workbooks differ only there."""
+    return name.rpartition(":")[2]

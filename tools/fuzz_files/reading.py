@@ -1,0 +1,78 @@
+"""What a file costs and how it ends, in a process that reads one after the other."""
+
+import io
+import math
+import resource
+import time
+from contextlib import suppress
+from datetime import date
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Final
+
+from pipelines.steps.files import judge
+from pipelines.steps.reading import ReadingRefused, Upload, read_upload, type_rows
+from schemas.labels import LANGUAGES
+from schemas.normalise import Unfit
+from schemas.sentences import told
+from tools.fuzz_files.mutated import corpus, mutated
+
+MOST_SECONDS: Final = 2.0
+"""CPU time that one file may take."""
+MOST_MIB: Final = 400
+"""Memory that reading may take over what the process held before its first file."""
+_KILLED_AFTER_SECONDS: Final = 20
+"""CPU time of one file after which the system ends the process: its seed is known all the same."""
+
+
+def read(name: str, data: bytes) -> str:
+    """How the file ends: `rows`, or the code of its refusal, told in every language. It is judged as evidence, too.
+
+    A file without the needed columns is read once more with its first two named, so that its cells are typed too.
+    """
+    with suppress(Unfit):
+        judge(io.BytesIO(data), None)
+    try:
+        _read(name, data, None)
+    except ReadingRefused as refused:
+        if refused.issues[0].code == "missing_column":
+            with suppress(ReadingRefused):
+                _read(name, data, {"columns": {"sku_code": "A", "name": "B"}})
+                return "rows with a mapping"
+        for issue in refused.issues:
+            for lang in LANGUAGES:
+                told(issue.message, lang).encode()
+        return refused.issues[0].code
+    return "rows"
+
+
+def _read(name: str, data: bytes, mapping: dict[str, object] | None) -> None:
+    upload = read_upload(data, name, mapping=mapping, today=date(2026, 11, 21))
+    type_rows(Upload.from_bytes(upload.to_bytes()), default_year=2026, served_markets={"FR", "DE"})
+
+
+def work(seeds: range, folders: list[Path], said: Connection) -> None:
+    """Read the files of some seeds; each seed is said before it is read, its outcome afterwards."""
+    files = corpus(folders)
+    read("warm.csv", b"sku_code;name\nA;B\n")
+    before = _peak_mib()
+    for seed in seeds:
+        name, data = mutated(seed, files)
+        said.send((seed, None))
+        begun = time.process_time()
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(begun) + _KILLED_AFTER_SECONDS, hard))
+        try:
+            outcome = read(name, data)
+        except Exception as error:  # whatever comes is what is looked for
+            outcome = f"! {type(error).__name__}: {error}"[:300]
+        if (seconds := time.process_time() - begun) > MOST_SECONDS:
+            outcome = f"! {seconds:.1f} s of CPU, {len(data)} bytes"
+        if (taken := _peak_mib() - before) > MOST_MIB:
+            said.send((seed, f"! {taken:.0f} MiB, {len(data)} bytes"))
+            return  # the peak of a process never falls: what follows needs another one
+        said.send((seed, outcome))
+
+
+def _peak_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
