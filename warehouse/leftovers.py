@@ -15,12 +15,13 @@ import psutil
 MARK: Final = "PCDS_SUPERVISOR"
 GRACE_SECONDS: Final = 7.0
 """How long a process may take to end: the worker finishes the chunk that it is in, the API the requests that it has."""
-_SAME_START_SECONDS: Final = 0.01
-"""A process number is used again, and then by a process of another start."""
+
+_START_FIELD: Final = 19
+"""`starttime` among the fields behind the name, from 0 (proc_pid_stat(5))."""
 
 
 class Mark(NamedTuple):
-    """Which supervisor: its process number, and when that process started (seconds since 1970)."""
+    """Which supervisor: its process number, and when that process started, since numbers are used again."""
 
     pid: int
     started: float
@@ -28,7 +29,7 @@ class Mark(NamedTuple):
     @classmethod
     def own(cls) -> Self:
         """Of this process."""
-        return cls(os.getpid(), psutil.Process().create_time())
+        return cls(os.getpid(), _started(os.getpid()))
 
     @classmethod
     def of(cls, process: psutil.Process) -> Self | None:
@@ -53,9 +54,8 @@ class Mark(NamedTuple):
     def lives(self) -> bool:
         """Whether the supervisor is still there."""
         try:
-            found = psutil.Process(self.pid)
-            is_same = abs(found.create_time() - self.started) < _SAME_START_SECONDS
-            return bool(is_same and found.status() != psutil.STATUS_ZOMBIE)
+            ended = psutil.Process(self.pid).status() == psutil.STATUS_ZOMBIE
+            return not ended and _started(self.pid) == self.started
         except psutil.Error:
             return False
 
@@ -90,6 +90,19 @@ def listening(port: int) -> psutil.Process | None:
     except (psutil.Error, OSError):
         return None
     return None
+
+
+def _started(pid: int) -> float:
+    """When a process started, the same for whoever asks: in ticks since the machine did, where the kernel says so.
+
+    Linux knows no other instant; what is computed from that and the clock changes when the clock is set. Elsewhere in
+    seconds since 1970.
+    """
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return float(fields[_START_FIELD])
+    except OSError:
+        return float(psutil.Process(pid).create_time())
 
 
 def _others() -> Iterator[psutil.Process]:
