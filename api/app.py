@@ -1,6 +1,6 @@
 """The API process: one FastAPI app, its routes, and what it opens once.
 
-`uvicorn api.app:served --factory` starts it with settings from the environment; tests call `create` with their own.
+`python -m api.server` starts it with settings from the environment; tests call `create` with their own.
 """
 
 import atexit
@@ -34,6 +34,7 @@ from api.correlation import Correlation
 from api.operations import serve
 from api.pages import refusals as page_refusals
 from api.pages import routes as pages
+from api.readiness import Readiness
 from api.reference import routes as reference
 from api.service import opened
 from connector import server
@@ -70,7 +71,7 @@ def create(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with opened(chosen, database or Database.of(chosen), clock or Clock.of(chosen)) as service:
-            app.state.service = service
+            app.state.service, app.state.readiness = service, Readiness()
             app.openapi()  # built here, so that no request waits for it
             connector = server.build(service)
             owner = Owner(Gate(service, connector.app), folder_of(chosen.data_dir))

@@ -17,6 +17,7 @@ from starlette.requests import Request
 from api.errors import InvalidBody, TooLarge
 from api.parameters import FILENAME
 from schemas.issues import Issue
+from schemas.technical_file_form import visible
 
 MAX_JSON_BYTES: Final = 2 * 2**20
 """Body of a SKU write, a batch or a volumes write (interface v1, Limits)."""
@@ -138,7 +139,7 @@ async def _sent(form: FormData) -> Upload:
 def _named(filename: str) -> str:
     if "\x00" in filename or len(filename) > 255:
         raise unreadable("The file name is at most 255 characters, without NUL.", "filename")
-    return filename
+    return visible(filename)
 
 
 def unreadable(message: str, field: str | None = None) -> InvalidBody:

@@ -68,8 +68,29 @@ def main() -> None:
         assembled([asked] if asked in _COMMANDS else _COMMANDS)()
     except (Refusal, SettingsError, ServerError) as refusal:
         _refuse(str(refusal))
-    except psycopg.OperationalError as error:
-        _refuse(f"The database cannot be reached: {' '.join(str(error).split())}")
+    except Exception as error:
+        sentence = _of_surroundings(error)
+        if sentence is None:  # a fault of ours, whose place we need
+            raise
+        _refuse(sentence)
+
+
+def _of_surroundings(error: BaseException) -> str | None:
+    """What is wrong with the machine around the command, in one sentence; None where it is the command itself."""
+    told = getattr(error, "orig", None) or error  # SQLAlchemy wraps what the database says
+    if isinstance(told, OSError) and told.filename is not None:
+        return f"{told.filename} cannot be used: {told.strerror}. Make it usable, or name another place."
+    if isinstance(told, psycopg.OperationalError):
+        return f"The database cannot be reached: {_first_line(told)}"
+    if isinstance(told, psycopg.Error):
+        return f"The database refuses: {_first_line(told)}. Check DATABASE_URL and the rights of its role."
+    return None
+
+
+def _first_line(error: psycopg.Error) -> str:
+    """What the database said, without the statement and the place in it that may follow."""
+    said = error.diag.message_primary or " ".join(str(error).split())
+    return said.rstrip(".")
 
 
 def _refuse(sentence: str) -> NoReturn:

@@ -1,21 +1,26 @@
 """One identifier and one log line a request: X-Correlation-Id in and out, and the answer to a fault of ours.
 
-The outermost layer, so that every answer passes it: handlers', the framework's own, and the one for an exception
-that nobody caught. The log line names company and route, never a header's value or a body.
+The outermost layer, so that every answer passes it: handlers', the framework's own, the one for an exception that
+nobody caught, and the one for a request that was under way when the process had to end. The log line names company and
+route, never a header's value or a body.
 """
 
+import asyncio
 import re
 import time
 from typing import Final
 from uuid import uuid4
 
 import structlog
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.errors import Fault
+from api.errors import Fault, Refused, Stopping
+from api.headers import completed
 from api.languages import spoken
+from api.pages.refusals import asks_for_page, fault_page
 
 HEADER: Final = "X-Correlation-Id"
 _ACCEPTED: Final = re.compile(r"[\x21-\x7e]{1,128}")
@@ -42,12 +47,13 @@ class Correlation:
         state["correlation_id"] = identifier
         status = 0
         begun = time.perf_counter()
+        header = (b"x-correlation-id", identifier.encode("ascii"))
 
         async def named(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)[HEADER] = identifier
+                message["headers"] = completed(message.get("headers", ()), header)
             await send(message)
 
         with structlog.contextvars.bound_contextvars(correlation_id=identifier):
@@ -55,13 +61,29 @@ class Correlation:
                 await self.app(scope, receive, named)
             except ClientDisconnect:
                 status = _CLIENT_CLOSED
+            except asyncio.CancelledError:  # the time that requests under way have at a stop is over
+                if status:
+                    raise
+                await self._answer(scope, receive, named, Stopping())
             except Exception:
                 self.log.exception("fault", method=scope["method"], route=_route(scope))
                 if status:  # too late for another answer: let the server break the connection
                     raise
-                await spoken(Request(scope), Fault().response(identifier))(scope, receive, named)
+                await self._answer(scope, receive, named, Fault())
             finally:
                 self._log_request(scope, status, begun)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, refused: Refused) -> None:
+        """The error body for a program, a page for a person."""
+        request = Request(scope)
+        answer: Response | None = None
+        if asks_for_page(request):
+            try:
+                answer = fault_page(request, refused)
+            except Exception:  # pages may be what is broken
+                self.log.exception("fault", method=scope["method"], route=_route(scope))
+        answer = answer or spoken(request, refused.response(request.state.correlation_id))
+        await answer(scope, receive, send)
 
     def _log_request(self, scope: Scope, status: int, begun: float) -> None:
         state, route = scope["state"], _route(scope)

@@ -14,7 +14,8 @@
     ├── RateLimited       429  rate_limited
     ├── TokenRefused      4xx  the codes of RFC 6749, section 5.2, and rate_limited
     ├── NotServed         501  not_implemented
-    └── Fault             500  internal_error
+    ├── Fault             500  internal_error
+    └── Stopping          500  internal_error
 
 Codes and their meanings are `schemas.errors`; turning the framework's errors into these is `api.refusals`.
 """
@@ -191,3 +192,15 @@ class Fault(Refused):
     def __init__(self) -> None:
         """Takes no message on purpose."""
         super().__init__("internal_error")
+
+
+class Stopping(Refused):
+    """The process had to end before the request was done: a write may have been stored and may not have been."""
+
+    def __init__(self) -> None:
+        """Another process, or this one started again, answers in a few seconds."""
+        message = (
+            "The service is being stopped and did not finish this request; send it again, a write with the same "
+            "Idempotency-Key."
+        )
+        super().__init__("internal_error", message, headers={"Retry-After": "5"})

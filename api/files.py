@@ -28,7 +28,7 @@ from pipelines.steps import storage
 from pipelines.steps.files import Received, SkuUnknown, judge, key_of, record
 from schemas.normalise import Unfit
 from schemas.responses import Error, TechnicalFilesListResponse, TechnicalFileUploadResponse
-from schemas.technical_file_form import MAX_TEXT
+from schemas.technical_file_form import MAX_TEXT, name_as
 from schemas.technical_files import MEDIA_TYPES, TYPES
 from warehouse.queries import files as queries
 from warehouse.queries.keys import Key
@@ -120,7 +120,8 @@ def _settle(request: Request, key: Key, sku_id: UUID, file_id: UUID, form: FileF
     try:
         with objects.open(object_key) as bytes_of_file:
             kind = judge(bytes_of_file, form.declared)
-        file = Received(file_id, sku_id, form.filename, kind.media_type, form.size_bytes, form.sha256, form.fields)
+        name = name_as(form.filename, kind)
+        file = Received(file_id, sku_id, name, kind.media_type, form.size_bytes, form.sha256, form.fields)
         response = _recorded(request, key, file, dry_run=dry_run)
     except Unfit as unfit:
         objects.delete(object_key)

@@ -23,16 +23,16 @@ import structlog
 
 from api import address
 from api import demo as demo_company
-from warehouse import dagster_home, logs
+from api.ports import bound, refuse_taken
+from warehouse import dagster_home, leftovers, logs
 from warehouse.database import Database
-from warehouse.embedded import ServerError, revive, running
+from warehouse.embedded import ServerError, prepared, revive, running
 from warehouse.migrate import migrate
 from warehouse.queries.jurisdictions import LOADED
-from warehouse.settings import Settings, SettingsError
+from warehouse.settings import Settings
 
 _TICK_SECONDS: Final = 0.25
-_GRACE_SECONDS: Final = 7.0
-"""How long a child may take to end: the worker finishes the chunk that it is in, the API the requests that it has."""
+_GRACE_SECONDS: Final = leftovers.GRACE_SECONDS
 _HEALTHY_SECONDS: Final = 30.0
 """A child that lived this long is started again at once; one that did not waits longer each time."""
 _LONGEST_PAUSE_SECONDS: Final = 30.0
@@ -51,18 +51,22 @@ def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True,
     `migrate` raise.
     """
     logs.configure(settings)
-    _refuse_taken_ports(settings, with_dagster_ui=with_dagster_ui)
+    _take_over(settings)
+    refuse_taken(settings, with_dagster_ui=with_dagster_ui)
     stopping = threading.Event()
     previous = {number: signal.signal(number, lambda *_: stopping.set()) for number in _SIGNALS}
     if settings.test_clock_offset:
         log.warning("clock.offset", seconds=settings.test_clock_offset)
     try:
+        prepared(settings.data_dir)
         with running(settings) as database:
             log.info("database.migrated", revision=migrate(database))
             address.keep(settings)
             greeting = _greeting(settings, database, demo=demo, with_dagster_ui=with_dagster_ui)
             loaded = _catalogue_is_loaded(database)
-            _Supervisor(settings, _children(settings, workers, with_dagster_ui), loaded).run(stopping, greeting)
+            with bound(settings) as listener:
+                children = _children(settings, listener, workers, with_dagster_ui)
+                _Supervisor(settings, children, listener, loaded).run(stopping, greeting)
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
@@ -76,6 +80,7 @@ class _Child:
     command: tuple[str, ...]
     once: bool = False
     first: bool = False
+    descriptors: tuple[int, ...] = ()
     process: subprocess.Popen[bytes] | None = None
     done: bool = False
     _started: float = 0.0
@@ -102,6 +107,7 @@ class _Child:
         self._started = time.monotonic()
         self.process = subprocess.Popen(  # noqa: S603  (our own programs, no shell)
             self.command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            pass_fds=self.descriptors,
             start_new_session=True,  # an interrupt from the terminal reaches the supervisor alone
             preexec_fn=_end_with_parent(),  # noqa: PLW1509  (nothing else runs in this process while it forks)
         )  # fmt: skip
@@ -123,7 +129,7 @@ class _Child:
         self._sweep()
 
     def _sweep(self) -> None:
-        """Kill what is left of it: API workers without their parent, for one, would keep the port."""
+        """Kill what is left of it: a program without its parent works for nobody."""
         if self.process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -134,8 +140,9 @@ class _Child:
 class _Supervisor:
     """Children in the order in which they end: whoever brings work ends before whoever does it."""
 
-    def __init__(self, settings: Settings, children: list[_Child], ready: bool) -> None:
-        self._settings, self._children, self._ready = settings, children, ready
+    def __init__(self, settings: Settings, children: list[_Child], listener: socket.socket, ready: bool) -> None:
+        self._settings, self._children, self._listener, self._ready = settings, children, listener, ready
+        self._mark = leftovers.Mark.own()
         self._environment = self._fresh_environment()
 
     def run(self, stopping: threading.Event, greeting: Callable[[], str]) -> None:
@@ -149,8 +156,11 @@ class _Supervisor:
                         print(f"{greeting()}\n", flush=True)
                         greeted = True
             finally:
+                self._listener.close()  # nobody new is let in while those inside are served
                 self._end()
                 keeper.terminate()
+                keeper.wait()
+                leftovers.end(leftovers.of_supervisor(self._mark), grace_seconds=0)
 
     def _tick(self) -> None:
         self._keep_postgres()
@@ -182,39 +192,33 @@ class _Supervisor:
 
     def _fresh_environment(self) -> dict[str, str]:
         database = Database.of(self._settings)
-        return _MEMORY | os.environ | self._settings.environment() | dagster_home.environment(self._settings, database)
+        own = self._settings.environment() | dagster_home.environment(self._settings, database)
+        return _MEMORY | os.environ | own | self._mark.variables
 
 
-def _children(settings: Settings, workers: int, with_dagster_ui: bool) -> list[_Child]:
+def _children(settings: Settings, listener: socket.socket, workers: int, with_dagster_ui: bool) -> list[_Child]:
     """The programs of one machine (docs/operations.md says what each is for)."""
     python = (sys.executable, "-m")
-    api = (*python, "uvicorn", "api.app:served", "--factory", "--host", settings.host, "--port", str(settings.port),
-           "--workers", str(workers), "--no-access-log", "--no-proxy-headers", "--no-server-header",
-           "--log-level", "warning", "--timeout-graceful-shutdown", "5")  # fmt: skip
+    # All API processes accept on one socket, which is bound once and outlives each of them.
+    api = (*python, "api.server", "--fd", str(listener.fileno()))
+    names = ["api"] if workers == 1 else [f"api {number}" for number in range(1, workers + 1)]
     dagster_ui = (*python, "dagster_webserver", "-h", settings.host, "-p", str(settings.dagster_port),
                   "-m", "pipelines.definitions", "--log-format", "json",
                   "--code-server-log-level", "warning")  # fmt: skip
     return [
-        _Child("api", api, first=True),
+        *(_Child(name, api, first=True, descriptors=(listener.fileno(),)) for name in names),
         _Child("catalogue", (*python, "pipelines.run", "catalogue-refresh", "--if-needed"), once=True, first=True),
         _Child("worker", (*python, "pipelines.worker")),
         *([_Child("dagster-ui", dagster_ui)] if with_dagster_ui else []),
     ]
 
 
-def _refuse_taken_ports(settings: Settings, *, with_dagster_ui: bool) -> None:
-    wanted = {"--port or PCDS_PORT": settings.port}
-    if with_dagster_ui:
-        wanted["--dagster-port or PCDS_DAGSTER_PORT"] = settings.dagster_port
-    for how, port in wanted.items():
-        try:
-            family, kind, _, _, address = socket.getaddrinfo(settings.host, port, type=socket.SOCK_STREAM)[0]
-            with socket.socket(family, kind) as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind(address)
-        except OSError as error:
-            sentence = f"{settings.host}:{port} cannot be listened on ({error.strerror}); choose another with {how}."
-            raise SettingsError(sentence) from None
+def _take_over(settings: Settings) -> None:
+    """End what a killed supervisor left on this data directory: its API processes still hold the port."""
+    left = leftovers.orphans(settings.data_dir)
+    if left:
+        log.warning("leftovers.ended", pids=[process.pid for process in left])
+        leftovers.end(left)
 
 
 def _greeting(settings: Settings, database: Database, *, demo: bool, with_dagster_ui: bool) -> Callable[[], str]:

@@ -67,7 +67,7 @@ def _name(process: psutil.Process) -> str:
     line = " ".join(process.cmdline())
     known = {
         "pipelines.worker": "worker",
-        "uvicorn": "api",
+        "api.server": "api",
         "dagster_webserver": "dagster ui",
         "dagster api": "dagster ui",
         "warehouse.keeper": "keeper",

@@ -94,7 +94,7 @@ def _api_mib(service: Service) -> float:
     total = 0.0
     for process in service.process.children(recursive=True):
         try:
-            if "uvicorn" in process.cmdline():
+            if "api.server" in process.cmdline():
                 memory = process.memory_info()
                 total += (memory.rss - memory.shared) / 2**20
         except psutil.Error:

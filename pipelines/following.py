@@ -19,7 +19,7 @@ import psycopg
 import structlog
 from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
-from pipelines.publishing import publish_companies, publish_company
+from pipelines.publishing import AT_ONCE, MANY, publish_companies, publish_company
 from pipelines.resources import Workshop
 from pipelines.steps.figures.keep import are_behind
 from pipelines.steps.housekeeping.companies import every_company
@@ -38,10 +38,6 @@ RETRY_SECONDS: Final = 60.0
 _MOST_DOUBLINGS: Final = 6
 REPAIR_SECONDS: Final = 600.0
 """How often it is looked whose figures lack: a run of the UI or of a command may have been terminated before it."""
-MANY: Final = 5
-"""So many companies that are due at once have one run together."""
-AT_ONCE: Final = 50
-"""The most of one run: for so long other workers leave them alone."""
 _LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('pcds/snapshot/' || %s, 0))"
 _BROKE_OFF: Final = "Lost its process. The last complete snapshot and figures stand; the next write makes new ones."
 _IMPORTING: Final = "SELECT EXISTS (SELECT FROM imports WHERE status IN ('queued', 'processing'))"
@@ -182,7 +178,7 @@ class Follower:
             if len(found) == 1:
                 publish_company(self._workshop, instance, found[0].company_id, followed=True)
             else:
-                publish_companies(self._workshop, instance, list(before))
+                publish_companies(self._workshop, instance, list(before), followed=True)
         seconds = round(time.perf_counter() - begun, 3)
         for company_id, since in found:
             snapshot = current(data_dir, company_id)

@@ -16,6 +16,7 @@ MAX_TEXT: Final = 2_000
 MAX_FILENAME: Final = 255
 """Characters of a file's name, without the folders before it."""
 
+_ALSO: Final = {".jpg": (".jpeg", ".jpe", ".jfif")}
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TEXTS: Final = ("reference", "issuer")
 _DAYS: Final = ("issued_on", "expires_on")
@@ -37,9 +38,14 @@ def declared(content_type: str) -> MediaType | None:
     raise Unfit("unsupported_media_type", f"{normalise.shown(name)} is not taken; taken are {TAKEN}.")
 
 
+def visible(name: str) -> str:
+    """A name without marks that nobody sees: `report\u202efdp.exe` is shown as `reportexe.pdf` (Unicode TR 36)."""
+    return "".join(character for character in name if unicodedata.category(character) != "Cf")
+
+
 def own_name(filename: str) -> str:
-    """A file's name without the folders before it. Raises `Unfit`."""
-    name = re.split(r"[/\\]", filename)[-1].strip()
+    """A file's name without the folders before it and without marks that nobody sees. Raises `Unfit`."""
+    name = visible(re.split(r"[/\\]", filename)[-1]).strip()
     if any(unicodedata.category(character) == "Cc" for character in name):
         raise Unfit("invalid_format", "The file's name holds a control character; send it without.")
     if not name:
@@ -47,6 +53,13 @@ def own_name(filename: str) -> str:
     if len(name) > MAX_FILENAME:
         raise Unfit("too_long", f"A file's name has at most {MAX_FILENAME} characters; this one has {len(name)}.")
     return name
+
+
+def name_as(name: str, kind: MediaType) -> str:
+    """The name with an ending of what the bytes are, so that whoever opens the file gets what was judged."""
+    if name.lower().endswith((kind.extension, *_ALSO.get(kind.extension, ()))):
+        return name
+    return f"{name[: MAX_FILENAME - len(kind.extension)]}{kind.extension}"
 
 
 def parse_fields(fields: Mapping[str, str]) -> tuple[dict[str, Any], list[Issue]]:

@@ -1,4 +1,4 @@
-"""Stops the embedded server when the supervisor was killed and could not (`python -m warehouse.keeper`).
+"""Ends what a killed supervisor left: its processes, then the embedded server (`python -m warehouse.keeper`).
 
 The supervisor holds the other end of standard input, which the kernel closes however the supervisor ends. Nothing is
 imported before that, so that the process which waits is a few megabytes.
@@ -8,11 +8,15 @@ import sys
 
 
 def main() -> None:
-    """Wait for the end of standard input, then come and go like any other user: the last one out stops the server."""
+    """Wait for the end of standard input, then for the others; the last one out stops the server."""
     sys.stdin.read()
-    from warehouse.embedded import running  # noqa: PLC0415  (see above)
+    from warehouse import leftovers  # noqa: PLC0415  (see above)
+    from warehouse.embedded import running  # noqa: PLC0415
     from warehouse.settings import Settings  # noqa: PLC0415
 
+    mark = leftovers.Mark.of_this_process()
+    if mark is not None:  # requests under way end before the server that they ask
+        leftovers.end(leftovers.of_supervisor(mark))
     with running(Settings.load()):
         pass
 

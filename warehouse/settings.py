@@ -6,6 +6,7 @@ the law or of plans, which are rows of tables.
 
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, IPvAnyNetwork, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -34,11 +35,16 @@ def _separated(value: object) -> object:
 def _postgres_url(value: SecretStr) -> SecretStr:
     if not value.get_secret_value().startswith(("postgresql://", "postgres://")):
         raise ValueError("must begin with postgresql://")
+    try:
+        _ = urlsplit(value.get_secret_value()).port
+    except ValueError:
+        raise ValueError("must be an address such as postgresql://role:password@host:5432/database") from None
     return value
 
 
 PostgresUrl = Annotated[SecretStr, AfterValidator(_postgres_url)]
 Port = Annotated[int, Field(ge=1, le=65535)]
+Seconds = Annotated[float, Field(gt=0, le=3600)]
 
 
 class Settings(BaseSettings):
@@ -64,9 +70,28 @@ class Settings(BaseSettings):
     trusted_proxies: Annotated[tuple[IPvAnyNetwork, ...], NoDecode, BeforeValidator(_separated)] = ()
     """Addresses or networks, separated by commas, whose forwarding headers name the client."""
 
+    header_bytes: Annotated[int, Field(ge=1_024, le=1_048_576)] = 65_536
+    """Most bytes of a request line with its headers."""
+    header_seconds: Seconds = 20
+    """How long a caller may take for them, from the connection or the first byte on."""
+    body_seconds: Seconds = 30
+    """How long a caller may take for a body, and a second more for each `body_bytes_per_second` that came."""
+    body_bytes_per_second: Annotated[int, Field(ge=1)] = 8_192
+    """The least pace of a body that takes longer than `body_seconds`."""
+    answer_seconds: Seconds = 60
+    """How long a caller may leave an answer lying: in this time it takes all of it, or at least 48 KiB."""
+    keep_alive_seconds: Annotated[int, Field(ge=1, le=3600)] = 5
+    """How long a connection stays open after an answer without another request."""
+    connections: Annotated[int, Field(ge=1)] = 1_000
+    """Most connections that an API process holds open."""
+    connections_per_address: Annotated[int, Field(ge=1)] = 200
+    """Most of them of one address (of one /64 network for IPv6); a trusted proxy may hold all."""
+
     connector_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_separated)] = ()
     """Origins of web pages, such as `https://assistant.example`, that may speak to the connector from a browser."""
 
+    free_bytes: Annotated[int, Field(ge=0)] = 67_108_864
+    """Less room than this in the data directory, and the service says that it is not ready."""
     pool_size: Annotated[int, Field(ge=1, le=100)] = 8
     """Most connections of one pool; an API process has two pools, one for writes and one for reads."""
     warm_workers: bool = True

@@ -8,7 +8,7 @@ import typer
 from api.commands.shared import AsJson, DataDir, Refusal, show
 from warehouse import backup as backups
 from warehouse.backup import BackupError
-from warehouse.embedded import running
+from warehouse.embedded import prepared, running
 from warehouse.settings import Settings
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The backup's folder.", file_okay=False)]
@@ -20,7 +20,7 @@ def backup(folder: Folder, data_dir: DataDir = None, as_json: AsJson = False) ->
     with running(settings) as database:
         try:
             made = backups.back_up(settings, database, folder)
-        except (BackupError, OSError) as error:
+        except BackupError as error:
             raise Refusal(str(error)) from None
     show({"folder": str(folder), **made._asdict()}, as_json=as_json)
 
@@ -30,8 +30,9 @@ def restore(folder: Folder, data_dir: DataDir = None, as_json: AsJson = False) -
     settings = Settings.load(data_dir=data_dir)
     try:
         whole = backups.check(folder)  # before a data directory is made
+        prepared(settings.data_dir)
         with running(settings) as database:
             held = backups.restore(settings, database, whole)
-    except (BackupError, OSError) as error:
+    except BackupError as error:
         raise Refusal(str(error)) from None
     show({"folder": str(folder), **held._asdict()}, as_json=as_json)

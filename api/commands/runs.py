@@ -12,12 +12,14 @@ import orjson
 
 from api.commands.operator import with_tables
 from api.commands.shared import Refusal
+from warehouse.embedded import prepared
 from warehouse.settings import Settings
 
 
 def run(settings: Settings, name: str, *arguments: str, refused: str) -> dict[str, Any]:
     """The record that the run `name` of `pipelines.run` answers; raises `Refusal`, which begins with `refused`."""
     command = [sys.executable, "-m", "pipelines.run", name, "--json", *arguments]
+    prepared(settings.data_dir)  # Dagster's home and what the run makes are in it
     with with_tables(settings):
         # Our own program, with arguments that no shell reads.
         done = subprocess.run(  # noqa: S603

@@ -6,6 +6,7 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from api.errors import Refused, Stopping
 from api.pages.render import page
 from api.pages.sessions import SignInFirst
 
@@ -23,6 +24,19 @@ def install(app: FastAPI) -> None:
     """Register the handlers."""
     app.add_exception_handler(SignInFirst, _to_sign_in)
     app.add_exception_handler(PageRefused, _refused)
+
+
+def asks_for_page(request: Request) -> bool:
+    """Whether a person's browser asks: programs take JSON, or do not say what they take."""
+    return "text/html" in request.headers.get("accept", "")
+
+
+def fault_page(request: Request, refused: Refused) -> Response:
+    """What a person sees where a fault of ours, or a stop, ended the request."""
+    key = "refused.stopping" if isinstance(refused, Stopping) else "refused.fault"
+    answer = page(request, "refused.html", status=500, key=key, gaps={"number": request.state.correlation_id})
+    answer.headers.update(refused.headers)
+    return answer
 
 
 async def _to_sign_in(_: Request, error: Exception) -> Response:

@@ -31,6 +31,7 @@ from pipelines.steps.review import files, proposed
 from pipelines.steps.review.compare import REFUSED
 from schemas.issues import Issue
 from schemas.sentences import told
+from schemas.technical_file_form import visible
 from schemas.technical_files import CONTENTS
 from warehouse.sessions import Connection
 
@@ -98,7 +99,7 @@ async def get_file(request: Request, session: SignedIn) -> Response:
         return held[file_id], service.objects.get(key_of(session.company_id, file_id))
 
     file, data = await run_in_threadpool(read)
-    disposition = f"attachment; filename*=UTF-8''{quote(file['filename'], safe='')}"
+    disposition = f"attachment; filename*=UTF-8''{quote(visible(file['filename']), safe='')}"
     return Response(data, media_type=file["media_type"], headers={**_SENT_AS, "Content-Disposition": disposition})
 
 

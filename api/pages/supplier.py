@@ -30,6 +30,7 @@ from schemas.models import Invalid
 from schemas.normalise import Unfit
 from schemas.sentences import told
 from schemas.supplier import parse_submission
+from schemas.technical_file_form import name_as
 from schemas.technical_files import CONTENTS, TAKEN
 from warehouse.queries import supplier_requests as queries
 from warehouse.queries.keys import digest
@@ -87,7 +88,13 @@ def _attached(request: Request, company_id: UUID, request_id: UUID, file_id: UUI
     def work(conn: Connection) -> None:
         asked = supplier_requests.open_request(conn, request_id)
         file = Received(
-            file_id, asked.sku_id, form.filename, kind.media_type, form.size_bytes, form.sha256, form.fields
+            file_id,
+            asked.sku_id,
+            name_as(form.filename, kind),
+            kind.media_type,
+            form.size_bytes,
+            form.sha256,
+            form.fields,
         )
         files.attach(conn, company_id, file, now=service.clock.now(), request_id=request_id)
 

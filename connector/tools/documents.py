@@ -20,7 +20,7 @@ from pipelines.steps import review
 from pipelines.steps.files import Received, judge, key_of
 from pipelines.steps.review import Entry, files
 from schemas.normalise import Unfit
-from schemas.technical_file_form import own_name, parse_fields
+from schemas.technical_file_form import name_as, own_name, parse_fields
 from schemas.technical_files import TYPES
 from warehouse.queries import skus
 from warehouse.sessions import Connection
@@ -108,4 +108,4 @@ def _received(sku_id: UUID, sent: Document, data: bytes) -> Received:
     except Unfit as unfit:
         raise refused(unfit.code, unfit.message) from None
     sha256 = hashlib.sha256(data).hexdigest()
-    return Received(UUID(str(uuid7())), sku_id, name, kind.media_type, len(data), sha256, fields)
+    return Received(UUID(str(uuid7())), sku_id, name_as(name, kind), kind.media_type, len(data), sha256, fields)

@@ -1,4 +1,4 @@
-"""`rollup`: tonnes and verdicts of one company or of all, a run for each."""
+"""`rollup`: tonnes and verdicts of one company or of all: a run for each of a few, one for many."""
 
 import argparse
 from typing import Final
@@ -8,7 +8,7 @@ import dagster as dg
 
 from pipelines.definitions import defs
 from pipelines.partitions import partition_of
-from pipelines.publishing import publish_company
+from pipelines.publishing import MANY, publish_all, publish_company
 from pipelines.resources import Workshop
 from pipelines.runs import Answer, OpenInstance
 from pipelines.runs.snapshot import chosen_companies
@@ -30,7 +30,10 @@ def run(arguments: argparse.Namespace, workshop: Workshop, open_instance: OpenIn
     """Roll up; raises `dagster.Failure` where there is no such company, or where its figures do not hold together."""
     chosen = chosen_companies(workshop, arguments.company)
     with open_instance() as instance:
-        held = [_rolled_up(workshop, instance, company_id) for company_id in chosen]
+        if len(chosen) < MANY:
+            held = [_rolled_up(workshop, instance, company_id) for company_id in chosen]
+        else:  # figures come with snapshots, and a run for each would cost more than either
+            held = [_held(workshop, snapshot.company_id) for snapshot in publish_all(workshop, instance, chosen)]
     changed = sum(each.rows_written for each in held)
     return Answer(
         {"companies": [as_dict(each) for each in held]}, f"{len(held)} companies rolled up, {changed} figures changed."
@@ -49,6 +52,10 @@ def _rolled_up(workshop: Workshop, instance: dg.DagsterInstance, company_id: UUI
             tags={**read_company(workshop.pool, company_id), **CODE_LOCATION},
             resources={"workshop": workshop},
         )
+    return _held(workshop, company_id)
+
+
+def _held(workshop: Workshop, company_id: UUID) -> StoredFigures:
     held = figures.current(workshop.data_dir, company_id)
     assert held is not None
     return held

@@ -1,4 +1,4 @@
-"""`snapshot`: the portfolio of one company or of all, published now, a run for each."""
+"""`snapshot`: the portfolio of one company or of all, published now: a run for each of a few, one for many."""
 
 import argparse
 from typing import Final
@@ -6,7 +6,7 @@ from uuid import UUID
 
 import dagster as dg
 
-from pipelines.publishing import publish_company
+from pipelines.publishing import publish_all
 from pipelines.resources import Workshop
 from pipelines.runs import Answer, OpenInstance
 from pipelines.steps.housekeeping.companies import every_company
@@ -20,11 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, workshop: Workshop, open_instance: OpenInstance) -> Answer:
-    """Publish; raises `dagster.Failure` where there is no such company."""
+    """Publish; raises `dagster.Failure` where there is no such company, or where one was not published."""
     chosen = chosen_companies(workshop, arguments.company)
     with open_instance() as instance:
-        published = [publish_company(workshop, instance, company_id) for company_id in chosen]
-    records = [snapshot.as_dict() for snapshot in published if snapshot is not None]
+        records = [snapshot.as_dict() for snapshot in publish_all(workshop, instance, chosen)]
     rows = sum(sum(record["rows"].values()) for record in records)
     return Answer({"companies": records}, f"{len(records)} companies published, {rows} rows.")
 

@@ -13,7 +13,12 @@ class TechnicalFile(Answer):
     id: Annotated[Identifier | None, PydanticField(description="Null for what a dry run would store.")]
     sku_id: Identifier
     type: code("technical_file_type")  # type: ignore[valid-type]
-    filename: Annotated[str, PydanticField(description="As it was sent, without the folders before it.")]
+    filename: Annotated[
+        str,
+        PydanticField(
+            description="As it was sent, without the folders before it and with an ending of what the bytes are."
+        ),
+    ]
     media_type: Annotated[str, PydanticField(description="What the bytes are.")]
     size_bytes: int
     sha256: Annotated[str, PydanticField(description="Of the stored bytes, hexadecimal.", pattern=r"^[0-9a-f]{64}$")]

@@ -13,6 +13,10 @@ class Health(Answer):
     """Whether the service answers, or is ready; `clock_offset_seconds` only where a test clock is set."""
 
     status: Literal["ok", "starting"]
+    failing: Annotated[
+        list[Literal["storage", "database", "database_writes", "catalogue", "worker"]] | SkipJsonSchema[None],
+        PydanticField(description="Which checks fail; only where the service is not ready."),
+    ] = None
     clock_offset_seconds: int | SkipJsonSchema[None] = None
 
 

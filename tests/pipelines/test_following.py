@@ -21,10 +21,10 @@ from dagster._core.errors import DagsterExecutionInterruptedError
 from pipelines import following
 from pipelines.definitions import defs
 from pipelines.following import TOGETHER, Failed, Follower
-from pipelines.publishing import publish_company
+from pipelines.publishing import MANY, publish_all, publish_company
 from pipelines.steps.figures import compute, keep
 from pipelines.steps.figures.portfolio import newest
-from pipelines.tags import FOLLOWED
+from pipelines.tags import FIRST_COMPANY, FOLLOWED
 from pipelines.worker import Worker
 from tests.pipelines.conftest import Desk
 from tests.pipelines.test_worker import ends
@@ -258,6 +258,26 @@ def test_many_companies_that_wrote_have_one_run_and_each_its_own_partition(
     follower.turn()
     assert runs(desk) == 1, "tried again, by itself"
     assert figures.current(desk.workshop.data_dir, broken.company) is not None
+
+
+def test_whoever_asks_for_many_gets_all_but_the_one_that_failed_and_hears_which_one(
+    desk: Desk, new_company: Callable[[str], UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desks = [desk, *(replace(desk, company=new_company("enterprise")) for _ in range(MANY - 1))]
+    broken, kept, published_before = desks[1].company, keep.keep, runs(desk)
+
+    def keep_of_others(data_dir: Path, company_id: UUID, *rest: Any) -> Any:
+        if company_id == broken:
+            raise OSError("The disk is full.")
+        return kept(data_dir, company_id, *rest)
+
+    monkeypatch.setattr(keep, "keep", keep_of_others)
+    found = list[UUID]()
+    with pytest.raises(dg.Failure, match=str(broken)):
+        found.extend(each.company_id for each in publish_all(desk.workshop, desk.instance, [d.company for d in desks]))
+    together = dg.RunsFilter(job_name="publish_together", tags={FIRST_COMPANY: str(desk.company)})
+    assert (len(desk.instance.get_runs(together)), runs(desk)) == (1, published_before)
+    assert all(figures.current(desk.workshop.data_dir, d.company) for d in desks if d.company != broken)
 
 
 def test_the_worker_publishes_what_it_has_imported(

@@ -1,5 +1,6 @@
 """What stands beside a technical file's bytes: whatever is sent is stored as published or refused by its field."""
 
+import unicodedata
 from datetime import date
 
 import pytest
@@ -8,7 +9,8 @@ from hypothesis import strategies as st
 
 from schemas.issues import ISSUE_CODES
 from schemas.normalise import Unfit
-from schemas.technical_file_form import FIELDS, MAX_FILENAME, MAX_TEXT, own_name, parse_fields
+from schemas.technical_file_form import FIELDS, MAX_FILENAME, MAX_TEXT, name_as, own_name, parse_fields
+from schemas.technical_files import MEDIA_TYPES
 
 
 @given(st.dictionaries(st.sampled_from([*FIELDS, "file", "size"]) | st.text(max_size=5), st.text(), max_size=8))
@@ -37,6 +39,21 @@ def test_a_name_has_no_folder_and_no_control_character(sent):
         return
     assert 0 < len(name) <= MAX_FILENAME
     assert not {"/", "\\", "\x00", "\n"} & set(name)
+    assert not [sign for sign in name if unicodedata.category(sign) in ("Cc", "Cf")]
+
+
+@given(st.text(min_size=1, max_size=MAX_FILENAME), st.sampled_from(MEDIA_TYPES))
+def test_a_name_ends_as_what_its_bytes_are_and_says_so_once(sent, kind):
+    name = name_as(sent, kind)
+    assert len(name) <= MAX_FILENAME
+    assert name_as(name, kind) == name
+    assert name.lower().endswith((kind.extension, ".jpeg", ".jpe", ".jfif"))
+
+
+def test_a_name_that_is_shown_as_another_is_neither():
+    pdf = next(kind for kind in MEDIA_TYPES if kind.extension == ".pdf")
+    assert name_as(own_name("invoice\u202efdp.exe"), pdf) == "invoicefdp.exe.pdf"
+    assert name_as("Report.PDF", pdf) == "Report.PDF"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """`pcds serve` as processes: what dies comes back, and nothing is left behind however it ends."""
 
+import json
 import os
 import socket
 import subprocess
@@ -9,6 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import psutil
 import pytest
@@ -29,11 +31,7 @@ serve(Settings.load(), workers=2, with_dagster_ui=False, demo=False)
 def service(open_dir: Path) -> Iterator[tuple[subprocess.Popen[bytes], Settings]]:
     """A service without UI and demo on free ports, as soon as it is ready."""
     settings = Settings.load(data_dir=open_dir / "data", port=free_port(), dagster_port=free_port())
-    environment = os.environ | settings.environment()
-    with (
-        (open_dir / "log").open("wb") as log,
-        subprocess.Popen([sys.executable, "-c", _SERVE], env=environment, stdout=log, stderr=log) as process,
-    ):
+    with (open_dir / "log").open("wb") as log, _started(settings, log) as process:
         try:
             wait_until(lambda: _status(settings, "/readyz") == 200, otherwise=lambda: _said(log.name))
             yield process, settings
@@ -42,17 +40,21 @@ def service(open_dir: Path) -> Iterator[tuple[subprocess.Popen[bytes], Settings]
             process.wait(PATIENCE_SECONDS)
 
 
+def _started(settings: Settings, log: IO[bytes]) -> subprocess.Popen[bytes]:
+    environment = os.environ | settings.environment()
+    return subprocess.Popen([sys.executable, "-c", _SERVE], env=environment, stdout=log, stderr=log)
+
+
 def test_what_dies_comes_back_and_sigterm_leaves_nothing(
     service: tuple[subprocess.Popen[bytes], Settings],
 ) -> None:
     process, settings = service
     postmaster = _postmaster(settings)
-    api = next(child for child in psutil.Process(process.pid).children() if "uvicorn" in _command(child))
-    orphans = api.children(recursive=True)
-    assert len(orphans) >= 2
-    for victim in (api, postmaster):
+    apis = _apis(process)
+    assert len(apis) == 2
+    for victim in (*apis, postmaster):
         victim.kill()
-    wait_until(lambda: not any(map(lives, (api, *orphans))))
+    wait_until(lambda: not any(map(lives, apis)))
     wait_until(lambda: _status(settings, "/readyz") == 200)
     assert _postmaster(settings).pid != postmaster.pid
     found: list[psutil.Process] = []
@@ -74,19 +76,91 @@ def test_a_killed_supervisor_leaves_nothing_for_long(service: tuple[subprocess.P
         wait_until(lambda: not any(map(lives, everything)))
 
 
-def test_a_taken_port_is_told_at_once() -> None:
+def test_whoever_is_killed_together_with_the_supervisor_leaves_nobody_and_another_start_succeeds(
+    service: tuple[subprocess.Popen[bytes], Settings],
+) -> None:
+    """Whichever processes are killed with it: their children must not hold the port and answer 500."""
+    process, settings = service
+    everything = _everything(process, settings)
+    keeper = next(each for each in everything if "warehouse.keeper" in _command(each))
+    for victim in (process, _apis(process)[0], keeper):
+        victim.kill()
+    process.wait()
+    with (settings.data_dir.parent / "again").open("wb") as log, _started(settings, log) as again:
+        wait_until(lambda: _status(settings, "/readyz") == 200, otherwise=lambda: _said(log.name))
+        ours = {each.pid for each in _everything(again, settings)}
+        assert [each for each in everything if lives(each) and each.pid not in ours] == []
+        again.terminate()
+        assert again.wait(PATIENCE_SECONDS) == 0
+
+
+@pytest.mark.parametrize("signal", ["kill", "terminate"])
+def test_a_request_under_way_at_the_end_is_told_so_in_the_body_of_every_error(
+    service: tuple[subprocess.Popen[bytes], Settings], signal: str
+) -> None:
+    """Signing in waits for a body that does not come: neither the graceful stop nor a person can wait for it."""
+    process, settings = service
+    programs, people = _unfinished(settings, "application/json"), _unfinished(settings, "text/html")
+    getattr(process, signal)()
+    head, body = _answered(programs)
+    said = json.loads(body)
+    assert (head[0], said["error"]) == ("HTTP/1.1 500 Internal Server Error", "internal_error")
+    assert f"x-correlation-id: {said['correlationId']}" in head
+    assert {"retry-after: 5", "cache-control: no-store", "x-content-type-options: nosniff"} <= {*head}
+    head, body = _answered(people)
+    assert head[0].startswith("HTTP/1.1 500")
+    assert b"<h1>" in body
+    assert "content-type: text/html; charset=utf-8" in head
+
+
+def test_a_header_without_end_is_refused_by_the_service_as_it_is_started(
+    service: tuple[subprocess.Popen[bytes], Settings],
+) -> None:
+    _, settings = service
+    with socket.create_connection(("127.0.0.1", settings.port), timeout=PATIENCE_SECONDS) as client:
+        client.sendall(b"GET /healthz HTTP/1.1\r\nX: " + b"a" * 1_000_000)
+        head, body = _answered(client)
+        assert (head[0].split()[1], json.loads(body)["error"]) == ("431", "payload_too_large")
+
+
+def test_a_taken_port_is_told_at_once_with_who_has_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         environment = os.environ | {"PCDS_PORT": str(taken.getsockname()[1]), "PCDS_DATA_DIR": "/nonexistent"}
         done = subprocess.run(
             [sys.executable, "-c", _SERVE], env=environment, capture_output=True, text=True, check=False
         )
     assert done.returncode == 1
-    assert "choose another with --port" in done.stderr.splitlines()[-1]
+    said = done.stderr.splitlines()[-1]
+    assert "choose another with --port" in said
+    assert f"{psutil.Process().name()} (process {os.getpid()})" in said
+
+
+def _apis(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    return [child for child in psutil.Process(process.pid).children() if "api.server" in _command(child)]
+
+
+def _unfinished(settings: Settings, accept: str) -> socket.socket:
+    """A request that has reached the application, whose body does not come."""
+    client = socket.create_connection(("127.0.0.1", settings.port), timeout=PATIENCE_SECONDS)
+    head = f"POST /sign-in HTTP/1.1\r\nHost: h\r\nAccept: {accept}\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n"
+    client.sendall(head.encode())
+    assert client.recv(100).startswith(b"HTTP/1.1 100 Continue")  # the handler waits for it
+    return client
+
+
+def _answered(client: socket.socket) -> tuple[list[str], bytes]:
+    """Lines of the header, and the body."""
+    with client:
+        text = b""
+        while part := client.recv(65_536):
+            text += part
+    head, _, body = text.partition(b"\r\n\r\n")
+    return head.decode().splitlines(), body
 
 
 def _everything(process: subprocess.Popen[bytes], settings: Settings) -> list[psutil.Process]:
     ours = [*psutil.Process(process.pid).children(recursive=True), _postmaster(settings)]
-    assert len(ours) > 5
+    assert len(ours) >= 5
     return ours
 
 

@@ -16,7 +16,7 @@ from warehouse.database import Database
 from warehouse.embedded.server import Server, ServerError
 from warehouse.settings import Settings, SettingsError
 
-__all__ = ["Server", "ServerError", "revive", "running"]
+__all__ = ["Server", "ServerError", "prepared", "revive", "running"]
 
 
 @contextmanager
@@ -28,7 +28,7 @@ def running(settings: Settings, *, durable: bool = True) -> Iterator[Database]:
     if settings.database_url is not None:
         yield Database.of(settings)
         return
-    data_dir, server = _prepared(settings.data_dir), Server(settings.data_dir, durable)
+    data_dir, server = prepared(settings.data_dir), Server(settings.data_dir, durable)
     with (data_dir / "postgres.users.lock").open("ab") as users:
         with _alone(data_dir):
             server.start()
@@ -51,11 +51,18 @@ def revive(settings: Settings, *, durable: bool = True) -> bool:
     return True
 
 
-def _prepared(data_dir: Path) -> Path:
-    """The data directory, made so that the server's account can pass through it but not look into it."""
-    if not data_dir.exists():
-        data_dir.mkdir(parents=True, exist_ok=True)  # two commands may start at once
-        data_dir.chmod(0o711)
+def prepared(data_dir: Path) -> Path:
+    """The data directory, made so that the server's account can pass through it but not look into it.
+
+    With `DATABASE_URL` too, whoever keeps files there asks for it. Raises `SettingsError` where it cannot be made.
+    """
+    if not data_dir.is_dir():
+        try:
+            data_dir.mkdir(parents=True, exist_ok=True)  # two commands may start at once
+            data_dir.chmod(0o711)
+        except OSError as error:
+            sentence = f"{data_dir} cannot be made ({error.strerror}); name another directory with --data-dir."
+            raise SettingsError(sentence) from None
     if not os.access(data_dir, os.W_OK):
         raise SettingsError(f"{data_dir} cannot be written to; name another directory with --data-dir.")
     return data_dir

@@ -13,8 +13,8 @@ import xlsxwriter
 
 from pipelines.steps.corrections.cells import Cell, Source
 from pipelines.steps.corrections.tables import ADDED, Table
+from schemas.formulas import harmless
 
-_FORMULA: Final = ("=", "+", "-", "@")
 _OF_WORKBOOKS: Final = {"delimiter": ",", "encoding": "utf-8-sig"}
 _SHEET_OF_TEXTS: Final = "import"
 _LONGEST_CELL: Final = 32_767
@@ -71,16 +71,12 @@ def _text(cell: Cell) -> str:
     if isinstance(cell, Decimal):
         number = f"{cell:f}"
         return f"{number}0" if len(number.partition(".")[2]) == 3 else number
-    return _harmless(cell or "")
-
-
-def _harmless(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return harmless(cell or "")
 
 
 def _storable(text: str) -> str:
     """A text as a workbook can hold it: no longer than a cell, without what is no character."""
-    return _harmless(text)[:_LONGEST_CELL].encode("utf-8", "replace").decode()
+    return harmless(text)[:_LONGEST_CELL].encode("utf-8", "replace").decode()
 
 
 def _encoded(text: str, encoding: str) -> bytes:

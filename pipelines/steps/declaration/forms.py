@@ -8,14 +8,13 @@ import hashlib
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
 from compliance.declarations.document import TONNES_COLUMNS, UNCOUNTED_COLUMNS
 from compliance.declarations.uk.tables import columns
-
-_FORMULA: Final = ("=", "+", "-", "@")
+from schemas.formulas import harmless
 
 
 def as_json(document: Mapping[str, Any]) -> bytes:
@@ -34,14 +33,14 @@ def uk_csv(rows: Iterable[Mapping[str, str]]) -> bytes:
 
 
 def uncounted_csv(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """What is not counted, `fields` joined by `; ` (decisions §11). A code that looks like a formula gets a `'`."""
+    """What is not counted, `fields` joined by `; ` (decisions §11)."""
     texts = ({**row, "fields": "; ".join(row["fields"])} for row in rows)
-    return _csv(UNCOUNTED_COLUMNS, ([_harmless(_cell(row[name])) for name in UNCOUNTED_COLUMNS] for row in texts))
+    return _csv(UNCOUNTED_COLUMNS, ([_cell(row[name]) for name in UNCOUNTED_COLUMNS] for row in texts))
 
 
 def explained_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
     """What a figure is the sum of, a SKU a row, under the names of the first."""
-    return _csv(list(rows[0]), ([_harmless(_cell(value)) for value in row.values()] for row in rows))
+    return _csv(list(rows[0]), ([_cell(value) for value in row.values()] for row in rows))
 
 
 def source_json(source: Mapping[str, Any], declaration: bytes) -> bytes:
@@ -58,13 +57,12 @@ def _csv(header: Sequence[str], rows: Iterable[Iterable[str]]) -> bytes:
 
 
 def _cell(value: object) -> str:
+    """A value as text; one that is no number and that a spreadsheet would compute gets a `'`."""
     if value is None:
         return ""
-    return format(value, "f") if isinstance(value, Decimal) else str(value)
-
-
-def _harmless(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    return str(value) if isinstance(value, int | float) else harmless(str(value))
 
 
 def _number(value: object) -> orjson.Fragment:

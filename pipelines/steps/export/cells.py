@@ -16,6 +16,7 @@ from pipelines.steps.reading.fields import Table, volume_field
 from pipelines.steps.reading.values import EMPTY_LIST, MARKED
 from pipelines.steps.substances import COLUMN_UNITS, LEGACY, PARTS
 from schemas.fields import COMPONENT_FIELDS, SKU_CODE, SKU_FIELDS, Field
+from schemas.formulas import COMPUTED
 from schemas.vocabularies import SUBSTANCES
 
 Cell = str | float
@@ -23,7 +24,7 @@ Cells = dict[str, Cell]
 
 _LONGEST: Final = 32_767
 """Characters that a workbook holds in a cell."""
-_WOULD_MEAN_MORE: Final = re.compile(rf"[=+\-@#]|[^\S\x1c-\x1f]*\Z|{MARKED}")
+_WOULD_MEAN_MORE: Final = re.compile(rf"{COMPUTED}|#|[^\S\x1c-\x1f]*\Z|{MARKED}")
 """Texts that a spreadsheet takes for a formula, or the reader for something else than themselves."""
 _CLEARED: Final = CLEARED[0]
 _PLAIN: Final[Mapping[Table, tuple[Field, ...]]] = {

@@ -20,6 +20,7 @@ from pipelines.steps.reading.part_types import type_of_part
 from pipelines.steps.reading.typed import Typed, each_distinct, faults_where, no_faults
 from schemas import normalise
 from schemas.fields import Field
+from schemas.formulas import COMPUTED
 from schemas.normalise import Unfit, shown
 from schemas.words import code_of
 
@@ -28,7 +29,7 @@ _MATERIALS = ("material", "material_family")
 _SEVERAL = re.compile(r"[/+&]|%.*%")
 _LOST = r"^\d[.,]?\d*[eE]\+?\d{2,}$"
 _ROUNDED = r"^\d[.,]\d+[eE]\+\d{2,}$"
-MARKED = r"^'('*(?:[=+\-@#\d]|null$|NULL$|\s*$))"
+MARKED = rf"^'('*(?:{COMPUTED}|[#\d]|null$|NULL$|\s*$))"
 """A text behind a `'` that is taken off. Whoever writes cells puts one before a text that matches behind one."""
 EMPTY_LIST = "[]"
 _LANGUAGE_PREFIX = re.compile(r"^\s*[a-z]{2}:", re.IGNORECASE)

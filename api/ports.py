@@ -1,0 +1,61 @@
+"""The ports of `pcds serve`: taken before anything starts, or refused with who has them and what to do.
+
+What belongs here: which address is listened on, and by whom it is held. What does not: what answers there.
+"""
+
+import socket
+from typing import Any, Final
+
+import psutil
+
+from warehouse import leftovers
+from warehouse.settings import Settings, SettingsError
+
+_API: Final = "--port or PCDS_PORT"
+_DAGSTER: Final = "--dagster-port or PCDS_DAGSTER_PORT"
+
+
+def refuse_taken(settings: Settings, *, with_dagster_ui: bool) -> None:
+    """Raise `SettingsError` where a port of ours is another's: before the database starts, which takes seconds."""
+    wanted = {_API: settings.port} | ({_DAGSTER: settings.dagster_port} if with_dagster_ui else {})
+    for how, port in wanted.items():
+        _bind(settings.host, port, how).close()
+
+
+def bound(settings: Settings) -> socket.socket:
+    """The socket that all API processes accept on; nobody is let in before the first of them listens."""
+    return _bind(settings.host, settings.port, _API)
+
+
+def _bind(host: str, port: int, how: str) -> socket.socket:
+    address: Any = (host, port)
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        made = socket.socket(family, kind)
+    except OSError as error:
+        raise SettingsError(f"{host}:{port} cannot be listened on ({error.strerror}).") from None
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+    except OSError as error:
+        made.close()
+        holder = leftovers.listening(port)
+        sentence = f"{host}:{port} cannot be listened on ({error.strerror}){_named(holder)}; choose another with {how}."
+        raise SettingsError(sentence) from None
+    return made
+
+
+def _named(holder: psutil.Process | None) -> str:
+    """Who has the port, and what to do about it."""
+    if holder is None:
+        return ""
+    mark = leftovers.Mark.of(holder)
+    try:
+        name, place = holder.name(), holder.environ().get("PCDS_DATA_DIR") if mark else None
+    except (psutil.Error, OSError):
+        return ""
+    if mark is None:
+        return f": {name} (process {holder.pid}) listens there; end it"
+    if mark.lives:
+        return f": the service of {place} listens there (`pcds serve`, process {mark.pid}); end it"
+    return f": process {holder.pid} of the service of {place} was left there; end it with `kill {holder.pid}`"

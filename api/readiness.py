@@ -1,0 +1,91 @@
+"""Whether this process could do now what callers ask of it: each check by its name, tried and not inferred.
+
+What belongs here: what is tried, and how often. What does not: how it is answered (`api.health`). The checks write, so
+that a full disk is found before a caller finds it, and anyone may ask without a credential: so one answer stands for a
+second, however many ask.
+"""
+
+import asyncio
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from psycopg import Error
+from psycopg_pool import PoolTimeout
+from starlette.concurrency import run_in_threadpool
+
+from api.service import Service
+from pipelines.steps.imports.queue import LISTENING
+from warehouse.queries.jurisdictions import LOADED
+from warehouse.sessions import AsyncConnection
+
+STANDS_SECONDS: Final = 1.0
+_PROBE_BYTES: Final = 65_536
+_COMMIT_SECONDS: Final = 5.0
+"""A database that takes longer than this for a commit of nothing cannot serve anybody."""
+_COMMITS: Final = (
+    "SELECT current_setting('transaction_read_only') = 'off' AND pg_logical_emit_message(true, 'pcds', '') IS NOT NULL"
+)
+"""A transaction of nothing but its commit: it writes to the log of the database and to no table."""
+
+
+class Readiness:
+    """The checks of one process, and what they last found."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+        self._failing: tuple[str, ...] = ()
+        self._until = 0.0
+
+    async def failing(self, service: Service) -> tuple[str, ...]:
+        """The checks that fail, in the order in which one would mend them; none where everything is ready."""
+        async with self._turn:
+            if time.monotonic() >= self._until:
+                held = {"storage": await run_in_threadpool(_storage_takes, service), **await _database(service)}
+                self._failing = tuple(name for name, holds in held.items() if not holds)
+                self._until = time.monotonic() + STANDS_SECONDS
+            return self._failing
+
+
+def _storage_takes(service: Service) -> bool:
+    """Whether the data directory, and the embedded database beside it, have room: by its size, and by writing."""
+    data_dir, least = service.settings.data_dir, service.settings.free_bytes
+    cluster = data_dir / "postgres"
+    try:
+        if any(shutil.disk_usage(place).free < least for place in (data_dir, cluster) if place.exists()):
+            return False
+        return _written(data_dir)
+    except OSError:
+        return False
+
+
+def _written(folder: Path) -> bool:
+    with tempfile.TemporaryFile(dir=folder) as probe:
+        probe.write(bytes(_PROBE_BYTES))
+        probe.flush()
+    return True
+
+
+async def _database(service: Service) -> Mapping[str, bool]:
+    """Whether it answers, commits, has the catalogue, and has a worker that waits."""
+    asked = {"catalogue": LOADED} | ({"worker": LISTENING} if service.settings.warm_workers else {})
+
+    async def ask(connection: AsyncConnection) -> dict[str, bool]:
+        rows = {name: await (await connection.execute(query)).fetchone() for name, query in asked.items()}
+        return {name: row is not None and bool(row[0]) for name, row in rows.items()}
+
+    async def commit(connection: AsyncConnection) -> bool:
+        return await (await connection.execute(_COMMITS)).fetchone() == (True,)
+
+    try:
+        found = await service.reading(ask)
+    except (Error, PoolTimeout):
+        return {"database": False}
+    try:
+        async with asyncio.timeout(_COMMIT_SECONDS):
+            return {"database_writes": await service.reading(commit), **found}
+    except (Error, PoolTimeout, TimeoutError):
+        return {"database_writes": False, **found}

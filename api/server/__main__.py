@@ -1,0 +1,94 @@
+"""One API process: `python -m api.server`, with its settings from the environment.
+
+`pcds serve` starts it with `--fd`, the number of a listening socket that all API processes of the machine share.
+Without it the process listens itself, at the address of the settings.
+"""
+
+import argparse
+import resource
+import socket
+import time
+from typing import Any, Final
+
+import structlog
+import uvicorn
+
+from api.server.bounds import Bounds
+from api.server.peers import Peers
+from api.server.protocol import BoundedProtocol
+from warehouse.settings import Settings
+
+GRACE_SECONDS: Final = 5
+"""How long requests may go on after SIGTERM; those that are left then are told so (`api.correlation`)."""
+_LOOK_TICKS: Final = 5
+"""Of uvicorn's ten ticks a second: how many lie between two looks at every connection."""
+_LONGEST_STEP_SECONDS: Final = 1.0
+"""More than this between two looks is this machine's fault, and no caller's."""
+_DESCRIPTORS: Final = 512
+"""Files, sockets to the database and pipes that a process may hold beside its callers' connections."""
+
+log = structlog.get_logger(__name__)
+
+
+class Config(uvicorn.Config):
+    """uvicorn's, with the bounds."""
+
+    def __init__(self, settings: Settings, app: Any = "api.app:served", **options: Any) -> None:
+        """`app` and `options` as uvicorn takes them."""
+        super().__init__(
+            app, host=settings.host, port=settings.port, factory=isinstance(app, str), http=BoundedProtocol,
+            timeout_keep_alive=settings.keep_alive_seconds, timeout_graceful_shutdown=GRACE_SECONDS,
+            access_log=False, proxy_headers=False, server_header=False,
+            **{"log_level": "warning", **options},
+        )  # fmt: skip
+        self.bounds = Bounds.of(settings)
+        self.peers = Peers(self.bounds.connections_per_address, self.bounds.trusted_proxies)
+
+
+class Server(uvicorn.Server):
+    """uvicorn's, which looks at its connections."""
+
+    def __init__(self, config: Config) -> None:
+        """`config` has the bounds."""
+        super().__init__(config)
+        self._peers = config.peers
+        self._looked = time.monotonic()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Look at every connection now and then."""
+        if counter % _LOOK_TICKS == 0:
+            now = time.monotonic()
+            step, self._looked = min(now - self._looked, _LONGEST_STEP_SECONDS), now
+            for connection in tuple(self.server_state.connections):
+                if isinstance(connection, BoundedProtocol):
+                    connection.look(step)
+            self._tell_of_refused()
+        return await super().on_tick(counter)
+
+    def _tell_of_refused(self) -> None:
+        """One line for many connections: whoever opens thousands shall not fill the log."""
+        if self._peers.turned_away:
+            log.warning("connections.refused", count=self._peers.turned_away, open=len(self.server_state.connections))
+            self._peers.turned_away = 0
+
+
+def main() -> None:
+    """Serve until SIGTERM or SIGINT."""
+    parser = argparse.ArgumentParser(prog="python -m api.server", description=main.__doc__)
+    parser.add_argument("--fd", type=int, help="a listening socket that was inherited")
+    given = parser.parse_args().fd
+    settings = Settings.load()
+    _allow_descriptors(settings.connections + _DESCRIPTORS)
+    Server(Config(settings)).run([socket.socket(fileno=given)] if given is not None else None)
+
+
+def _allow_descriptors(wanted: int) -> None:
+    """As many open files as the connections need, where the system lets a process ask for them."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""How many connections each network holds in this process."""
+
+from collections import Counter
+from collections.abc import Collection
+from ipaddress import IPv6Address, ip_address
+from typing import Any, Final
+
+_NETWORK_BITS: Final = 64
+"""An IPv6 line has a network of so many fixed bits, and every address in it at its choice."""
+
+
+class Peers:
+    """Counts the open connections of each network; those of a trusted proxy, which carry many callers, it does not."""
+
+    def __init__(self, most: int, trusted: Collection[Any]) -> None:
+        """`most` connections of one network; `trusted` are networks of proxies."""
+        self._most, self._trusted = most, trusted
+        self._held: Counter[str] = Counter()
+        self.turned_away = 0
+        """Connections refused since this was last set to 0."""
+
+    def enter(self, host: str) -> float:
+        """One more: the share of what its network may hold that is taken with it, above 1 where that is too much.
+
+        It counts until `leave`, a refused one too.
+        """
+        name = self._network(host)
+        if name is None:
+            return 0
+        self._held[name] += 1
+        return self._held[name] / self._most
+
+    def leave(self, host: str) -> None:
+        """One less."""
+        name = self._network(host)
+        if name is not None:
+            self._held[name] -= 1
+            if self._held[name] <= 0:
+                del self._held[name]
+
+    def _network(self, host: str) -> str | None:
+        try:
+            address = ip_address(host)
+        except ValueError:  # a socket of the machine itself has no address
+            return None
+        if isinstance(address, IPv6Address):
+            address = address.ipv4_mapped or address
+        if any(address in network for network in self._trusted):
+            return None
+        if isinstance(address, IPv6Address):
+            return (int(address) >> (address.max_prefixlen - _NETWORK_BITS)).to_bytes(_NETWORK_BITS // 8, "big").hex()
+        return str(address)

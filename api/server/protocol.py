@@ -1,0 +1,197 @@
+"""One connection under bounds: how large and how slow its requests may be, and how slowly it takes its answers.
+
+uvicorn reads the requests; this class measures them. It makes no timer of its own: `Server` looks at every connection
+twice a second and adds the time that the caller let pass. Time in which this process did not read, because the
+application was busy or the machine was, is not the caller's and is not counted.
+"""
+
+from enum import Enum, auto
+from typing import Any, Final
+
+import structlog
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from api.server import refusal
+from api.server.bounds import Bounds
+from api.server.peers import Peers
+from api.server.refusal import Refusal
+
+_HEADER_LINES: Final = 200
+_PIPELINED: Final = 16
+"""Requests that wait on one connection while the one before them is answered; browsers and clients send none."""
+_LINGER_SECONDS: Final = 10.0
+"""After an answer that did not wait for the rest of the body: so long it may go on, so that the caller reads it."""
+
+log = structlog.get_logger(__name__)
+
+
+class Phase(Enum):
+    """What the connection waits for."""
+
+    HEADER = auto()
+    BODY = auto()
+    ANSWER = auto()
+    """The request is here as a whole; also between requests, where uvicorn's own timer ends what stays idle."""
+    REFUSED = auto()
+    """An answer was sent that ends the connection; what still comes is thrown away."""
+
+
+class Overstepped(Exception):  # noqa: N818  (ends the reading of what the caller sent)
+    """Raised in a callback of the parser, which stops there."""
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """A connection that is measured."""
+
+    def __init__(self, config: Any, server_state: Any, app_state: dict[str, Any], _loop: Any = None) -> None:
+        """`config` has `bounds` and `peers` besides what uvicorn asks of it."""
+        super().__init__(config, server_state, app_state, _loop)
+        self._bounds: Bounds = config.bounds
+        self._peers: Peers = config.peers
+        self._host = ""
+        self._phase = Phase.HEADER
+        self._refusal: Refusal | None = None
+        self._waited_seconds = self._untaken_seconds = 0.0
+        self._unplaced_bytes = self._body_bytes = self._arrived_bytes = 0
+
+    def connection_made(self, transport: Any) -> None:
+        """Refuse one connection too many."""
+        super().connection_made(transport)
+        self._host = self.client[0] if self.client else ""
+        of_network, of_all = self._peers.enter(self._host), len(self.connections) / self._bounds.connections
+        if max(of_network, of_all) <= 1:
+            return
+        self._peers.turned_away += 1
+        if max(of_network, of_all) > 2:  # answers cost room too
+            transport.abort()
+        elif of_all > 1:
+            self._refuse(refusal.many(), tell=False)
+        else:
+            self._refuse(refusal.many_from_there(self._bounds.connections_per_address), tell=False)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """One less of its address."""
+        self._peers.leave(self._host)
+        super().connection_lost(exc)
+
+    def handle_websocket_upgrade(self) -> None:
+        """Another protocol has the connection from here on, and tells of its end."""
+        self._peers.leave(self._host)
+        super().handle_websocket_upgrade()
+
+    def data_received(self, data: bytes) -> None:
+        """Have it parsed; refuse where more came that is neither body nor a whole header than a header may have."""
+        if self._phase is Phase.REFUSED:
+            return
+        if self._phase is Phase.ANSWER and (self.cycle is None or self.cycle.response_complete):
+            self._enter(Phase.HEADER)  # blank lines before a request begin none, and end uvicorn's timer
+        self._arrived_bytes = len(data)
+        self._unplaced_bytes += len(data)
+        super().data_received(data)
+        if self._unplaced_bytes > self._bounds.header_bytes:
+            self._refuse(refusal.large_header(self._bounds.header_bytes))
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002  (uvicorn's words)
+        """What the parser or a callback of ours stopped at."""
+        self._refuse(self._refusal or refusal.malformed())
+
+    def on_message_begin(self) -> None:
+        """A request begins; its time runs from its first byte."""
+        super().on_message_begin()
+        if self._phase is not Phase.HEADER:
+            self._enter(Phase.HEADER)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Fields after a body (trailers) are read by nobody here."""
+        if self._phase is Phase.HEADER:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Hold the header against its bounds; with it the request reaches the application."""
+        most = self._bounds.header_bytes
+        if max(self._unplaced_bytes, self._arrived_bytes) > most or len(self.headers) > _HEADER_LINES:
+            size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+            if size > most or len(self.headers) > _HEADER_LINES:
+                self._refusal = refusal.large_header(most)
+                raise Overstepped
+        if len(self.pipeline) >= _PIPELINED:
+            raise Overstepped
+        self._enter(Phase.BODY)
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """A part of the body has come."""
+        self._unplaced_bytes = 0
+        self._body_bytes += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The request is here as a whole."""
+        self._enter(Phase.ANSWER)
+        super().on_message_complete()
+
+    def resume_writing(self) -> None:
+        """The caller has taken what had piled up."""
+        self._untaken_seconds = 0.0
+        super().resume_writing()
+
+    def look(self, seconds: float) -> None:
+        """Add the seconds since the last look to what the caller lets this connection wait, and end what is over."""
+        if self.transport.get_write_buffer_size():
+            self._untaken_seconds += seconds
+            if self._untaken_seconds > self._bounds.answer_seconds:
+                self._abort("answer_not_taken")
+                return
+        else:
+            self._untaken_seconds = 0.0
+        if self._phase is Phase.ANSWER or self.flow.read_paused:
+            return
+        self._waited_seconds += seconds
+        if self._phase is Phase.HEADER:
+            self._look_at_header()
+        elif self._phase is Phase.BODY and not self.cycle.response_complete:
+            self._look_at_body()
+        elif self._waited_seconds > _LINGER_SECONDS:
+            self._abort("went_on_after_the_answer")
+
+    def _look_at_header(self) -> None:
+        if self._waited_seconds <= self._bounds.header_seconds:
+            return
+        if self._unplaced_bytes:
+            self._refuse(refusal.slow_header(self._bounds.header_seconds))
+        else:
+            self.transport.close()
+
+    def _look_at_body(self) -> None:
+        rate = self._bounds.body_bytes_per_second
+        if self._waited_seconds > self._bounds.body_seconds + self._body_bytes / rate:
+            self._refuse(refusal.slow_body(self._bounds.body_seconds, rate))
+
+    def _enter(self, phase: Phase) -> None:
+        self._phase = phase
+        self._waited_seconds = 0.0
+        self._unplaced_bytes = self._body_bytes = 0
+
+    def _refuse(self, refused: Refusal, *, tell: bool = True) -> None:
+        """Answer where no other answer is under way, and end the connection; `tell` it in the log."""
+        if self._phase is Phase.REFUSED or self.transport.is_closing():
+            return
+        answering = self.cycle is not None and not self.cycle.response_complete
+        if answering and (self._phase is not Phase.BODY or self.cycle.response_started or self.pipeline):
+            self._abort(refused.code)
+            return
+        identifier = refusal.new_correlation_id()
+        if tell:
+            log.info("connection.refused", status=int(refused.status), code=refused.code, correlation_id=identifier)
+        self.transport.write(refused.as_bytes(identifier))
+        self._enter(Phase.REFUSED)
+        if answering:  # the application hears that its caller went away
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.flow.resume_reading()  # a close over bytes that nobody read would take the answer from the caller
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+
+    def _abort(self, reason: str) -> None:
+        log.info("connection.aborted", reason=reason)
+        self.transport.abort()

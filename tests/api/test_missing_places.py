@@ -1,0 +1,137 @@
+"""Every command where its surroundings are missing: one plain sentence and exit status 1, or it makes what it needs.
+
+The commands are those of the program itself, found by walking it, so that a new one is held to this too.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+import typer
+
+from api import cli, serve
+from tests.api.test_commands import NOBODY
+from tests.conftest import migrated
+from tools.ports import free_port
+from warehouse.database import Database
+
+VALUES = {UUID: NOBODY, int: "1", float: "1", datetime: "2026-01-01", date: "2026-01-01"}
+"""A value of each type; a text where none is named. Nobody has the id: nothing is found, and nothing changed."""
+AT_A_SERVICE = {"import"}
+"""Speaks HTTP to a running service, and knows no data directory."""
+
+
+def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if hasattr(command, "commands"):
+        for name, each in command.commands.items():
+            yield from leaves(each, (*path, name))
+    else:
+        yield path, command
+
+
+EVERY = dict(leaves(typer.main.get_command(cli.assembled(cli._COMMANDS))))
+HERE = [path for path, command in EVERY.items() if path[0] not in AT_A_SERVICE]
+
+
+def words(path: tuple[str, ...], data_dir: Path) -> list[str]:
+    """A command line with a value for all that the command must have."""
+    line = [*path]
+    for parameter in EVERY[path].params:
+        if parameter.required:
+            value = VALUES.get(parameter.bare_type, "anything")
+            line += [value] if parameter.param_type_name == "argument" else [parameter.opts[0], value]
+    if path == ("serve",):
+        line += ["--no-dagster-ui", "--no-demo", "--port", str(free_port())]
+    return (
+        [*line, "--data-dir", str(data_dir)] if any("--data-dir" in each.opts for each in EVERY[path].params) else line
+    )
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path):
+    """Runs a command in this process: its exit status and its last words. A traceback would be an exception."""
+    monkeypatch.setattr(serve._Supervisor, "run", lambda *_: None)
+    monkeypatch.setattr(serve.logs, "configure", lambda _: None)
+    monkeypatch.chdir(tmp_path)
+
+    def run(path: tuple[str, ...], data_dir: Path, database_url: str) -> tuple[int, str]:
+        monkeypatch.setenv("DATABASE_URL", database_url)
+        monkeypatch.setattr(sys, "argv", ["pcds", *words(path, data_dir)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        err = capfd.readouterr().err
+        assert "Traceback" not in err
+        return int(ended.value.code or 0), err.strip().splitlines()[-1] if err.strip() else ""
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def empty(server: Database) -> Iterator[Database]:
+    """A database of this release without a company."""
+    with migrated(server) as made:
+        yield made
+
+
+@pytest.mark.parametrize("path", HERE, ids=" ".join)
+def test_a_data_directory_that_is_not_there_is_made_or_refused(path, said, empty: Database, tmp_path: Path) -> None:
+    status, sentence = said(path, tmp_path / "new" / "data", empty.owner_url)
+    assert status in (0, 1, 2), sentence
+    assert status != 1 or sentence.rstrip().endswith((".", "?")), sentence
+
+
+@pytest.mark.parametrize("path", HERE, ids=" ".join)
+def test_a_data_directory_that_cannot_be_made_is_one_sentence(path, said, empty: Database, tmp_path: Path) -> None:
+    """Below a file nobody can make one, root neither."""
+    (tmp_path / "file").touch()
+    status, sentence = said(path, tmp_path / "file" / "data", empty.owner_url)
+    assert status in (0, 1, 2), sentence
+    assert status != 1 or sentence.rstrip().endswith((".", "?")), sentence
+
+
+@pytest.mark.parametrize("path", HERE, ids=" ".join)
+def test_a_database_that_is_not_there_is_one_sentence(path, said, tmp_path: Path) -> None:
+    status, sentence = said(path, tmp_path / "data", f"postgresql://a:b@127.0.0.1:{free_port()}/x")
+    assert status in (1, 2), sentence
+
+
+@pytest.mark.parametrize("path", [("company", "list"), ("serve",), ("migrate",), ("snapshot",)], ids=" ".join)
+@pytest.mark.parametrize("wrong", ["database", "role", "address", "rights"])
+def test_a_database_that_cannot_be_used_is_one_sentence(
+    path, wrong: str, said, empty: Database, tmp_path: Path
+) -> None:
+    """Asked of those commands that open it each in a way of its own."""
+    given = {
+        "database": empty.named(f"no_{uuid4().hex}").owner_url,
+        "role": empty.app_url.replace("pcds_app", "pcds_nobody"),
+        "address": "postgresql://a:b@[::1/x",
+        "rights": empty.app_url,
+    }[wrong]
+    status, sentence = said(path, tmp_path / "data", given)
+    assert status == 1 or (wrong, path[0]) == ("rights", "company"), sentence  # who may do nothing may look
+    assert not any(word in sentence for word in ("SELECT", "UPDATE", "LINE 1", "psycopg")), sentence
+
+
+def test_a_restore_makes_the_data_directory_that_it_is_told(server: Database, empty: Database, tmp_path: Path) -> None:
+    name, folder, new = f"pcds_new_{uuid4().hex[:8]}", tmp_path / "backup", tmp_path / "new" / "data"
+    with psycopg.connect(server.owner_url, autocommit=True) as owner:
+        owner.execute(f"CREATE DATABASE {name}")
+    try:
+        for words_of, database in (("backup", empty), ("restore", server.named(name))):
+            done = subprocess.run(
+                [sys.executable, "-m", "api.cli", words_of, str(folder), "--data-dir", str(new)],
+                env=os.environ | {"DATABASE_URL": database.owner_url},
+                cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            assert done.returncode == 0, done.stderr
+        assert new.is_dir()
+    finally:
+        with psycopg.connect(server.owner_url, autocommit=True) as owner:
+            owner.execute(f"DROP DATABASE {name} WITH (FORCE)")

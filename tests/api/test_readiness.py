@@ -1,0 +1,104 @@
+"""`/readyz` tries what callers ask for: with a full disk, a read-only database or none it says which of them it is."""
+
+import resource
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from api import readiness
+from api.app import create
+from warehouse.database import Database
+from warehouse.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readiness, "STANDS_SECONDS", 0)
+
+
+@contextmanager
+def serving(database: Database, data_dir: Path, **settings: object) -> Iterator[Callable[[], tuple[int, list[str]]]]:
+    """What an app of these settings says of itself; no worker is asked for."""
+    chosen = Settings.load(data_dir=data_dir, warm_workers=False, **settings)
+    with TestClient(create(chosen, database)) as http:
+
+        def ask() -> tuple[int, list[str]]:
+            answer = http.get("/readyz")
+            body = answer.json()
+            assert body["status"] == ("ok" if answer.status_code == 200 else "starting")
+            return answer.status_code, body.get("failing", [])
+
+        yield ask
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 2 MiB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", place], check=False, capture_output=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip("mounting a disk of its own needs root")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def test_a_full_disk_is_told_and_so_is_its_end(database: Database, catalogue: object, disk: Path) -> None:
+    with serving(database, disk, free_bytes=0) as ask:
+        assert ask() == (200, [])
+        with pytest.raises(OSError, match="No space left"):
+            (disk / "everything").write_bytes(bytes(4_194_304))
+        assert ask() == (503, ["storage"])
+        (disk / "everything").unlink()
+        assert ask() == (200, [])
+
+
+def test_a_disk_that_is_nearly_full_is_told(database: Database, catalogue: object, tmp_path: Path) -> None:
+    with serving(database, tmp_path, free_bytes=2**62) as ask:
+        assert ask() == (503, ["storage"])
+
+
+def test_a_quota_that_ends_writing_is_told(database: Database, catalogue: object, tmp_path: Path) -> None:
+    with serving(database, tmp_path, free_bytes=0) as ask:
+        _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4_096, hard))
+        try:
+            told = ask()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        assert told == (503, ["storage"])
+        assert ask() == (200, [])
+
+
+def test_a_data_directory_that_is_gone_is_told(database: Database, catalogue: object, tmp_path: Path) -> None:
+    place = tmp_path / "data"
+    place.mkdir()
+    with serving(database, place) as ask:
+        place.rename(tmp_path / "elsewhere")
+        assert ask() == (503, ["storage"])
+
+
+def test_a_database_that_takes_no_writes_is_told(database: Database, catalogue: object, tmp_path: Path) -> None:
+    mark = "&" if "?" in database.app_url else "?"
+    read_only = replace(database, app_url=f"{database.app_url}{mark}options=-c%20default_transaction_read_only%3Don")
+    with serving(read_only, tmp_path) as ask:
+        assert ask() == (503, ["database_writes"])
+
+
+def test_one_answer_stands_for_a_second(
+    database: Database, catalogue: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anyone may ask, and asking writes."""
+    written = list[Path]()
+    monkeypatch.setattr(readiness, "_written", lambda folder: written.append(folder) or True)
+    monkeypatch.setattr(readiness, "STANDS_SECONDS", 3_600)
+    with serving(database, tmp_path) as ask:
+        assert {ask()[0] for _ in range(20)} == {200}
+    assert len(written) == 1
