@@ -78,7 +78,7 @@ def read_sheet(
     skipped = listed(body.lines, reasons)
     sheet = Sheet(name, header.line, header.columns, header.ignored, cells, marks, body.faults, kinds, skipped)
     doubtful = [column for column in header.columns if column.name not in told.columns]
-    return sheet.without(unmeant(doubtful, cells))
+    return sheet.without(unmeant(doubtful, cells, table))
 
 
 def with_levels(sheet: Sheet) -> Sheet:

@@ -32,7 +32,8 @@ def volume_texts(
     ordered = sorted(counted, key=lambda column: f"{column.market}/{column.year or 0}/{column.half}")
     dated = [_dated(column, values[column.name], given[column.name], years) for column in ordered]
     nothing = pl.repeat(None, len(years), dtype=pl.String, eager=True)
-    texts = joined([part for parts in dated for part in parts], "{", "}") if dated else nothing
+    parts = [part for of_column in dated for part in of_column]  # none where no line says a year
+    texts = joined(parts, "{", "}") if parts else nothing
     faults = [_unserved(column, given) for column in columns if markets[column.name] is None]
     pairs = [pair for pair in combinations(ordered, 2) if _may_meet(*pair)]
     if not pairs:
