@@ -218,6 +218,11 @@ ISSUE_CODES: Final[dict[str, IssueCode]] = {
         "Send one of the published types of technical files.",
         "type=certificate",
     ),
+    "internal_error": IssueCode(
+        "A fault of the service ended an import; the file is not at fault.",
+        "Quote the `correlationId` of the failure to support, and send the file again when the fault is mended.",
+        "an import whose run met a fault of the program",
+    ),
     "weight_mismatch": IssueCode(
         "The total weight and the sum of the components differ by more than 5 %.",
         "Check the total and the components; the write succeeded with both as sent.",

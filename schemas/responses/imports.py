@@ -119,6 +119,12 @@ class ImportRowError(Answer):
     message: str
 
 
+class ImportFailure(Issue):
+    """Why the import as a whole failed; support finds it by `correlationId`, that of the request that sent the file."""
+
+    correlationId: str | SkipJsonSchema[None] = None  # noqa: N815  (the contract's name)
+
+
 class ImportStatusResponse(Answer):
     """How far an import is, with one page of its error report."""
 
@@ -132,6 +138,6 @@ class ImportStatusResponse(Answer):
     progress: ImportProgress
     counts: ImportCounts
     source: ImportSource
-    failure: Issue | None
+    failure: ImportFailure | None
     errors: list[ImportRowError]
     pagination: Pagination
