@@ -153,8 +153,10 @@ UPDATED_SINCE: Final[Parameter[datetime | None]] = Parameter(
 )  # fmt: skip
 MAPPING: Final[Parameter[str | None]] = Parameter(
     "mapping", _once, None, {"type": "string"},
-    'JSON that says what detection cannot know: {"columns": {field: header or letter}, "sheet", "header_row", '
-    '"decimal", "layout"}. In a multipart body it is a part of this name.',
+    'JSON that says what detection cannot know: {"columns": {field: header, letter, array of headers, or null}, '
+    '"constants": {field: value of every line}, "values": {field: {text in the file: value}}, "sheet", "header_row", '
+    '"decimal", "layout", "components": the first five of the components sheet}. In a multipart body it is a part of '
+    "this name.",
 )  # fmt: skip
 MAPPING_NAME: Final[Parameter[str | None]] = Parameter(
     "mapping_name", _once, None, {"type": "string", "maxLength": MAX_MAPPING_NAME},

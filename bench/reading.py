@@ -74,8 +74,8 @@ def _detected(content: bytes, mapping: dict[str, Any] | None) -> int:
     mapped = check_mapping(mapping)
     if sniff(content, "file") == "xlsx":
         book = Workbook(content)
-        return len(find_header(book.top(book.sheets[0], 40), "sku", mapped.columns, mapped.header_row).columns)
+        return len(find_header(book.top(book.sheets[0], 40), "sku", mapped).columns)
     text = decode(content).text
     delimiter = sniff_delimiter(text, lambda cells: len(field_names(cells)))
     top = "".join(text[:200_000].splitlines(keepends=True)[:40])
-    return len(find_header(read_delimited(top, delimiter), "sku", mapped.columns, mapped.header_row).columns)
+    return len(find_header(read_delimited(top, delimiter), "sku", mapped).columns)

@@ -184,8 +184,8 @@ ISSUE_CODES: Final[dict[str, IssueCode]] = {
         "a file of 60 000 rows",
     ),
     "invalid_mapping": IssueCode(
-        "The mapping names a column or field that does not exist.",
-        "Send `columns` as {field: header or column letter} with names that stand in the file.",
+        "The mapping names a column, a field or a value that does not exist.",
+        "Send what the message says would be right: names that stand in the file, published fields and values.",
         '{"columns": {"weight": "Gewicht"}}, as the field is weight_grams',
     ),
     "substance_status_contradicts_value": IssueCode(

@@ -50,7 +50,7 @@ def _components(book: Workbook, graph: SheetPart, mapped: Mapped) -> Sheet | Non
     top, told = book.top(graph, ROWS_SEARCHED), mapped.components or MappedSheet()
     if not top.cells.height and mapped.components is None:
         return None
-    header = find_header(top, "component", told.columns, told.header_row)
+    header = find_header(top, "component", told)
     return read_sheet(book.body(graph, header.columns), graph.name, "component", mapped, delimiter=None, header=header)
 
 
@@ -90,7 +90,7 @@ def _first_with_header(
     for sheet in sheets:
         top = book.top(sheet, ROWS_SEARCHED)
         try:
-            return sheet, find_header(top, "sku", mapped.columns, mapped.header_row)
+            return sheet, find_header(top, "sku", mapped)
         except ReadingRefused as refusal:
             rows = [[cell for cell in row if cell is not None] for row in top.cells.iter_rows()]
             refusals.append((max((len(field_names(row)) for row in rows), default=-1), refusal))
