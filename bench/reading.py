@@ -17,7 +17,8 @@ from pipelines.steps.reading import Upload, read_upload, type_rows
 from pipelines.steps.reading.container import sniff
 from pipelines.steps.reading.delimited import read_delimited, sniff_delimiter
 from pipelines.steps.reading.encoding import decode
-from pipelines.steps.reading.header import field_names, find_header
+from pipelines.steps.reading.header import find_header
+from pipelines.steps.reading.header_row import field_names
 from pipelines.steps.reading.mapping import check_mapping
 from pipelines.steps.reading.workbook import Workbook
 from schemas.contracts import typed_rows

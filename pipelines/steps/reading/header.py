@@ -4,27 +4,24 @@ A table is refused when a column it needs is missing or when two columns fit one
 stands above what is recognised. Recognising one header is `columns.py`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.steps.reading.chosen import check_parts, chosen_columns, told_headers
+from pipelines.steps.reading import missing_column
+from pipelines.steps.reading.chosen import check_parts, chosen_columns
 from pipelines.steps.reading.columns import recognise
-from pipelines.steps.reading.composed import names_packaging, spare
+from pipelines.steps.reading.composed import names_packaging
 from pipelines.steps.reading.fields import Column, Table
 from pipelines.steps.reading.forms import form_refusal
 from pipelines.steps.reading.grid import Grid, letter
 from pipelines.steps.reading.groups import whole_groups
+from pipelines.steps.reading.header_row import NEEDED, header_index, without_header
 from pipelines.steps.reading.labels import labels
 from pipelines.steps.reading.mapping import MappedSheet, same_field
-from pipelines.steps.reading.refusal import ReadingRefused, refuse
+from pipelines.steps.reading.refusal import ReadingRefused
 from pipelines.steps.reading.spares import OF_PACKAGING, with_spares, with_unit_beside
 from schemas.issues import Issue
 from schemas.normalise import shown
-from schemas.words import fold
-
-ROWS_SEARCHED = 40
-_LONGEST_HEADER = 200
-_NEEDED: Mapping[Table, tuple[str, ...]] = {"sku": ("sku_code", "name"), "component": ("sku_code", "component_type")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +38,19 @@ class Header:
     off: tuple[tuple[str, int | None, str | None], ...] = ()
 
 
-def field_names(cells: Iterable[str], table: Table = "sku") -> set[str]:
-    """The fields that the cells name: what makes a row look like a header."""
-    short = [cell for cell in cells if len(cell) < _LONGEST_HEADER]
-    names = {column.name for cell in short if (column := recognise(cell, 0, table)) is not None}
-    return names if table != "sku" else names | {column.name for cell in short if (column := spare(cell)) is not None}
-
-
-def find_header(grid: Grid, table: Table, told: MappedSheet) -> Header:
-    """The header of a table; `told` is what the caller's mapping says about its sheet.
+def find_header(grid: Grid, table: Table, told: MappedSheet, *, sheet: str | None = None) -> Header:
+    """The header of a table; `told` is what the caller's mapping says about its `sheet`.
 
     Raises `ReadingRefused` with `no_table`, `missing_column`, `ambiguous_column` or `invalid_mapping`.
     """
     unsaid = table == "sku" and not told.columns and told.header_row is None
     if unsaid and (refusal := form_refusal(grid)) is not None:
         raise refusal
-    row = _header_index(grid, table, told)
-    cells, last_line = labels(grid, row, _NEEDED[table])
+    row = header_index(grid, table, told)
+    if row is None:
+        line, (cells, last_line) = 0, without_header(grid)
+    else:
+        line, (cells, last_line) = int(grid.lines[row]), labels(grid, row, NEEDED[table])
     chosen = chosen_columns(cells, told, table)
     taken = {column.position for column in chosen}
     found = [
@@ -71,19 +64,23 @@ def find_header(grid: Grid, table: Table, told: MappedSheet) -> Header:
         found = _without_stray_parts(found, (*chosen, *told.constants))
     columns = [*chosen, *_one_each([column for column in found if (column.table, column.name) not in named])]
     if table == "sku":
-        columns = with_unit_beside(with_spares(columns, cells, told=told.columns), cells, grid, row)
+        columns = with_unit_beside(
+            with_spares(columns, cells, told=told.columns), cells, grid, -1 if row is None else row
+        )
     columns = [column for column in columns if told.reads(column)]
     if table == "sku":
         check_parts(columns, told)
     given = {column.name for column in (*columns, *told.constants)}
-    missing = [name for name in _NEEDED[table] if name not in given]
+    missing = [name for name in NEEDED[table] if name not in given]
     if missing:
-        raise ReadingRefused([_missing(name, cells, columns, grid.lines[row], table) for name in missing])
+        where = missing_column.Place(table, sheet, line, cells, [column.position for column in columns])
+        barcode = next((column.position for column in columns if column.name == "gtin"), None)
+        raise missing_column.refusal(missing, where, barcode)
     columns = _told_apart(columns) if table == "sku" else columns
     used = {column.position for column in columns}
     ignored = tuple((at, cell) for at, cell in enumerate(cells) if cell is not None and at not in used)
     ordered = tuple(sorted(columns, key=lambda column: column.position))
-    return Header(int(grid.lines[row]), last_line, ordered, ignored, _switched_off(told, recognised))
+    return Header(line, last_line, ordered, ignored, _switched_off(told, recognised))
 
 
 def _switched_off(told: MappedSheet, recognised: list[Column]) -> tuple[tuple[str, int | None, str | None], ...]:
@@ -100,27 +97,6 @@ def _told_apart(columns: list[Column]) -> list[Column]:
     own = {column.name for column in columns if column.table == "sku"}
     twice = [column for column in columns if column.table == "component" and column.name in own]
     return [replace(column, name=f"component_{column.name}") if column in twice else column for column in columns]
-
-
-def _header_index(grid: Grid, table: Table, told: MappedSheet) -> int:
-    if grid.cells.height == 0:
-        raise refuse("no_table", "The file holds no table; send one with a header row and a line for each SKU.")
-    if told.header_row is not None:
-        if told.header_row not in grid.lines:
-            raise refuse(
-                "invalid_mapping", f"The mapping's header_row is {told.header_row}, a line without cells.", "mapping"
-            )
-        return int(grid.lines.to_list().index(told.header_row))
-    headers, constant = told_headers(told), {column.name for column in told.constants}
-
-    def merit(index: int) -> tuple[bool, int, int]:
-        cells = [cell for cell in grid.row(index) if cell is not None]
-        names = field_names(cells, table)
-        words = len({cell for cell in cells if any(map(str.isalpha, cell))})
-        whole = (names | constant).issuperset(_NEEDED[table])
-        return whole, len(names) + sum(fold(cell) in headers for cell in cells), words
-
-    return max(range(min(grid.cells.height, ROWS_SEARCHED)), key=merit)
 
 
 def _without_stray_parts(found: list[Column], chosen: Sequence[Column]) -> list[Column]:
@@ -161,16 +137,3 @@ def _one_each(columns: list[Column]) -> list[Column]:
     if issues:
         raise ReadingRefused(issues)
     return kept
-
-
-def _missing(name: str, cells: list[str | None], columns: list[Column], line: int, table: Table) -> Issue:
-    seen = [f"{letter(at)} {shown(cell[:60])}" for at, cell in enumerate(cells) if cell is not None]
-    some = ", ".join(seen[:20]) + (", …" if len(seen) > 20 else "")
-    sheet = "" if table == "sku" else " of the components sheet"
-    barcode = next((letter(column.position) for column in columns if column.name == "gtin"), None)
-    likely = barcode if name == "sku_code" and barcode is not None else "A"
-    message = (
-        f"No column{sheet} is recognised as {name}. Line {line} looks most like the header and holds: {some}. "
-        f'Rename the right column to {name}, or name it: mapping={{"columns": {{"{name}": "{likely}"}}}}.'
-    )
-    return Issue(code="missing_column", message=message, field=name)

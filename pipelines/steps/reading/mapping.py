@@ -86,8 +86,8 @@ def _sheet(mapping: Mapping[str, Any], table: Table) -> dict[str, Any]:
     sheet, row = mapping.get("sheet"), mapping.get("header_row")
     if sheet is not None and not isinstance(sheet, str):
         raise _wrong("sheet must be the name of a sheet")
-    if row is not None and (not isinstance(row, int) or isinstance(row, bool) or row < 1):
-        raise _wrong("header_row must be a line number, counted from 1")
+    if row is not None and (not isinstance(row, int) or isinstance(row, bool) or row < 0):
+        raise _wrong("header_row must be a line number, counted from 1, or 0 where there is no header")
     columns, off = _columns(_object(mapping, "columns", _COLUMNS), table)
     given = _object(mapping, "constants", "constants must be an object of field: value")
     constants = tuple(constant(name, value, table, at) for at, (name, value) in enumerate(given.items()))

@@ -17,6 +17,7 @@ from pipelines.steps.reading.header import Header, find_header
 from pipelines.steps.reading.levels import are_levels
 from pipelines.steps.reading.mapping import Mapped, MappedSheet
 from pipelines.steps.reading.meant import unmeant
+from pipelines.steps.reading.ragged import without_ragged
 from pipelines.steps.reading.refusal import refuse
 from pipelines.steps.reading.rewritten import rewritten
 from pipelines.steps.reading.skipped import listed, not_data
@@ -71,7 +72,7 @@ def read_sheet(
     """
     told = mapped if table == "sku" else mapped.components or MappedSheet()
     header = header or find_header(grid, table, told)
-    body = _without_ragged(grid.below(header.last_line), grid, header)
+    body = without_ragged(grid.below(header.last_line), grid, header)
     cells = _named(body.cells, header.columns)
     reasons = not_data(
         cells, header.columns, _label(body, header), titled=any(position == 0 for position, _ in header.ignored)
@@ -146,30 +147,3 @@ def _label(body: Grid, header: Header) -> pl.Series | None:
 
 def _named(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
     return cells.select(pl.col(f"c{column.position}").alias(column.name) for column in columns)
-
-
-def _without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
-    """The rows that have as many cells as the header; a surplus of empty cells at the end is no fault."""
-    if not grid.widths:
-        return body
-    header_width = grid.widths[header.line]
-    wanted = max(position for position, _ in (*((c.position, c) for c in header.columns), *header.ignored)) + 1
-    surplus = body.cells.select(pl.col(f"c{at}").is_not_null() for at in range(header_width, body.cells.width))
-    over = surplus.select(pl.any_horizontal(pl.all())).to_series() if surplus.width else [False] * body.cells.height
-    key = next(column.position for column in header.columns if column.name == "sku_code")
-    faults = []
-    keep = []
-    for index, (line, too_wide) in enumerate(zip(body.lines, over, strict=True)):
-        width = grid.widths[line]
-        keep.append(not too_wide and width >= wanted)
-        if not keep[-1]:
-            message = (
-                f"The line has {width} cells, the header {header_width}; put cells that hold the delimiter "
-                "in quotation marks, and keep a delimiter for each empty cell."
-            )
-            cells = body.row(index)
-            start = " | ".join(cell or "" for cell in cells)[:200]
-            faults.append(LineFault(line, "ragged_row", message, start, (cells[key] or "").strip() or None))
-    kept = pl.Series(keep, dtype=pl.Boolean)
-    return replace(body, cells=body.cells.filter(kept), lines=body.lines.filter(kept),
-                   faults=tuple(sorted((*body.faults, *faults), key=lambda fault: fault.line)))  # fmt: skip

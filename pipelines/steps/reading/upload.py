@@ -15,7 +15,7 @@ from pipelines.steps.reading.chosen import told_headers
 from pipelines.steps.reading.container import sniff
 from pipelines.steps.reading.delimited import read_delimited, sniff_delimiter
 from pipelines.steps.reading.encoding import decode
-from pipelines.steps.reading.header import field_names
+from pipelines.steps.reading.header_row import field_names
 from pipelines.steps.reading.long_layout import split_long, with_codes_below, without_parts
 from pipelines.steps.reading.mapping import Mapped, check_mapping
 from pipelines.steps.reading.materials import with_details, with_families
