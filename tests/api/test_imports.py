@@ -130,6 +130,7 @@ def test_a_read_key_polls_and_does_not_submit(join):
     assert reader.get(f"/imports/{uuid4()}").status_code == 404
 
 
+@pytest.mark.promise("IMP-29")
 @pytest.mark.parametrize("said", ["true", "1"])
 def test_a_dry_run_is_one_wherever_the_form_says_so(caller, said):
     file = {"file": ("f.csv", CSV)}

@@ -1,5 +1,6 @@
 """The rejected rows of a file as a file: cells as they were, whole SKUs, and lines as ragged as they were sent."""
 
+import csv
 import io
 from datetime import date
 
@@ -205,7 +206,7 @@ def test_rejected_rows_sent_back_as_they_are_are_rejected_again(header, rows):
 def test_a_short_line_is_filled_up_so_that_its_reason_stands_beside_the_columns():
     data = b"sku_code;name;weight_grams;material;gtin\nA;a;1;glass;\nA;b;2;paper\n"
     header, row, _ = corrected_csv(data).decode().split("\r\n")
-    cells = row.split(";")
+    cells = next(csv.reader([row], delimiter=";"))
     assert (cells[4], cells[5:7]) == ("", ["3", "A"])
     assert len(cells) == len(header.split(";"))
 

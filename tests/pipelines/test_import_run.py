@@ -181,6 +181,7 @@ def test_a_file_that_would_pass_the_plan_is_refused_before_anything_is_kept(
     assert list(desk.workshop.objects.stored(small.company)) == []
 
 
+@pytest.mark.promise("IMP-31")
 def test_an_import_that_meets_a_fault_of_ours_fails_once_and_says_so(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,13 +1,22 @@
 """Mappings: what each part of one means, what is refused of it, and that it is told in `source`."""
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from pipelines.steps.reading import ReadingRefused
+from pipelines.steps.reading.columns import recognise
+from pipelines.steps.reading.composed import spare
 from pipelines.steps.reading.fields import PART_HELPERS, Table, fields_of
+from pipelines.steps.reading.mapping import check_mapping
 from schemas.sentences import told
 from schemas.vocabularies import VOCABULARIES
+from schemas.words import fold
 from tests.pipelines.reading.writing import Table as Rows
 from tests.pipelines.reading.writing import delimited, read, values, workbook
 
@@ -105,6 +114,7 @@ def test_a_mapped_column_of_a_group_reads_as_its_own(field: str) -> None:
     assert values(delimited([["sku_code", "name", *strange], ["A", "a", *cells.values()]]), mapping) == values(own)
 
 
+@pytest.mark.promise("IMP-30")
 def test_one_column_serves_two_fields() -> None:
     file = delimited([["EAN", "Titel"], ["4006381333931", "Flasche"]])
     mapping = {"columns": {"sku_code": "EAN", "gtin": "EAN", "name": "Titel", "description": "Titel"}}
@@ -116,6 +126,7 @@ def test_one_column_serves_two_fields() -> None:
     assert upload.source["mapped"] == ["sku_code", "gtin", "name", "description"]
 
 
+@pytest.mark.promise("IMP-30")
 def test_a_switched_off_column_is_not_read_and_is_told() -> None:
     file = delimited([["sku_code", "name", "Material", "Gewicht (g)", "Unit"], ["A", "a", "glass", "2", "KGM"]])
     mapping = {"columns": {"material": None, "weight_unit": None}}
@@ -211,6 +222,7 @@ def test_a_constant_of_a_component_makes_each_line_one() -> None:
     assert "component_type" in without[0][2]
 
 
+@pytest.mark.promise("IMP-30")
 def test_texts_of_the_file_are_told_their_meaning() -> None:
     file = delimited([["sku_code", "name", "component_type", "material_family", "colour", "markets", "gtin"],
                       ["A", "a", "body", "plastic", "Schwarz", "Nordics; FR", "keine"],
@@ -298,3 +310,28 @@ def test_every_name_that_source_publishes_can_be_mapped_again() -> None:
         source = read(data)[0].source
         mapping = {"columns": {column["field"]: column["column"] for column in source["columns"]}}
         assert values(data, mapping) == values(data)
+
+
+def test_every_mapping_of_the_document_is_one() -> None:
+    document = (Path(__file__).parents[3] / "docs" / "imports.md").read_text(encoding="utf-8")
+    section = document.partition("## Saying what you mean")[2].partition("## Getting it back")[0]
+    told = [json.loads(text) for text in re.findall(r"`(\{.*?\})`(?=[ ,;:.|]|$)", section, re.MULTILINE)]
+    assert len(told) >= 11
+    for mapping in told:
+        check_mapping(mapping)
+    keys = {key for mapping in told for key in mapping}
+    assert keys >= {"columns", "constants", "values", "header_row", "layout", "components"}
+
+
+@given(
+    st.sampled_from(sorted(SKU_FIELDS)),
+    st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=4, max_size=12),
+)
+@settings(max_examples=60, deadline=None)
+def test_any_header_can_be_mapped_to_any_field(name: str, header: str) -> None:
+    assume(recognise(header, 0, "sku") is None and spare(header) is None and fold(header) not in ("sku code", "name"))
+    weight = [["weight_grams", "7.5"]] if name in ("weight_unit", "unit_count", "weight_share_percent") else []
+    columns = [["sku_code", "A"], ["name", "a"], *weight]
+    own = delimited(list(zip(*columns, [name, sample("sku", name)], strict=True)))
+    strange = delimited(list(zip(*columns, [header, sample("sku", name)], strict=True)))
+    assert values(strange, {"columns": {name: header}}) == values(own)
