@@ -15,6 +15,7 @@ from api.document import V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, WrongMethod
 from api.operations import resource
 from api.origin import origin_of
+from api.parameters import DRY_RUN
 from api.service import service_of
 from api.writing import answer, written
 from pipelines.steps.records import RowResult, write_records
@@ -32,18 +33,19 @@ Rows = dict[int, RowResult]
 
 
 @router.post("/batch", **operation(
-    "Create or update many SKUs",
+    "Create or update many SKUs", parameters=(DRY_RUN,),
     answers={200: SkuBatchResponse}, errors=WRITE_ERRORS, body=body_of(SkuBatchInput)))  # fmt: skip
 async def post_batch(request: Request) -> Response:
     """Up to 1 000 SKUs. A row that is refused is reported with its reasons and holds back no other.
 
-    A fault above the rows, such as an unknown field, refuses the whole body.
+    A fault above the rows, such as an unknown field, refuses the whole body. `dry_run` is taken from the body and from
+    the query.
     """
     return await written(request, _written_many)
 
 
 def _written_many(request: Request, key: Key, body: Any) -> Response:
-    dry_run = isinstance(body, dict) and body.get("dry_run") is True
+    dry_run = DRY_RUN.of(request, _said_in(body))
     service, origin = service_of(request), origin_of(request, key)
     now = service.clock.now()
 
@@ -55,6 +57,12 @@ def _written_many(request: Request, key: Key, body: Any) -> Response:
         return partial(_shown, rows, dry_run=dry_run)
 
     return answer(request, key, fingerprint(body), work, dry_run=dry_run)
+
+
+def _said_in(body: Any) -> list[str]:
+    """`dry_run` as the body says it, if it does; another value than a truth is `_validated`'s to refuse."""
+    said = body.get("dry_run") if isinstance(body, dict) else None
+    return [str(said).lower()] if isinstance(said, bool) else []
 
 
 def _shown(rows: Rows, *, dry_run: bool) -> Response:

@@ -5,7 +5,7 @@ or larger than the operation takes: never a fault of the service, whatever the b
 """
 
 import hashlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,10 +17,14 @@ from starlette.requests import Request
 from api.errors import InvalidBody, TooLarge
 from api.parameters import FILENAME
 from schemas.issues import Issue
+from schemas.normalise import shown
 from schemas.technical_file_form import visible
 
 MAX_JSON_BYTES: Final = 2 * 2**20
 """Body of a SKU write, a batch or a volumes write (interface v1, Limits)."""
+
+IMPORT_PARTS: Final = ("file", "dry_run", "mapping", "mapping_name")
+"""The parts that a multipart import may have (decisions §12)."""
 
 MAX_IMPORT_BYTES: Final = 10 * 2**20
 """An import file (interface v1, Limits)."""
@@ -127,6 +131,10 @@ async def _multipart(request: Request) -> Upload:
 
 
 async def _sent(form: FormData) -> Upload:
+    names = [name for name, _ in form.multi_items()]
+    refuse_unknown(names, IMPORT_PARTS, "part")
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise unreadable(f"The body has two parts named {shown(twice)}; send each once.", twice)
     file = form.get("file")
     if not isinstance(file, UploadFile):
         raise _missing("file", "A multipart body needs a part named file, with a filename.")
@@ -140,6 +148,17 @@ def _named(filename: str) -> str:
     if "\x00" in filename or len(filename) > 255:
         raise unreadable("The file name is at most 255 characters, without NUL.", "filename")
     return visible(filename)
+
+
+def refuse_unknown(names: Iterable[str], known: Sequence[str], what: str) -> None:
+    """Refuse a part or a parameter that an import does not have: whoever sends one means something by it."""
+    issues = [
+        Issue("unknown_field", f"An import has no {what} {shown(name)}; it has {', '.join(known)}.", name)
+        for name in dict.fromkeys(names)
+        if name not in known
+    ]
+    if issues:
+        raise InvalidBody(issues)
 
 
 def unreadable(message: str, field: str | None = None) -> InvalidBody:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable
 from datetime import date
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, TypeVar
 
 import orjson
 from fastapi import Depends
@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from api.answers import json_of, json_text
 from api.auth import Presented, Writer
-from api.bodies import Upload, fingerprint, upload
+from api.bodies import Upload, fingerprint, refuse_unknown, upload
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, operation
 from api.errors import InvalidBody, NotFound
 from api.languages import spoken
@@ -29,6 +29,7 @@ from api.parameters import (
     MAX_MAPPING_NAME,
     OFFSET,
     RECORD_ID,
+    Parameter,
     record_id,
 )
 from api.reading import read
@@ -45,6 +46,7 @@ from warehouse.sessions import Connection
 
 router = resource(prefix=f"{V1}/imports", tags=["Imports"])
 
+T = TypeVar("T")
 _FILE: dict[str, Any] = {"type": "string", "format": "binary"}
 _TEXT: dict[str, Any] = {"type": "string"}
 _BODY = {
@@ -52,24 +54,29 @@ _BODY = {
         "schema": {
             "type": "object",
             "required": ["file"],
-            "properties": {"file": _FILE, "mapping": _TEXT, "mapping_name": _TEXT},
+            "properties": {"file": _FILE, "dry_run": {"type": "boolean"}, "mapping": _TEXT, "mapping_name": _TEXT},
         },
     },
     "application/octet-stream": {"schema": _FILE},
 }  # fmt: skip
 
 
+_PARAMETERS: Final = (FILENAME, DRY_RUN, MAPPING, MAPPING_NAME)
+
+
 @router.post("", **operation(
     "Submit CSV or XLSX for import",
-    parameters=(FILENAME, DRY_RUN, MAPPING, MAPPING_NAME), body=_BODY,
+    parameters=_PARAMETERS, body=_BODY,
     answers={202: ImportAccepted}, errors=(*WRITE_ERRORS, "not_implemented")))  # fmt: skip
 def post_import(request: Request, key: Writer, file: Annotated[Upload, Depends(upload)]) -> Response:
     """The file as the `file` part of a multipart body, or raw with `filename` naming it.
 
     Checked before the answer: the file parses, a table is found, `sku_code` and `name` map to columns, the file fits
-    the plan. Up to 10 MiB and 50 000 rows. A dry run is answered with 202 too: its report is read by polling.
+    the plan. Up to 10 MiB and 50 000 rows. A dry run is answered with 202 too: its report is read by polling. Unknown
+    parameters and parts are refused.
     """
-    service, dry_run, origin = service_of(request), DRY_RUN.of(request), origin_of(request, key)
+    refuse_unknown(request.query_params, [parameter.name for parameter in _PARAMETERS], "parameter")
+    service, dry_run, origin = service_of(request), _said(request, file, DRY_RUN), origin_of(request, key)
     digest = _fingerprint(request, file)
     if earlier := answered(request, key, digest, dry_run=dry_run):
         return earlier
@@ -93,7 +100,14 @@ def post_import(request: Request, key: Writer, file: Annotated[Upload, Depends(u
 def _fingerprint(request: Request, file: Upload) -> bytes:
     """By what the caller sent, whichever way: the file, its name, and what is said about it."""
     content = hashlib.sha256(file.data).hexdigest()
-    return fingerprint([content, file.filename, file.fields, MAPPING.of(request), MAPPING_NAME.of(request)])
+    fields = {name: said for name, said in file.fields.items() if name != DRY_RUN.name}
+    return fingerprint([content, file.filename, fields, MAPPING.of(request), MAPPING_NAME.of(request)])
+
+
+def _said(request: Request, file: Upload, parameter: Parameter[T]) -> T:
+    """What the caller says as a parameter, as a part of the form, or in both places alike."""
+    part = file.fields.get(parameter.name)
+    return parameter.of(request, () if part is None else (part,))
 
 
 def _read(file: Upload, mapping: dict[str, Any] | None, name: str | None, today: date) -> reading.Upload:
@@ -105,8 +119,8 @@ def _read(file: Upload, mapping: dict[str, Any] | None, name: str | None, today:
 
 def _mapping(request: Request, file: Upload) -> dict[str, Any] | None:
     """What the caller says about the file, as JSON; what its keys mean is the reader's to check."""
-    text = file.fields.get("mapping") or MAPPING.of(request)
-    if text is None:
+    text = _said(request, file, MAPPING)
+    if not text:
         return None
     try:
         mapping = orjson.loads(text)
@@ -120,7 +134,7 @@ def _mapping(request: Request, file: Upload) -> dict[str, Any] | None:
 
 def _mapping_name(request: Request, file: Upload) -> str | None:
     """What the caller calls the mapping; white space around it does not count."""
-    given = file.fields.get("mapping_name", MAPPING_NAME.of(request))
+    given = _said(request, file, MAPPING_NAME)
     if given is None:
         return None
     name = given.strip()

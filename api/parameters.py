@@ -18,6 +18,7 @@ from schemas.issues import Issue
 from schemas.normalise import Unfit
 
 T = TypeVar("T")
+V = TypeVar("V")
 MAX_PAGE: Final = 200
 MAX_IDEMPOTENCY_KEY: Final = 255
 MAX_MAPPING_NAME: Final = 100
@@ -39,9 +40,12 @@ class Parameter(Generic[T]):
     schema: Mapping[str, Any]
     description: str
 
-    def of(self, request: Request) -> T:
-        """The request's value, or the default where none was sent; raises `InvalidBody`."""
-        values = request.query_params.getlist(self.name)
+    def of(self, request: Request, also: Sequence[str] = ()) -> T:
+        """The request's value, or the default where none was sent; `also` are those of a form's part of this name.
+
+        Raises `InvalidBody`.
+        """
+        values = [*request.query_params.getlist(self.name), *also]
         if not values:
             return self.default
         try:
@@ -94,9 +98,16 @@ def _within(least: int, most: int) -> Callable[[Sequence[str]], int]:
 
 
 def _truth(values: Sequence[str]) -> bool:
-    if values[-1] not in _TRUTHS:
+    if not _TRUTHS.keys() >= set(values):
         raise Unfit("invalid_format", "This parameter is true, false, 1 or 0.")
-    return _TRUTHS[values[-1]]
+    return bool(_once([_TRUTHS[value] for value in values]))
+
+
+def _once(values: Sequence[V]) -> V:
+    """The one value that is said, however often: of two that differ nobody knows which is meant."""
+    if any(value != values[0] for value in values):
+        raise Unfit("invalid_format", "This parameter is given twice with different values; send it once.")
+    return values[0]
 
 
 def instant(values: Sequence[str]) -> datetime:
@@ -129,7 +140,8 @@ OFFSET: Final = Parameter(
 )  # fmt: skip
 DRY_RUN: Final = Parameter(
     "dry_run", _truth, False, {"type": "boolean", "default": False},
-    "Validate and grade, report what would happen, write nothing. Also 1 and 0.",
+    "Validate and grade, report what would happen, write nothing. Also 1 and 0. A multipart import may hold it as a "
+    "part of this name.",
 )  # fmt: skip
 SKU_CODE: Final[Parameter[list[str] | None]] = Parameter(
     "sku_code", _codes, None, {"type": "array", "items": {"type": "string", "pattern": r"^[^\u0000]*$"}},
@@ -140,12 +152,14 @@ UPDATED_SINCE: Final[Parameter[datetime | None]] = Parameter(
     "Only SKUs updated at or after this instant (RFC 3339 with Z or an offset).",
 )  # fmt: skip
 MAPPING: Final[Parameter[str | None]] = Parameter(
-    "mapping", _text, None, {"type": "string"},
-    'JSON that says what detection cannot know: {"columns": {field: header or letter}, "sheet", "header_row", '
-    '"decimal", "layout"}. In a multipart body it is a part of this name.',
+    "mapping", _once, None, {"type": "string"},
+    'JSON that says what detection cannot know: {"columns": {field: header, letter, array of headers, or null}, '
+    '"constants": {field: value of every line}, "values": {field: {text in the file: value}}, "sheet", "header_row", '
+    '"decimal", "layout", "components": the first five of the components sheet}. In a multipart body it is a part of '
+    "this name.",
 )  # fmt: skip
 MAPPING_NAME: Final[Parameter[str | None]] = Parameter(
-    "mapping_name", _text, None, {"type": "string", "maxLength": MAX_MAPPING_NAME},
+    "mapping_name", _once, None, {"type": "string", "maxLength": MAX_MAPPING_NAME},
     "Beside a mapping: keep it under this name, unless it is a dry run. Alone: use the one kept. "
     "In a multipart body it is a part of this name.",
 )  # fmt: skip

@@ -17,7 +17,8 @@ from pipelines.steps.reading import Upload, read_upload, type_rows
 from pipelines.steps.reading.container import sniff
 from pipelines.steps.reading.delimited import read_delimited, sniff_delimiter
 from pipelines.steps.reading.encoding import decode
-from pipelines.steps.reading.header import field_names, find_header
+from pipelines.steps.reading.header import find_header
+from pipelines.steps.reading.header_row import field_names
 from pipelines.steps.reading.mapping import check_mapping
 from pipelines.steps.reading.workbook import Workbook
 from schemas.contracts import typed_rows
@@ -74,8 +75,8 @@ def _detected(content: bytes, mapping: dict[str, Any] | None) -> int:
     mapped = check_mapping(mapping)
     if sniff(content, "file") == "xlsx":
         book = Workbook(content)
-        return len(find_header(book.top(book.sheets[0], 40), "sku", mapped.columns, mapped.header_row).columns)
+        return len(find_header(book.top(book.sheets[0], 40), "sku", mapped).columns)
     text = decode(content).text
     delimiter = sniff_delimiter(text, lambda cells: len(field_names(cells)))
     top = "".join(text[:200_000].splitlines(keepends=True)[:40])
-    return len(find_header(read_delimited(top, delimiter), "sku", mapped.columns, mapped.header_row).columns)
+    return len(find_header(read_delimited(top, delimiter), "sku", mapped).columns)

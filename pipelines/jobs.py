@@ -12,11 +12,13 @@ from pipelines.assets.intake import parsed_table, typed_rows, uploaded_file
 from pipelines.assets.publication import portfolio_snapshot
 from pipelines.assets.reference import jurisdiction_catalogue
 from pipelines.assets.regrade import regraded_skus
+from pipelines.faults import fail_import_once
 from warehouse.settings import Settings
 
 import_file: Final = dg.define_asset_job(
     "import_file",
     selection=dg.AssetSelection.assets(uploaded_file, parsed_table, typed_rows, graded_skus, import_report),
+    hooks={fail_import_once},
     description="One uploaded file, from its bytes to graded SKUs and the caller's report.",
 )
 

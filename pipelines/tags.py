@@ -15,6 +15,9 @@ CODE_LOCATION: Final = {REPOSITORY_LABEL_TAG: "__repository__@pipelines.definiti
 FOLLOWED: Final = {"pcds/followed": "true"}
 """On runs that followed a write: a busy company has thousands a day, so that their record is kept for two days only."""
 
+IMPORT: Final = "pcds/import_id"
+"""Which import it processes."""
+
 COMPANY: Final = "pcds/company_id"
 """Whose run it is."""
 
@@ -46,4 +49,4 @@ def read_company(pool: Pool, company_id: UUID) -> dict[str, str]:
 
 def of_import(import_id: UUID, company_id: UUID, filename: str) -> dict[str, str]:
     """The tags by which an import's runs are found (decisions §10)."""
-    return {"pcds/import_id": str(import_id), COMPANY: str(company_id), "pcds/filename": filename}
+    return {IMPORT: str(import_id), COMPANY: str(company_id), "pcds/filename": filename}

@@ -184,8 +184,8 @@ ISSUE_CODES: Final[dict[str, IssueCode]] = {
         "a file of 60 000 rows",
     ),
     "invalid_mapping": IssueCode(
-        "The mapping names a column or field that does not exist.",
-        "Send `columns` as {field: header or column letter} with names that stand in the file.",
+        "The mapping names a column, a field or a value that does not exist.",
+        "Send what the message says would be right: names that stand in the file, published fields and values.",
         '{"columns": {"weight": "Gewicht"}}, as the field is weight_grams',
     ),
     "substance_status_contradicts_value": IssueCode(
@@ -217,6 +217,11 @@ ISSUE_CODES: Final[dict[str, IssueCode]] = {
         "The technical file's type is not in the vocabulary.",
         "Send one of the published types of technical files.",
         "type=certificate",
+    ),
+    "internal_error": IssueCode(
+        "A fault of the service ended an import; the file is not at fault.",
+        "Quote the `correlationId` of the failure to support, and send the file again when the fault is mended.",
+        "an import whose run met a fault of the program",
     ),
     "weight_mismatch": IssueCode(
         "The total weight and the sum of the components differ by more than 5 %.",

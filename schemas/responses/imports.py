@@ -1,6 +1,6 @@
 """Imports as they are answered: what was accepted, where each field was read from, how far it is, what was rejected."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field as PydanticField
 from pydantic.json_schema import SkipJsonSchema
@@ -39,7 +39,28 @@ class UnreadSheet(Answer):
     reason: str
 
 
-class SourceSheet(Answer):
+class SwitchedOff(Answer):
+    """A field that the mapping reads from no column, with the column that it would have been read from."""
+
+    field: str
+    column: str | None
+    header: str | None
+
+
+class Told(Answer):
+    """What the caller's mapping has settled of a table; absent from imports of earlier releases.
+
+    `mapped` are the fields whose column it names, `constants` the values that every line has, `values` what the texts
+    of a field's cells mean, as the mapping says it.
+    """
+
+    mapped: list[str] | SkipJsonSchema[None] = None
+    switched_off: list[SwitchedOff] | SkipJsonSchema[None] = None
+    constants: dict[str, str] | SkipJsonSchema[None] = None
+    values: dict[str, dict[str, Any]] | SkipJsonSchema[None] = None
+
+
+class SourceSheet(Told):
     """Where the components sheet was read from."""
 
     sheet: str
@@ -57,7 +78,7 @@ class SkippedLine(Answer):
     reason: str
 
 
-class ImportSource(Answer):
+class ImportSource(Told):
     """Which sheet, header row and column each field was read from; `header_row` counts from 1."""
 
     format: Literal["csv", "xlsx"]
@@ -119,6 +140,12 @@ class ImportRowError(Answer):
     message: str
 
 
+class ImportFailure(Issue):
+    """Why the import as a whole failed; support finds it by `correlationId`, that of the request that sent the file."""
+
+    correlationId: str | SkipJsonSchema[None] = None  # noqa: N815  (the contract's name)
+
+
 class ImportStatusResponse(Answer):
     """How far an import is, with one page of its error report."""
 
@@ -132,6 +159,6 @@ class ImportStatusResponse(Answer):
     progress: ImportProgress
     counts: ImportCounts
     source: ImportSource
-    failure: Issue | None
+    failure: ImportFailure | None
     errors: list[ImportRowError]
     pagination: Pagination

@@ -114,6 +114,7 @@ def test_type_may_stand_behind_the_file_and_all_fields_be_read_at_once(caller, s
         ({"reference": "x" * 2001}, ("reference", "too_long")),
         ({"issuer": "a\x00b"}, ("issuer", "invalid_format")),
         ({"expiry": "2026-01-31"}, ("expiry", "unknown_field")),
+        ({"dry_run": "true"}, ("dry_run", "unknown_field")),
         ({"data": b""}, ("file", "too_short")),
         ({"name": "n" * 256}, ("file", "too_long")),
     ],

@@ -128,3 +128,65 @@ def test_a_read_key_polls_and_does_not_submit(join):
     reader = join(scopes=("read",))
     assert _raw(reader, CSV).status_code == 403
     assert reader.get(f"/imports/{uuid4()}").status_code == 404
+
+
+@pytest.mark.promise("IMP-29")
+@pytest.mark.parametrize("said", ["true", "1"])
+def test_a_dry_run_is_one_wherever_the_form_says_so(caller, said):
+    file = {"file": ("f.csv", CSV)}
+    part = caller.request("POST", "/imports", files=file, data={"dry_run": said})
+    both = caller.request("POST", "/imports?dry_run=true", files=file, data={"dry_run": said})
+    for answer in (part, both, _raw(caller, CSV, dry_run=said)):
+        assert (answer.status_code, answer.json()["dry_run"]) == (202, True), answer.text
+    for value in ("false", "0"):
+        wet = caller.request("POST", "/imports", files=file, data={"dry_run": value})
+        assert (wet.status_code, wet.json()["dry_run"]) == (202, False)
+
+
+@pytest.mark.parametrize(
+    ("query", "fields", "field", "code"),
+    [
+        ("", {"dry_run": "yes"}, "dry_run", "invalid_format"),
+        ("", {"dry_run": ""}, "dry_run", "invalid_format"),
+        ("", {"dry_run": "True"}, "dry_run", "invalid_format"),
+        ("?dry_run=true", {"dry_run": "false"}, "dry_run", "invalid_format"),
+        ("?dry_run=0", {"dry_run": "1"}, "dry_run", "invalid_format"),
+        ("?dry_run=true&dry_run=false", {}, "dry_run", "invalid_format"),
+        ("", {"dryrun": "true"}, "dryrun", "unknown_field"),
+        ("", {"dry-run": "true"}, "dry-run", "unknown_field"),
+        ("", {"filename": "x.csv"}, "filename", "unknown_field"),
+        ("?dryRun=true", {}, "dryRun", "unknown_field"),
+        ("?dry-run=true", {}, "dry-run", "unknown_field"),
+        ("?mapping=%7B%7D", {"mapping": '{"decimal": "."}'}, "mapping", "invalid_format"),
+        ("?mapping_name=a", {"mapping_name": "b"}, "mapping_name", "invalid_format"),
+        ("", {"mapping": ["{}", "{}"]}, "mapping", "invalid_format"),
+    ],
+)
+def test_what_an_import_does_not_understand_is_refused_and_never_written(caller, query, fields, field, code):
+    answer = caller.request("POST", f"/imports{query}", files={"file": ("f.csv", CSV)}, data=fields)
+    assert _refused(answer) == [code]
+    assert answer.json()["details"][0]["field"] == field
+    assert caller.get("/skus").json()["pagination"]["total"] == 0
+
+
+def test_an_unknown_parameter_of_a_raw_import_is_refused(caller):
+    assert _refused(_raw(caller, CSV, dryrun="true", mode="x")) == ["unknown_field", "unknown_field"]
+
+
+def test_a_file_part_of_another_name_is_refused(caller):
+    answer = caller.request("POST", "/imports", files={"dry_run": ("true", b"true")})
+    assert _refused(answer) in (["invalid_format"], ["required"])
+
+
+def test_a_dry_run_of_a_batch_is_one_wherever_it_is_said(caller):
+    row = {"sku_code": "B-1", "name": "Bottle"}
+    for path, body in (
+        ("/skus/batch?dry_run=true", {"skus": [row]}),
+        ("/skus/batch", {"skus": [row], "dry_run": True}),
+        ("/skus/batch?dry_run=1", {"skus": [row], "dry_run": True}),
+    ):
+        answer = caller.request("POST", path, json=body)
+        assert (answer.status_code, answer.json()["dry_run"]) == (200, True), answer.text
+    contradicted = caller.request("POST", "/skus/batch?dry_run=true", json={"skus": [row], "dry_run": False})
+    assert _refused(contradicted) == ["invalid_format"]
+    assert caller.get("/skus").json()["pagination"]["total"] == 0

@@ -1,7 +1,7 @@
 """What tests of imports share: a workshop over the test database, ways to send a file, run it and look at the rows."""
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,13 +37,17 @@ class Desk:
     instance: dg.DagsterInstance
     company: UUID
 
-    def send(self, content: str | bytes, *, dry_run: bool = False, filename: str = "portfolio.csv") -> UUID:
+    def send(
+        self, content: str | bytes, *, dry_run: bool = False, filename: str = "portfolio.csv",
+        mapping: Mapping[str, object] | None = None,
+    ) -> UUID:  # fmt: skip
         data = content.encode() if isinstance(content, str) else content
         now = self.workshop.clock.now()
+        read = read_upload(data, filename, mapping=mapping, today=now.date())
         with self.workshop.pool.company(self.company) as conn:
             accepted = imports.submit(
-                conn, self.workshop.objects, self.company, read_upload(data, filename, today=now.date()), data=data,
-                filename=filename, dry_run=dry_run, origin=ORIGIN, key_id=uuid4(), now=now,
+                conn, self.workshop.objects, self.company, read, data=data, filename=filename, dry_run=dry_run,
+                origin=ORIGIN, key_id=uuid4(), now=now,
             )  # fmt: skip
         return UUID(accepted["id"])
 

@@ -1,5 +1,6 @@
 """The rejected rows of a file as a file: cells as they were, whole SKUs, and lines as ragged as they were sent."""
 
+import csv
 import io
 from datetime import date
 
@@ -99,7 +100,7 @@ def test_formulas_are_defused_and_read_as_they_were():
 
 
 def test_a_line_that_is_no_record_is_no_record_in_the_new_file_either():
-    data = b'sku_code,name,weight_grams\nA-1,Pot,5,6\nA-2,Pot\nA-3,Pot,5\nA-4,"Pot,5\n'
+    data = b'sku_code,name,weight_grams\nA-1,Pot,5,6\nA-2\nA-3,Pot,5\nA-4,"Pot,5\n'
     made = corrected_csv(data)
     _, report, values = read(made)
     assert [fault["sku_code"] for fault in report if fault["code"] == "ragged_row"] == ["A-1", "A-2"]
@@ -200,3 +201,23 @@ def test_rejected_rows_sent_back_as_they_are_are_rejected_again(header, rows):
     assert report
     assert [(fault["sku_code"], fault["code"]) for fault in again] == [(f["sku_code"], f["code"]) for f in report]
     assert values.height == 0
+
+
+def test_a_short_line_is_filled_up_so_that_its_reason_stands_beside_the_columns():
+    data = b"sku_code;name;weight_grams;material;gtin\nA;a;1;glass;\nA;b;2;paper\n"
+    header, row, _ = corrected_csv(data).decode().split("\r\n")
+    cells = next(csv.reader([row], delimiter=";"))
+    assert (cells[4], cells[5:7]) == ("", ["3", "A"])
+    assert len(cells) == len(header.split(";"))
+
+
+@pytest.mark.parametrize("write", [delimited, lambda rows: workbook(S=rows)])
+def test_rows_of_a_table_without_a_header_come_back_without_one(write):
+    mapping = {"columns": {"sku_code": "A", "name": "B", "weight_grams": "C"}, "header_row": 0}
+    data = write([["A-1", "Bottle", "1"], ["A-2", "Cap", "heavy"], ["A-3", "Lid", "3"]])
+    source, report, _ = read(data, mapping)
+    [table] = rejected_tables(data, source, report)
+    made = as_csv(table, source)
+    assert made.decode("utf-8-sig").startswith("A-2,Cap,heavy,2,C,")
+    assert [fault["code"] for fault in read(made, mapping)[1]] == ["invalid_number"]
+    assert as_workbook(rejected_tables(data, source, report))

@@ -6,10 +6,14 @@ from typing import Any
 from uuid import UUID
 
 import dagster as dg
+import psycopg
 import pytest
 
+from pipelines.steps.imports import claim as claims
 from pipelines.steps.plans import PlanLimitReached
-from tests.pipelines.conftest import Desk, Workbook
+from pipelines.worker import execute
+from schemas import contracts
+from tests.pipelines.conftest import ORIGIN, Desk, Workbook
 
 HEADER = "sku_code;name;material;weight_grams;food_contact;markets;gtin"
 FILE = "\n".join([
@@ -175,3 +179,48 @@ def test_a_file_that_would_pass_the_plan_is_refused_before_anything_is_kept(
         small.send("sku_code,name\n" + "\n".join(f"N{n},New" for n in range(101)))
     assert small.rows("SELECT count(*) FROM imports WHERE company_id = %s") == [(0,)]
     assert list(desk.workshop.objects.stored(small.company)) == []
+
+
+@pytest.mark.promise("IMP-31")
+def test_an_import_that_meets_a_fault_of_ours_fails_once_and_says_so(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("sku_code of “a cell of the caller”")
+
+    monkeypatch.setattr("pipelines.assets.intake.type_rows", broken)
+    import_id = desk.send(FILE)
+    assert not desk.run(import_id)
+    ended = desk.poll(import_id)
+    assert (ended["status"], ended["failure"]["code"]) == ("failed", "internal_error")
+    assert ended["failure"]["correlationId"] == ORIGIN.correlation_id
+    assert str(ORIGIN.correlation_id) in ended["failure"]["message"]
+    assert "smaller parts" not in ended["failure"]["message"]
+    assert claims.take(desk.workshop.pool, desk.workshop.clock, import_id) is None
+    assert desk.entries() == {"import.submitted": 1, "import.failed": 1}
+
+
+def test_a_contract_that_is_broken_is_a_fault_of_ours_too(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("schemas.contracts.typed_rows", lambda _: contracts.parsed_table(["line"]))
+    import_id = desk.send(FILE)
+    assert not desk.run(import_id)
+    assert desk.poll(import_id)["failure"]["code"] == "internal_error"
+
+
+@pytest.mark.parametrize("loss", [psycopg.OperationalError("away"), OSError(28, "no space left"), MemoryError()])
+def test_what_is_away_for_a_while_is_tried_again(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, loss: BaseException
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise loss
+
+    import_id = desk.send(FILE)
+    with monkeypatch.context() as patched:
+        patched.setattr("pipelines.assets.intake.type_rows", broken)
+        claim = claims.take(desk.workshop.pool, desk.workshop.clock, import_id)
+        assert claim is not None
+        assert not execute(claim, desk.workshop, desk.instance)
+        assert desk.poll(import_id)["status"] == "processing"
+    claims.hand_back(desk.workshop.pool, claim)
+    assert desk.run(import_id)
+    assert desk.poll(import_id)["status"] == "completed"

@@ -67,10 +67,8 @@ def test_a_sentence_with_its_gaps_filled_is_told_with_the_same_in_them(lang: str
 
 
 def test_a_part_is_told_inside_its_sentence_and_what_is_quoted_is_not() -> None:
-    sentence = "The mapping is wrong: there is no column “no column x”. The headers are: a, b."
-    assert told(sentence, "fr") == (
-        "Le mapping est faux : il n'y a pas de colonne “no column x”. Les en-têtes sont : a, b."
-    )
+    sentence = "An import has no part “parameter”; it has file, mapping."
+    assert told(sentence, "fr") == "Un import n'a pas de partie “parameter” ; il a file, mapping."
 
 
 def test_an_unknown_sentence_stays_as_it_is() -> None:

@@ -53,9 +53,9 @@ def as_workbook(tables: Iterable[Table]) -> bytes:
                     elif cell:
                         style = bold if line == table.header_row else None
                         sheet.write_string(line - 1, at, _storable(cell), style)
-            first = table.header.index(ADDED[0])
-            for at, width in enumerate(_WIDTHS, first):
-                sheet.set_column(at, at, width)
+            if table.header:
+                for at, width in enumerate(_WIDTHS, table.header.index(ADDED[0])):
+                    sheet.set_column(at, at, width)
             sheet.freeze_panes(table.header_row, 0)
     return target.getvalue()
 

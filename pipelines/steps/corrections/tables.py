@@ -35,8 +35,8 @@ class Table:
 
     @property
     def header(self) -> list[Cell]:
-        """The headers, the added ones among them."""
-        return dict(self.rows)[self.header_row]
+        """The headers, the added ones among them; none where the table has none."""
+        return dict(self.rows).get(self.header_row, [])
 
 
 def rejected_tables(data: bytes, source: Source, report: Report, lang: str = ORIGINAL) -> list[Table]:
@@ -99,23 +99,27 @@ class _Rejected:
             return None
         at = self._sheet.header_row
         cells = self._sheet.cells({*self._sheet.top, *self._lines})
-        header = cells[at]
-        width = len(header) if self._sheet.text is not None else max(map(len, cells.values()))
+        header = cells.get(at, [])
+        width = len(header) if self._sheet.text is not None and header else max(map(len, cells.values()))
         old = len(ADDED) if tuple(header[-len(ADDED) :]) == ADDED else 0
         width -= old
         rows = [(line, held) for line, held in cells.items() if line < at]
-        sure = certain(header, [cells[line] for line in self._lines], self._read, self._kind)
-        rows.append((at, self._beside(sure, ADDED, width, old)))
+        if header:
+            sure = certain(header, [cells[line] for line in self._lines], self._read, self._kind)
+            rows.append((at, self._beside(sure, ADDED, width, old)))
         for place, line in enumerate(self._lines, at + 1):
-            rows.append((place, self._beside(cells[line], self._said(line), width, old)))
+            ragged = any(fault["code"] == "ragged_row" for fault in self._faults.get(line, ()))
+            rows.append((place, self._beside(cells[line], self._said(line), width, old, whole=not ragged)))
         return Table(self._sheet.place["sheet"], at, rows, self._sheet.preamble)
 
-    def _beside(self, cells: list[Cell], said: Sequence[Cell], width: int, old: int) -> list[Cell]:
+    def _beside(
+        self, cells: list[Cell], said: Sequence[Cell], width: int, old: int, *, whole: bool = True
+    ) -> list[Cell]:  # fmt: skip
         """A line with what is said of it behind the header's columns, in place of what an earlier report said.
 
-        A line of a text with too few or too many cells stays one: nobody takes it for corrected.
+        A line of a text that is rejected for too few or too many cells stays one: nobody takes it for corrected.
         """
-        if self._sheet.text is None:
+        if self._sheet.text is None or whole:
             cells = [*cells, *[None] * (width + old - len(cells))]
         return [*cells[:width], *said, *cells[width + old :]]
 

@@ -20,7 +20,7 @@ from warehouse.clock import Clock
 from warehouse.sessions import Pool
 
 MAX_ATTEMPTS: Final = 5
-"""Runs in a row that may end without a committed chunk before the import is given up."""
+"""Runs in a row that may lose their process, without a committed chunk, before the import is given up."""
 
 _ASSIGN: Final = """
 WITH held AS (SELECT id, run_id FROM imports WHERE id = %s AND claim = %s FOR UPDATE)
@@ -71,6 +71,13 @@ def assign(pool: Pool, claim: Claim, run_id: str) -> str | None:
         prove(cursor)
         (previous,) = cursor.fetchone() or (None,)
     return previous
+
+
+def held_by(pool: Pool, import_id: UUID, company_id: UUID, run_id: str) -> Claim | None:
+    """The claim under which a Dagster run works on an import; None where it has ended or another run has it."""
+    with pool.company(company_id) as conn:
+        row = conn.execute("SELECT claim FROM imports WHERE id = %s AND run_id = %s", (import_id, run_id)).fetchone()
+    return None if row is None or row[0] is None else Claim(import_id, company_id, row[0])
 
 
 def prove(cursor: psycopg.Cursor[Any]) -> None:

@@ -33,11 +33,20 @@ def fail(pool: Pool, claim: Claim, work: Work, clock: Clock, failure: Issue) -> 
 
 
 def gave_up() -> Issue:
-    """Why an import fails that no run could take further."""
+    """Why an import fails whose runs lost their process again and again: the file may need too much memory."""
     return Issue(
         "unreadable_file",
-        f"The file was accepted, but {MAX_ATTEMPTS} attempts to process it ended without progress. "
-        "Send it again in smaller parts, or quote the import's id to support.",
+        f"The file was accepted, but {MAX_ATTEMPTS} times the process that worked on it was lost before it had got "
+        "further. Send it again in smaller parts, or quote the import's id to support.",
+    )
+
+
+def our_fault(correlation_id: str) -> Issue:
+    """Why an import fails that ran into a fault of the service; another attempt would run into it again."""
+    return Issue(
+        "internal_error",
+        "A fault of the service ended this import; nothing is wrong with the file. What counts shows is stored, the "
+        f"rest is not. Quote {correlation_id} to support, and send the file again when the fault is mended.",
     )
 
 
@@ -49,7 +58,7 @@ def plan_full(reached: PlanLimitReached) -> Issue:
 def _end(
     conn: psycopg.Connection[Any], claim: Claim, work: Work, now: datetime, *, status: str, failure: Issue | None
 ) -> None:
-    reason = None if failure is None else failure.as_dict()
+    reason = None if failure is None else failure.as_dict() | {"correlationId": work.correlation_id}
     values = (status, reason and Json(reason), now, claim.import_id, claim.token)
     cursor = conn.execute(_END, values)
     prove(cursor)

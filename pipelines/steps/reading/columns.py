@@ -82,15 +82,27 @@ def _of_part(header: str) -> Column | None:
     return Column(name, fields[name], "component", 0, header, factor=split[1].factor)
 
 
+def field_column(name: str, table: Table) -> Column | None:
+    """The column that a field's own name makes; None where no field of the table has the name.
+
+    A component's field may have `component_` before it, which tells it from one of the SKU.
+    """
+    own = recognise(name, 0, table)
+    if own is not None and fold(name) in (fold(own.name), fold(f"component_{own.name}")):
+        return own
+    bare = name.removeprefix("component_")
+    return field_column(bare, table) if table == "component" and bare != name else None
+
+
 def column_for(name: str, position: int, header: str, table: Table) -> Column | None:
     """The column for a field that the caller's mapping names, whatever its header says."""
     own = recognise(header, position, table)
-    named = recognise(name, position, table)
-    if named is None or fold(name) != fold(named.name):
+    named = field_column(name, table)
+    if named is None:
         return None
     factor = own.factor if own is not None and own.name == named.name else named.factor
     return Column(named.name, named.field, named.table, position, header, factor, False,
-                  named.market, named.year, named.half, named.group, named.fixed)  # fmt: skip
+                  named.market, named.year, named.half, named.group, named.fixed, mapped=True)  # fmt: skip
 
 
 @cache

@@ -68,6 +68,8 @@ class Column:
     `name` is the column's own name as published (`weight_g`, `annual_volume_fr_2026`); `factor` turns its
     numbers into the field's unit; `exact` is true where the header is the field's own name, letter for letter.
     Columns of one `group` describe one component of each line's SKU; `fixed` are fields that its header gives.
+    `mapped` is true where the caller's mapping names the column; `constant` is the cell that every line has in a column
+    that the file does not have, and the mapping gives.
     """
 
     name: str
@@ -82,6 +84,8 @@ class Column:
     half: int = 0
     group: str | None = None
     fixed: tuple[tuple[str, str], ...] = ()
+    mapped: bool = False
+    constant: str | None = None
 
 
 @cache

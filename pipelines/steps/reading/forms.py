@@ -20,6 +20,7 @@ _LINES: Final = 40
 _CELLS: Final = 16
 """What is looked at: a form is no wider than a page."""
 _FEWEST_LINES: Final = 3
+_FEWEST_COLUMNS: Final = 4
 _KEYS: Final = frozenset({"sku_code", "name", "gtin"})
 """One of them at least is asked in a form of a product."""
 _MOST_QUOTED: Final = 8
@@ -57,7 +58,17 @@ def labels_of_form(grid: Grid) -> list[Label]:
         labels += found
         lines += bool(found)
     named = {label.field for label in labels}
-    return labels if lines >= _FEWEST_LINES and len(named) > widest and named & _KEYS else []
+    is_form = lines >= _FEWEST_LINES and len(named) > widest and named & _KEYS and not _is_table(grid)
+    return labels if is_form else []
+
+
+def _is_table(grid: Grid) -> bool:
+    """Whether nearly all lines fill as many cells as the first one, which has only words: unknown headers."""
+    rows = [[cell for cell in grid.row(index) if cell is not None] for index in range(min(grid.cells.height, _LINES))]
+    first = rows[0]
+    headers = all(any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell)) for cell in first)
+    alike = sum(abs(len(row) - len(first)) <= 1 for row in rows)
+    return len(first) >= _FEWEST_COLUMNS and headers and len(set(first)) == len(first) and alike * 5 >= len(rows) * 4
 
 
 def form_refusal(grid: Grid) -> ReadingRefused | None:

@@ -114,9 +114,10 @@ def _member(name: str, values: pl.Series) -> pl.Series:
 
 
 def _any_given(typed: TypedSheet, columns: list[Column]) -> pl.Series:
-    """The lines of which a group's columns give anything but how a weight is meant."""
-    told = [typed.given[column.name] for column in columns if column.field not in WEIGHT_HELPERS]
-    return reduce(or_, told)
+    """The lines of which a group's columns give anything but how a weight is meant, or what a mapping gives to all."""
+    told = [column for column in columns if column.field not in WEIGHT_HELPERS]
+    told = [column for column in told if column.constant is None] or told
+    return reduce(or_, (typed.given[column.name] for column in told))
 
 
 def _types(values: dict[str, pl.Series], height: int) -> pl.Series:

@@ -4,80 +4,96 @@ A table is refused when a column it needs is missing or when two columns fit one
 stands above what is recognised. Recognising one header is `columns.py`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
-import polars as pl
-
-from pipelines.steps.reading.columns import column_for, recognise
-from pipelines.steps.reading.composed import names_packaging, spare
-from pipelines.steps.reading.fields import LONGEST_HEADER, Column, Table
+from pipelines.steps.reading import missing_column
+from pipelines.steps.reading.chosen import check_parts, chosen_columns
+from pipelines.steps.reading.columns import recognise
+from pipelines.steps.reading.composed import names_packaging
+from pipelines.steps.reading.fields import Column, Table
 from pipelines.steps.reading.forms import form_refusal
-from pipelines.steps.reading.grid import Grid, letter, position
+from pipelines.steps.reading.grid import Grid, letter
 from pipelines.steps.reading.groups import whole_groups
+from pipelines.steps.reading.header_row import NEEDED, header_index, without_header
 from pipelines.steps.reading.labels import labels
-from pipelines.steps.reading.refusal import ReadingRefused, refuse
+from pipelines.steps.reading.mapping import MappedSheet, same_field
+from pipelines.steps.reading.refusal import ReadingRefused
 from pipelines.steps.reading.spares import OF_PACKAGING, with_spares, with_unit_beside
 from schemas.issues import Issue
 from schemas.normalise import shown
-from schemas.words import fold
 
-ROWS_SEARCHED = 40
-_MOST_NAMED = 20
+_MOST_NAMED: Final = 20
 """Columns that one sentence names."""
-_MOST_CELLS_SEARCHED = 8_192
-"""Cells among which the header is looked for, in whole rows: words of each are looked up in every way."""
-_NEEDED: Mapping[Table, tuple[str, ...]] = {"sku": ("sku_code", "name"), "component": ("sku_code", "component_type")}
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The header of a table: its line, its last line where it has two, the columns read and the columns ignored."""
+    """The header of a table: its line, its last line where it has two, the columns read and the columns ignored.
+
+    `off` are the fields that the mapping reads from no column, with the position and header of the column they had.
+    """
 
     line: int
     last_line: int
     columns: tuple[Column, ...]
     ignored: tuple[tuple[int, str], ...]
+    off: tuple[tuple[str, int | None, str | None], ...] = ()
 
 
-def field_names(cells: Iterable[str], table: Table = "sku") -> set[str]:
-    """The fields that the cells name: what makes a row look like a header."""
-    short = [cell for cell in cells if len(cell) < LONGEST_HEADER]
-    names = {column.name for cell in short if (column := recognise(cell, 0, table)) is not None}
-    return names if table != "sku" else names | {column.name for cell in short if (column := spare(cell)) is not None}
+def find_header(grid: Grid, table: Table, told: MappedSheet, *, sheet: str | None = None) -> Header:
+    """The header of a table; `told` is what the caller's mapping says about its `sheet`.
 
-
-def find_header(grid: Grid, table: Table, mapped: Mapping[str, str], header_row: int | None = None) -> Header:
-    """The header of a table.
-
-    `mapped` is the caller's mapping of fields to headers or column letters; `header_row` the line that the
-    caller says is the header. Raises `ReadingRefused` with `no_table`, `missing_column`, `ambiguous_column` or
-    `invalid_mapping`.
+    Raises `ReadingRefused` with `no_table`, `missing_column`, `ambiguous_column` or `invalid_mapping`.
     """
-    if table == "sku" and not mapped and header_row is None and (refusal := form_refusal(grid)) is not None:
+    unsaid = table == "sku" and not told.columns and told.header_row is None
+    if unsaid and (refusal := form_refusal(grid)) is not None:
         raise refusal
-    row = _header_index(grid, table, mapped, header_row)
-    cells, last_line = labels(grid, row, _NEEDED[table])
-    chosen = _mapped_columns(cells, mapped, table)
+    row = header_index(grid, table, told)
+    if row is None:
+        line, (cells, last_line) = 0, without_header(grid)
+    else:
+        line, (cells, last_line) = int(grid.lines[row]), labels(grid, row, NEEDED[table])
+    chosen = chosen_columns(cells, told, table)
     taken = {column.position for column in chosen}
     found = [
         column
         for at, cell in enumerate(cells)
         if cell is not None and at not in taken and (column := recognise(cell, at, table)) is not None
     ]
+    recognised, found = found, [column for column in found if told.reads(column)]
     named = {(column.table, column.name) for column in chosen}
     if table == "sku":
-        found = _without_stray_parts(found, chosen)
+        found = _without_stray_parts(found, (*chosen, *told.constants))
     columns = [*chosen, *_one_each([column for column in found if (column.table, column.name) not in named])]
     if table == "sku":
-        columns = with_unit_beside(with_spares(columns, cells, told=mapped), cells, grid, row)
-    missing = [name for name in _NEEDED[table] if name not in {column.name for column in columns}]
+        columns = with_unit_beside(
+            with_spares(columns, cells, told=told.columns), cells, grid, -1 if row is None else row
+        )
+    columns = [column for column in columns if told.reads(column)]
+    if table == "sku":
+        check_parts(columns, told)
+    given = {column.name for column in (*columns, *told.constants)}
+    missing = [name for name in NEEDED[table] if name not in given]
     if missing:
-        raise ReadingRefused([_missing(name, cells, columns, grid.lines[row], table) for name in missing])
+        where = missing_column.Place(table, sheet, line, cells, [column.position for column in columns])
+        barcode = next((column.position for column in columns if column.name == "gtin"), None)
+        raise missing_column.refusal(missing, where, barcode)
     columns = _told_apart(columns) if table == "sku" else columns
     used = {column.position for column in columns}
     ignored = tuple((at, cell) for at, cell in enumerate(cells) if cell is not None and at not in used)
-    return Header(int(grid.lines[row]), last_line, tuple(sorted(columns, key=lambda column: column.position)), ignored)
+    ordered = tuple(sorted(columns, key=lambda column: column.position))
+    return Header(line, last_line, ordered, ignored, _switched_off(told, recognised))
+
+
+def _switched_off(told: MappedSheet, recognised: list[Column]) -> tuple[tuple[str, int | None, str | None], ...]:
+    """The fields that the mapping switches off, each with the column that it would have been read from."""
+    off: list[tuple[str, int | None, str | None]] = []
+    for column in told.off:
+        had = next((other for other in recognised if same_field(column, other)), None)
+        off.append((column.name, None, None) if had is None else (column.name, had.position, had.header))
+    return tuple(off)
 
 
 def _told_apart(columns: list[Column]) -> list[Column]:
@@ -87,71 +103,7 @@ def _told_apart(columns: list[Column]) -> list[Column]:
     return [replace(column, name=f"component_{column.name}") if column in twice else column for column in columns]
 
 
-def _header_index(grid: Grid, table: Table, mapped: Mapping[str, str], header_row: int | None) -> int:
-    if grid.cells.height == 0:
-        raise refuse("no_table", "The file holds no table; send one with a header row and a line for each SKU.")
-    if header_row is not None:
-        if header_row not in grid.lines:
-            raise refuse(
-                "invalid_mapping", f"The mapping's header_row is {header_row}, a line without cells.", "mapping"
-            )
-        return int(grid.lines.to_list().index(header_row))
-    told = {fold(header) for header in mapped.values()}
-
-    def merit(index: int) -> tuple[bool, int, int]:
-        cells = [cell for cell in grid.row(index) if cell is not None]
-        names = field_names(cells, table)
-        words = len({cell for cell in cells if any(map(str.isalpha, cell))})
-        return names.issuperset(_NEEDED[table]), len(names) + sum(fold(cell) in told for cell in cells), words
-
-    return max(range(_rows_searched(grid)), key=merit)
-
-
-def _rows_searched(grid: Grid) -> int:
-    """One row at least."""
-    rows = min(grid.cells.height, ROWS_SEARCHED)
-    held = grid.cells.head(rows).select(pl.sum_horizontal(pl.all().is_not_null())).to_series().cum_sum()
-    return max(1, int((held <= _MOST_CELLS_SEARCHED).sum()))
-
-
-def _mapped_columns(cells: list[str | None], mapped: Mapping[str, str], table: Table) -> list[Column]:
-    columns: list[Column] = []
-    for name, header in mapped.items():
-        at = _position(cells, header)
-        column = None if at is None else column_for(name, at, cells[at] or "", table)
-        if at is None or column is None:
-            what = f"no column {shown(header)}" if at is None else f"no field {shown(name)}"
-            seen = ", ".join(cell for cell in cells if cell is not None)[:500]
-            raise refuse(
-                "invalid_mapping", f"The mapping is wrong: there is {what}. The headers are: {seen}.", "mapping"
-            )
-        columns.append(column)
-    twice = {column.position for column in columns if sum(c.position == column.position for c in columns) > 1}
-    if twice:
-        both = ", ".join(column.name for column in columns if column.position in twice)
-        raise refuse("invalid_mapping", f"The mapping reads {both} from one column; give each its own.", "mapping")
-    return columns
-
-
-def _position(cells: list[str | None], header: str) -> int | None:
-    """The column that the caller means: a header as written, a header after folding, or a column letter."""
-    for same in (lambda cell: cell.strip() == header.strip(), lambda cell: fold(cell) == fold(header)):
-        found = [at for at, cell in enumerate(cells) if cell is not None and same(cell)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            where = ", ".join(map(letter, found))
-            raise refuse(
-                "invalid_mapping",
-                f"The header {shown(header)} stands over columns {where}; name the letter.",
-                "mapping",
-            )
-    if header.isascii() and header.isalpha() and len(header) <= 3 and position(header) < len(cells):
-        return position(header)
-    return None
-
-
-def _without_stray_parts(found: list[Column], chosen: list[Column]) -> list[Column]:
+def _without_stray_parts(found: list[Column], chosen: Sequence[Column]) -> list[Column]:
     """A main table without a component_type column has no components: `additives` there means something else.
 
     With one it has a line for each component, so that groups of columns mean something else.
@@ -190,16 +142,3 @@ def _one_each(columns: list[Column]) -> list[Column]:
     if issues:
         raise ReadingRefused(issues)
     return kept
-
-
-def _missing(name: str, cells: list[str | None], columns: list[Column], line: int, table: Table) -> Issue:
-    seen = [f"{letter(at)} {shown(cell[:60])}" for at, cell in enumerate(cells) if cell is not None]
-    some = ", ".join(seen[:20]) + (", …" if len(seen) > 20 else "")
-    sheet = "" if table == "sku" else " of the components sheet"
-    barcode = next((letter(column.position) for column in columns if column.name == "gtin"), None)
-    likely = barcode if name == "sku_code" and barcode is not None else "A"
-    message = (
-        f"No column{sheet} is recognised as {name}. Line {line} looks most like the header and holds: {some}. "
-        f'Rename the right column to {name}, or name it: mapping={{"columns": {{"{name}": "{likely}"}}}}.'
-    )
-    return Issue(code="missing_column", message=message, field=name)

@@ -42,7 +42,8 @@ def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
         of_parts = _of_parts(sheet.columns, parts)
         parts = [*parts, *of_parts.values()]
         given = table.with_columns(pl.col(old).alias(column.name) for old, column in of_parts.items())
-        given = given.filter(pl.any_horizontal(pl.col([column.name for column in parts]).is_not_null()))
+        telling = [column for column in parts if column.constant is None] or parts
+        given = given.filter(pl.any_horizontal(pl.col([column.name for column in telling]).is_not_null()))
         helpers = helpers if any(column.name == "weight_g" for column in parts) else []
         own = [c for c in sheet.columns if c.table == "sku" and c not in helpers and c.name not in of_parts]
         everywhere = pl.repeat(value=True, n=table.height, eager=True)

@@ -40,7 +40,7 @@ def with_families(sheet: Sheet) -> Sheet:
     Not where the column has the field's own name: whoever writes that sends this field, and no other.
     """
     own = next((column for column in sheet.columns if column.name == "material_subtype"), None)
-    if own is None or own.exact or any(column.name == "material" for column in sheet.columns):
+    if own is None or own.exact or own.mapped or any(column.name == "material" for column in sheet.columns):
         return sheet
     cells = sheet.table[own.name]
     distinct = cells.drop_nulls().unique(maintain_order=True)

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from pipelines.steps.reading.fields import Column
+from pipelines.steps.reading.fields import Column, Table
 from pipelines.steps.reading.groups import is_bare_material
 from pipelines.steps.reading.part_types import type_of_part
 from pipelines.steps.reading.weights import names_mass
 
 
-def unmeant(columns: Sequence[Column], cells: pl.DataFrame) -> list[str]:
-    """The names of the columns that are not meant. `cells` has the texts of each column under its name."""
+def unmeant(columns: Sequence[Column], cells: pl.DataFrame, table: Table) -> list[str]:
+    """The names of the columns of a `table` that are not meant. `cells` has the texts of each column under its name."""
     columns = [column for column in columns if not column.exact]
     units = [column.name for column in columns if column.field.name == "weight_unit"]
     bare = [column.name for column in columns if is_bare_material(column)]
@@ -25,8 +25,9 @@ def unmeant(columns: Sequence[Column], cells: pl.DataFrame) -> list[str]:
     found += [
         name for name in shares if (texts := cells[name].drop_nulls()).len() and not texts.str.contains(r"\d").any()
     ]
+    # A components sheet says by its name what its lines are: there `Component` is meant, whatever stands below it.
     kind = next((column for column in columns if column.name == "component_type"), None)
-    if kind is not None and kind.table == "component" and not _parts(cells[kind.name]):
+    if table == "sku" and kind is not None and kind.table == "component" and not _parts(cells[kind.name]):
         found += [column.name for column in columns if column.table == "component"]
     return found
 

@@ -73,10 +73,11 @@ def _unnamed(main: TypedSheet) -> pl.DataFrame:
     repeats = main.faults.filter(pl.col("code") == "duplicate_sku_code")["at"]
     height = main.sheet.table.height
     faulty = _rows_at(main.faults["at"], height) & ~_rows_at(repeats, height)
-    place = next(letter(column.position) for column in main.sheet.columns if column.name == "name")
+    column = next(column for column in main.sheet.columns if column.name == "name")
+    place = None if column.constant is not None else letter(column.position)
     rows = pl.DataFrame({"line": main.sheet.table["line"], "sku_code": main.values["sku_code"]})
     found = rows.filter(faulty & ~main.given["name"] & rows["sku_code"].is_not_null())
-    return found.with_columns(sheet=pl.lit(main.sheet.name, pl.String), column=pl.lit(place))
+    return found.with_columns(sheet=pl.lit(main.sheet.name, pl.String), column=pl.lit(place, pl.String))
 
 
 def _unread_codes(upload: Upload) -> set[str]:
@@ -162,7 +163,7 @@ def _cell_reports(typed: TypedSheet) -> list[tuple[object, ...]]:
     reports: list[tuple[object, ...]] = []
     for at, code, message, name in typed.faults.iter_rows():
         column = columns.get(name)
-        place = letter(column.position) if column else None
+        place = letter(column.position) if column and column.constant is None else None
         cell = table[name][at] if column else None
         shown_code = codes[at] if codes[at] is not None else _shown(table["sku_code"][at])
         order = column.position if column else len(columns)

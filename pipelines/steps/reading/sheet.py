@@ -4,20 +4,22 @@ A table that holds SKUs and components at once is split in `long_layout.py`. Typ
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 
 import polars as pl
 
 from pipelines.steps.reading.decimal_mark import decimal_marks
-from pipelines.steps.reading.fields import LONGEST_HEADER, Column, Table, fields_of
-from pipelines.steps.reading.grid import Grid, LineFault, letter
+from pipelines.steps.reading.fields import Column, Table, fields_of
+from pipelines.steps.reading.grid import MOST_COLUMNS, TEXT, Grid, LineFault
 from pipelines.steps.reading.header import Header, find_header
 from pipelines.steps.reading.levels import are_levels
 from pipelines.steps.reading.mapping import Mapped, MappedSheet
 from pipelines.steps.reading.meant import unmeant
+from pipelines.steps.reading.ragged import without_ragged
 from pipelines.steps.reading.refusal import refuse
+from pipelines.steps.reading.rewritten import rewritten
 from pipelines.steps.reading.skipped import listed, not_data
 
 MOST_ROWS = 50_000
@@ -31,7 +33,7 @@ class Sheet:
     """One table of the file: its columns, its cells by column name beside `line`, and lines that are no row.
 
     `marks` are the decimal marks by column name, `kinds` the kinds of cells as in a grid. `skipped` are lines that
-    are no data line, with the reason.
+    are no data line, with the reason. `off` are the fields that the mapping, `told`, has switched off.
     """
 
     name: str | None
@@ -43,6 +45,8 @@ class Sheet:
     faults: tuple[LineFault, ...] = ()
     kinds: pl.DataFrame | None = None
     skipped: tuple[tuple[int, str], ...] = ()
+    off: tuple[tuple[str, int | None, str | None], ...] = ()
+    told: MappedSheet = field(default_factory=MappedSheet)
 
     @property
     def lines(self) -> int:
@@ -55,6 +59,11 @@ class Sheet:
         stray = [(column.position, column.header) for column in self.columns if column.name in names]
         return replace(self, columns=kept, ignored=tuple(sorted((*self.ignored, *stray))))
 
+    def kept(self, told: MappedSheet) -> "Sheet":
+        """The table without what was derived from other columns for a field that the mapping switches off."""
+        off = [other.name for other in told.off]
+        return replace(self, columns=tuple(column for column in self.columns if column.name not in off))
+
 
 def read_sheet(
     grid: Grid, name: str | None, table: Table, mapped: Mapped, *, delimiter: str | None, header: Header | None = None
@@ -64,14 +73,14 @@ def read_sheet(
     Raises `ReadingRefused`: what `find_header` raises, and `too_many_rows`.
     """
     told = mapped if table == "sku" else mapped.components or MappedSheet()
-    header = header or find_header(grid, table, told.columns, told.header_row)
+    header = header or find_header(grid, table, told)
     if len(header.columns) > _MOST_READ_COLUMNS:
         message = (
             f"The table has {len(header.columns)} columns that are fields, and at most {_MOST_READ_COLUMNS} are read; "
             "send components in a sheet of their own, and volumes of fewer years."
         )
         raise refuse("unreadable_file", message)
-    body = _without_ragged(grid.below(header.last_line), grid, header)
+    body = without_ragged(grid.below(header.last_line), grid, header)
     cells = _named(body.cells, header.columns)
     reasons = not_data(
         cells, header.columns, _label(body, header), titled=any(position == 0 for position, _ in header.ignored)
@@ -82,38 +91,59 @@ def read_sheet(
         raise refuse("too_many_rows", f"One import takes {most} data lines; this table has more. Send it in parts.")
     cells = cells.with_columns(line=body.lines).filter(held)
     kinds = None if body.kinds is None else _named(body.kinds, header.columns).filter(held)
+    cells, kinds = rewritten(cells, kinds, header.columns, told)
     marks = decimal_marks(cells, kinds, header.columns, told=mapped.decimal, delimiter=delimiter)
     skipped = listed(body.lines, reasons)
-    sheet = Sheet(name, header.line, header.columns, header.ignored, cells, marks, body.faults, kinds, skipped)
-    doubtful = [column for column in header.columns if column.name not in told.columns]
-    return sheet.without(unmeant(doubtful, cells))
+    sheet = Sheet(
+        name, header.line, header.columns, header.ignored, cells, marks, body.faults, kinds, skipped, header.off, told
+    )
+    sheet = sheet.without(unmeant([column for column in header.columns if not column.mapped], cells, table))
+    return _with_constants(sheet, told.constants)
+
+
+def _with_constants(sheet: Sheet, constants: tuple[Column, ...]) -> Sheet:
+    """The sheet with a column for each constant of the mapping, whose cells are texts and numbers written with a point.
+
+    They come last: what is no data, and which mark is the decimal one, is told by the file alone.
+    """
+    own = {column.name for column in sheet.columns if column.table == "sku"}
+    twice = [column for column in constants if column.table == "component" and column.name in own]
+    columns = [replace(c, name=f"component_{c.name}") if c in twice else c for c in constants]
+    columns += _units_of_groups(sheet.columns, columns)
+    texts = [pl.lit(column.constant, pl.String).alias(column.name) for column in columns]
+    kinds = [pl.lit(TEXT, pl.UInt8).alias(column.name) for column in columns]
+    numbers = [column.name for column in columns if column.field.kind in ("number", "integer", "ppm")]
+    return replace(
+        sheet, columns=(*sheet.columns, *columns), table=sheet.table.with_columns(texts),
+        kinds=None if sheet.kinds is None else sheet.kinds.with_columns(kinds),
+        marks={**sheet.marks, **dict.fromkeys(numbers, ".")},
+    )  # fmt: skip
+
+
+def _units_of_groups(columns: Iterable[Column], constants: list[Column]) -> list[Column]:
+    """The unit that a constant gives to all weights, for each group of components that names none."""
+    unit = next((c for c in constants if c.field.name == "weight_unit" and c.group is None), None)
+    told = {column.group for column in (*columns, *constants) if column.field.name == "weight_unit"}
+    weights = [column for column in columns if column.field.name == "weight_g" and column.group not in told]
+    if unit is None:
+        return []
+    return [
+        replace(unit, name=f"{weight.name.removesuffix('weight_g')}weight_unit", table="component", group=weight.group,
+                fixed=weight.fixed, position=unit.position + MOST_COLUMNS * number)
+        for number, weight in enumerate(weights, 1)
+    ]  # fmt: skip
 
 
 def with_levels(sheet: Sheet) -> Sheet:
     """The sheet with the formats as levels where all cells name levels: `Packaging type` over `Primary`."""
     names = {column.name: column for column in sheet.columns}
     own = names.get("packaging_format")
-    if own is None or own.exact or "packaging_level" in names or not are_levels(sheet.table[own.name]):
+    if own is None or own.exact or own.mapped or "packaging_level" in names or not are_levels(sheet.table[own.name]):
         return sheet
     level = replace(own, name="packaging_level", field=fields_of("sku")["packaging_level"], exact=False)
     columns = tuple(level if column is own else column for column in sheet.columns)
     kinds = None if sheet.kinds is None else sheet.kinds.rename({own.name: level.name})
     return replace(sheet, columns=columns, table=sheet.table.rename({own.name: level.name}), kinds=kinds)
-
-
-def published_columns(columns: Iterable[Column]) -> list[dict[str, str]]:
-    """Columns as `source.columns` shows them."""
-    return [{"field": c.name, "column": letter(c.position), "header": _told(c.header)} for c in columns]
-
-
-def published_ignored(ignored: Iterable[tuple[int, str]]) -> list[dict[str, str]]:
-    """Columns that were not read, as `source.ignored` shows them."""
-    return [{"column": letter(at), "header": _told(header)} for at, header in ignored]
-
-
-def _told(header: str) -> str:
-    """A header as it is published: cut where it is too long to be one."""
-    return header if len(header) <= LONGEST_HEADER else header[:LONGEST_HEADER] + "…"
 
 
 def _label(body: Grid, header: Header) -> pl.Series | None:
@@ -125,30 +155,3 @@ def _label(body: Grid, header: Header) -> pl.Series | None:
 
 def _named(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
     return cells.select(pl.col(f"c{column.position}").alias(column.name) for column in columns)
-
-
-def _without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
-    """The rows that have as many cells as the header; a surplus of empty cells at the end is no fault."""
-    if not grid.widths:
-        return body
-    header_width = grid.widths[header.line]
-    wanted = max(position for position, _ in (*((c.position, c) for c in header.columns), *header.ignored)) + 1
-    surplus = body.cells.select(pl.col(f"c{at}").is_not_null() for at in range(header_width, body.cells.width))
-    over = surplus.select(pl.any_horizontal(pl.all())).to_series() if surplus.width else [False] * body.cells.height
-    key = next(column.position for column in header.columns if column.name == "sku_code")
-    faults = []
-    keep = []
-    for index, (line, too_wide) in enumerate(zip(body.lines, over, strict=True)):
-        width = grid.widths[line]
-        keep.append(not too_wide and width >= wanted)
-        if not keep[-1]:
-            message = (
-                f"The line has {width} cells, the header {header_width}; put cells that hold the delimiter "
-                "in quotation marks, and keep a delimiter for each empty cell."
-            )
-            cells = body.row(index)
-            start = " | ".join(cell or "" for cell in cells)[:200]
-            faults.append(LineFault(line, "ragged_row", message, start, (cells[key] or "").strip() or None))
-    kept = pl.Series(keep, dtype=pl.Boolean)
-    return replace(body, cells=body.cells.filter(kept), lines=body.lines.filter(kept),
-                   faults=tuple(sorted((*body.faults, *faults), key=lambda fault: fault.line)))  # fmt: skip

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipelines.steps.reading.grid import letter
-from pipelines.steps.reading.header import ROWS_SEARCHED, Header, field_names, find_header
+from pipelines.steps.reading.header import Header, find_header
+from pipelines.steps.reading.header_row import ROWS_SEARCHED, field_names
 from pipelines.steps.reading.mapping import Mapped, MappedSheet
 from pipelines.steps.reading.refusal import ReadingRefused, refuse
 from pipelines.steps.reading.sheet import Sheet, read_sheet
@@ -52,7 +53,7 @@ def _components(book: Workbook, graph: SheetPart, mapped: Mapped) -> Sheet | Non
     top, told = book.top(graph, ROWS_SEARCHED), mapped.components or MappedSheet()
     if not top.cells.height and mapped.components is None:
         return None
-    header = find_header(top, "component", told.columns, told.header_row)
+    header = find_header(top, "component", told, sheet=graph.name)
     return read_sheet(book.body(graph, header.columns), graph.name, "component", mapped, delimiter=None, header=header)
 
 
@@ -88,18 +89,19 @@ def _first_with_header(
 
     Raises what the most promising one lacks.
     """
-    refusals: list[tuple[int, ReadingRefused]] = []
+    refusals: list[tuple[int, int, ReadingRefused]] = []
     for sheet in sheets[:_MOST_SEARCHED]:
         top = book.top(sheet, ROWS_SEARCHED)
         try:
-            return sheet, find_header(top, "sku", mapped.columns, mapped.header_row)
+            return sheet, find_header(top, "sku", mapped, sheet=sheet.name)
         except ReadingRefused as refusal:
             rows = [[cell for cell in row if cell is not None] for row in top.cells.iter_rows()]
-            refusals.append((max((len(field_names(row)) for row in rows), default=-1), refusal))
+            widest = max(map(len, rows), default=0)
+            refusals.append((max((len(field_names(row)) for row in rows), default=-1), widest, refusal))
             headless.append(sheet)
     if not refusals:
         raise refuse("no_table", "The workbook has no visible sheet with SKUs; send one with a header row.")
-    raise max(refusals, key=lambda entry: entry[0])[1]
+    raise max(refusals, key=lambda entry: entry[:2])[2]
 
 
 def _hidden(book: Workbook, part: SheetPart, sheet: Sheet | None) -> dict[str, object] | None:

@@ -5,6 +5,7 @@ where a word says what it is (`words.csv`, vocabulary `line`), or where it stand
 like help, and every typed cell of it would be refused. All else that is odd about a line is a fault of its row.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache, reduce
 from operator import or_
@@ -13,6 +14,7 @@ import polars as pl
 
 from pipelines.steps.reading.columns import recognise
 from pipelines.steps.reading.fields import Column
+from pipelines.steps.reading.sums import sums
 from pipelines.steps.reading.values import read_values
 from schemas.words import code_of, fold, words
 
@@ -26,6 +28,9 @@ _READABLE = ("ambiguous_number", "value_range", "digits_lost", "out_of_range", "
 """Faults of cells that were meant as a value, whatever is wrong with them."""
 _ACCENTED = {"a": "[aàáâä]", "c": "[cç]", "e": "[eèéêë]", "i": "[iìíîï]", "n": "[nñ]", "o": "[oòóôö]",
              "u": "[uùúûü]", " ": r"[\W_]+"}  # fmt: skip
+
+_FORMAT = re.compile(r"(?:[MKOCRP]\s*[-/,;]?\s*)?(?:an|a|n)\s?(?:\.\.)?\s?\d{1,4}(?:[.,]\d{1,2})?", re.IGNORECASE)
+"""A format as EDI guides write it, behind a flag or not: `an35`, `n..6`, `n6,2`, `M an..17`."""
 
 NOTHING_READ = "no recognised column has a value"
 EXAMPLE = "an example, by its word"
@@ -48,13 +53,14 @@ def not_data(
     nothing = pl.repeat(None, len(code), dtype=pl.String, eager=True)
     label = nothing if label is None else label
     others = cells.select(pl.any_horizontal(False, pl.exclude("sku_code", "name").is_not_null())).to_series()
+    totals = _totals(code, name, label)
     return {
         NOTHING_READ: code.is_null() & name.is_null() & ~others,
         EXAMPLE: _examples(code, name, label),
-        TOTAL: _totals(code, name, label),
+        TOTAL: totals | sums(cells, columns, _says(code, _total()) & ~totals, totals),
         REPEATED: _repeats(cells, columns),
         HELP: _help(cells, columns, nothing if titled else label),
-        NOTE: (_notes(code, name) & ~others) | (_says(code, _TITLE) & name.is_null()),
+        NOTE: _below_signature(_notes(code, name) & ~others, code, others) | (_says(code, _TITLE) & name.is_null()),
     }
 
 
@@ -89,9 +95,26 @@ def _totals(code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
 
 
 def _notes(code: pl.Series, name: pl.Series) -> pl.Series:
-    """A remark in the code or the name alone: a note's word, a colon, a sentence; or a note's word and its answer."""
+    """A remark in the code or the name alone: a note's word, a colon, a sentence; or notes' words and their answer."""
     alone = (_says(code, _note()) & name.is_null()) | (_says(name, _note()) & code.is_null())
-    return alone | _says(code, _note_alone())
+    return alone | _signs(code)
+
+
+def _signs(code: pl.Series) -> pl.Series:
+    """The titles of a signature, alone or with their answer."""
+    return _says(code, _note_alone()) | _says(code, _note_answered())
+
+
+def _below_signature(notes: pl.Series, code: pl.Series, others: pl.Series) -> pl.Series:
+    """The notes, and below a signature's titles the lines of its answers, where nothing but such lines follows.
+
+    Only in a table that gives more than codes and names: in another one such a line may as well be a row.
+    """
+    rows = others.arg_true()
+    if not len(rows):
+        return notes
+    first = next((at for at in (notes & _signs(code)).arg_true() if at > rows[-1]), len(notes))
+    return notes | (pl.int_range(len(notes), eager=True) >= first)
 
 
 def _repeats(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
@@ -152,6 +175,8 @@ def _helps(cell: str) -> bool:
     """
     if code_of(cell, "no_answer") is not None:
         return False
+    if _FORMAT.fullmatch(cell.strip()):
+        return True
     start = fold(cell.replace("\n", ".").split(".")[0].split(":")[0])
     return code_of(_word(cell), "line") == "help" or (start != fold(cell) and code_of(start, "line") == "help")
 
@@ -201,8 +226,20 @@ _TITLE = r"\p{L}\s*:\s*$"
 
 @cache
 def _note_alone() -> str:
-    """`Prepared by`, `Date :`; not `Date-01`, which may be a code."""
-    return rf"(?i)^[\W_]*(?:{_one_of('note')})[\W_]*$"
+    """`Prepared by`, `Date :`, `Place, date`, `Ort / Datum`; not `Date-01`, which may be a code."""
+    return rf"(?i)^[\W_]*{_several_notes()}[\W_]*$"
+
+
+@cache
+def _note_answered() -> str:
+    """`Place, date: Paris, 1 February`."""
+    return rf"(?i)^[\W_]*{_several_notes()}\s*:\s"
+
+
+def _several_notes() -> str:
+    """A note's word, or several with a comma, a stroke or a word for `and` between them."""
+    word = rf"(?:{_one_of('note')})"
+    return rf"{word}(?:[\W_]+(?:(?:and|et|und|y|e|en)\s+)?{word}){{0,3}}"
 
 
 def _one_of(code: str) -> str:

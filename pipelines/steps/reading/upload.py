@@ -11,15 +11,17 @@ from typing import Any
 import polars as pl
 
 from pipelines.steps.reading import stored
+from pipelines.steps.reading.chosen import told_headers
 from pipelines.steps.reading.container import sniff
 from pipelines.steps.reading.delimited import read_delimited, sniff_delimiter
 from pipelines.steps.reading.encoding import decode
-from pipelines.steps.reading.header import field_names
+from pipelines.steps.reading.header_row import field_names
 from pipelines.steps.reading.long_layout import split_long, with_codes_below, without_parts
 from pipelines.steps.reading.mapping import Mapped, check_mapping
 from pipelines.steps.reading.materials import with_details, with_families
+from pipelines.steps.reading.published import published_columns, published_ignored, published_mapping
 from pipelines.steps.reading.refusal import refuse
-from pipelines.steps.reading.sheet import Sheet, published_columns, published_ignored, read_sheet, with_levels
+from pipelines.steps.reading.sheet import Sheet, read_sheet, with_levels
 from pipelines.steps.reading.sheets_read import read_sheets
 from pipelines.steps.reading.wide_layout import layout_of, split_groups
 from pipelines.steps.reading.workbook import Workbook
@@ -80,7 +82,7 @@ def _from_text(data: bytes, mapped: Mapped, today: date) -> Upload:
         message = "The mapping speaks of a components sheet, but a text has no sheets; send a workbook."
         raise refuse("invalid_mapping", message, "mapping")
     text = decode(data)
-    told = {fold(header) for header in mapped.columns.values()}
+    told = told_headers(mapped)
 
     def recognised(cells: list[str]) -> int:
         return len(field_names(cells)) + sum(fold(cell) in told for cell in cells if len(cell) < 200)
@@ -107,7 +109,8 @@ def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Map
     if lines == 0 and (parts is None or parts.lines == 0):
         raise refuse("no_rows", "The table has a header and no data line below it; nothing can be imported.")
     main, parts, layout = _laid_out(with_families(with_levels(main)), parts, mapped.layout)
-    main, parts = with_details(main), None if parts is None else with_details(parts)
+    main, parts = with_details(main).kept(mapped), None if parts is None else with_details(parts)
+    parts = None if parts is None else parts.kept(mapped.components or mapped)
     dated = any(column.market and column.year is None for column in main.columns)
     source = {
         **about,
@@ -116,7 +119,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Map
         "components": None if parts is None else _components(parts),
         "layout": layout, "decimal_marks": main.marks, "mapping_name": None,
         "skipped": [{"line": line, "reason": reason} for line, reason in main.skipped],
-        "volume_year": today.year if dated else None,
+        "volume_year": today.year if dated else None, **published_mapping(main),
         "hidden": None, "unread_sheets": [],
     }  # fmt: skip
     return Upload(source, main, parts, lines)
@@ -131,6 +134,13 @@ def _laid_out(main: Sheet, parts: Sheet | None, told: str | None) -> tuple[Sheet
     if parts is not None and told not in (None, "rows"):
         message = f"The mapping's layout is {told}, but the components stand in a sheet of their own; leave it out."
         raise refuse("invalid_mapping", message, "mapping")
+    stray = next((column.name for column in main.columns if column.table == "component" and column.mapped), None)
+    if parts is not None and stray is not None:
+        message = (
+            f"The mapping reads {stray} beside the SKUs, but the components stand in a sheet of their own. Say it "
+            "under components."
+        )
+        raise refuse("invalid_mapping", message, "mapping")
     if parts is not None or told == "rows":
         return without_parts(main), parts, "rows"
     if found is not None and told != "long":
@@ -143,4 +153,5 @@ def _components(parts: Sheet) -> dict[str, Any]:
     return {
         "sheet": parts.name, "header_row": parts.header_row, "columns": published_columns(parts.columns),
         "ignored": published_ignored(parts.ignored), "decimal_marks": parts.marks, "hidden": None,
+        **published_mapping(parts),
     }  # fmt: skip

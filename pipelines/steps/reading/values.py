@@ -24,7 +24,7 @@ from schemas.formulas import COMPUTED
 from schemas.normalise import Unfit, shown
 from schemas.words import code_of
 
-_LIST_SEPARATOR = re.compile(r"[,;|]|\s/\s|\n")
+LIST_SEPARATOR = re.compile(r"[,;|]|\s/\s|\n")
 _MATERIALS = ("material", "material_family")
 _SEVERAL = re.compile(r"[/+&]|%.*%")
 _LOST = r"^\d[.,]?\d*[eE]\+?\d{2,}$"
@@ -170,7 +170,7 @@ def _codes(cell: str, field: Field) -> str:
     vocabulary = field.vocabulary or field.name
     if cell.strip() == EMPTY_LIST:
         return _array([])
-    parts = [part for part in _LIST_SEPARATOR.split(cell) if part.strip()]
+    parts = [part for part in LIST_SEPARATOR.split(cell) if part.strip()]
     found = [normalise.code(code_of(without_language(part), vocabulary) or part.strip(), vocabulary) for part in parts]
     return _array(found)
 
@@ -178,7 +178,7 @@ def _codes(cell: str, field: Field) -> str:
 def _markets(cell: str) -> str:
     if cell.strip() == EMPTY_LIST:
         return _array([])
-    parts = [part.strip() for part in _LIST_SEPARATOR.split(cell) if part.strip()]
+    parts = [part.strip() for part in LIST_SEPARATOR.split(cell) if part.strip()]
     return _array([_market(without_language(part)) for part in parts])
 
 

@@ -104,7 +104,7 @@ def test_a_mapping_names_headers_or_letters() -> None:
     "mapping",
     [
         {"columns": {"sku_code": "Nothing"}}, {"columns": {"colour_of_the_sky": "Key"}}, {"columns": []}, {"rows": 1},
-        {"columns": {"sku_code": "A", "name": "A"}}, {"header_row": 99}, {"header_row": "2"}, {"decimal": ";"},
+        {"columns": {"sku_code": "A", "SKU code": "B"}}, {"header_row": 99}, {"header_row": "2"}, {"decimal": ";"},
         {"layout": "sideways"}, {"sheet": 1},
     ],
 )  # fmt: skip

@@ -73,3 +73,57 @@ def test_no_more_lines_are_listed_than_a_person_reads() -> None:
     found = read(delimited(table))[0].source["skipped"]
     assert len(found) == 201
     assert found[-1]["reason"].startswith("and 99 more")
+
+
+@pytest.mark.parametrize(
+    "total",
+    [
+        ["Total", "2 items", "14.5", ""], ["Summe:", "2 Artikel", "14.5", ""], ["TOTAL", "all of them", "14.50", ""],
+        ["Somme", "des articles", "14.5", "2"],
+    ],
+)  # fmt: skip
+def test_a_line_whose_figure_is_the_sum_of_its_column_is_a_total(total: list[str]) -> None:
+    rows = [["A-1", "Bottle", "12.5", ""], ["A-2", "Cap", "2", ""]]
+    assert left_out(*rows, [*total[:3], ""]) == [(4, skipped.TOTAL)]
+    assert left_out(*rows, [total[0], total[1], "15", ""]) == []
+    assert left_out(rows[0], [total[0], total[1], "12.5", ""]) == []
+    again = [["B-1", "Jar", "3", ""], ["B-2", "Lid", "4", ""]]
+    for figure in ("7", "21.5"):  # since the last total, or of all
+        assert left_out(*rows, [*total[:3], ""], *again, [total[0], total[1], figure, ""]) == [
+            (4, skipped.TOTAL), (7, skipped.TOTAL),
+        ]  # fmt: skip
+
+
+def test_every_figure_of_a_total_is_a_sum() -> None:
+    head = ["sku_code", "name", "weight_grams", "annual_volume_fr"]
+    rows = [["A-1", "Bottle", "12,5", "10"], ["A-2", "Cap", "2,0", "20"]]
+    assert left_out(*rows, ["Total", "2 items", "14,5", "30"], head=head) == [(4, skipped.TOTAL)]
+    assert left_out(*rows, ["Total", "2 items", "14,5", "31"], head=head) == []
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        [["Place, date:", "Signature:", "", ""]],
+        [["Ort, Datum", "Unterschrift", "", ""], ["Berlin, 1.2.", "Eva", "", ""]],
+        [["Fait à", "Paris", "", ""]], [["Lieu et date", "", "", ""], ["Lyon", "M. Dupont", "", ""]],
+        [["Place, date: Paris, 1 February", "Jane Doe", "", ""]], [["Luogo / data", "Firma", "", ""]],
+    ],
+)  # fmt: skip
+def test_a_signature_block_is_no_sku(block: list[list[str]]) -> None:
+    assert left_out(DATA, *block) == [(at, skipped.NOTE) for at in range(3, 3 + len(block))]
+    # with a row below it only the titles are known for what they are
+    assert left_out(DATA, *block, DATA)[:1] == [(3, skipped.NOTE)]
+    assert (2 + len(block), skipped.NOTE) not in left_out(DATA, *block, DATA) or len(block) == 1
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ["an35", "an200", "n..6", "an..3"], ["an..35", "an..200", "n6,2", ""], ["M an35", "M/an200", "K n..6", "K a3"],
+        ["AN 35", "AN 200", "N 6.2", "A 3"], ["", "an..70", "n..6", "a3"],
+    ],
+)  # fmt: skip
+def test_formats_below_the_header_are_help(row: list[str]) -> None:
+    assert left_out(["M", "M", "K", "K"], row, DATA) == [(2, skipped.HELP), (3, skipped.HELP)]
+    assert left_out(DATA, ["AN35", "Bottle", "3", ""]) == []

@@ -96,12 +96,12 @@ def test_broken_lines_are_rejected_with_their_number_and_the_rest_goes_on() -> N
         b"F,f,glass,,", b"G,g\xff\xfe,glass", 'H,hé,glass'.encode(), b'I,"i"x,glass', b"J,j,glass\x1a",
     ]  # fmt: skip
     _, rows = read(b"\n".join(lines))
-    assert rows.values["sku_code"].to_list() == ["A", "F", "H", "J"]
+    assert rows.values["sku_code"].to_list() == ["A", "D", "F", "H", "J"]
     assert rows.errors.select("line", "code").rows() == [
-        (3, "ragged_row"), (4, "undecodable"), (5, "ragged_row"), (6, "ragged_row"),
+        (3, "ragged_row"), (4, "undecodable"), (6, "ragged_row"),
         (8, "undecodable"), (10, "ragged_row"),
     ]  # fmt: skip
-    assert rows.rejected == 6
+    assert rows.rejected == 5
 
 
 def test_skipped_lines_are_listed_and_not_counted() -> None:
@@ -160,3 +160,16 @@ def test_both_roads_give_the_same_grid(lines: list[str], delimiter: str) -> None
         assert not careful.faults
         assert careful.cells.rows() == regular.cells.rows()
         assert careful.lines.to_list() == regular.lines.to_list()
+
+
+def test_a_line_without_its_last_empty_cells_is_whole_and_no_cell_moves() -> None:
+    head = "sku_code;name;material;weight_grams;gtin\n"
+    whole = "A;Bottle;glass;2;4006381333931\n"
+    for short, last in (("B;Cap;paper;3", "3"), ("B;Cap;paper", None), ("B;Cap", None)):
+        _, rows = read(f"{head}{whole}{short}\n".encode())
+        assert rows.errors.is_empty()
+        found = rows.values.to_dicts()[1]
+        assert (found["name"], found["weight_grams"]) == ("Cap", None if last is None else 3.0)
+    for lost in ("B", "B;paper;3;4006381333931", "B;12;glass", "B;Cap;3", "B;Cap;3;4006381333931"):
+        _, rows = read(f"{head}{whole}{lost}\n".encode())
+        assert rows.errors["code"].to_list() == ["ragged_row"], lost

@@ -148,7 +148,7 @@ CASES = [
     Case(50, rows_of([HEAD, ["=1+1", "+a", "1.5"], ["-B", "@b", "2"]]), {"=1+1": 1.5, "-B": 2.0}),
     Case(
         50,
-        b"sku_code,name,weight_grams\nA,a,1.5\nX,x\nY,y,1,2,3\nB,b,2,,\n",
+        b"sku_code,name,weight_grams\nA,a,1.5\nX\nY,y,1,2,3\nB,b,2,,\n",
         READ,
         ((3, None, "ragged_row"), (4, None, "ragged_row")),
     ),

@@ -1,0 +1,337 @@
+"""Mappings: what each part of one means, what is refused of it, and that it is told in `source`."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from pipelines.steps.reading import ReadingRefused
+from pipelines.steps.reading.columns import recognise
+from pipelines.steps.reading.composed import spare
+from pipelines.steps.reading.fields import PART_HELPERS, Table, fields_of
+from pipelines.steps.reading.mapping import check_mapping
+from schemas.sentences import told
+from schemas.vocabularies import VOCABULARIES
+from schemas.words import fold
+from tests.pipelines.reading.writing import Table as Rows
+from tests.pipelines.reading.writing import delimited, read, values, workbook
+
+Mapping = dict[str, Any]
+SAMPLES = {
+    "text": "Some words", "gtin": "4006381333931", "uuid": "00000000-0000-4000-8000-000000000001", "markets": "FR;DE",
+    "truth": "yes", "number": "2.5", "integer": "3", "ppm": "12",
+}  # fmt: skip
+
+
+def sample(table: Table, name: str) -> str:
+    """A cell that the field takes."""
+    field = fields_of(table)[name]
+    if name in ("weight_unit", "volume_year"):
+        return {"weight_unit": "kg", "volume_year": "2027"}[name]
+    return VOCABULARIES[field.vocabulary or name][0] if field.kind in ("code", "codes") else SAMPLES[field.kind]
+
+
+def refused(data: bytes, mapping: Mapping) -> list[tuple[str, str | None, str]]:
+    with pytest.raises(ReadingRefused) as caught:
+        read(data, mapping)
+    return [(issue.code, issue.field, issue.message) for issue in caught.value.issues]
+
+
+SKU_FIELDS = [name for name in fields_of("sku") if name not in ("sku_code", "name")]
+VOLUMES = ["annual_volume_fr", "annual_volume_de_2026", "annual_volume_gb_2026_h1"]
+
+
+@pytest.mark.parametrize("name", [*SKU_FIELDS, *VOLUMES])
+def test_a_mapped_column_reads_as_one_with_the_fields_own_name(name: str) -> None:
+    cell = sample("sku", name) if name in SKU_FIELDS else "1200"
+    weight = ["weight_grams"] if name in ("weight_unit", "unit_count", "weight_share_percent") else []
+    rows = [["A", "a", cell, *("7.5" for _ in weight)]]
+    own = delimited([["sku_code", "name", name, *weight], *rows])
+    strange = delimited([["sku_code", "name", "Zyx Wvu", *weight], *rows])
+    mapping = {"columns": {name: "Zyx Wvu"}}
+    assert values(strange, mapping) == values(own)
+    assert values(strange, {"columns": {name: "C"}}) == values(own)
+    assert values(strange, {"columns": {name: ["Not there", "zyx WVU"]}}) == values(own)
+    source = read(strange, mapping)[0].source
+    told_as = [column["field"] for column in source["columns"] if column["field"] == name]
+    assert source["mapped"] == told_as
+    assert bool(told_as) != bool(source["ignored"])  # a count of parts means nothing where no line is a part
+    assert read(strange, mapping)[1].errors.is_empty()
+
+
+PART_FIELDS = [name for name in fields_of("component") if name not in ("sku_code", "component_type", "material_family")]
+OF_TABLE = [name for name in PART_FIELDS if name not in ("measured_weight_g", "shape")]
+"""Those of a table of components; the others need a numbered group."""
+
+
+@pytest.mark.parametrize("name", OF_TABLE)
+@pytest.mark.parametrize("prefix", ["", "component_"])
+def test_a_mapped_column_of_the_components_sheet_reads_as_its_own(name: str, prefix: str) -> None:
+    helpers = {field.name for field in PART_HELPERS}
+    more = ["weight_g"] if name in helpers else [f"{name.rsplit('_', 1)[0]}_status"] if name in _DETAILS else []
+    row = ["A", "body", "plastic", sample("component", name), *(_BESIDE[name] for name in map(_kind, more))]
+
+    def book(header: str) -> bytes:
+        header_row = ["sku_code", "component_type", "material_family", header, *more]
+        return workbook({"S": [["sku_code", "name"], ["A", "a"]], "components": [header_row, row]})
+
+    mapping = {"components": {"columns": {f"{prefix}{name}": "Zyx Wvu"}}}
+    assert values(book("Zyx Wvu"), mapping) == values(book(name))
+
+
+_DETAILS = [name for name in PART_FIELDS if name.endswith(("_value", "_unit", "_basis", "_source", "_evidence"))]
+_DETAILS = [name for name in _DETAILS if name != "weight_unit"]
+_BESIDE = {"weight": "7.5", "status": "below_limit"}
+
+
+def _kind(name: str) -> str:
+    return "weight" if name == "weight_g" else "status"
+
+
+@pytest.mark.parametrize("name", [name for name in OF_TABLE if name not in {f.name for f in PART_HELPERS}])
+def test_a_mapped_component_column_beside_skus_reads_as_its_own(name: str) -> None:
+    more = [f"component_{name.rsplit('_', 1)[0]}_status"] if name in _DETAILS else []
+    row = ["A", "a", "body", "plastic", sample("component", name), *("below_limit" for _ in more)]
+    head = ["sku_code", "name", "component_type", "material_family"]
+    own = delimited([[*head, f"component_{name}", *more], row])
+    strange = delimited([[*head, "Zyx Wvu", *more], row])
+    assert values(strange, {"columns": {f"component_{name}": "Zyx Wvu"}}) == values(own)
+    assert "components" in values(own)[0]
+
+
+@pytest.mark.parametrize(
+    "field", ["material_family", "weight_g", "colour", "shape", "measured_weight_g", "weight_unit"]
+)
+def test_a_mapped_column_of_a_group_reads_as_its_own(field: str) -> None:
+    cells = {"material_family": "glass", "weight_g": "4.5", field: sample("component", field)}
+    own = delimited([["sku_code", "name", *(f"component_1_{name}" for name in cells)], ["A", "a", *cells.values()]])
+    strange = [f"component_1_{name}" if name != field else "Zyx Wvu" for name in cells]
+    mapping = {"columns": {f"component_1_{field}": "Zyx Wvu"}}
+    assert values(delimited([["sku_code", "name", *strange], ["A", "a", *cells.values()]]), mapping) == values(own)
+
+
+@pytest.mark.promise("IMP-30")
+def test_one_column_serves_two_fields() -> None:
+    file = delimited([["EAN", "Titel"], ["4006381333931", "Flasche"]])
+    mapping = {"columns": {"sku_code": "EAN", "gtin": "EAN", "name": "Titel", "description": "Titel"}}
+    upload, typed = read(file, mapping)
+    [row] = typed.values.to_dicts()
+    assert (row["sku_code"], row["gtin"]) == ("4006381333931", "4006381333931")
+    assert (row["name"], row["description"]) == ("Flasche", "Flasche")
+    assert upload.source["ignored"] == []
+    assert upload.source["mapped"] == ["sku_code", "gtin", "name", "description"]
+
+
+@pytest.mark.promise("IMP-30")
+def test_a_switched_off_column_is_not_read_and_is_told() -> None:
+    file = delimited([["sku_code", "name", "Material", "Gewicht (g)", "Unit"], ["A", "a", "glass", "2", "KGM"]])
+    mapping = {"columns": {"material": None, "weight_unit": None}}
+    upload, typed = read(file, mapping)
+    assert "material" not in typed.values.columns
+    assert upload.source["switched_off"] == [
+        {"field": "material", "column": "C", "header": "Material"},
+        {"field": "weight_unit", "column": "E", "header": "Unit"},
+    ]
+    assert [ignored["column"] for ignored in upload.source["ignored"]] == ["C", "E"]
+    assert [column["field"] for column in upload.source["columns"]] == ["sku_code", "name", "weight_grams"]
+
+
+def test_what_is_derived_for_a_field_is_switched_off_with_it() -> None:
+    file = delimited([["sku_code", "name", "Material"], ["A", "a", "PET transparent"]])
+    assert "material_subtype" in values(file)[0]
+    assert "material_subtype" not in values(file, {"columns": {"material_subtype": None}})[0]
+
+
+def test_a_column_that_fits_two_is_settled_by_switching_one_off() -> None:
+    file = delimited([["sku_code", "name", "Verpackungsgewicht (g)", "Poids de l'emballage (g)"], ["A", "a", "1", "2"]])
+    assert refused(file, {})[0][0] == "ambiguous_column"
+    assert values(file, {"columns": {"weight_grams": None}}) == values(delimited([["sku_code", "name"], ["A", "a"]]))
+
+
+CONSTANTS = [
+    ("packaging_level", "sales", "sales"), ("material", "Glas", "glass"), ("recycled_content_percent", 30, 30.0),
+    ("food_contact", True, True), ("reusable", "nein", False), ("markets", ["FR", "DE"], "{FR,DE}"),
+    ("weight_grams", 12.345, 12.345), ("description", "1,234", "1,234"), ("use_contexts", ["beverage"], "{beverage}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "given", "stored"), CONSTANTS)
+@pytest.mark.parametrize("write", [delimited, lambda table: workbook({"S": table})])
+def test_a_constant_is_given_to_every_row(name: str, given: Any, stored: Any, write: Any) -> None:
+    file = write([["sku_code", "name"], ["A", "a"], ["B", "b"], ["Total", ""]])
+    upload, typed = read(file, {"constants": {name: given}})
+    assert [row[name] for row in typed.values.to_dicts()] == [stored, stored]
+    assert upload.source["constants"].keys() == {name}
+    assert name not in [column["field"] for column in upload.source["columns"]]
+    assert upload.source["skipped"][0]["line"] == 4
+
+
+def test_a_constant_stands_above_a_recognised_column_which_is_told_as_ignored() -> None:
+    file = delimited([["sku_code", "name", "Material"], ["A", "a", "glass"]])
+    upload, typed = read(file, {"constants": {"material": "paper"}})
+    assert typed.values["material"].to_list() == ["paper"]
+    assert upload.source["ignored"] == [{"column": "C", "header": "Material"}]
+
+
+UNITS: list[tuple[Rows, Mapping, Any]] = [
+    ([["sku_code", "name", "weight_grams"], ["A", "a", "0.02"]], {}, 20.0),
+    ([["sku_code", "name", "Gewicht"], ["A", "a", "0,02"]], {"columns": {"weight_grams": "Gewicht"}}, 20.0),
+    ([["sku_code", "name", "Gewicht", "Einheit"], ["A", "a", "0.02", "GRM"]],
+     {"columns": {"weight_grams": "Gewicht"}}, 20.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "mapping", "grams"), UNITS)
+def test_the_unit_of_all_weights_can_be_a_constant(table: Rows, mapping: Mapping, grams: float) -> None:
+    assert values(delimited(table, ";"), {**mapping, "constants": {"weight_unit": "kg"}})[0]["weight_grams"] == grams
+
+
+def test_the_unit_of_all_weights_holds_for_components_of_every_layout() -> None:
+    kilograms = {"constants": {"weight_unit": "kg"}}
+    part = '[{"component_type":"body","material_family":"glass","weight_g":20.0}'
+    materials = delimited([["sku_code", "name", "Glas", "Papier"], ["A", "a", "0.02", "0.003"]])
+    assert values(materials, kilograms)[0]["components"].startswith(part)
+    wide = delimited(
+        [["sku_code", "name", "Packaging 1 - Material", "Packaging 1 - Weight"], ["A", "a", "glass", "0.02"]]
+    )
+    assert '"weight_g":20.0' in values(wide, kilograms)[0]["components"]
+    long = [["sku_code", "name", "component_type", "material_family", "component_weight_g"]]
+    assert (
+        '"weight_g":20.0' in values(delimited([*long, ["A", "a", "body", "glass", "0.02"]]), kilograms)[0]["components"]
+    )
+    sheets = workbook({"S": [["sku_code", "name"], ["A", "a"]],
+                       "components": [["sku_code", "component_type", "material_family", "weight_g"],
+                                      ["A", "body", "glass", 0.02]]})  # fmt: skip
+    assert '"weight_g":20.0' in values(sheets, {"components": kilograms})[0]["components"]
+
+
+def test_a_constant_of_a_component_makes_each_line_one() -> None:
+    file = delimited([["sku_code", "name", "Stoff", "g"], ["A", "a", "glass", "20"], ["A", "a", "paper", "2"]])
+    mapping = {
+        "columns": {"component_material_family": "Stoff", "component_weight_g": "g"},
+        "constants": {"component_type": "body"},
+    }
+    [row] = values(file, mapping)
+    assert row["components"].count('"component_type":"body"') == 2
+    without = refused(file, {"columns": mapping["columns"]})
+    assert without[0][0] == "invalid_mapping"
+    assert "component_type" in without[0][2]
+
+
+@pytest.mark.promise("IMP-30")
+def test_texts_of_the_file_are_told_their_meaning() -> None:
+    file = delimited([["sku_code", "name", "component_type", "material_family", "colour", "markets", "gtin"],
+                      ["A", "a", "body", "plastic", "Schwarz", "Nordics; FR", "keine"],
+                      ["B", "b", "body", "plastic", "light", "FR", ""]])  # fmt: skip
+    meanings = {"colour": {"schwarz": "dark"}, "markets": {"Nordics": ["DK", "SE"]}, "gtin": {"keine": None}}
+    upload, typed = read(file, {"values": meanings})
+    assert typed.errors.is_empty()
+    first, second = typed.values.to_dicts()
+    assert '"colour":"dark"' in first["components"]
+    assert '"colour":"light"' in second["components"]
+    assert (first["markets"], first["gtin"]) == ("{DK,SE,FR}", None)
+    assert upload.source["values"] == meanings
+
+
+def test_texts_of_groups_and_of_the_components_sheet_are_told_their_meaning() -> None:
+    wide = delimited([["sku_code", "name", "component_1_material_family", "component_1_colour"],
+                      ["A", "a", "glass", "schwarz"]])  # fmt: skip
+    assert '"colour":"dark"' in values(wide, {"values": {"colour": {"schwarz": "dark"}}})[0]["components"]
+    book = workbook({"S": [["sku_code", "name"], ["A", "a"]],
+                     "components": [["sku_code", "component_type", "material_family", "colour"],
+                                    ["A", "body", "glass", "schwarz"]]})  # fmt: skip
+    mapping = {"components": {"values": {"colour": {"schwarz": "dark"}}}}
+    assert '"colour":"dark"' in values(book, mapping)[0]["components"]
+
+
+def test_a_number_cell_of_a_workbook_is_told_its_meaning() -> None:
+    book = workbook({"S": [["sku_code", "name", "food_contact"], ["A", "a", 2], ["B", "b", 1]]})
+    found = values(book, {"values": {"food_contact": {"2": False}}})
+    assert [row["food_contact"] for row in found] == [False, True]
+
+
+TABLE = delimited([["sku_code", "name", "Gewicht", "Farbe"], ["A", "a", "2", "rot"]])
+WRONG: list[tuple[Mapping, str]] = [
+    ({"columns": {"weight": "Gewicht"}}, "weight_grams"),
+    ({"columns": {"food_contct": "Gewicht"}}, "food_contact"),
+    ({"columns": {"component_colr": "Farbe"}}, "component_colour"),
+    ({"columns": {"weight_grams": "E"}}, "A to D"),
+    ({"columns": {"weight_grams": "Poids"}}, "C “Gewicht”"),
+    ({"columns": {"weight_grams": ["Poids", "Peso"]}}, "“Poids” or “Peso”"),
+    ({"columns": {"weight_grams": []}}, "array of headers"),
+    ({"columns": {"weight_grams": 3}}, "array of headers"),
+    ({"columns": {"sku_code": None}}, "cannot be switched off"),
+    ({"columns": {"weight_grams": "C", "Weight grams": "D"}}, "named twice"),
+    ({"columns": {"weight_grams": "C"}, "constants": {"weight_grams": 2}}, "say one of them"),
+    ({"constants": {"weight": 2}}, "weight_grams"),
+    ({"constants": {"material": "unobtainium"}}, "plastic"),
+    ({"constants": {"weight_unit": "stone"}}, "kg"),
+    ({"constants": {"sku_code": "A"}}, "cannot be a constant"),
+    ({"constants": {"recycled_content_percent": 300}}, "100"),
+    ({"constants": {"material": None}}, "A constant is"),
+    ({"constants": {"material": {"a": 1}}}, "A constant is"),
+    ({"constants": []}, "constants must be an object"),
+    ({"values": {"material": {"x": "unobtainium"}}}, "plastic"),
+    ({"values": {"material": ["x"]}}, "text in the file"),
+    ({"values": {"material": {"x": {}}}}, "null for an empty cell"),
+    ({"values": {"material": {"x": "glass", " X ": "paper"}}}, "keep one"),
+    ({"values": {"material": {" ": "glass"}}}, "empty cell"),
+    ({"values": {"materiel": {"x": "glass"}}}, "material"),
+    ({"values": []}, "values must be an object"),
+    ({"column": {}}, "columns, constants, values"),
+    ({"components": {"constants": {"colour": "x"}, "sheet": "S"}}, "dark"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("mapping", "right"), WRONG)
+def test_a_wrong_mapping_is_refused_with_what_would_be_right(mapping: Mapping, right: str) -> None:
+    code, field, message = refused(TABLE, mapping)[0]
+    assert code == "invalid_mapping"
+    assert str(field).startswith("mapping")
+    assert right in message
+    assert told(message, "fr") != message
+    assert told(message, "de") != message
+
+
+def test_every_name_that_source_publishes_can_be_mapped_again() -> None:
+    """What an answer calls a column is what a mapping calls it."""
+    files = [
+        [["sku_code", "name", "component_type", "component_weight_g", "component_recycled_content_percent",
+          "recycled_content_percent", "annual_volume_fr"], ["A", "a", "body", "1", "2", "3", "4"]],
+        [["sku_code", "name", "Emballage 1 - Matière", "Weight 1 (kg)"], ["A", "a", "glass", "1"]],
+        [["sku_code", "name", "Glas", "Poids plastique (g)", "Deckel Papier"], ["A", "a", "1", "2", "3"]],
+    ]  # fmt: skip
+    for file in files:
+        data = delimited(file)
+        source = read(data)[0].source
+        mapping = {"columns": {column["field"]: column["column"] for column in source["columns"]}}
+        assert values(data, mapping) == values(data)
+
+
+def test_every_mapping_of_the_document_is_one() -> None:
+    document = (Path(__file__).parents[3] / "docs" / "imports.md").read_text(encoding="utf-8")
+    section = document.partition("## Saying what you mean")[2].partition("## Getting it back")[0]
+    told = [json.loads(text) for text in re.findall(r"`(\{.*?\})`(?=[ ,;:.|]|$)", section, re.MULTILINE)]
+    assert len(told) >= 11
+    for mapping in told:
+        check_mapping(mapping)
+    keys = {key for mapping in told for key in mapping}
+    assert keys >= {"columns", "constants", "values", "header_row", "layout", "components"}
+
+
+@given(
+    st.sampled_from(sorted(SKU_FIELDS)),
+    st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=4, max_size=12),
+)
+@settings(max_examples=60, deadline=None)
+def test_any_header_can_be_mapped_to_any_field(name: str, header: str) -> None:
+    assume(recognise(header, 0, "sku") is None and spare(header) is None and fold(header) not in ("sku code", "name"))
+    weight = [["weight_grams", "7.5"]] if name in ("weight_unit", "unit_count", "weight_share_percent") else []
+    columns = [["sku_code", "A"], ["name", "a"], *weight]
+    own = delimited(list(zip(*columns, [name, sample("sku", name)], strict=True)))
+    strange = delimited(list(zip(*columns, [header, sample("sku", name)], strict=True)))
+    assert values(strange, {"columns": {name: header}}) == values(own)

@@ -1,0 +1,91 @@
+"""Tables whose header is unknown or not there: no row is taken for one in silence, and refusals say what to send."""
+
+import json
+import re
+
+import pytest
+
+from pipelines.steps.reading import ReadingRefused
+from schemas.sentences import told
+from tests.pipelines.reading.writing import delimited, read, values, workbook
+
+ROWS = [["A-1", "Bottle", "12.5"], ["A-2", "Cap of metal", "2"], ["A-3", "Lid", "3"]]
+LETTERS = {"columns": {"sku_code": "A", "name": "B", "weight_grams": "C"}}
+BOTH = pytest.mark.parametrize("write", [delimited, lambda table: workbook({"Liste": table})])
+
+
+def refusals(data: bytes, mapping: dict[str, object] | None = None) -> list[tuple[str, str | None, str]]:
+    with pytest.raises(ReadingRefused) as refused:
+        read(data, mapping)
+    return [(issue.code, issue.field, issue.message) for issue in refused.value.issues]
+
+
+@BOTH
+def test_a_file_without_a_header_is_refused_naming_what_is_missing(write) -> None:
+    assert [(code, field) for code, field, _ in refusals(write(ROWS))] == [
+        ("missing_column", "sku_code"), ("missing_column", "name"),
+    ]  # fmt: skip
+
+
+@BOTH
+@pytest.mark.parametrize("rows", [ROWS, [[*row, "plastic"] for row in ROWS], ROWS[1:], [["1", "Ours", "2"], *ROWS]])
+def test_columns_named_by_letters_swallow_no_row_of_data(write, rows) -> None:
+    ((code, field, message),) = refusals(write(rows), LETTERS)
+    assert (code, field) == ("invalid_mapping", "mapping")
+    assert "header_row" in message
+    assert told(message, "fr") != message
+    found = values(write(rows), {**LETTERS, "header_row": 0})
+    assert [row["sku_code"] for row in found] == [row[0] for row in rows]
+
+
+@BOTH
+def test_columns_named_by_letters_below_unknown_headers_lose_no_row(write) -> None:
+    table = [["Ours", "What", "Heavy"], *ROWS]
+    assert [row["sku_code"] for row in values(write(table), LETTERS)] == ["A-1", "A-2", "A-3"]
+    titled = [["Export"], *table]
+    assert [row["sku_code"] for row in values(write(titled), LETTERS)] == ["A-1", "A-2", "A-3"]
+
+
+def test_a_table_without_a_header_needs_its_columns_by_letter() -> None:
+    ((code, _, message),) = refusals(delimited(ROWS), {"columns": {"sku_code": "A"}, "header_row": 0})
+    assert code == "invalid_mapping"
+    assert "name" in message
+    source = read(delimited(ROWS), {**LETTERS, "header_row": 0})[0].source
+    assert (source["header_row"], source["ignored"]) == (0, [])
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        [[None, "Foo", "Bar"], [None, "1", "2"]],
+        [["Foo", None, "Bezeichnung"], ["1", None, "2"]],
+        [["Foo", "EAN", "Bezeichnung"], ["1", "4006381333931", "2"]],
+    ],
+)
+def test_a_refusal_suggests_columns_that_are_there_and_taking_it_helps(table) -> None:
+    book = workbook({"Deckblatt": [["Export"]], "Liste": table})
+    columns: dict[str, str] = {}
+    for _, _, message in refusals(book):
+        assert "the sheet “Liste”" in message
+        assert told(message, "de") != message
+        found = re.search(r"mapping=(\{.*\})\.$", message)
+        assert found is not None
+        columns |= json.loads(found[1])["columns"]
+    assert len(set(columns.values())) == len(columns)
+    assert read(book, {"columns": columns, "header_row": 1})[0].rows == 1
+
+
+def test_a_refusal_of_the_components_sheet_names_it_and_its_part_of_the_mapping() -> None:
+    book = workbook({"S": [["sku_code", "name"], ["A", "a"]], "Komponenten": [["sku_code", "Foo"], ["A", "body"]]})
+    ((code, field, message),) = refusals(book)
+    assert (code, field) == ("missing_column", "component_type")
+    assert "the components sheet “Komponenten”" in message
+    assert 'mapping={"components": {"columns": {"component_type": "B"}}}' in message
+    assert read(book, {"components": {"columns": {"component_type": "B"}}})[0].components is not None
+
+
+def test_a_table_with_unknown_headers_is_no_form() -> None:
+    head = ["Foo", "Bar", "Baz", "Qux"]
+    cells = ["Referenz", "Bezeichnung", "Gewicht", "Material", "EAN", "Verpackungsart"]
+    table = [head, *([f"x {at}", cell, "3", "y"] for at, cell in enumerate(cells))]
+    assert all("form" not in message for _, _, message in refusals(workbook({"L": table})))
