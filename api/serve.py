@@ -191,29 +191,26 @@ def _children(settings: Settings, workers: int, with_dagster_ui: bool) -> list[_
     api = (*python, "uvicorn", "api.app:served", "--factory", "--host", settings.host, "--port", str(settings.port),
            "--workers", str(workers), "--no-access-log", "--no-proxy-headers", "--no-server-header",
            "--log-level", "warning", "--timeout-graceful-shutdown", "5")  # fmt: skip
-    dagster_ui = (*python, "dagster_webserver", "-h", settings.host, "-p", str(settings.dagster_port),
-                  "-m", "pipelines.definitions", "--log-format", "json",
-                  "--code-server-log-level", "warning")  # fmt: skip
     return [
         _Child("api", api, first=True),
         _Child("catalogue", (*python, "pipelines.run", "catalogue-refresh", "--if-needed"), once=True, first=True),
         _Child("worker", (*python, "pipelines.worker")),
-        *([_Child("dagster-ui", dagster_ui)] if with_dagster_ui else []),
+        *([_Child("dagster-ui", (*python, "pipelines.ui"))] if with_dagster_ui else []),
     ]
 
 
 def _refuse_taken_ports(settings: Settings, *, with_dagster_ui: bool) -> None:
-    wanted = {"--port or PCDS_PORT": settings.port}
-    if with_dagster_ui:
-        wanted["--dagster-port or PCDS_DAGSTER_PORT"] = settings.dagster_port
-    for how, port in wanted.items():
+    wanted = {"--port or PCDS_PORT": (settings.host, settings.port)}
+    if with_dagster_ui:  # on the loopback address, whatever the host (decision 0032)
+        wanted["--dagster-port or PCDS_DAGSTER_PORT"] = (dagster_home.HOST, settings.dagster_port)
+    for how, (host, port) in wanted.items():
         try:
-            family, kind, _, _, address = socket.getaddrinfo(settings.host, port, type=socket.SOCK_STREAM)[0]
+            family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
             with socket.socket(family, kind) as probe:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind(address)
         except OSError as error:
-            sentence = f"{settings.host}:{port} cannot be listened on ({error.strerror}); choose another with {how}."
+            sentence = f"{host}:{port} cannot be listened on ({error.strerror}); choose another with {how}."
             raise SettingsError(sentence) from None
 
 

@@ -30,9 +30,7 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Make an account; its password is what standard input says, up to the end of the line."""
-    if not password_stdin:
-        raise typer.BadParameter("A password is never an argument; send it with --password-stdin.")
-    password = sys.stdin.read().removesuffix("\n").removesuffix("\r")
+    password = sent_password(given=password_stdin)
     user_id = new_id()
     with operator(data_dir) as we:
         add_user(we, company, user_id=user_id, email=email, password=password)
@@ -41,12 +39,8 @@ def add(
 
 def add_user(we: Operator, company: UUID, *, user_id: UUID, email: str, password: str) -> None:
     """Hold an account of a company, in its ledger too; raises `Refusal` for what nobody could sign in with."""
-    name = users.known_as(email)
-    before, _, after = name.partition("@")
-    if not (before and after and name.isprintable() and len(name) <= passwords.LONGEST) or " " in name:
-        raise Refusal("That is no email address; one has the form name@company.example.")
-    if not passwords.SHORTEST <= len(password) <= passwords.LONGEST:
-        raise Refusal(f"A password has {passwords.SHORTEST} to {passwords.LONGEST} characters.")
+    name = email_of(email)
+    check_password(password)
     with we.company(company) as connection:
         company_of(connection, company)
         try:
@@ -58,6 +52,28 @@ def add_user(we: Operator, company: UUID, *, user_id: UUID, email: str, password
         except UniqueViolation:
             raise Refusal("There is an account with this email address already, or there was one.") from None
         we.enter(connection, company, "user.created", user_id, after={"email": name})
+
+
+def sent_password(*, given: bool) -> str:
+    """The password on standard input, up to the end of the line; wrong usage where it was not said to be there."""
+    if not given:
+        raise typer.BadParameter("A password is never an argument; send it with --password-stdin.")
+    return sys.stdin.read().removesuffix("\n").removesuffix("\r")
+
+
+def email_of(given: str) -> str:
+    """An email as it is held; raises `Refusal` for what nobody could sign in with."""
+    name = users.known_as(given)
+    before, _, after = name.partition("@")
+    if not (before and after and name.isprintable() and len(name) <= passwords.LONGEST) or " " in name:
+        raise Refusal("That is no email address; one has the form name@company.example.")
+    return name
+
+
+def check_password(password: str) -> None:
+    """Raise `Refusal` for a password that may not be one."""
+    if not passwords.SHORTEST <= len(password) <= passwords.LONGEST:
+        raise Refusal(f"A password has {passwords.SHORTEST} to {passwords.LONGEST} characters.")
 
 
 @app.command("disable")
