@@ -68,7 +68,10 @@ def application(settings: Settings) -> Iterator[ASGIApp]:
 
 
 def main() -> None:
-    """Serve until SIGTERM or SIGINT; the environment is the supervisor's (`warehouse.dagster_home`)."""
+    """Serve until SIGTERM or SIGINT; the environment is the supervisor's (`warehouse.dagster_home`).
+
+    It ends at once. Its code server, which holds nothing, ends with its process group or for want of heartbeats.
+    """
     settings = Settings.load()
     logs.configure(settings)
     with application(settings) as app:

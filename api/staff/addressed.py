@@ -24,18 +24,24 @@ def is_by_us(connection: HTTPConnection) -> bool:
     """Whether Origin and Sec-Fetch-Site, where the sender says them, name a page of the host that was asked."""
     origin, host = connection.headers.get("origin"), connection.headers.get("host", "").lower()
     base = urlsplit(service_of(connection).settings.base_url)
-    ours = {f"http://{host}"} if host != base.netloc.lower() else {f"{base.scheme}://{host}"}
-    is_ours = origin is None or origin.lower() in ours
-    return is_ours and connection.headers.get("sec-fetch-site", "") in _FROM_OURS
+    ours = f"{base.scheme if host == _without_default_port(base.netloc, base.scheme) else 'http'}://{host}"
+    return (origin is None or origin.lower() == ours) and connection.headers.get("sec-fetch-site", "") in _FROM_OURS
 
 
 def _hosts(connection: HTTPConnection) -> set[str]:
     settings = service_of(connection).settings
-    hosts = {urlsplit(settings.base_url).netloc.lower()}
+    base = urlsplit(settings.base_url)
+    hosts = {_without_default_port(base.netloc, base.scheme)}
     address, port = connection.scope.get("server") or ("", None)
     try:
         reached = ip_address(address)
     except ValueError:  # a socket of the file system, or a test's own
         return hosts
+    reached = getattr(reached, "ipv4_mapped", None) or reached
     names = [f"[{reached}]" if reached.version == 6 else str(reached), *(["localhost"] if reached.is_loopback else [])]
-    return hosts | {f"{name}:{port}" for name in names}
+    return hosts | {_without_default_port(f"{name}:{port}", "http") for name in names}
+
+
+def _without_default_port(netloc: str, scheme: str) -> str:
+    """The form that a browser sends: without the port that the scheme has anyway."""
+    return netloc.lower().removesuffix(":443" if scheme == "https" else ":80")
