@@ -23,8 +23,10 @@ _RETURNED: Final = (
     "content-type", "content-length", "content-disposition", "content-range", "accept-ranges", "etag", "last-modified",
     "location", "vary", "cache-control", "content-security-policy",
 )  # fmt: skip
-_POLICY: Final = "frame-ancestors 'none'; img-src 'self' data:; form-action 'self'"
-"""What Dagster's own policy lacks: without it any page could frame it, and a picture could come from anywhere."""
+_POLICY: Final = (
+    "frame-ancestors 'none'; frame-src 'none'; connect-src 'self'; img-src 'self' data:; form-action 'self'"
+)
+"""What Dagster's own policy lacks: any page could frame it, and a picture or a script could speak to any place."""
 _PROTECTION: Final = {
     "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin",
 }  # fmt: skip
