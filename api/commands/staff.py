@@ -14,7 +14,7 @@ from api.commands.operator import Operator, new_id, operator
 from api.commands.shared import AsJson, DataDir, Refusal, one_of, show
 from api.commands.user import check_password, email_of, sent_password
 from warehouse import passwords
-from warehouse.queries import staff
+from warehouse.queries import staff, users
 from warehouse.queries.staff import ROLES, Role
 
 app = typer.Typer(help="Accounts of the operator's staff, for Dagster.", no_args_is_help=True)
@@ -72,13 +72,18 @@ def list_all(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
 @app.command("disable")
 def disable(email: Email, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """End an account with its sessions, from the next request on; the address may have a new account later."""
+    """End an account with its sessions, from the next request on; doing it again changes nothing.
+
+    The address may have a new account later.
+    """
     with operator(data_dir) as we, we.owner() as connection:
-        staff_id = staff.live(connection, email)
-        if staff_id is None:
+        held = [member for member in staff.members(connection) if member.email == users.known_as(email)]
+        if not held:
             raise Refusal(_NOBODY)
-        staff.disable(connection, staff_id, we.clock.now())
-    show({"id": str(staff_id), "email": email_of(email)}, as_json=as_json)
+        newest = held[-1]
+        if newest.disabled_at is None:
+            staff.disable(connection, newest.id, we.clock.now())
+    show({"id": str(newest.id), "email": newest.email}, as_json=as_json)
 
 
 @app.command("password")

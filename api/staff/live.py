@@ -8,8 +8,10 @@ from typing import Any, Final
 
 import anyio
 import orjson
+import psycopg
 import websockets
 from anyio import to_thread
+from psycopg_pool import PoolTimeout
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from websockets.asyncio.client import ClientConnection, connect
 
@@ -25,6 +27,8 @@ PROTOCOL: Final = "graphql-ws"
 RECHECK_SECONDS: Final = 60.0
 _LARGEST_FRAME: Final = 16 * 2**20
 """Bytes of one frame from Dagster: the events of a run come in batches."""
+_ENDED: Final = (websockets.ConnectionClosed, WebSocketDisconnect, RuntimeError, psycopg.Error, PoolTimeout)
+"""One of both sides has gone, or nobody can say any more whether the session stands: the bridge ends."""
 _REFUSED: Final = 1008  # RFC 6455, section 7.4.1
 _GONE: Final = 1011
 
@@ -54,7 +58,7 @@ async def _bridge(socket: WebSocket, upstream: ClientConnection) -> None:
     async with anyio.create_task_group() as tasks:
 
         async def until(work: Any) -> None:
-            with suppress(websockets.ConnectionClosed, WebSocketDisconnect, RuntimeError):  # one of both has gone
+            with suppress(*_ENDED):
                 await work(socket, upstream)
             tasks.cancel_scope.cancel()
 
@@ -63,8 +67,7 @@ async def _bridge(socket: WebSocket, upstream: ClientConnection) -> None:
 
 
 async def _asked(socket: WebSocket, upstream: ClientConnection) -> None:
-    while True:
-        frame = await socket.receive_text()
+    while frame := (await socket.receive()).get("text"):  # bytes, and nothing at all, are no frames of this protocol
         if len(frame) > MAX_BYTES:
             return
         passed, refusal = await to_thread.run_sync(judged, frame)

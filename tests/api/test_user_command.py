@@ -90,7 +90,8 @@ def test_staff_are_of_the_deployment_and_an_address_that_left_can_come_back(plac
     assert pcds.refused(*given, said=PASSWORD).startswith("There is a staff account with this email address already")
     assert "characters" in pcds.refused("staff", "password", "ana@operator.example", "--password-stdin", said="short")
     assert pcds.run(*given[:-3], "owner", "--password-stdin", said=PASSWORD).returncode == 2
-    assert pcds.json("staff", "disable", "ana@operator.example")["id"] == added["id"]
+    for _ in range(2):
+        assert pcds.json("staff", "disable", "ana@operator.example")["id"] == added["id"]
     assert "no staff account" in pcds.refused("staff", "disable", "nobody@operator.example")
     again = pcds.json(*given, said=PASSWORD)
     listed = [(each["id"], each["disabled_at"] is None) for each in pcds.json("staff", "list")["staff"]]

@@ -222,6 +222,10 @@ def test_runs_are_followed_over_the_socket_which_acts_for_nobody(analyst: httpx2
             socket.send(json.dumps({"type": "start", "id": "run", "payload": payload}))
             told = heard(socket, "data")
             assert told["payload"]["data"]["pipelineRunLogs"]["__typename"] == "PipelineRunLogsSubscriptionFailure"
+    with followed(operator) as socket:
+        socket.send(b"no text")
+        with pytest.raises(websockets.ConnectionClosed):
+            socket.recv(PATIENCE_SECONDS)
 
 
 def test_a_socket_of_another_page_or_of_nobody_is_refused(service: Service, operator: httpx2.Client):
