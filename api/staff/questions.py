@@ -14,6 +14,8 @@ from graphql.language import FieldNode, OperationDefinitionNode, OperationType, 
 MAX_BYTES: Final = 2**20
 """Of one request; the largest of Dagster's own pages has some 20 KiB."""
 _MOST_TOKENS: Final = 20_000
+_LONGEST_NAME: Final = 100
+"""Of a mutation, as the log tells it: Dagster's own are far shorter."""
 _OF_A_BACKFILL: Final = {"partitionNames", "partitionsByAssets", "assetSelection"}
 _PERSON: Final = "user"
 """The tag that Dagster shows as *Launched by*."""
@@ -65,7 +67,7 @@ def of(given: object) -> Question:
         raise Unreadable from None
     operations = [each for each in document.definitions if isinstance(each, OperationDefinitionNode)]
     acts = [
-        chosen.name.value
+        chosen.name.value[:_LONGEST_NAME]
         for each in operations if each.operation is OperationType.MUTATION
         for chosen in each.selection_set.selections if isinstance(chosen, FieldNode)
     ]  # fmt: skip

@@ -78,6 +78,18 @@ def test_a_session_ends_by_itself(browser, email, clock):
     assert browser.get("/staff").status_code == 303
 
 
+def test_sessions_that_have_ended_are_swept(browser, email, pool, clock):
+    def swept(at) -> int:
+        with pool.system() as connection:
+            return int(connection.execute("SELECT pcds_sweep_staff_sessions(%s)", [at]).fetchone()[0])
+
+    swept(clock.now())
+    sign_in(browser, email)
+    assert swept(clock.now()) == 0
+    assert swept(clock.now() + users.LONGEST) >= 1
+    assert browser.get("/staff").status_code == 303
+
+
 def test_guessing_is_slowed_down_and_told_alike(browser, email):
     answers = [sign_in(browser, email, "wrong"), sign_in(browser, "nobody@operator.example", "wrong")]
     said = {answer.text.replace(email, "").replace("nobody@operator.example", "") for answer in answers}

@@ -98,6 +98,14 @@ def test_an_operator_reads_asks_and_acts_and_is_named(operator: httpx2.Client):
     assert launched["__typename"] == "LaunchRunSuccess", launched
     held = {tag["key"]: tag["value"] for tag in launched["run"]["tags"]}
     assert (held["user"], held["why"]) == (EMAILS["operator"], "a try")
+    status = "query($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
+    ended = {"SUCCESS", "FAILURE", "CANCELED"}
+
+    def now() -> str:
+        return str(ask(operator, status, {"id": launched["run"]["runId"]}).json()["data"]["runOrError"]["status"])
+
+    wait_until(lambda: now() in ended)
+    assert now() == "SUCCESS"
 
 
 def test_an_analyst_looks_and_changes_nothing(analyst: httpx2.Client):
