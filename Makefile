@@ -26,7 +26,7 @@ help:  ## What can be done here
 setup: .venv/service.stamp  ## Virtual environment with what the service needs
 setup-dev: .venv/dev.stamp  ## The same with what tests, checks and benchmarks need
 
-serve: setup  ## Start everything: Postgres, API on 8000, Dagster UI on 3000, a demo company
+serve: setup  ## Start everything: Postgres, API on 8000 with Dagster at /dagster, a demo company
 	@exec $(BIN)/pcds serve
 
 test: setup-dev  ## All tests, in parallel, against a real Postgres with the real migrations

@@ -37,6 +37,8 @@ from api.pages import routes as pages
 from api.readiness import Readiness
 from api.reference import routes as reference
 from api.service import opened
+from api.staff import routes as staff
+from api.staff import upstream
 from connector import server
 from connector.gate import Gate, at_gate
 from connector.oauth import routes as oauth
@@ -76,7 +78,11 @@ def create(
             connector = server.build(service)
             owner = Owner(Gate(service, connector.app), folder_of(chosen.data_dir))
             app.state.gate = owner
-            async with connector.session_manager.run(), owner.reachable(Correlation(owner)):
+            async with (
+                connector.session_manager.run(),
+                owner.reachable(Correlation(owner)),
+                upstream.opened(chosen) as app.state.dagster,
+            ):
                 if alone:
                     _settle()
                 yield
@@ -107,6 +113,7 @@ def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         serve(app, resource.router)
     app.include_router(pages.router)
     app.include_router(oauth.router)
+    staff.install(app)
     app.router.routes.append(Route(server.PATH, endpoint=at_gate, include_in_schema=False))
     document.install(app)
     refusals.install(app)

@@ -27,6 +27,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "key": ("key", "app"),
     "window": ("window", "app"),
     "user": ("user", "app"),
+    "staff": ("staff", "app"),
     "brand": ("library", "APPS"),
     "site": ("library", "APPS"),
     "supplier": ("library", "APPS"),

@@ -1,6 +1,7 @@
 """The demo company: something to try the service on at once, made at the first start and found again at every other.
 
-Its key and its person's password lie in `demo.json` of the data directory, readable by the service's own account alone;
+With it comes an account of the operator's staff where there is none yet, so that Dagster can be looked at. The
+company's key and both passwords lie in `demo.json` of the data directory, readable by the service's own account alone;
 they are the only ones kept anywhere, because losing them would leave a newcomer with nothing to try.
 """
 
@@ -8,7 +9,7 @@ import contextlib
 import os
 import secrets
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
@@ -19,15 +20,18 @@ from api.commands.key import issue_key
 from api.commands.library import added
 from api.commands.operator import Operator, at, new_id
 from api.commands.shared import Refusal
+from api.commands.staff import add_member
 from api.commands.user import add_user
+from warehouse.dagster_home import PREFIX
 from warehouse.database import Database
-from warehouse.queries import companies, keys, library, users
+from warehouse.queries import companies, keys, library, staff, users
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
 _NAME: Final = "Demo Foods"
 _PLAN: Final = "enterprise"
 _EMAIL: Final = "demo@brand.example"
+_STAFF: Final = "demo@operator.example"
 _RECORDS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("brand", {"name": "Alpine Spring", "owner_name": "Demo Foods SAS"}),
     ("brand", {"name": "Petit Verger", "owner_name": "Demo Foods SAS"}),
@@ -67,13 +71,15 @@ OF_EXAMPLES: Final[dict[UUID, tuple[str, dict[str, Any]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The demo company, its key, and how its person signs in."""
+    """The demo company, its key, how its person signs in, and how staff does: empty where staff was there before."""
 
     company_id: str
     client_id: str
     api_key: str
     email: str
     password: str
+    staff_email: str
+    staff_password: str
 
 
 def prepare(settings: Settings, database: Database) -> Demo:
@@ -88,24 +94,31 @@ def prepare(settings: Settings, database: Database) -> Demo:
         with we.owner() as connection:
             made = keys.company_of(connection, UUID(demo.client_id)) is not None
             has_person = users.company_of(connection, demo.email) is not None
+            has_staff = bool(staff.members(connection))
         if not made:
             _make(we, demo)
         _add_records_of_examples(we, UUID(demo.company_id))
         if not has_person:
             add_user(we, UUID(demo.company_id), user_id=new_id(), email=demo.email, password=demo.password)
-    return demo
+        if not has_staff:
+            add_member(we, new_id(), email=demo.staff_email, role="operator", password=demo.staff_password)
+        with we.owner() as connection:
+            is_staff = staff.live(connection, demo.staff_email) is not None
+    return demo if is_staff else replace(demo, staff_email="", staff_password="")
 
 
 def _kept(path: Path) -> Demo:
     """What the file says; a new one is written whole or not at all, for the service's account alone.
 
-    One from before there were people gets a person.
+    One from before there were people, or staff, gets them.
     """
     held = orjson.loads(path.read_bytes()) if path.exists() else {}
-    if "password" in held:
+    if "staff_password" in held:
         return Demo(**held)
-    new = {"company_id": str(new_id()), "client_id": str(new_id()), "api_key": keys.new_key()}
-    demo = Demo(**(new | held), email=_EMAIL, password=secrets.token_urlsafe(12))
+    new = {"company_id": str(new_id()), "client_id": str(new_id()), "api_key": keys.new_key(),
+           "email": _EMAIL, "password": secrets.token_urlsafe(12),
+           "staff_email": _STAFF, "staff_password": secrets.token_urlsafe(12)}  # fmt: skip
+    demo = Demo(**(new | held))
     draft = path.with_suffix(".draft")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -155,15 +168,17 @@ def banner(settings: Settings, demo: Demo, *, first_start: bool, with_dagster_ui
         f'  curl -s -H "X-API-Key: $KEY" {base}/api/v1/skus',
         f'  curl -s -H "X-API-Key: $KEY" {base}/api/v1/skus/ID',
         "",
-        f"People sign in at {base}/sign-in as {demo.email}, {_password(demo, kept, first_start=first_start)}.",
+        f"People sign in at {base}/sign-in as {demo.email}, {_password(demo.password, kept, first_start=first_start)}.",
         f"Assistants connect to {base}/api/mcp.",
         f"Reference: {base}/reference",
     ]
     if with_dagster_ui:
-        lines.append(f"Every import as a run: http://{settings.host}:{settings.dagster_port}")
+        lines.append(f"Every import as a run, for the operator's staff: {base}{PREFIX}")
+        if demo.staff_email:
+            lines[-1] += f" as {demo.staff_email}, {_password(demo.staff_password, kept, first_start=first_start)}"
     return "\n".join(lines)
 
 
-def _password(demo: Demo, kept: str, *, first_start: bool) -> str:
+def _password(password: str, kept: str, *, first_start: bool) -> str:
     """The password, shown once as the key is; afterwards where it is kept."""
-    return f"password {demo.password}" if first_start else f"password as {kept} has it"
+    return f"password {password}" if first_start else f"password as {kept} has it"

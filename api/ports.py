@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import psutil
 
-from warehouse import leftovers
+from warehouse import dagster_home, leftovers
 from warehouse.settings import Settings, SettingsError
 
 _API: Final = "--port or PCDS_PORT"
@@ -17,9 +17,9 @@ _DAGSTER: Final = "--dagster-port or PCDS_DAGSTER_PORT"
 
 def refuse_taken(settings: Settings, *, with_dagster_ui: bool) -> None:
     """Raise `SettingsError` where a port of ours is another's: before the database starts, which takes seconds."""
-    wanted = {_API: settings.port} | ({_DAGSTER: settings.dagster_port} if with_dagster_ui else {})
-    for how, port in wanted.items():
-        _bind(settings.host, port, how).close()
+    _bind(settings.host, settings.port, _API).close()
+    if with_dagster_ui:  # on the loopback address, whatever the host (decision 0032)
+        _bind(dagster_home.HOST, settings.dagster_port, _DAGSTER).close()
 
 
 def bound(settings: Settings) -> socket.socket:

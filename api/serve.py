@@ -65,7 +65,7 @@ def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True,
             greeting = _greeting(settings, database, demo=demo, with_dagster_ui=with_dagster_ui)
             loaded = _catalogue_is_loaded(database)
             with bound(settings) as listener:
-                children = _children(settings, listener, workers, with_dagster_ui)
+                children = _children(listener, workers, with_dagster_ui)
                 _Supervisor(settings, children, listener, loaded).run(stopping, greeting)
     finally:
         for number, handler in previous.items():
@@ -196,20 +196,17 @@ class _Supervisor:
         return _MEMORY | os.environ | own | self._mark.variables
 
 
-def _children(settings: Settings, listener: socket.socket, workers: int, with_dagster_ui: bool) -> list[_Child]:
+def _children(listener: socket.socket, workers: int, with_dagster_ui: bool) -> list[_Child]:
     """The programs of one machine (docs/operations.md says what each is for)."""
     python = (sys.executable, "-m")
     # All API processes accept on one socket, which is bound once and outlives each of them.
     api = (*python, "api.server", "--fd", str(listener.fileno()))
     names = ["api"] if workers == 1 else [f"api {number}" for number in range(1, workers + 1)]
-    dagster_ui = (*python, "dagster_webserver", "-h", settings.host, "-p", str(settings.dagster_port),
-                  "-m", "pipelines.definitions", "--log-format", "json",
-                  "--code-server-log-level", "warning")  # fmt: skip
     return [
         *(_Child(name, api, first=True, descriptors=(listener.fileno(),)) for name in names),
         _Child("catalogue", (*python, "pipelines.run", "catalogue-refresh", "--if-needed"), once=True, first=True),
         _Child("worker", (*python, "pipelines.worker")),
-        *([_Child("dagster-ui", dagster_ui)] if with_dagster_ui else []),
+        *([_Child("dagster-ui", (*python, "pipelines.ui"))] if with_dagster_ui else []),
     ]
 
 

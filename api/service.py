@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 import psycopg
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import HTTPConnection
 
 from api.together import Together
 from compliance.ruleset import RuleSet
@@ -73,7 +73,7 @@ async def opened(settings: Settings, database: Database, clock: Clock) -> AsyncI
             yield Service(settings, clock, writes, reads, Objects.of(settings), Rulesets(), Together())
 
 
-def service_of(request: Request) -> Service:
+def service_of(request: HTTPConnection) -> Service:
     """The service that the app of this request was opened with."""
     service = request.app.state.service
     assert isinstance(service, Service)

@@ -68,7 +68,7 @@ def _name(process: psutil.Process) -> str:
     known = {
         "pipelines.worker": "worker",
         "api.server": "api",
-        "dagster_webserver": "dagster ui",
+        "pipelines.ui": "dagster ui",
         "dagster api": "dagster ui",
         "warehouse.keeper": "keeper",
         "postgres": "postgres",

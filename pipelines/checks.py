@@ -36,7 +36,7 @@ def contract_spec(asset: str) -> dg.AssetCheckSpec:
 
 def contract(frames: dict[str, tuple[pa.DataFrameSchema, pl.DataFrame]]) -> dg.AssetCheckResult:
     """Whether each named frame keeps its contract; the first failing cells are in the metadata."""
-    broken: dict[str, dg.MarkdownMetadataValue] = {}
+    broken: dict[str, dg.TableMetadataValue] = {}
     for name, (schema, frame) in frames.items():
         if contracts.certain(schema, frame):
             continue

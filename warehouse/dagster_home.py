@@ -4,6 +4,9 @@ What belongs here: where the instance's settings and storage are. What does not:
 at the top of the repository) and what runs.
 """
 
+import os
+import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -13,13 +16,40 @@ from warehouse.settings import Settings
 _INSTANCE: Final = Path(__file__).parent.parent / "dagster.yaml"
 
 
+HOST: Final = "127.0.0.1"
+"""Where Dagster's web server listens, and nowhere else."""
+PREFIX: Final = "/dagster"
+"""The path that Dagster's web server and the door before it answer under."""
+DOOR_HEADER: Final = "x-pcds-door"
+"""Carries the door's key from the API to Dagster's web server, which answers nobody else (decision 0032)."""
+
+
 def environment(settings: Settings, database: Database) -> dict[str, str]:
     """The variables by which Dagster finds its instance; makes the home, or brings it up to date."""
-    home = settings.data_dir / "dagster"
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    home = _home(settings)
     wanted, held = _INSTANCE.read_bytes(), home / _INSTANCE.name
     if not held.exists() or held.read_bytes() != wanted:
         draft = held.with_suffix(".new")
         draft.write_bytes(wanted)
         draft.replace(held)
     return {"DAGSTER_HOME": str(home), "PCDS_DAGSTER_STORAGE_URL": database.dagster_url}
+
+
+def door_key(settings: Settings) -> str:
+    """What the API shows to Dagster's web server: a secret of this data directory, made by whoever asks first."""
+    path = _home(settings) / "door.key"
+    if not path.exists():
+        draft = path.with_suffix(f".{os.getpid()}")
+        draft.unlink(missing_ok=True)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(32))
+        with suppress(FileExistsError):  # another process was faster; its key counts
+            os.link(draft, path)
+        draft.unlink()
+    return path.read_text(encoding="ascii")
+
+
+def _home(settings: Settings) -> Path:
+    home = settings.data_dir / "dagster"
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return home

@@ -22,7 +22,7 @@ _SECRET_VALUE: Final = re.compile(
     r"(\bsvc_)[A-Za-z0-9_-]+|(://[^\s:/@]*:)[^\s@]{1,512}(?=@)|(\bBearer\s+)\S+", re.IGNORECASE
 )
 _HIDDEN: Final = "[hidden]"
-_TALKATIVE: Final = ("alembic",)
+_TALKATIVE: Final = ("alembic", "httpx2")
 """Libraries that tell at level info how they go about it; what came of it is a line of ours."""
 
 

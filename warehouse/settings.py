@@ -66,6 +66,9 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: Port = 8000
     dagster_port: Port = 3000
+    """Of Dagster's web server on the loopback address; people reach it at `/dagster` of the service."""
+    dagster_ui: bool = True
+    """Whether `/dagster` is open to the operator's staff."""
     public_url: Annotated[str | None, Field(validation_alias=AliasChoices("base_url", "PCDS_BASE_URL"))] = None
     trusted_proxies: Annotated[tuple[IPvAnyNetwork, ...], NoDecode, BeforeValidator(_separated)] = ()
     """Addresses or networks, separated by commas, whose forwarding headers name the client."""

@@ -15,16 +15,21 @@ def serve(
     *,
     host: Annotated[str | None, typer.Option("--host", help="Address to listen on; default 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="Port of the API; default 8000.")] = None,
-    dagster_port: Annotated[int | None, typer.Option("--dagster-port", min=1, max=65535, help="Default 3000.")] = None,
+    dagster_port: Annotated[
+        int | None,
+        typer.Option("--dagster-port", min=1, max=65535, help="Loopback port behind /dagster; default 3000."),
+    ] = None,
     base_url: Annotated[str | None, typer.Option("--base-url", help="Public address, where it differs.")] = None,
     demo: Annotated[bool, typer.Option("--demo/--no-demo", help="Keep a demo company with a key.")] = True,
-    dagster_ui: Annotated[bool, typer.Option("--dagster-ui/--no-dagster-ui", help="Serve the analysts' UI.")] = True,
+    dagster_ui: Annotated[bool | None, typer.Option("--dagster-ui/--no-dagster-ui", help="Serve /dagster.")] = None,
     workers: Annotated[int, typer.Option("--workers", min=1, help="API processes.")] = 1,
     data_dir: DataDir = None,
 ) -> None:
     """Run everything until a signal: database, API, import worker, analysts' UI."""
-    settings = Settings.load(data_dir=data_dir, host=host, port=port, dagster_port=dagster_port, public_url=base_url)
-    supervisor.serve(settings, workers=workers, with_dagster_ui=dagster_ui, demo=demo)
+    settings = Settings.load(
+        data_dir=data_dir, host=host, port=port, dagster_port=dagster_port, dagster_ui=dagster_ui, public_url=base_url
+    )
+    supervisor.serve(settings, workers=workers, with_dagster_ui=settings.dagster_ui, demo=demo)
 
 
 def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:

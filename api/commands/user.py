@@ -38,9 +38,7 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Make an account; its password is what standard input says, up to the end of the line."""
-    if not password_stdin:
-        raise typer.BadParameter("A password is never an argument; send it with --password-stdin.")
-    password = sys.stdin.read().removesuffix("\n").removesuffix("\r")
+    password = sent_password(given=password_stdin)
     user_id = new_id()
     with operator(data_dir) as we:
         add_user(we, company, user_id=user_id, email=email, password=password)
@@ -49,12 +47,8 @@ def add(
 
 def add_user(we: Operator, company: UUID, *, user_id: UUID, email: str, password: str) -> None:
     """Hold an account of a company, in its ledger too; raises `Refusal` for what nobody could sign in with."""
-    name = users.known_as(email)
-    before, _, after = name.partition("@")
-    if not (before and after and name.isprintable() and len(name) <= passwords.LONGEST) or " " in name:
-        raise Refusal("That is no email address; one has the form name@company.example.")
-    if fault := passwords.fault(password):
-        raise Refusal(FAULTS[fault])
+    name = email_of(email)
+    check_password(password)
     with we.company(company) as connection:
         company_of(connection, company)
         try:
@@ -90,6 +84,28 @@ def reset(
     url = f"{address.known(Settings.load(data_dir=data_dir))}/password/{token}"
     shown = {"id": str(user_id), "email": users.known_as(email), "url": url, "until": until}
     show(shown, as_json=as_json)
+
+
+def sent_password(*, given: bool) -> str:
+    """The password on standard input, up to the end of the line; wrong usage where it was not said to be there."""
+    if not given:
+        raise typer.BadParameter("A password is never an argument; send it with --password-stdin.")
+    return sys.stdin.read().removesuffix("\n").removesuffix("\r")
+
+
+def email_of(given: str) -> str:
+    """An email as it is held; raises `Refusal` for what nobody could sign in with."""
+    name = users.known_as(given)
+    before, _, after = name.partition("@")
+    if not (before and after and name.isprintable() and len(name) <= passwords.LONGEST) or " " in name:
+        raise Refusal("That is no email address; one has the form name@company.example.")
+    return name
+
+
+def check_password(password: str) -> None:
+    """Raise `Refusal` for a password that may not be one."""
+    if fault := passwords.fault(password):
+        raise Refusal(FAULTS[fault])
 
 
 @app.command("disable")

@@ -26,16 +26,17 @@ Form = ImmutableMultiDict[str, str]
 
 async def posted(request: Request, session: Session) -> Form:
     """The fields of a form of a signed-in person. Raises `PageRefused` where it came from another page."""
-    return await _posted(request, session.csrf)
+    return await posted_with(request, session.csrf)
 
 
 async def posted_by_visitor(request: Request) -> Form:
     """The fields of a form of somebody who is not signed in; raises as `posted` does."""
     visit = visit_of(request)
-    return await _posted(request, csrf_of(visit) if visit else None)
+    return await posted_with(request, csrf_of(visit) if visit else None)
 
 
-async def _posted(request: Request, expected: str | None) -> Form:
+async def posted_with(request: Request, expected: str | None) -> Form:
+    """The fields of a form that carries what is expected; raises as `posted` does."""
     form = await read(request)
     shown = form.get(FIELD, "").encode()
     is_ours = request.headers.get("Sec-Fetch-Site", "") in _FROM_OURS

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from fastapi import Depends
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from api.service import service_of
@@ -91,7 +91,7 @@ def csrf_of(token: str) -> str:
     return urlsafe_b64encode(hmac.digest(token.encode(), b"form", hashlib.sha256)).decode().rstrip("=")
 
 
-def name(request: Request, cookie: str) -> str:
+def name(request: HTTPConnection, cookie: str) -> str:
     """A cookie's name: with the prefix that binds it to this host (RFC 6265bis, section 4.1.3.2) where it is secure."""
     return f"__Host-{cookie}" if _is_secure(request) else cookie
 
@@ -108,27 +108,29 @@ def visit_of(request: Request) -> str | None:
 
 def remember(request: Request, answer: Response, token: str) -> None:
     """Give the browser its session, in place of its visit."""
-    _set(request, answer, _SESSION, token)
-    _drop(request, answer, _VISIT)
+    put(request, answer, _SESSION, token)
+    drop(request, answer, _VISIT)
 
 
 def remember_visit(request: Request, answer: Response, token: str) -> None:
     """Give the browser a visit."""
-    _set(request, answer, _VISIT, token)
+    put(request, answer, _VISIT, token)
 
 
 def forget(request: Request, answer: Response) -> None:
     """Take the session from the browser."""
-    _drop(request, answer, _SESSION)
+    drop(request, answer, _SESSION)
 
 
-def _set(request: Request, answer: Response, cookie: str, token: str) -> None:
+def put(request: Request, answer: Response, cookie: str, token: str) -> None:
+    """Give the browser a cookie of ours."""
     answer.set_cookie(name(request, cookie), token, secure=_is_secure(request), httponly=True, samesite="lax")
 
 
-def _drop(request: Request, answer: Response, cookie: str) -> None:
+def drop(request: Request, answer: Response, cookie: str) -> None:
+    """Take a cookie of ours from the browser."""
     answer.delete_cookie(name(request, cookie), secure=_is_secure(request), httponly=True, samesite="lax")
 
 
-def _is_secure(request: Request) -> bool:
+def _is_secure(request: HTTPConnection) -> bool:
     return service_of(request).settings.base_url.startswith("https://")

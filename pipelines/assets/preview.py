@@ -1,12 +1,16 @@
 """What an analyst reads in the Dagster UI: tables, column lists and bars, made from what a step returned.
 
-Only figures and report rows are shown, never credentials; previews are cut, because the event log keeps them.
+Only figures and report rows are shown, never credentials; previews are cut, because the event log keeps them. What a
+record says is shown as text or as a cell of a table, which the UI puts out as they are, never as Markdown: a caller
+would else have an analyst's browser fetch what a cell names (decision 0032). The one Markdown value is a picture of
+our own making (`bars`).
 """
 
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from uuid import UUID
 
 import dagster as dg
@@ -27,6 +31,7 @@ _COLOURS: Final = {
     "A": "#2e7d32", "B": "#9e9d24", "C": "#ef6c00", "not_recyclable": "#b71c1c", "not_assessed": "#757575",
 }  # fmt: skip
 _PLAIN: Final = "#5472d3"
+_TITLE: Final = re.compile(r"[A-Za-z0-9 ,]{1,100}")
 
 
 def column_schema(frame: pl.DataFrame) -> dg.TableSchema:
@@ -43,36 +48,27 @@ def _meaning(name: str) -> str | None:
 
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, most: int = PREVIEW_ROWS, total: int | None = None
-) -> dg.MarkdownMetadataValue:
-    """The first rows as a Markdown table; cells are cut and cannot break it.
+) -> dg.TableMetadataValue:
+    """The first rows as a table, each cell as text and cut.
 
     Where there are more rows, of `total` where the caller knows, the last line says how many.
     """
     held = list(rows)
-    lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
-    lines += [f"| {' | '.join(_cell(value) for value in row)} |" for row in held[:most]]
-    more = (len(held) if total is None else total) - len(held[:most])
-    lines += ["", f"and {more} more"] if more > 0 else []
-    return dg.MetadataValue.md("\n".join(lines) if held else "none")
-
-
-class Link(NamedTuple):
-    """A cell that leads to another place of the UI."""
-
-    text: str
-    path: str
+    records = [dict(zip(columns, map(_cell, row), strict=True)) for row in held[:most]]
+    more = (len(held) if total is None else total) - len(records)
+    if more > 0:
+        records.append({**dict.fromkeys(columns, ""), columns[0]: f"and {more} more"})
+    schema = dg.TableSchema(columns=[dg.TableColumn(name) for name in columns])
+    return dg.MetadataValue.table([dg.TableRecord(record) for record in records], schema)
 
 
 def _cell(value: object) -> str:
-    if isinstance(value, Link):
-        return f"[{_cell(value.text)}]({value.path})"
-    text = "" if value is None else str(value).replace("|", "\\|").replace("`", "'").replace("<", "&lt;")
-    text = " ".join(text.split())
+    text = " ".join(("" if value is None else str(value)).split())
     return text if len(text) <= _LONGEST_CELL else text[:_LONGEST_CELL] + "…"
 
 
-def frame_table(frame: pl.DataFrame, *, most: int = PREVIEW_ROWS) -> dg.MarkdownMetadataValue:
-    """A frame's first rows as a Markdown table."""
+def frame_table(frame: pl.DataFrame, *, most: int = PREVIEW_ROWS) -> dg.TableMetadataValue:
+    """A frame's first rows as a table."""
     return table(frame.columns, frame.head(most).iter_rows(), most=most, total=frame.height)
 
 
@@ -104,17 +100,12 @@ def of_snapshot(snapshot: Snapshot) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def runs_of_import(import_id: str) -> Link:
-    """The import's runs, found by its tag."""
-    return Link(import_id, f"/runs?q[0]=tag:pcds/import_id={import_id}")
-
-
-def seconds(by_step: Mapping[str, float]) -> dg.MarkdownMetadataValue:
+def seconds(by_step: Mapping[str, float]) -> dg.TableMetadataValue:
     """Seconds per step, in the order in which the steps ran."""
     return table(("step", "seconds"), [(step, f"{spent:.3f}") for step, spent in by_step.items()])
 
 
-def grade_table(grades: Mapping[str, int]) -> dg.MarkdownMetadataValue:
+def grade_table(grades: Mapping[str, int]) -> dg.TableMetadataValue:
     """SKUs by grade, every grade of the vocabulary named."""
     total = sum(grades.values()) or 1
     counted = [(grade, grades.get(grade, 0)) for grade in VOCABULARIES["recyclability_grade"]]
@@ -127,7 +118,13 @@ def grade_bars(grades: Mapping[str, int]) -> dg.MarkdownMetadataValue:
 
 
 def bars(title: str, figures: Mapping[str, float]) -> dg.MarkdownMetadataValue:
-    """One bar per figure, inside the metadata itself: an image that needs no address."""
+    """One bar per figure, inside the metadata itself: an image that needs no address.
+
+    `title` is a text of ours: plain words, digits and commas. Labels and figures are drawn, so that none of them is
+    Markdown. Raises `ValueError` for another title.
+    """
+    if not _TITLE.fullmatch(title):
+        raise ValueError("a picture's title is plain words of ours")
     most = max(figures.values(), default=0) or 1
     drawn = [_bar(place, label, figure, most) for place, (label, figure) in enumerate(figures.items())]
     width, height = _BAR["label"] + _BAR["width"] + 80, len(drawn) * _BAR["height"]

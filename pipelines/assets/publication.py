@@ -105,4 +105,4 @@ def portfolio_overview(context: dg.AssetExecutionContext, workshop: dg.ResourceP
 def _by_import(behind: Mapping[UUID, int], files: Mapping[UUID, origins.File]) -> Iterator[tuple[object, ...]]:
     for import_id, file in files.items():
         sent_at = f"{file.sent_at:%Y-%m-%d %H:%M:%S}"
-        yield preview.runs_of_import(str(import_id)), file.filename, sent_at, behind[import_id]
+        yield import_id, file.filename, sent_at, behind[import_id]

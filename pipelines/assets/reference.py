@@ -1,6 +1,5 @@
 """Group reference: facts that the service reads and no company owns: the jurisdiction catalogue, the rule-sets."""
 
-from pathlib import Path
 from typing import Final
 
 import dagster as dg
@@ -19,10 +18,11 @@ GROUP: Final = "reference"
 
 
 class CatalogueSource(dg.Config):
-    """Where the catalogue comes from: an operator's CSV on this machine, or the release's file where none is named.
+    """Where the catalogue comes from: an operator's CSV, or the release's file where none is named.
 
-    `operator` is the account of a command's caller. A run `by_schedule` leaves an operator's file standing, and loads
-    the release's only where it is another one.
+    `file` is a name in the folder `catalogue` of the data directory, where `pcds catalogue refresh` has put it; no
+    other file is read (decision 0032). `operator` is the account of a command's caller. A run `by_schedule` leaves an
+    operator's file standing, and loads the release's only where it is another one.
     """
 
     file: str | None = None
@@ -54,7 +54,7 @@ def jurisdiction_catalogue(
 ) -> checks.CheckedResult:
     """The jurisdictions that the service knows, as served: EPR system, register, law, depth 1 to 3 and its date."""
     try:
-        found = catalogue.read(Path(config.file) if config.file else None)
+        found = catalogue.read(catalogue.kept(workshop.data_dir, config.file) if config.file else None)
     except TableError as faults:
         raise dg.Failure(str(faults), allow_retries=False) from None
     verdict = checks.contract({"jurisdictions": (checks.CATALOGUE, found.frame())})

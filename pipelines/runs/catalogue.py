@@ -6,6 +6,7 @@ from typing import Final
 
 import dagster as dg
 
+from compliance.tables import TableError
 from pipelines.definitions import defs
 from pipelines.jobs import run_config
 from pipelines.resources import Workshop
@@ -36,7 +37,11 @@ def refresh_catalogue(
     workshop: Workshop, instance: dg.DagsterInstance, file: Path | None, *, operator: str | None = None
 ) -> Changes:
     """Load an operator's file, or the release's; raises `dagster.Failure` with the file's faults."""
-    given = {"file": None if file is None else str(file.absolute()), "operator": operator}
+    try:
+        name = None if file is None else catalogue.keep(workshop.data_dir, file)
+    except TableError as fault:
+        raise dg.Failure(str(fault)) from None
+    given = {"file": name, "operator": operator}
     source = {name: value for name, value in given.items() if value is not None}
     result = defs.resolve_job_def("refresh_catalogue").execute_in_process(
         run_config=run_config("jurisdiction_catalogue", source), instance=instance, resources={"workshop": workshop}

@@ -21,7 +21,7 @@ from uuid_utils import uuid7
 
 from compliance import catalogue
 from compliance.catalogue import PINNED, Jurisdiction
-from compliance.tables import rows
+from compliance.tables import TableError, rows
 from pipelines.steps import everywhere
 from pipelines.steps.origin import Origin
 from warehouse.queries.jurisdictions import entry
@@ -35,6 +35,9 @@ _UPSERT: Final = (
     f"ON CONFLICT (code) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}"
 )
 _ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(hashtextextended('pcds/catalogue', 0))"
+FOLDER: Final = "catalogue"
+"""Of the data directory: the one place that a run reads an operator's file from, whoever launched it."""
+_LARGEST_BYTES: Final = 16 * 2**20
 _LOAD: Final = (
     "INSERT INTO catalogue_loads (id, loaded_at, source_hash, rows, changes, pinned) VALUES (%s, %s, %s, %s, %s, %s)"
 )
@@ -68,6 +71,40 @@ class Changes:
     def as_dict(self) -> dict[str, Any]:
         """The published shape of `pcds catalogue refresh --json` (decisions §10)."""
         return asdict(self)
+
+
+def keep(data_dir: Path, file: Path) -> str:
+    """Copy an operator's file to where runs may read it; its name there. Raises `TableError` where it is no such file.
+
+    The same bytes under the same name are kept once.
+    """
+    try:
+        if file.stat().st_size > _LARGEST_BYTES:
+            raise TableError(f"{file.name}: a catalogue has at most {_LARGEST_BYTES} bytes.")
+        data = file.read_bytes()
+    except OSError as error:
+        raise TableError(f"{file.name} cannot be read: {error.strerror}.") from None
+    folder, of_these = data_dir / FOLDER, hashlib.sha256(data).hexdigest()[:16]
+    (folder / of_these).mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = folder / of_these / str(uuid7())
+    draft.write_bytes(data)
+    draft.replace(folder / of_these / file.name)
+    return f"{of_these}/{file.name}"
+
+
+def kept(data_dir: Path, name: str) -> Path:
+    """The kept file of that name. Raises `TableError`, in the same words for all that is elsewhere or nowhere."""
+    try:
+        folder = (data_dir / FOLDER).resolve()
+        found = (folder / name).resolve()
+        if found.is_relative_to(folder) and found.is_file():
+            return found
+    except (OSError, ValueError, RuntimeError):  # no name of a file, or links that lead in a circle
+        pass
+    raise TableError(
+        f"A run reads files of the folder {FOLDER} of the data directory alone: `pcds catalogue refresh --file FILE` "
+        "copies one there."
+    )
 
 
 def read(path: Path | None) -> CatalogueFile:

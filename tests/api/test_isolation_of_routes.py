@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from starlette.routing import WebSocketRoute
 
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
@@ -38,6 +39,12 @@ OF_NOBODY = {
     "POST /oauth/authorize", "POST /oauth/register", "POST /oauth/token", "POST /oauth/revoke",
 }  # fmt: skip
 """Routes that name no record of a company; those below /.well-known/, and preflights, neither."""
+OF_STAFF = {
+    "GET /staff", "GET /staff/sign-in", "POST /staff/sign-in", "POST /staff/sign-out", "FOLLOW /dagster/graphql",
+    *(f"{method} {path}" for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
+      for path in ("/dagster", "/dagster/{path:path}")),
+}  # fmt: skip
+"""Routes of the operator's staff, closed to companies' people: tests/journeys/test_dagster_door."""
 
 
 def named(routes: Any) -> Iterator[str]:
@@ -47,7 +54,8 @@ def named(routes: Any) -> Iterator[str]:
         if inner is not None:
             yield from named(inner.routes)
         else:
-            yield from (f"{method} {route.path}" for method in route.methods or ())
+            methods = ("FOLLOW",) if isinstance(route, WebSocketRoute) else route.methods or ()
+            yield from (f"{method} {route.path}" for method in methods)
 
 
 @dataclass(frozen=True)
@@ -79,7 +87,7 @@ def sides(caller, join, pool) -> tuple[Side, Side, Any]:
 
 def test_every_route_is_known_here(http):
     found = {route for route in named(http.app.routes) if not re.match(r"\S+ (/api/v1/|/\.well-known/)", route)}
-    known = OF_A_RECORD | LISTS | BY_TOKEN | FORMS | OF_NOBODY
+    known = OF_A_RECORD | LISTS | BY_TOKEN | FORMS | OF_NOBODY | OF_STAFF
     assert {route for route in found if not route.startswith(("HEAD", "OPTIONS"))} == known
 
 

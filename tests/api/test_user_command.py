@@ -99,3 +99,21 @@ def test_what_nobody_could_sign_in_with_is_refused(place):
     assert "no account" in pcds.refused("user", "disable", "nobody@b.example")
     assert "no account" in pcds.refused("user", "reset", "nobody@b.example")
     assert pcds.run(*add[:4], "--email", "a@b.example").returncode == 2, "a password comes by standard input alone"
+
+
+def test_staff_are_of_the_deployment_and_an_address_that_left_can_come_back(place):
+    pcds, http = place
+    given = ("staff", "add", "--email", "Ana@operator.example", "--role", "analyst", "--password-stdin")
+    added = pcds.json(*given, said=f"{PASSWORD}\n")
+    assert (added["email"], added["role"]) == ("ana@operator.example", "analyst")
+    assert pcds.refused(*given, said=PASSWORD).startswith("There is a staff account with this email address already")
+    assert "characters" in pcds.refused("staff", "password", "ana@operator.example", "--password-stdin", said="short")
+    assert pcds.run(*given[:-3], "owner", "--password-stdin", said=PASSWORD).returncode == 2
+    for _ in range(2):
+        assert pcds.json("staff", "disable", "ana@operator.example")["id"] == added["id"]
+    assert "no staff account" in pcds.refused("staff", "disable", "nobody@operator.example")
+    again = pcds.json(*given, said=PASSWORD)
+    listed = [(each["id"], each["disabled_at"] is None) for each in pcds.json("staff", "list")["staff"]]
+    assert listed == [(added["id"], False), (again["id"], True)]
+    assert Browser(http, "203.0.113.9").sign_in(Person(again["id"], "", "ana@operator.example", PASSWORD)).status_code \
+        == 403, "staff do not sign in as a company's people"  # fmt: skip

@@ -12,6 +12,7 @@ import pytest
 from compliance.catalogue import PINNED
 from pipelines import checks
 from pipelines.definitions import defs
+from pipelines.jobs import run_config
 from pipelines.runs.catalogue import refresh_catalogue
 from pipelines.schedules import daily_catalogue
 from pipelines.steps import audit, catalogue
@@ -82,6 +83,26 @@ def test_the_checks_hold_for_what_is_served(desk: Desk) -> None:
         ("codes_valid", True), ("contract", True), ("eu_and_gb_present", True), ("no_amount_of_money", True),
         ("sources_present", True),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["{outside}", "../outside.csv", "link.csv", "linked/outside.csv", "none.csv", ".", "a\x00b", "loop.csv",
+     "/proc/self/environ", "~/outside.csv"],
+)  # fmt: skip
+def test_a_run_reads_no_file_outside_its_folder(desk: Desk, name: str) -> None:
+    """A run that anybody launches with a configuration of their own."""
+    folder = desk.workshop.data_dir / catalogue.FOLDER
+    folder.mkdir()
+    outside = written(folder.parent / "outside.csv", drop="US-OR")
+    (folder / "link.csv").symlink_to(outside)
+    (folder / "linked").symlink_to(folder.parent)
+    (folder / "loop.csv").symlink_to(folder / "loop.csv")
+    config = run_config("jurisdiction_catalogue", {"file": name.format(outside=outside)})
+    with pytest.raises(dg.Failure, match="of the folder catalogue of the data directory alone"):
+        defs.resolve_job_def("refresh_catalogue").execute_in_process(
+            run_config=config, instance=desk.instance, resources={"workshop": desk.workshop}
+        )
 
 
 def by_schedule(desk: Desk) -> Changes:

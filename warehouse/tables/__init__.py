@@ -31,6 +31,7 @@ from warehouse.tables.rulesets import regrades, ruleset_activations, rulesets
 from warehouse.tables.schedules import schedule_ticks
 from warehouse.tables.skus import docs, sku_versions, skus
 from warehouse.tables.snapshots import snapshots
+from warehouse.tables.staff import staff, staff_sessions
 
 COMPANY_TABLES: Final = (
     companies, company_counters, api_keys, bearer_tokens, request_windows, brands, sites, suppliers,
@@ -50,6 +51,6 @@ __all__ = [
     "connection_tokens", "connections", "docs", "import_errors", "import_mappings", "imports", "jurisdictions",
     "kept_answers", "library_components", "metadata", "oauth_clients", "password_links", "plans", "regrades",
     "request_slots", "request_windows", "review_entries", "review_files", "ruleset_activations", "rulesets",
-    "schedule_ticks", "sites", "sku_versions", "skus", "snapshots", "supplier_requests", "suppliers",
-    "technical_files", "user_sessions", "users",
+    "schedule_ticks", "sites", "sku_versions", "skus", "snapshots", "staff", "staff_sessions", "supplier_requests",
+    "suppliers", "technical_files", "user_sessions", "users",
 ]  # fmt: skip

@@ -29,7 +29,7 @@ def remove_expired_access(pool: Pool, clock: Clock, proceed: Proceed) -> int:
     Applications that registered and were connected by nobody go with them after a month.
     """
     removed = 0
-    for sweep in ("pcds_sweep_access", "pcds_sweep_accounts"):
+    for sweep in ("pcds_sweep_access", "pcds_sweep_accounts", "pcds_sweep_staff_sessions"):
         proceed()
         with pool.system() as conn:
             row = conn.execute(f"SELECT {sweep}(%s)", (clock.now(),)).fetchone()

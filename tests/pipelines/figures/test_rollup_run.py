@@ -16,6 +16,7 @@ from pipelines.steps.declaration import declare, explain
 from pipelines.steps.figures import compute
 from pipelines.steps.figures.compute import loaded_catalogue
 from tests.pipelines.conftest import Desk
+from tests.pipelines.shown import lines
 from warehouse import figures
 
 FILE = (
@@ -99,11 +100,11 @@ def test_the_run_shows_the_figure_what_it_was_made_from_and_the_files_behind_it(
         assert (shown[asset]["company_id"], shown[asset]["snapshot"]) == (str(desk.company), snapshot.path)
     kept = desk.workshop.objects.get(shown["uploaded_file"]["object_key"])
     assert sha256(kept).hexdigest() == shown["uploaded_file"]["sha256"]
-    assert "| FR | 2026 | verre | 0.200000 | 1000 | 1 | own |" in shown["figures"]["tonnes_by_category"]
+    assert "FR | 2026 | verre | 0.200000 | 1000 | 1 | own" in lines(shown["figures"]["tonnes_by_category"])
     assert shown["figures"]["tonnes_latest_year"] == 30.2
-    assert "| FR | 2026 | material_missing | 1 | 10 |" in shown["figures"]["uncounted"]
-    behind = shown["portfolio_snapshot"]["skus_by_import"]
-    assert f"| [{sent}](/runs?q[0]=tag:pcds/import_id={sent}) | autumn.csv |" in behind
+    assert "FR | 2026 | material_missing | 1 | 10" in lines(shown["figures"]["uncounted"])
+    [behind] = lines(shown["portfolio_snapshot"]["skus_by_import"])
+    assert behind.startswith(f"{sent} | autumn.csv | ")
     assert shown["portfolio_snapshot"]["skus_by_single_writes"] == 0
     told = re.findall(r"^\| `(\w+)` \| (.+) \|$", AUDITOR.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(told) == len(shown) - 1, "all but `portfolio`, which has no row of its own"

@@ -18,6 +18,7 @@ from pipelines.steps.regrade import work
 from tests import ruling
 from tests.conftest import migrated
 from tests.pipelines.regrade.office import OPERATOR, Office, opened
+from tests.pipelines.shown import lines
 from tests.ruling import BOTTLE, GLASS, LINES
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.clock import StoppedClock
@@ -34,8 +35,8 @@ def test_the_run_shows_matrix_and_changes_and_one_company_is_one_step(office: Of
     assert materialized.asset_materialization is not None
     shown = materialized.asset_materialization.metadata
     assert shown["skus_changed"].value == 1
-    assert "| B→C | 1 |" in shown["matrix"].value
-    assert "| B-1 | B | C |" in shown["first_changes"].value
+    assert "B→C | 1" in lines(shown["matrix"])
+    assert "B-1 | B | C" in lines(shown["first_changes"])
     steps = {event.step_key for event in office.instance.all_logs(run.run_id, of_type=dg.DagsterEventType.STEP_SUCCESS)}
     assert f"regraded_skus.regraded_company[{office.company.hex}]" in steps
 

@@ -1,0 +1,101 @@
+"""`pcds staff`: accounts of the operator's own people, who see Dagster at /dagster and no company's pages.
+
+They belong to the deployment and to no company, so that no company's ledger has an entry of them. A password is read
+from standard input, as for `pcds user`.
+"""
+
+from typing import Annotated, Final
+from uuid import UUID
+
+import typer
+from psycopg.errors import UniqueViolation
+
+from api.commands.operator import Operator, new_id, operator
+from api.commands.shared import AsJson, DataDir, Refusal, one_of, show
+from api.commands.user import check_password, email_of, sent_password
+from warehouse import passwords
+from warehouse.queries import staff, users
+from warehouse.queries.staff import ROLES, Role
+
+app = typer.Typer(help="Accounts of the operator's staff, for Dagster.", no_args_is_help=True)
+
+Email = Annotated[str, typer.Argument(metavar="EMAIL")]
+PasswordStdin = Annotated[
+    bool, typer.Option("--password-stdin", help="Read the password from standard input; needed.")
+]  # fmt: skip
+_NOBODY: Final = "There is no staff account with this email address; `pcds staff list` shows those there are."
+
+
+@app.command("add")
+def add(
+    *,
+    email: Annotated[str, typer.Option("--email", help="How the person signs in.")],
+    role: Annotated[str, typer.Option("--role", help="analyst: looks at Dagster; operator: acts in it, too.")],
+    password_stdin: PasswordStdin = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make an account; its password is what standard input says, up to the end of the line."""
+    [chosen] = one_of(ROLES, [role])
+    password, staff_id = sent_password(given=password_stdin), new_id()
+    with operator(data_dir) as we:
+        add_member(we, staff_id, email=email, role="operator" if chosen == "operator" else "analyst", password=password)
+    show({"id": str(staff_id), "email": email_of(email), "role": chosen}, as_json=as_json)
+
+
+def add_member(we: Operator, staff_id: UUID, *, email: str, role: Role, password: str) -> None:
+    """Hold an account; raises `Refusal` for what nobody could sign in with, and where the email is a live account's."""
+    name = email_of(email)
+    check_password(password)
+    try:
+        with we.owner() as connection:
+            staff.add(
+                connection, staff_id, email=name, role=role, password_hash=passwords.hashed(password),
+                at=we.clock.now(),
+            )  # fmt: skip
+    except UniqueViolation:
+        raise Refusal("There is a staff account with this email address already.") from None
+
+
+@app.command("list")
+def list_all(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Every account, oldest first, those that have ended included."""
+    with operator(data_dir) as we, we.owner() as connection:
+        members = staff.members(connection)
+    records = [
+        {"id": str(each.id), "email": each.email, "role": each.role, "created_at": each.created_at,
+         "disabled_at": each.disabled_at}
+        for each in members
+    ]  # fmt: skip
+    show({"staff": records}, as_json=as_json)
+
+
+@app.command("disable")
+def disable(email: Email, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """End an account with its sessions, from the next request on; doing it again changes nothing.
+
+    The address may have a new account later.
+    """
+    with operator(data_dir) as we, we.owner() as connection:
+        held = [member for member in staff.members(connection) if member.email == users.known_as(email)]
+        if not held:
+            raise Refusal(_NOBODY)
+        newest = held[-1]
+        if newest.disabled_at is None:
+            staff.disable(connection, newest.id, we.clock.now())
+    show({"id": str(newest.id), "email": newest.email}, as_json=as_json)
+
+
+@app.command("password")
+def password(
+    email: Email, *, password_stdin: PasswordStdin = False, data_dir: DataDir = None, as_json: AsJson = False
+) -> None:
+    """Give an account another password, read from standard input; its sessions end."""
+    new = sent_password(given=password_stdin)
+    check_password(new)
+    with operator(data_dir) as we, we.owner() as connection:
+        staff_id = staff.live(connection, email)
+        if staff_id is None:
+            raise Refusal(_NOBODY)
+        staff.change_password(connection, staff_id, passwords.hashed(new))
+    show({"id": str(staff_id), "email": email_of(email)}, as_json=as_json)

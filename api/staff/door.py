@@ -1,0 +1,130 @@
+"""The door to Dagster: who comes through, and what for. What comes through is passed on by `api.staff.upstream`.
+
+Dagster's web server itself takes mutations by GET, checks no Host, can be framed and has no sign-in. So here: signed-in
+staff alone, reading by GET, GraphQL by POST of JSON from pages of ours, and mutations by operators alone.
+"""
+
+from typing import Final
+from urllib.parse import quote
+
+import structlog
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from api.bodies import limited
+from api.errors import TooLarge
+from api.pages.render import language_of, page
+from api.pages.texts import text
+from api.service import service_of
+from api.staff import questions, upstream
+from api.staff.addressed import is_by_us, is_to_us
+from api.staff.questions import MAX_BYTES, Question, Unreadable
+from api.staff.sessions import Member, member_of
+from api.staff.sign_in import to_sign_in
+from warehouse.dagster_home import PREFIX
+
+GRAPHQL: Final = f"{PREFIX}/graphql"
+METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+"""What is answered at the door; most of it is refused, by a sentence of ours."""
+CLOSED: Final = (
+    "graphql", "report_asset_materialization", "report_asset_check", "report_asset_observation", "notebook", "dagit"
+)  # fmt: skip
+"""Dagster's endpoints that are not for reading pages: they act, or read a file that the address names."""
+
+log = structlog.get_logger(__name__)
+
+
+class Shut(Exception):  # noqa: N818  (an answer, not a fault of the program)
+    """The request is refused: `key` is the text that says why and what would be right."""
+
+    def __init__(self, status: int, key: str) -> None:
+        """Shown in the language of whoever asked."""
+        super().__init__(key)
+        self.status, self.key = status, key
+
+
+async def at_door(request: Request) -> Response:
+    """Every request under /dagster: refused, or passed on and answered by Dagster."""
+    try:
+        if not service_of(request).settings.dagster_ui:
+            raise Shut(404, "dagster.closed")
+        if not is_to_us(request):
+            raise Shut(421, "dagster.host")
+        member = await member_of(request)
+        if member is None:
+            return upstream.protected(_first_sign_in(request))
+        reads = request.method in ("GET", "HEAD")
+        return await (_read(request) if reads else _asked(request, member))
+    except Shut as shut:
+        return upstream.protected(_refusal(request, shut))
+
+
+def _first_sign_in(request: Request) -> Response:
+    if request.method != "GET" or request.scope["path"] == GRAPHQL:
+        raise Shut(401, "dagster.sign_in")
+    query = request.scope["query_string"].decode("latin-1")
+    return to_sign_in(quote(request.scope["path"], safe="/") + (f"?{query}" if query else ""))
+
+
+async def _read(request: Request) -> Response:
+    """A page of Dagster or a part of one."""
+    path = request.scope["path"]
+    first, *others = path.removeprefix(f"{PREFIX}/").split("/")
+    if first == "graphql":
+        raise Shut(405, "dagster.method")
+    if first in CLOSED or ".." in (first, *others) or "\\" in path:
+        raise Shut(404, "dagster.not_here")
+    return await _passed(request, None)
+
+
+async def _asked(request: Request, member: Member) -> Response:
+    """A GraphQL request, which is the only one that may act."""
+    if request.method != "POST" or request.scope["path"] != GRAPHQL:
+        raise Shut(405, "dagster.method")
+    if not is_by_us(request):
+        raise Shut(403, "dagster.origin")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Shut(415, "dagster.type")
+    try:
+        data = b"".join([chunk async for chunk in limited(request, MAX_BYTES)])
+        question = await to_thread.run_sync(questions.of_bytes, data)
+    except TooLarge:
+        raise Shut(413, "dagster.too_large") from None
+    except Unreadable:
+        raise Shut(400, "dagster.unreadable") from None
+    return await _passed(request, _allowed(question, member))
+
+
+def _allowed(question: Question, member: Member) -> Question:
+    """What is passed on of a question. Raises `Shut` for a mutation of somebody who may not."""
+    if "mutation" not in question.kinds:
+        return question
+    may = member.role == "operator"
+    log.info("dagster.mutation", staff_id=str(member.id), acts=list(question.acts)[:20], allowed=may)
+    if not may:
+        raise Shut(403, "dagster.analyst")
+    return question.named(member.email)
+
+
+async def _passed(request: Request, question: Question | None) -> Response:
+    try:
+        return await upstream.answered(request, question)
+    except upstream.Down:
+        raise Shut(503, "dagster.down") from None
+
+
+def _refusal(request: Request, shut: Shut) -> Response:
+    """A page for a person; in the form of a GraphQL error for a page of Dagster, which then shows the sentence."""
+    sentence, identifier = text(shut.key, language_of(request)), request.state.correlation_id
+    if "text/html" in request.headers.get("accept", ""):
+        answer: Response = page(
+            request, "staff_refused.html", status=shut.status, sentence=sentence, correlation_id=identifier
+        )
+    else:
+        extensions = {"code": shut.key, "correlationId": identifier}
+        answer = JSONResponse({"errors": [{"message": sentence, "extensions": extensions}]}, shut.status)
+        answer.headers["Cache-Control"] = "no-store"
+    if shut.status == 405:
+        answer.headers["Allow"] = "POST" if request.scope["path"] == GRAPHQL else "GET, HEAD"
+    return answer

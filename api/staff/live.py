@@ -1,0 +1,109 @@
+"""Dagster's web socket, over which its pages follow runs: bridged for signed-in staff, frame by frame.
+
+Only subscriptions are passed on. Whether the session still stands is asked anew each minute.
+"""
+
+from contextlib import suppress
+from typing import Any, Final
+
+import anyio
+import orjson
+import psycopg
+import websockets
+from anyio import to_thread
+from psycopg_pool import PoolTimeout
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+from websockets.asyncio.client import ClientConnection, connect
+
+from api.service import service_of
+from api.staff import questions
+from api.staff.addressed import is_by_us, is_to_us
+from api.staff.door import GRAPHQL
+from api.staff.questions import MAX_BYTES, Unreadable
+from api.staff.sessions import member_of
+from api.staff.upstream import upstream_of
+
+PROTOCOL: Final = "graphql-ws"
+RECHECK_SECONDS: Final = 60.0
+_LARGEST_FRAME: Final = 16 * 2**20
+"""Bytes of one frame from Dagster: the events of a run come in batches."""
+_ENDED: Final = (websockets.ConnectionClosed, WebSocketDisconnect, RuntimeError, psycopg.Error, PoolTimeout)
+"""One of both sides has gone, or nobody can say any more whether the session stands: the bridge ends."""
+_REFUSED: Final = 1008  # RFC 6455, section 7.4.1
+_GONE: Final = 1011
+
+
+async def at_socket(socket: WebSocket) -> None:
+    """Let a page of Dagster follow, or refuse: what is closed before it is accepted is answered by 403."""
+    may = service_of(socket).settings.dagster_ui and is_to_us(socket) and is_by_us(socket)
+    if not (may and PROTOCOL in socket.scope["subprotocols"] and await member_of(socket) is not None):
+        await socket.close(_REFUSED)
+        return
+    there = upstream_of(socket)
+    try:
+        async with connect(
+            f"ws://{there.address}{GRAPHQL}", subprotocols=[websockets.Subprotocol(PROTOCOL)], proxy=None,
+            additional_headers=there.key_header, max_size=_LARGEST_FRAME, compression=None, open_timeout=5,
+            close_timeout=1,
+        ) as upstream:  # fmt: skip
+            await socket.accept(PROTOCOL)
+            await _bridge(socket, upstream)
+    except (OSError, TimeoutError, websockets.WebSocketException):
+        pass  # Dagster is not there; its pages ask again by themselves
+    if socket.application_state != WebSocketState.DISCONNECTED != socket.client_state:
+        await socket.close(_GONE)
+
+
+async def _bridge(socket: WebSocket, upstream: ClientConnection) -> None:
+    async with anyio.create_task_group() as tasks:
+
+        async def until(work: Any) -> None:
+            with suppress(*_ENDED):
+                await work(socket, upstream)
+            tasks.cancel_scope.cancel()
+
+        for work in (_asked, _told, _signed_in):
+            tasks.start_soon(until, work)
+
+
+async def _asked(socket: WebSocket, upstream: ClientConnection) -> None:
+    while frame := (await socket.receive()).get("text"):  # bytes, and nothing at all, are no frames of this protocol
+        if len(frame) > MAX_BYTES:
+            return
+        passed, refusal = await to_thread.run_sync(judged, frame)
+        if passed is not None:
+            await upstream.send(passed)
+        if refusal is not None:
+            await socket.send_text(refusal)
+
+
+async def _told(socket: WebSocket, upstream: ClientConnection) -> None:
+    async for frame in upstream:
+        await (socket.send_text(frame) if isinstance(frame, str) else socket.send_bytes(frame))
+
+
+async def _signed_in(socket: WebSocket, _: ClientConnection) -> None:
+    while await member_of(socket) is not None:
+        await anyio.sleep(RECHECK_SECONDS)
+    await socket.close(_REFUSED)
+
+
+def judged(frame: str) -> tuple[str | None, str | None]:
+    """What of a frame is passed on, and what is answered in its place."""
+    try:
+        message = orjson.loads(frame)
+    except orjson.JSONDecodeError:
+        return None, None
+    if not isinstance(message, dict):
+        return None, None
+    passed = {name: message[name] for name in ("type", "id") if isinstance(message.get(name), str)}
+    if passed.get("type") == "start":
+        try:
+            question = questions.of(message.get("payload"))
+        except Unreadable:
+            question = None
+        if question is None or question.kinds != {"subscription"}:
+            error = {"message": "Only subscriptions are asked over the web socket."}
+            return None, orjson.dumps({"type": "error", "id": passed.get("id"), "payload": error}).decode()
+        passed["payload"] = question.body(operation_name="operation_name")
+    return orjson.dumps(passed).decode(), None

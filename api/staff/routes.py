@@ -1,0 +1,29 @@
+"""The routes of staff: their sign-in, and everything under /dagster. No part of the published document."""
+
+from fastapi import APIRouter, FastAPI
+from starlette.routing import Match, Route, WebSocketRoute
+from starlette.types import Scope
+
+from api.staff import sign_in
+from api.staff.door import GRAPHQL, METHODS, at_door
+from api.staff.live import at_socket
+from warehouse.dagster_home import PREFIX
+
+router = APIRouter(include_in_schema=False)
+router.include_router(sign_in.router)
+
+
+class _Named(Route):
+    """A route that the line of a request names, as the framework's own do (`api.correlation`)."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        found, of_route = super().matches(scope)
+        return found, {**of_route, "route": self}
+
+
+def install(app: FastAPI) -> None:
+    """Serve them."""
+    app.include_router(router)
+    for path in (PREFIX, f"{PREFIX}/{{path:path}}"):
+        app.router.routes.append(_Named(path, at_door, methods=METHODS, include_in_schema=False))
+    app.router.routes.append(WebSocketRoute(GRAPHQL, at_socket))

@@ -1,0 +1,63 @@
+"""Who of the staff is signed in: a cookie and a session apart from those of companies' people (`api.pages.sessions`).
+
+A person's session is none of staff's, and the other way round: they are other cookies, looked up in other tables.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
+
+from api.pages import sessions
+from api.pages.sessions import csrf_of
+from api.service import service_of
+from warehouse.queries import staff, users
+from warehouse.queries.staff import Role
+from warehouse.sessions import AsyncConnection
+
+_COOKIE: Final = "pcds_staff"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A signed-in member of staff; `csrf` is what this session's forms carry."""
+
+    id: UUID
+    email: str
+    role: Role
+    csrf: str
+
+
+async def member_of(connection: HTTPConnection) -> Member | None:
+    """The member of staff behind a request or a web socket, None where nobody is signed in."""
+    token = token_of(connection)
+    if not token:
+        return None
+    service = service_of(connection)
+    asked = users.finding(token, service.clock.now())
+
+    async def ask(held: AsyncConnection) -> tuple[Any, ...] | None:
+        return await (await held.execute(staff.FIND, asked)).fetchone()
+
+    row = await service.reading(ask)
+    if row is None:
+        return None
+    staff_id, email, role = row
+    return Member(staff_id, email, role, csrf_of(token))
+
+
+def token_of(connection: HTTPConnection) -> str | None:
+    """The token of the session cookie, live or not."""
+    return connection.cookies.get(sessions.name(connection, _COOKIE))
+
+
+def remember(request: Request, answer: Response, token: str) -> None:
+    """Give the browser its session."""
+    sessions.put(request, answer, _COOKIE, token)
+
+
+def forget(request: Request, answer: Response) -> None:
+    """Take the session from the browser."""
+    sessions.drop(request, answer, _COOKIE)

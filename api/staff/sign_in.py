@@ -1,0 +1,122 @@
+"""Staff signing in and out, held against guessing and forged forms as people's sign-in is (`api.pages.sign_in`).
+
+An account that nobody has, one that was disabled and a wrong password are told in the same words after the same work.
+"""
+
+import secrets
+from typing import Final
+from urllib.parse import quote
+
+from anyio import to_thread
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from api.origin import client_network
+from api.pages import sessions as visits
+from api.pages.forms import posted_by_visitor, posted_with
+from api.pages.refusals import PageRefused
+from api.pages.render import page
+from api.pages.sign_in import local
+from api.pages.turns import in_turn
+from api.service import Service, service_of
+from api.staff import sessions
+from warehouse import passwords
+from warehouse.dagster_home import PREFIX
+from warehouse.queries import staff
+
+router = APIRouter(include_in_schema=False)
+
+HOME: Final = "/staff"
+SIGN_IN: Final = "/staff/sign-in"
+_NOT_KEPT: Final = {"Cache-Control": "no-store"}
+
+
+def to_sign_in(back: str) -> Response:
+    """The way to the sign-in page, which leads back to a path of the door."""
+    return RedirectResponse(f"{SIGN_IN}?next={quote(back, safe='')}", 303, _NOT_KEPT)
+
+
+@router.get(HOME)
+async def get_home(request: Request) -> Response:
+    """Who is signed in, the way to Dagster, and the way out."""
+    member = await sessions.member_of(request)
+    return to_sign_in(HOME) if member is None else page(request, "staff.html", member=member, dagster=PREFIX)
+
+
+@router.get(SIGN_IN)
+async def get_sign_in(request: Request) -> Response:
+    """The form; who is signed in already goes on."""
+    back = _way_back(request.query_params.get("next", ""))
+    if await sessions.member_of(request) is not None:
+        return RedirectResponse(back, 303, _NOT_KEPT)
+    return _form(request, back)
+
+
+@router.post(SIGN_IN)
+async def post_sign_in(request: Request) -> Response:
+    """Email and password for a session, and on to where the member wanted to go."""
+    form = await posted_by_visitor(request)
+    email, password, back = form.get("email", ""), form.get("password", ""), _way_back(form.get("next", ""))
+    if len(email) > passwords.LONGEST or len(password) > passwords.LONGEST or "\x00" in email:
+        return _form(request, back, status=403, fault="sign_in.wrong")
+    token = await in_turn(request, "password", _begun, service_of(request), email, password, client_network(request))
+    if token is None:
+        return _form(request, back, status=403, fault="sign_in.wrong", email=email)
+    await _end(request)
+    answer = RedirectResponse(back, 303, _NOT_KEPT)
+    sessions.remember(request, answer, token)
+    return answer
+
+
+@router.post("/staff/sign-out")
+async def post_sign_out(request: Request) -> Response:
+    """End the session here and in the database."""
+    member = await sessions.member_of(request)
+    if member is not None:
+        await posted_with(request, member.csrf)
+        await _end(request)
+    answer = RedirectResponse(SIGN_IN, 303, _NOT_KEPT)
+    sessions.forget(request, answer)
+    return answer
+
+
+def _way_back(given: str) -> str:
+    back = local(given)
+    return back if back in (HOME, PREFIX) or back.startswith(f"{PREFIX}/") else PREFIX
+
+
+def _form(request: Request, back: str, *, status: int = 200, fault: str | None = None, email: str = "") -> Response:
+    visit = visits.visit_of(request) or secrets.token_urlsafe(32)
+    answer = page(
+        request, "staff_sign_in.html", status=status, csrf=visits.csrf_of(visit), next=back, fault=fault, email=email,
+        action=SIGN_IN,
+    )  # fmt: skip
+    visits.remember_visit(request, answer, visit)
+    return answer
+
+
+def _begun(service: Service, email: str, password: str, network: str) -> str | None:
+    """The token of a new session, None where nobody has this name and password. Raises `PageRefused` over a limit."""
+    now = service.clock.now()
+    with service.writes.system() as connection:
+        connection.execute("SAVEPOINT not_counted")
+        found = staff.attempt(connection, email, network, now)
+        if found.retry_after:
+            raise PageRefused(429, "sign_in.wait", headers={"Retry-After": str(found.retry_after)})
+        if not passwords.is_right(password, found.password_hash) or found.staff_id is None:
+            return None
+        connection.execute("ROLLBACK TO SAVEPOINT not_counted")  # it was no guess
+        return staff.begin(connection, found.staff_id, now)
+
+
+async def _end(request: Request) -> None:
+    token = sessions.token_of(request)
+    if not token:
+        return
+
+    def ended() -> None:
+        with service_of(request).writes.system() as connection:
+            staff.end(connection, token)
+
+    await to_thread.run_sync(ended)

@@ -1,0 +1,102 @@
+"""Dagster's web server as the door asks it: what of a request goes there, and what of its answer comes back.
+
+Headers go by a list of those that are needed, never all but some. Answers are streamed and made safe: not to be framed,
+with pictures from nowhere but here. Whoever may ask is `api.staff.door`.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+from urllib.parse import quote
+
+import httpx2
+import orjson
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response, StreamingResponse
+
+from api.staff.questions import Question
+from warehouse import dagster_home
+from warehouse.settings import Settings
+
+_SENT: Final = ("accept", "user-agent", "if-none-match", "if-modified-since", "range")
+_RETURNED: Final = (
+    "content-type", "content-length", "content-disposition", "content-range", "accept-ranges", "etag", "last-modified",
+    "location", "vary", "cache-control", "content-security-policy",
+)  # fmt: skip
+_POLICY: Final = (
+    "frame-ancestors 'none'; frame-src 'none'; connect-src 'self'; img-src 'self' data:; form-action 'self'"
+)
+"""What Dagster's own policy lacks: any page could frame it, and a picture or a script could speak to any place."""
+_PROTECTION: Final = {
+    "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin",
+}  # fmt: skip
+_TIMES: Final = httpx2.Timeout(connect=2, read=120, write=30, pool=10)
+"""Seconds. A question of Dagster's pages ends by itself after 15 seconds in the database."""
+_AT_ONCE: Final = httpx2.Limits(max_connections=50, max_keepalive_connections=10)
+
+
+class Down(Exception):  # noqa: N818  (an answer to a person, not a fault of this program)
+    """Dagster's web server does not answer."""
+
+
+class Upstream:
+    """The way to Dagster's web server, opened once for the process."""
+
+    def __init__(self, settings: Settings, client: httpx2.AsyncClient) -> None:
+        self.client = client
+        self.key_header = {dagster_home.DOOR_HEADER: dagster_home.door_key(settings)}
+        self.address = f"{dagster_home.HOST}:{settings.dagster_port}"
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Upstream]:
+    """The way there for the time of the block."""
+    transport = httpx2.AsyncHTTPTransport(verify=False, limits=_AT_ONCE)
+    async with httpx2.AsyncClient(transport=transport, timeout=_TIMES) as client:
+        yield Upstream(settings, client)
+
+
+def upstream_of(connection: HTTPConnection) -> Upstream:
+    """The one of the app that the request came to."""
+    found = connection.app.state.dagster
+    assert isinstance(found, Upstream)
+    return found
+
+
+async def answered(request: Request, question: Question | None) -> Response:
+    """Dagster's answer, streamed; `question` is the body where there is one. Raises `Down`."""
+    there = upstream_of(request)
+    sent = {name: request.headers[name] for name in _SENT if name in request.headers}
+    sent |= {"accept-encoding": "identity", "host": request.headers.get("host", ""), **there.key_header}
+    content = None
+    if question is not None:
+        sent["content-type"], content = "application/json", orjson.dumps(question.body())
+    # The path as it was judged, encoded anew: an escape within an escape stays one.
+    path = request.scope["path"]
+    url = httpx2.URL(f"http://{there.address}{quote(path, safe='/:@!$&()*+,;=~')}")
+    asked = there.client.build_request(
+        request.method, url.copy_with(query=request.scope["query_string"]), headers=sent, content=content
+    )
+    try:
+        answer = await there.client.send(asked, stream=True)
+    except httpx2.TransportError:
+        raise Down from None
+    headers = {name: answer.headers[name] for name in _RETURNED if name in answer.headers}
+    return protected(StreamingResponse(_streamed(answer), answer.status_code, headers))
+
+
+async def _streamed(answer: httpx2.Response) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in answer.aiter_raw():
+            yield chunk
+    finally:
+        await answer.aclose()
+
+
+def protected(answer: Response) -> Response:
+    """The answer with the headers that protect whoever reads it; one of our own pages has a policy already."""
+    answer.headers.update(_PROTECTION)
+    held = answer.headers.get("content-security-policy", "").rstrip("; ")
+    if "frame-ancestors" not in held:
+        answer.headers["Content-Security-Policy"] = f"{held}; {_POLICY}" if held else _POLICY
+    return answer
