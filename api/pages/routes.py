@@ -13,6 +13,7 @@ from api.pages import (
     consent,
     drafts,
     imports,
+    issuing,
     item,
     items,
     portfolio,
@@ -25,7 +26,8 @@ from api.pages.render import STYLE
 
 router = APIRouter(include_in_schema=False)
 for pages in (
-    sign_in, connections, consent, supplier, drafts, review, supplier_requests, portfolio, items, item, imports,
+    sign_in, connections, consent, supplier, drafts, issuing, review, supplier_requests, portfolio, items, item,
+    imports,
 ):  # fmt: skip
     router.include_router(pages.router)
 

@@ -194,18 +194,6 @@ def test_two_people_at_once_cannot_both_win(caller, pool):
         assert sorted(threads.map(send, range(4))) == [303, 409, 409, 409]
 
 
-def test_a_draft_is_issued_with_its_last_day(caller, browser, pool):
-    sku = caller.made()
-    path = f"/review/{filed(pool, caller.company, 'doc_draft', {'reference': 'DOC-7'}, sku['id']).id}"
-    assert decide(browser, path, "accept", expires_on="2026-02-31").status_code == 400
-    assert decide(browser, path, "accept", expires_on="2020-01-01").status_code == 409
-    assert decide(browser, path, "accept", expires_on="2090-01-01").status_code == 303
-    [doc] = caller.get("/docs").json()["data"]
-    assert (doc["reference"], doc["status"], doc["sku_id"], doc["expires_on"]) == (
-        "DOC-7", "valid", sku["id"], "2090-01-01",
-    )  # fmt: skip
-
-
 def test_a_long_queue_costs_what_a_page_costs(caller, browser, pool, database):
     sku = caller.made()
     for number in range(60):

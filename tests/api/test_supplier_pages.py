@@ -36,7 +36,15 @@ def entry(pool, asked):
 
 def decide(pool, asked, how, **more):
     with pool.company(asked.company) as conn:
-        how(conn, asked.company, entry(pool, asked).id, origin=PERSON, now=datetime.now(UTC), **more)
+        how(
+            conn,
+            asked.company,
+            entry(pool, asked).id,
+            origin=PERSON,
+            now=datetime.now(UTC),
+            rulesets=Rulesets(),
+            **more,
+        )
 
 
 def attach(browser, asked, data=PDF, media="application/pdf", **fields):
@@ -72,7 +80,7 @@ def test_a_supplier_answers_in_a_browser(asked, browser, caller, pool):
         "contact": "q@preformes.example",
     }  # fmt: skip
     assert caller.get(f"/skus/{asked.sku_id}/files").json()["data"] == [], "a document waits with its answer"
-    decide(pool, asked, review.accept, rulesets=Rulesets())
+    decide(pool, asked, review.accept)
     [file] = caller.get(f"/skus/{asked.sku_id}/files").json()["data"]
     assert (file["filename"], file["type"], file["size_bytes"]) == ("report.pdf", "test_report", len(PDF))
     for gone in (browser.get(path), browser.post(path, form), browser.get(f"{path}/thanks"), attach(browser, asked)):

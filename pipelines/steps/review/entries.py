@@ -32,7 +32,7 @@ RESOURCES: Final[Mapping[str, str]] = {
 
 _COLUMNS: Final = (
     "id", "kind", "state", "sku_id", "request_id", "payload", "filed_by_type", "filed_by_id", "filed_by_name",
-    "filed_at", "decided_by_name", "decided_at", "reason",
+    "filed_at", "decided_by_name", "decided_at", "reason", "note", "decided",
 )  # fmt: skip
 _SELECT: Final = f"""
 SELECT {", ".join(f"review_entries.{name}" for name in _COLUMNS)}, sku.sku_code, sku.name AS sku_name
@@ -62,7 +62,11 @@ class EntryUnknown(LookupError):  # noqa: N818  (an answer, not a fault)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry. `state` is open, replaced, accepted or rejected; `sku_code` and `sku_name` are null without a SKU."""
+    """One entry. `state` is open, replaced, accepted or rejected; `sku_code` and `sku_name` are null without a SKU.
+
+    `reason` is the decider's, for the company; `note` is what the supplier is told. `decided` is the comparison that
+    was decided on, null for what writes no SKU and for what was decided before it was kept.
+    """
 
     id: UUID
     kind: str
@@ -79,6 +83,8 @@ class Entry:
     reason: str | None
     sku_code: str | None
     sku_name: str | None
+    note: str | None = None
+    decided: dict[str, Any] | None = None
 
     @property
     def resource(self) -> str:
