@@ -54,7 +54,7 @@ def page(
     """A template with its values; with a `session` the navigation of the person who is signed in stands above it."""
     lang = language_of(request)
     say = partial(text, lang=lang)
-    given = {"lang": lang, "say": say, "word": partial(word, lang=lang), "session": session, "style": STYLE,
+    given = {"lang": lang, "say": say, "word": partial(_word, lang=lang), "session": session, "style": STYLE,
              "path": request.url.path, "navigation": NAVIGATION, "languages": LANGUAGES,
              "number": partial(number, lang=lang), "link": partial(link, request),
              "told": partial(told, lang=lang)}  # fmt: skip
@@ -68,6 +68,11 @@ def link(request: Request, path: str, **parameters: object) -> str:
     asked = {"lang": request.query_params.get("lang"), **parameters}
     query = urlencode({name: value for name, value in asked.items() if value not in (None, "")})
     return f"{path}?{query}" if query else path
+
+
+def _word(vocabulary: str, code: str | None, *, lang: str) -> str:
+    """The word for a code; a dash where nothing is held."""
+    return "–" if code is None else word(vocabulary, code, lang)
 
 
 def _instant(at: datetime | str) -> Markup:

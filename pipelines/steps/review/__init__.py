@@ -12,11 +12,11 @@ Nothing that is filed changes a record until a person accepts it. Who may file a
 
 from pipelines.steps.review.compare import Comparison, compare
 from pipelines.steps.review.decide import accept, reject
-from pipelines.steps.review.entries import Entry, EntryUnknown, entries, entry, file
+from pipelines.steps.review.entries import Entry, EntryUnknown, answer_to, entries, entry, file
 from pipelines.steps.review.issuing import Incomplete
 from pipelines.steps.review.proposed import Conflict
 
 __all__ = [
-    "Comparison", "Conflict", "Entry", "EntryUnknown", "Incomplete", "accept", "compare", "entries", "entry", "file",
-    "reject",
+    "Comparison", "Conflict", "Entry", "EntryUnknown", "Incomplete", "accept", "answer_to", "compare", "entries", "entry",
+    "file", "reject",
 ]  # fmt: skip

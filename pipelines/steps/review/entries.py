@@ -44,6 +44,9 @@ _PAGES: Final = {
     "decided": ("review_entries.decided_at IS NOT NULL", "review_entries.decided_at DESC, review_entries.id"),
 }
 _ONE: Final = _SELECT.format(rows="(SELECT * FROM review_entries WHERE id = %s)")
+_ANSWER: Final = _SELECT.format(
+    rows="(SELECT * FROM review_entries WHERE request_id = %s ORDER BY filed_at DESC, id DESC LIMIT 1)"
+)
 _FILED_BEFORE: Final = _SELECT.format(rows="(SELECT * FROM review_entries WHERE filing_key = %s)")
 _LOCK_KEY: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 _INSERT: Final = """
@@ -126,6 +129,11 @@ def entry(conn: psycopg.Connection[Any], entry_id: UUID) -> Entry:
     if found is None:
         raise EntryUnknown(f"There is no entry {entry_id}.")
     return found
+
+
+def answer_to(conn: psycopg.Connection[Any], request_id: UUID) -> Entry | None:
+    """The latest answer to a supplier's request, whatever became of it; None where there is none."""
+    return _one(conn, _ANSWER, [request_id])
 
 
 def entries(
