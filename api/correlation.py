@@ -6,12 +6,14 @@ that nobody caught. The log line names company and route, never a header's value
 
 import re
 import time
+from collections.abc import Callable
 from typing import Final
 from uuid import uuid4
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.errors import Fault
@@ -26,9 +28,9 @@ _CLIENT_CLOSED: Final = 499
 class Correlation:
     """ASGI middleware; puts `correlation_id` on the request's state and into every log line written under it."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        """`app` is what answers."""
-        self.app = app
+    def __init__(self, app: ASGIApp, fault: Callable[[Request], Response] | None = None) -> None:
+        """`app` is what answers, `fault` the answer to an exception that nobody caught; without it that is JSON."""
+        self.app, self.fault = app, fault or _fault
         self.log: structlog.stdlib.BoundLogger = structlog.get_logger("pcds.requests").bind()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,7 +61,7 @@ class Correlation:
                 self.log.exception("fault", method=scope["method"], route=_route(scope))
                 if status:  # too late for another answer: let the server break the connection
                     raise
-                await spoken(Request(scope), Fault().response(identifier))(scope, receive, named)
+                await self.fault(Request(scope))(scope, receive, named)
             finally:
                 self._log_request(scope, status, begun)
 
@@ -75,6 +77,10 @@ class Correlation:
             company=str(state["company_id"]) if "company_id" in state else None,
             client=str(state["client_id"]) if "client_id" in state else None,
         )
+
+
+def _fault(request: Request) -> Response:
+    return spoken(request, Fault().response(request.state.correlation_id))
 
 
 _PROBES: Final = ("/healthz", "/readyz")

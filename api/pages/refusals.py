@@ -1,13 +1,25 @@
-"""What a person sees where a page refuses: one plain page, or the sign-in page where nobody is signed in."""
+"""What a person sees where a page refuses: one plain page, or the sign-in page where nobody is signed in.
+
+A program is answered in JSON (`api.refusals`); who asks for a page before JSON is a person with a browser.
+"""
 
 from collections.abc import Mapping
+from typing import Final
 
 from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from api.pages.render import page
+from api.errors import Fault, Refused, TokenRefused
+from api.languages import spoken, weight_of
+from api.pages.render import language_of, link, page
 from api.pages.sessions import SignInFirst
+from schemas.sentences import told
+
+_OF_PROGRAMS: Final = ("/api/", "/.well-known/")
+"""Where paths begin whose errors the contract says to be JSON, whoever asks."""
+_SAID: Final = {404: "error.404", 405: "error.405", 500: "error.500"}
+"""What is told of the refusals that have no page of their own; others are told in their own sentence."""
 
 
 class PageRefused(Exception):  # noqa: N818  (an answer to a person, not a fault of the program)
@@ -25,13 +37,38 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(PageRefused, _refused)
 
 
-async def _to_sign_in(_: Request, error: Exception) -> Response:
+def is_for_people(request: Request) -> bool:
+    """Whether the answer is for a person: no path of programs, and a page asked for before JSON (RFC 9110 §12.5.1)."""
+    if request.url.path.startswith(_OF_PROGRAMS):
+        return False
+    accepted = ",".join(request.headers.getlist("accept"))
+    return weight_of(accepted, "text/html") > weight_of(accepted, "application/json")
+
+
+def for_people(request: Request, refused: Refused) -> Response | None:
+    """The page of a refusal that was meant for programs; None where a program asks."""
+    if isinstance(refused, TokenRefused) or not is_for_people(request):
+        return None
+    status = refused.response("").status_code
+    said = told(str(refused), language_of(request))
+    answer = page(request, "refused.html", status=status, key=_SAID.get(status), said=said, gaps={})
+    answer.headers.update(refused.headers)
+    answer.headers.add_vary_header("Accept")
+    return answer
+
+
+def fault(request: Request) -> Response:
+    """The answer to a fault of ours; nothing of the fault is in it."""
+    return for_people(request, Fault()) or spoken(request, Fault().response(request.state.correlation_id))
+
+
+async def _to_sign_in(request: Request, error: Exception) -> Response:
     assert isinstance(error, SignInFirst)
-    return RedirectResponse(error.address, 303, {"Cache-Control": "no-store"})
+    return RedirectResponse(link(request, "/sign-in", next=error.back), 303, {"Cache-Control": "no-store"})
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, PageRefused)
-    answer = page(request, "refused.html", status=error.status, key=error.code, gaps=error.gaps)
+    answer = page(request, "refused.html", status=error.status, key=error.code, said="", gaps=error.gaps)
     answer.headers.update(error.headers)
     return answer

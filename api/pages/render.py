@@ -57,7 +57,8 @@ def page(
     given = {"lang": lang, "say": say, "word": partial(_word, lang=lang), "session": session, "style": STYLE,
              "path": request.url.path, "navigation": NAVIGATION, "languages": LANGUAGES,
              "number": partial(number, lang=lang), "link": partial(link, request),
-             "told": partial(told, lang=lang)}  # fmt: skip
+             "told": partial(told, lang=lang),
+             "correlation_id": request.state.correlation_id}  # fmt: skip
     body = _TEMPLATES.get_template(template).render(given | values)
     sent = headers(form_action) | {"Content-Language": lang, "Vary": "Accept-Language, Cookie"}
     return HTMLResponse(body, status, sent)

@@ -12,6 +12,7 @@ from api.pages import (
     connections,
     consent,
     drafts,
+    home,
     imports,
     issuing,
     item,
@@ -26,7 +27,7 @@ from api.pages.render import STYLE
 
 router = APIRouter(include_in_schema=False)
 for pages in (
-    sign_in, connections, consent, supplier, drafts, issuing, review, supplier_requests, portfolio, items, item,
+    home, sign_in, connections, consent, supplier, drafts, issuing, review, supplier_requests, portfolio, items, item,
     imports,
 ):  # fmt: skip
     router.include_router(pages.router)

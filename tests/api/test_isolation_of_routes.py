@@ -35,7 +35,7 @@ BY_TOKEN = {
 FORMS = {"POST /supplier-requests"}
 """Routes that name a record in their form."""
 OF_NOBODY = {
-    "GET /healthz", "GET /readyz", "GET /reference", "GET /reference/{page}", "GET /reference/template.xlsx",
+    "GET /", "GET /healthz", "GET /readyz", "GET /reference", "GET /reference/{page}", "GET /reference/template.xlsx",
     "GET /pages/style.css", "GET /sign-in", "POST /sign-in", "POST /sign-out", "GET /oauth/authorize",
     "POST /oauth/authorize", "POST /oauth/register", "POST /oauth/token", "POST /oauth/revoke",
 }  # fmt: skip

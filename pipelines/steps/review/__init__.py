@@ -17,6 +17,6 @@ from pipelines.steps.review.issuing import Incomplete
 from pipelines.steps.review.proposed import Conflict
 
 __all__ = [
-    "Comparison", "Conflict", "Entry", "EntryUnknown", "Incomplete", "accept", "answer_to", "compare", "entries", "entry",
-    "file", "reject",
+    "Comparison", "Conflict", "Entry", "EntryUnknown", "Incomplete", "accept", "answer_to", "compare", "entries",
+    "entry", "file", "reject",
 ]  # fmt: skip
