@@ -10,10 +10,14 @@ from typing import Any, Final, NamedTuple
 from api.pages.texts import text
 from pipelines.steps.review.compare import Change, leaves
 from schemas.fields import COMPONENT, SKU, Field
-from schemas.labels import header, word
+from schemas.labels import format_word, header, word
 from schemas.numbers import number
+from schemas.sentences import told as told_again
 from schemas.technical_files import CONTENTS
 
+_ASKING: Final = "Not assessed, because facts are missing: "
+"""How a grade's reason begins that ends in paths (`compliance.grading.trace`)."""
+_PATH: Final = re.compile(r"[a-z_]+(?:\[\d+\])?(?:\.[a-z_]+)*")
 _PART: Final = re.compile(r"components\[(\d+)\]\.(.+)")
 _SUBSTANCE: Final = re.compile(r"substances\.(\w+)(?:\.(\w+))?")
 _VOCABULARIES: Final = {
@@ -46,8 +50,18 @@ def path_of(path: str, lang: str, parts: Sequence[str] = ()) -> str:
     return _placed(path, parts, lang)[0]
 
 
+def reason(sentence: str, lang: str) -> str:
+    """Why a grade is what it is; the fields that it asks for are told by their names and not by their paths."""
+    said = told_again(sentence, lang)
+    if sentence.startswith(_ASKING):
+        paths = sentence.removeprefix(_ASKING).rstrip(".").split(", ")
+        return _PATH.sub(lambda found: path_of(found[0], lang) if found[0] in paths else found[0], said)
+    return said
+
+
 def _told(change: Change, parts: Sequence[str], lang: str) -> Told:
     what, vocabulary = _placed(change.field, parts, lang)
+    vocabulary = "packaging_format" if change.field == "packaging_format" else vocabulary
     now, then = (value(held, vocabulary, lang) for held in (change.now, change.then))
     return Told(what, now, then, change.now != change.then)
 
@@ -96,6 +110,8 @@ def value(held: object, vocabulary: str | None, lang: str) -> str:
 
 def code(vocabulary: str, held: str, lang: str) -> str:
     """A code of a vocabulary in words: those that only pages show have their word here, the others in `labels`."""
+    if vocabulary == "packaging_format":
+        return format_word(held, lang)
     if prefix := _OWN_WORDS.get(vocabulary):
         return text(f"{prefix}.{held}", lang)
     return word(vocabulary, held, lang)

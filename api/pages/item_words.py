@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from api.pages import changes
 from api.pages.texts import text
 from schemas.fields import COMPONENT_FIELDS, SKU, SKU_FIELDS, Field
-from schemas.labels import word
+from schemas.labels import format_word, word
 from schemas.numbers import number
 from schemas.vocabularies import SUBSTANCES
 
@@ -53,6 +53,8 @@ def _is_given(value: object) -> bool:
 
 
 def _value(value: Any, field: Field, names: Mapping[str, str], lang: str) -> str:
+    if field.name == "packaging_format" and isinstance(value, str):
+        return format_word(value, lang)
     if field.kind == "uuid":
         return names.get(str(value), changes.value(value, None, lang))
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -118,6 +120,8 @@ def grade(item: Mapping[str, Any], lang: str) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         **trace,
+        "reason": changes.reason(trace["reason"], lang),
+        "stream": trace["stream"] and word("stream", trace["stream"], lang),
         "kept": None if share is None else number(share, lang, digits=1),
         "cap": None if cap is None else number(cap, lang, digits=1),
         "deciding": sorted((rule for rule in fired if rule["verdict"] in _REFUSING), key=_gravest_first),

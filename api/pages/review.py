@@ -6,6 +6,7 @@ nothing was written then.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 from uuid import UUID
@@ -162,6 +163,7 @@ def _shown(
         payload=[] if is_compared else changes.filed(entry.kind, entry.payload, lang), given=form or Form(),
         issue=issue, faults=issuing.faults(faults, issue, lang),
         conflict=_sentences(str(conflict), conflict.issues, lang) if conflict else [],
+        reason=partial(changes.reason, lang=lang),
         warnings=[told(warning.message, lang) for warning in comparison.warnings] if comparison else [],
     )  # fmt: skip
 

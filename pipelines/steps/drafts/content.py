@@ -18,7 +18,7 @@ from compliance.ruleset import RuleSet
 from compliance.tables import RULES, rows
 from pipelines.steps import present
 from schemas.fields import SKU
-from schemas.labels import word
+from schemas.labels import format_word, word
 from schemas.numbers import number
 from schemas.technical_files import CONTENTS
 
@@ -128,6 +128,8 @@ def _value(name: str, held: Any, lang: Lang) -> str:
     if isinstance(held, float):
         return number(held, lang, _DIGITS)
     vocabulary = SKU[name].vocabulary
+    if name == "packaging_format":
+        return format_word(held, lang)
     return word(vocabulary, held, lang) if vocabulary else str(held)
 
 
