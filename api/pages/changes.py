@@ -123,7 +123,7 @@ def filed(kind: str, payload: Mapping[str, Any], lang: str) -> list[tuple[str, s
     rows = [_row(name, held, lang) for name, held in payload.items() if name not in ("draft", told_apart)]
     if told_apart is None or told_apart not in payload:
         return rows
-    lines = payload["components"] if kind == "supplier_answer" else payload["changes"].get("components") or []
+    lines = (payload if kind == "supplier_answer" else payload["changes"]).get("components") or []
     parts = [line.get("component_type", "") for line in lines]
     fields = payload["changes"] if kind == "sku_update" else {"components": lines}
     sent = [Change(path, None, held) for path, held in leaves(fields) if not path.endswith(".component_id")]

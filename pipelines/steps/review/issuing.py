@@ -44,7 +44,7 @@ def draft_of(conn: psycopg.Connection[Any], entry: Entry, *, now: datetime, rule
     if entry.sku_id is None:
         raise Conflict("This draft has no content and names no item. Reject it, and prepare one for the item.")
     return drafts.draft(
-        conn, entry.sku_id, reference=str(entry.payload["reference"]),
+        conn, entry.sku_id, reference=str(entry.payload.get("reference") or f"DoC-{entry.sku_code}"),
         lang=cast(Lang, entry.payload.get("lang", "en")), now=now, rules=rulesets.active(conn),
     )  # fmt: skip
 
