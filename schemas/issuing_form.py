@@ -64,7 +64,7 @@ _NEEDED: Final = "A declaration cannot be issued without this; fill it in."
 
 
 def _text(sent: Mapping[str, str], name: str, longest: int, issues: list[Issue]) -> str:
-    text = "\n".join(line.strip() for line in sent.get(name, "").splitlines()).strip()
+    text = "\n".join(" ".join(line.split()) for line in sent.get(name, "").splitlines()).strip()
     if not text:
         issues.append(Issue("required", _NEEDED, name))
         return ""
