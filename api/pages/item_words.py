@@ -121,7 +121,7 @@ def grade(item: Mapping[str, Any], lang: str) -> dict[str, Any]:
     return {
         **trace,
         "reason": changes.reason(trace["reason"], lang),
-        "stream": trace["stream"] and word("stream", trace["stream"], lang),
+        "stream_name": trace["stream"] and word("stream", trace["stream"], lang),
         "kept": None if share is None else number(share, lang, digits=1),
         "cap": None if cap is None else number(cap, lang, digits=1),
         "deciding": sorted((rule for rule in fired if rule["verdict"] in _REFUSING), key=_gravest_first),
