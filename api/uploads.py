@@ -125,7 +125,7 @@ class FileForm:
 
     def _begin_beside(self, name: str) -> None:
         if len(self._beside) == _MOST_BESIDE:
-            raise unreadable(f"The body has more than {_MOST_BESIDE} fields.")
+            raise unreadable(f"The body has more than {_MOST_BESIDE} fields; send fewer.")
         self._field = bytearray()
         self._beside.append((name, self._field))
 
