@@ -119,5 +119,5 @@ def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     refusals.install(app)
     page_refusals.install(app)
     oauth.install(app)
-    app.add_middleware(Correlation)
+    app.add_middleware(Correlation, fault=page_refusals.fault)
     return app

@@ -8,6 +8,7 @@ route, never a header's value or a body.
 import asyncio
 import re
 import time
+from collections.abc import Callable
 from typing import Final
 from uuid import uuid4
 
@@ -20,7 +21,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.errors import Fault, Refused, Stopping
 from api.headers import completed
 from api.languages import spoken
-from api.pages.refusals import asks_for_page, fault_page
 
 HEADER: Final = "X-Correlation-Id"
 _ACCEPTED: Final = re.compile(r"[\x21-\x7e]{1,128}")
@@ -31,9 +31,9 @@ _CLIENT_CLOSED: Final = 499
 class Correlation:
     """ASGI middleware; puts `correlation_id` on the request's state and into every log line written under it."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        """`app` is what answers."""
-        self.app = app
+    def __init__(self, app: ASGIApp, fault: Callable[[Request, Refused], Response] | None = None) -> None:
+        """`app` is what answers, `fault` the answer to what nobody caught; without it that is JSON."""
+        self.app, self.fault = app, fault or _json
         self.log: structlog.stdlib.BoundLogger = structlog.get_logger("pcds.requests").bind()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,15 +74,13 @@ class Correlation:
                 self._log_request(scope, status, begun)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, refused: Refused) -> None:
-        """The error body for a program, a page for a person."""
+        """The answer to a fault or a stop; JSON where making it is what fails."""
         request = Request(scope)
-        answer: Response | None = None
-        if asks_for_page(request):
-            try:
-                answer = fault_page(request, refused)
-            except Exception:  # pages may be what is broken
-                self.log.exception("fault", method=scope["method"], route=_route(scope))
-        answer = answer or spoken(request, refused.response(request.state.correlation_id))
+        try:
+            answer = self.fault(request, refused)
+        except Exception:  # pages may be what is broken
+            self.log.exception("fault", method=scope["method"], route=_route(scope))
+            answer = _json(request, refused)
         await answer(scope, receive, send)
 
     def _log_request(self, scope: Scope, status: int, begun: float) -> None:
@@ -97,6 +95,10 @@ class Correlation:
             company=str(state["company_id"]) if "company_id" in state else None,
             client=str(state["client_id"]) if "client_id" in state else None,
         )
+
+
+def _json(request: Request, refused: Refused) -> Response:
+    return spoken(request, refused.response(request.state.correlation_id))
 
 
 _PROBES: Final = ("/healthz", "/readyz")

@@ -40,6 +40,15 @@ def _weight(parameters: str) -> float:
     return float(found[1]) if found else 0
 
 
+def weight_of(header: str, media_type: str) -> float:
+    """How much an Accept wants a media type (RFC 9110 §12.5.1); one that it does not name counts as not wanted."""
+    ranges = {item.partition(";")[0].strip().lower(): item for item in header.split(",")}
+    kind = media_type.partition("/")[0]
+    named = next((name for name in (media_type, f"{kind}/*", "*/*") if name in ranges), None)
+    parameters = [each for each in ranges.get(named or "", "").split(";")[1:] if each.strip().lower().startswith("q")]
+    return 0 if named is None else _weight("".join(parameters[:1]))
+
+
 def asked_for(request: Request) -> str:
     """The language of the answer to a request."""
     headers = request.headers.getlist("accept-language")

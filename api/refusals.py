@@ -12,6 +12,7 @@ from api.auth import admit_left_over
 from api.bodies import unreadable
 from api.errors import Fault, NotFound, Refused, TokenRefused, WrongMethod
 from api.languages import spoken
+from api.pages.refusals import for_people
 
 
 def install(app: FastAPI) -> None:
@@ -21,6 +22,8 @@ def install(app: FastAPI) -> None:
 
 
 def _answer(request: Request, refused: Refused) -> Response:
+    if (shown := for_people(request, refused)) is not None:
+        return shown
     answer = refused.response(request.state.correlation_id)
     # RFC 6749 (section 5.2) takes ASCII alone for what the token endpoint says.
     return answer if isinstance(refused, TokenRefused) else spoken(request, answer)

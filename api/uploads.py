@@ -13,27 +13,34 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
 from api.bodies import limited, unreadable
-from api.errors import InvalidBody, TooLarge, UnsupportedMediaType
+from api.errors import InvalidBody, Refused, TooLarge, UnsupportedMediaType
 from schemas.issues import Issue
 from schemas.normalise import Unfit, shown
-from schemas.technical_file_form import declared, own_name, parse_fields
+from schemas.technical_file_form import FIELDS, declared, own_name, parse_fields
 from schemas.technical_files import MAX_FILE_BYTES, MediaType
 
 _ALLOWANCE_BYTES: Final = 64 * 2**10
 """What part headers and text fields may add around a file of the full size."""
 _MOST_PARTS: Final = 16
 _MOST_FIELD_BYTES: Final = 16 * 2**10
+_MOST_BESIDE: Final = 1_000
+_MOST_BYTES: Final = {False: MAX_FILE_BYTES + _ALLOWANCE_BYTES, True: 3 * MAX_FILE_BYTES}
+"""Of a body. One with an answer is read on when the file is too large, so that the answer is not lost."""
 
 
 class FileForm:
     """One upload as it arrives. Read `file()` to its end; then everything else is known."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, *, answering: bool = False) -> None:
+        """With `answering` the file is a part of a form with other fields, which are kept whatever the file is."""
         self.fields: dict[str, Any] = {}
         """The text fields as they are stored; an omitted or empty one is null."""
         self.filename = ""
         self.declared: MediaType | None = None
         self.size_bytes = 0
+        self._answering = answering
+        self._beside: list[tuple[str, bytearray]] = []
+        self._fault: Refused | None = None  # of the file of an answer, told when the answer is read
         self._request = request
         self._digest = hashlib.sha256()
         self._texts: dict[str, bytearray] = {}
@@ -48,6 +55,11 @@ class FileForm:
         """Of the file's bytes so far, hexadecimal."""
         return self._digest.hexdigest()
 
+    @property
+    def beside(self) -> list[tuple[str, str]]:
+        """The other fields of an answer as far as they were read, in their order; a name may come again."""
+        return [(name, data.decode(errors="replace")) for name, data in self._beside]
+
     async def file(self) -> AsyncIterator[bytes]:
         """The file's bytes as they arrive. Ends with the body.
 
@@ -55,7 +67,7 @@ class FileForm:
         the body has ended, so that whoever stores what is yielded has not finished yet.
         """
         parser = self._parser()
-        async for chunk in limited(self._request, MAX_FILE_BYTES + _ALLOWANCE_BYTES):
+        async for chunk in limited(self._request, _MOST_BYTES[self._answering]):
             try:
                 parser.write(chunk)
             except FormParserError as error:
@@ -101,12 +113,21 @@ class FileForm:
         if b"name" not in options:
             raise unreadable("Each part of the body needs a Content-Disposition with a name.")
         name = _text(options[b"name"])
+        if self._answering and b"filename" not in options and name not in FIELDS:
+            self._begin_beside(name)
+            return
         if name in self._texts or (name == "file" and self._file_seen) or len(self._texts) == _MOST_PARTS:
             raise unreadable(f"The body has two parts named {shown(name)}, or too many parts; send each once.", name)
         if b"filename" in options:
             self._begin_file(name, _text(options[b"filename"]), content_type)
         else:
             self._field = self._texts[name] = bytearray()
+
+    def _begin_beside(self, name: str) -> None:
+        if len(self._beside) == _MOST_BESIDE:
+            raise unreadable(f"The body has more than {_MOST_BESIDE} fields; send fewer.")
+        self._field = bytearray()
+        self._beside.append((name, self._field))
 
     def _begin_file(self, name: str, filename: str, content_type: str) -> None:
         if name != "file":
@@ -115,16 +136,23 @@ class FileForm:
         try:
             self.filename, self.declared = own_name(filename), declared(content_type)
         except Unfit as unfit:
-            raise refused(unfit) from None
+            self._refuse(refused(unfit))
+
+    def _refuse(self, fault: Refused) -> None:
+        """Now, or of an answer once the rest of it is read."""
+        if not self._answering:
+            raise fault
+        self._fault = self._fault or fault
 
     def _on_part_data(self, data: bytes, start: int, end: int) -> None:
         piece = data[start:end]
         if self._field is None:
             self.size_bytes += len(piece)
             if self.size_bytes > MAX_FILE_BYTES:
-                raise TooLarge(MAX_FILE_BYTES)
-            self._digest.update(piece)
-            self._pending.append(piece)
+                self._refuse(TooLarge(MAX_FILE_BYTES))
+            if self._fault is None:
+                self._digest.update(piece)
+                self._pending.append(piece)
         else:
             self._field += piece
             if len(self._field) > _MOST_FIELD_BYTES:
@@ -139,6 +167,8 @@ class FileForm:
     def _finish(self) -> None:
         if not self._closed:
             raise unreadable("The multipart body ends before its closing boundary.")
+        if self._fault is not None:
+            raise self._fault
         issues: list[Issue] = []
         if not self._file_seen:
             issues.append(Issue("required", "The body needs a part named file, with a filename.", "file"))

@@ -18,6 +18,8 @@ from compliance.words import resolve_format, resolve_material
 
 LAYERS: Final = frozenset({"body", "coating", "liner", "tie_layer"})
 """Types of component that a body may be made of; others say nothing about it."""
+_DECIMAL: Final = re.compile(r"(?<=\d)_(?=\d)")
+"""What stands for the decimal point in the key of a fact."""
 _ATOM: Final = re.compile(r"(\w+)(!=|=|<)(.+)")
 
 
@@ -58,16 +60,21 @@ def _bans(stored: tuple[tuple[str, Any], ...], rules: RuleSet) -> list[tuple[Ban
 
 
 def _flag(ban: Ban, open_facts: Sequence[str]) -> dict[str, object]:
-    in_words = ", ".join(key.replace("_", " ") for key in open_facts)
+    told = ", ".join(map(in_words, open_facts))
     return {
         "code": ban.code,
         "format": ban.format,
         "applies_from": ban.applies_from.isoformat(),
-        "reason": f"{ban.flag_text}, if: {in_words}" if open_facts else ban.flag_text,
+        "reason": f"{ban.flag_text}, if: {told}" if open_facts else ban.flag_text,
         "reference": ban.reference,
         "certainty": "depends" if open_facts else "certain",
         "depends_on": list(open_facts),
     }
+
+
+def in_words(fact: str) -> str:
+    """An open fact as people read it: `produce_below_1_5_kg` holds a decimal number."""
+    return _DECIMAL.sub(".", fact).replace("_", " ")
 
 
 def _facts(record: Record, rules: RuleSet) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """How fields and codes are named to people in their language: a header, a word, a meaning.
 
 Words are understood in any language and any of their forms (`words.py`); here one form is chosen to be shown. That is
-the first that `headers.csv` and `words.csv` list in the language, else the field's own name or the code itself.
+the first that `headers.csv` and `words.csv` list in the language, else the field's own name or the code itself. Words
+that are shown and never read from a file are rows of `shown_words.csv`.
 """
 
 import csv
@@ -24,12 +25,26 @@ def header(table: str, field: str, lang: str) -> str:
 
 def word(vocabulary: str, code: str, lang: str) -> str:
     """The word for a code of a vocabulary."""
-    return _first("words.csv", "vocabulary", "code", "word").get((vocabulary, code, lang), code)
+    key = (vocabulary, code, lang)
+    return _first("words.csv", "vocabulary", "code", "word").get(key) or _shown().get(key, code)
+
+
+def format_word(text: str, lang: str) -> str:
+    """The word for a kind of packaging, where the free text is the name of one; other texts stay as they were given."""
+    key = "_".join(text.lower().replace("-", " ").replace("_", " ").split())
+    return _shown().get(("packaging_format", key, lang), text)
 
 
 def meaning(table: str, field: Field, lang: str) -> str:
     """What a field is, in a sentence: its own English one where `meanings.csv` has no other."""
     return _first("meanings.csv", "table", "field", "meaning").get((table, field.name, lang), field.meaning)
+
+
+@cache
+def _shown() -> Mapping[tuple[str, str, str], str]:
+    """The words that are only shown, by vocabulary, code and language."""
+    with (_HERE / "shown_words.csv").open(encoding="utf-8", newline="") as rows:
+        return {(row["vocabulary"], row["code"], lang): row[lang] for row in csv.DictReader(rows) for lang in LANGUAGES}
 
 
 @cache

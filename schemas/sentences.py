@@ -23,6 +23,11 @@ _LONGEST: Final = 8_192
 """Characters; a value in a sentence is cut at 200, and where gaps end is tried at every place that fits."""
 
 
+FIGURES: Final = frozenset({"score", "kept", "cap", "total", "parts"})
+"""Gaps that hold a number that the service has computed; what a caller has sent stays as it was sent."""
+_FIGURE: Final = re.compile(r"-?\d+\.\d+")
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     """A row of the table: how its English is recognised, and its text in each language."""
@@ -43,9 +48,14 @@ def told(sentence: str, lang: str) -> str:
 def _told(sentence: str, part: str, lang: str) -> str:
     for known in _table().get(part, ()):
         if known.longest in sentence and (found := known.pattern.fullmatch(sentence)):
-            gaps = {name: _told(held, name, lang) for name, held in found.groupdict().items()}
+            gaps = {name: _in_gap(held, name, lang) for name, held in found.groupdict().items()}
             return known.texts[lang].format_map(gaps)
     return sentence
+
+
+def _in_gap(held: str, name: str, lang: str) -> str:
+    """What stands in a gap: a figure of ours with the language's decimal mark, everything else told or left."""
+    return held.replace(".", ",") if name in FIGURES and _FIGURE.fullmatch(held) else _told(held, name, lang)
 
 
 @cache

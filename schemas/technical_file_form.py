@@ -84,7 +84,7 @@ def _value(name: str, text: str) -> str | date | None:
         return _type(text)
     if not text:
         return None
-    return _day(text) if name in _DAYS else normalise.text(text, min_length=None, max_length=MAX_TEXT)
+    return day(text) if name in _DAYS else normalise.text(text, min_length=None, max_length=MAX_TEXT)
 
 
 def _type(text: str) -> str:
@@ -95,7 +95,8 @@ def _type(text: str) -> str:
     return text
 
 
-def _day(text: str) -> date:
+def day(text: str) -> date:
+    """A day of the calendar. Raises `Unfit` (`invalid_date`)."""
     if _DAY.fullmatch(text):
         try:
             return date.fromisoformat(text)

@@ -5,17 +5,29 @@ Paths are those of `pipelines.steps.review.compare`; words of fields and codes a
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from api.pages.texts import text
-from pipelines.steps.review.compare import Change
+from pipelines.steps.review.compare import Change, leaves
 from schemas.fields import COMPONENT, SKU, Field
-from schemas.labels import header, word
+from schemas.labels import format_word, header, word
+from schemas.numbers import number
+from schemas.sentences import told as told_again
+from schemas.technical_files import CONTENTS
 
+_ASKING: Final = "Not assessed, because facts are missing: "
+"""How a grade's reason begins that ends in paths (`compliance.grading.trace`)."""
+_PATH: Final = re.compile(r"[a-z_]+(?:\[\d+\])?(?:\.[a-z_]+)*")
 _PART: Final = re.compile(r"components\[(\d+)\]\.(.+)")
 _SUBSTANCE: Final = re.compile(r"substances\.(\w+)(?:\.(\w+))?")
-_VOCABULARIES: Final = {"status": "substance_status", "source": "substances_source"}
+_VOCABULARIES: Final = {
+    "status": "substance_status", "source": "substances_source", "unit": "substance_unit", "basis": "substance_basis",
+}  # fmt: skip
 """Of the parts of a substance's entry."""
+_OWN_WORDS: Final = {"substance_unit": "unit", "substance_basis": "basis"}
+"""Vocabularies whose words stand in our texts, and under which keys."""
+_DIGITS: Final = 12
+"""Decimals of a value that is compared: all that anybody has sent."""
 _UNITS: Final = frozenset({"g", "percent", "g/cm3", "um"})
 
 
@@ -33,19 +45,40 @@ def told(changes: Sequence[Change], parts: Sequence[str], lang: str) -> list[Tol
     return [_told(change, parts, lang) for change in changes]
 
 
+def path_of(path: str, lang: str, parts: Sequence[str] = ()) -> str:
+    """A path of the contract in words, its part with the type that `parts` has at its place."""
+    return _placed(path, parts, lang)[0]
+
+
+def reason(sentence: str, lang: str) -> str:
+    """Why a grade is what it is; the fields that it asks for are told by their names and not by their paths."""
+    said = told_again(sentence, lang)
+    if sentence.startswith(_ASKING):
+        paths = sentence.removeprefix(_ASKING).rstrip(".").split(", ")
+        return _PATH.sub(lambda found: path_of(found[0], lang) if found[0] in paths else found[0], said)
+    return said
+
+
 def _told(change: Change, parts: Sequence[str], lang: str) -> Told:
-    table, fields, name, prefix = "sku", SKU, change.field, ""
-    if found := _PART.fullmatch(change.field):
+    what, vocabulary = _placed(change.field, parts, lang)
+    vocabulary = "packaging_format" if change.field == "packaging_format" else vocabulary
+    now, then = (value(held, vocabulary, lang) for held in (change.now, change.then))
+    return Told(what, now, then, change.now != change.then)
+
+
+def _placed(path: str, parts: Sequence[str], lang: str) -> tuple[str, str | None]:
+    """What a path means in words, and the vocabulary of its value."""
+    table, fields, name, prefix = "sku", SKU, path, ""
+    if found := _PART.fullmatch(path):
         place = int(found[1])
-        part = word("component_type", parts[place], lang) if place < len(parts) else ""
+        part = word("component_type", parts[place], lang) if place < len(parts) and parts[place] else ""
         table, fields, name = "component", COMPONENT, found[2]
-        prefix = f"{place + 1}. {part}: ".replace(" :", ":")
+        prefix = f"{place + 1}. {part or text('item.part', lang)}: "
     field = fields.get(name)
     vocabulary = field.vocabulary if field else None
     if found := _SUBSTANCE.fullmatch(name):
         vocabulary = _VOCABULARIES.get(found[2] or "")
-    now, then = (value(held, vocabulary, lang) for held in (change.now, change.then))
-    return Told(prefix + name_of(table, name, field, lang), now, then, change.now != change.then)
+    return prefix + name_of(table, name, field, lang), vocabulary
 
 
 def name_of(table: str, name: str, field: Field | None, lang: str) -> str:
@@ -60,7 +93,9 @@ def name_of(table: str, name: str, field: Field | None, lang: str) -> str:
 def value(held: object, vocabulary: str | None, lang: str) -> str:
     """A value in words, a code of a vocabulary by its word; a dash where nothing is held."""
     match held:
-        case None | [] | {}:
+        case None:
+            return "–"
+        case [] | Mapping() if not held:
             return "–"
         case bool():
             return text("supplier.yes" if held else "supplier.no", lang)
@@ -69,5 +104,38 @@ def value(held: object, vocabulary: str | None, lang: str) -> str:
         case Mapping():
             return "; ".join(f"{name}: {value(each, None, lang)}" for name, each in held.items())
         case float():
-            return f"{held:.15g}"
-    return word(vocabulary, str(held), lang) if vocabulary else str(held)
+            return number(held, lang, digits=_DIGITS)
+    return code(vocabulary, str(held), lang) if vocabulary else str(held)
+
+
+def code(vocabulary: str, held: str, lang: str) -> str:
+    """A code of a vocabulary in words: those that only pages show have their word here, the others in `labels`."""
+    if vocabulary == "packaging_format":
+        return format_word(held, lang)
+    if prefix := _OWN_WORDS.get(vocabulary):
+        return text(f"{prefix}.{held}", lang)
+    return word(vocabulary, held, lang)
+
+
+def filed(kind: str, payload: Mapping[str, Any], lang: str) -> list[tuple[str, str]]:
+    """What an entry says, field by field, where it is not compared with a record; a draft's points are not told."""
+    told_apart = {"sku_update": "changes", "supplier_answer": "components"}.get(kind)
+    rows = [_row(name, held, lang) for name, held in payload.items() if name not in ("draft", told_apart)]
+    if told_apart is None or told_apart not in payload:
+        return rows
+    lines = (payload if kind == "supplier_answer" else payload["changes"]).get("components") or []
+    parts = [line.get("component_type", "") for line in lines]
+    fields = payload["changes"] if kind == "sku_update" else {"components": lines}
+    sent = [Change(path, None, held) for path, held in leaves(fields) if not path.endswith(".component_id")]
+    return [(row.what, row.then) for row in told(sent, parts, lang)] + rows
+
+
+def _row(name: str, held: object, lang: str) -> tuple[str, str]:
+    """A member of what was filed in words; one that no table has a word for stays as it came."""
+    try:
+        named = text(f"review.payload.{name}", lang)
+    except KeyError:
+        named = name
+    if name == "type" and isinstance(held, str):
+        return named, CONTENTS[lang].get(held, held)
+    return named, held if name == "sha256" and isinstance(held, str) else value(held, None, lang)

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from api.origin import acting
 from api.pages.forms import posted
 from api.pages.refusals import PageRefused
-from api.pages.render import page
+from api.pages.render import link, page
 from api.pages.sessions import SignedIn
 from api.service import service_of
 from pipelines.steps import connections as steps
@@ -54,4 +54,4 @@ async def post_revoke(
 
     if not await run_in_threadpool(revoked):
         raise PageRefused(404, "refused.gone")
-    return RedirectResponse("/connections", 303, {"Cache-Control": "no-store"})
+    return RedirectResponse(link(request, "/connections"), 303, {"Cache-Control": "no-store"})

@@ -1,4 +1,7 @@
-"""A draft declaration of the review queue as a page and as a PDF. What it says is `pipelines.steps.drafts`."""
+"""A draft declaration of the review queue as a page and as a PDF; once it is issued, the declaration.
+
+What a draft says is `pipelines.steps.drafts`.
+"""
 
 from uuid import UUID
 
@@ -7,11 +10,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.pages.issuing import as_pdf
 from api.pages.refusals import PageRefused
 from api.pages.render import page
 from api.pages.sessions import Session, SignedIn
 from api.service import service_of
 from pipelines.steps import drafts, review
+from warehouse.queries import declarations
 
 router = APIRouter(prefix="/review")
 
@@ -19,27 +24,35 @@ router = APIRouter(prefix="/review")
 @router.get("/{id}/draft")
 async def get_draft(request: Request, session: SignedIn) -> Response:
     """The draft as a page, in the language that it was made in."""
-    draft = await run_in_threadpool(_draft, request, session)
-    return page(request, "draft.html", session=session, draft=draft, entry_id=request.path_params["id"])
+    draft, issued, _ = await run_in_threadpool(_read, request, session)
+    return page(request, "draft.html", session=session, draft=draft, issued=issued, entry_id=request.path_params["id"])
 
 
 @router.get("/{id}/draft.pdf")
 async def get_pdf(request: Request, session: SignedIn) -> Response:
-    """The same as a PDF."""
-    made = await run_in_threadpool(lambda: drafts.pdf(_draft(request, session)))
-    headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
-               "Content-Disposition": 'inline; filename="draft.pdf"'}  # fmt: skip
-    return Response(made, media_type="application/pdf", headers=headers)
+    """The same as a PDF: of a declaration the bytes that were issued."""
+
+    def made() -> Response:
+        draft, _, pdf = _read(request, session)
+        return as_pdf(drafts.pdf(draft), "draft.pdf") if pdf is None else as_pdf(pdf, "declaration.pdf")
+
+    return await run_in_threadpool(made)
 
 
-def _draft(request: Request, session: Session) -> drafts.Draft:
-    """The draft of an entry. Raises `PageRefused` where the company has no such entry, or it holds none."""
+def _read(request: Request, session: Session) -> tuple[drafts.Draft, declarations.Issued | None, bytes | None]:
+    """The draft of an entry, or the declaration that it became with its bytes.
+
+    Raises `PageRefused` where the company has no such entry, or it holds none.
+    """
     try:
         entry_id = UUID(request.path_params["id"])
         with service_of(request).writes.company(session.company_id) as conn:
             entry = review.entry(conn, entry_id)
+            issued = declarations.of_entry(conn, entry_id)
+            pdf = declarations.pdf(conn, issued.doc_id) if issued else None
     except (ValueError, review.EntryUnknown):
         raise PageRefused(404, "refused.gone") from None
-    if entry.kind != "doc_draft" or "draft" not in entry.payload:
+    content = issued.content if issued else entry.payload.get("draft")
+    if entry.kind != "doc_draft" or content is None:
         raise PageRefused(404, "refused.gone")
-    return drafts.Draft.of(entry.payload["draft"])
+    return drafts.Draft.of(content), issued, pdf

@@ -21,9 +21,9 @@ from api.service import Service, service_of
 from pipelines.steps import present
 from pipelines.steps.audit import history
 from schemas.technical_files import CONTENTS
-from warehouse import analytics, snapshots
+from warehouse import analytics
 from warehouse.analytics import Now
-from warehouse.queries import docs, files, library, origins, skus
+from warehouse.queries import declarations, docs, files, library, origins, skus
 from warehouse.sessions import Connection
 
 router = APIRouter()
@@ -41,7 +41,10 @@ _VERSIONS_SHOWN: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What the database has about one SKU; `history` is None where the plan has no audit log."""
+    """What the database has about one SKU; `history` is None where the plan has no audit log.
+
+    `declared` are the DoCs whose PDF is kept here.
+    """
 
     item: dict[str, Any]
     names: dict[str, str]
@@ -49,7 +52,8 @@ class _Held:
     docs: list[dict[str, Any]]
     origin: origins.Origin
     history: list[dict[str, Any]] | None
-    now: Now
+    gaps: list[dict[str, Any]]
+    declared: set[UUID]
 
 
 @router.get("/items/{id}")
@@ -61,21 +65,19 @@ async def get_item(request: Request, session: SignedIn) -> Response:
 def _page(request: Request, session: Session) -> Response:
     service, lang = service_of(request), language_of(request)
     with service.writes.company(session.company_id) as conn:
-        held = _held(service, conn, _id(request))
+        held = _held(service, conn, session.company_id, _id(request))
     item = held.item
-    snapshot, gaps = snapshots.current(service.settings.data_dir, session.company_id), None
-    if snapshot is not None:
-        gaps = analytics.missing(snapshot, held.now, sku_code=item["sku_code"], limit=1)
     return page(
-        request, "item.html", session=session, item=item, gaps=gaps if gaps and gaps["items"] else None,
+        request, "item.html", session=session, item=item, gaps=held.gaps,
         facts=item_words.facts(item, held.names, lang), parts=item_words.parts(item, held.names, lang),
         grade=item_words.grade(item, lang), substances=item_words.substances(item["substances"], lang),
-        files=held.files, types=CONTENTS[lang], docs=held.docs, origin=held.origin,
+        files=held.files, types=CONTENTS[lang], docs=held.docs, declared=held.declared,
+        origin=held.origin,
         history=None if held.history is None else [item_words.version(each, lang) for each in held.history],
     )  # fmt: skip
 
 
-def _held(service: Service, conn: Connection, sku_id: UUID) -> _Held:
+def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID) -> _Held:
     now = Now.read(conn, service.clock)
     row = conn.execute(_DETAIL, {"id": sku_id, "today": now.today}).fetchone()
     if row is None:
@@ -85,11 +87,14 @@ def _held(service: Service, conn: Connection, sku_id: UUID) -> _Held:
         held, present.record(held), rules=service.rulesets.active(conn), doc_status=held["doc_status"],
         graded_by=service.rulesets.of(conn, held["ruleset_version"]),
     )  # fmt: skip
+    gaps = analytics.missing_in_one(
+        conn, company_id, sku_id, now, at=service.clock.now(), rules=service.rulesets.active(conn)
+    )  # fmt: skip
     (listed,) = conn.execute(files.page(_FILES_SHOWN, 0), {"sku_id": sku_id}).fetchone() or ('{"data": []}',)
     return _Held(
         item, _names(conn, item), orjson.loads(listed)["data"], docs.of_sku(conn, sku_id, today=now.today),
         origins.of(conn, [item["sku_code"]])[item["sku_code"]],
-        history.of_sku(conn, sku_id, limit=_VERSIONS_SHOWN), now,
+        history.of_sku(conn, sku_id, limit=_VERSIONS_SHOWN), gaps, declarations.of_sku(conn, sku_id),
     )  # fmt: skip
 
 

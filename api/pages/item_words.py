@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from api.pages import changes
-from api.pages.numbers import number
 from api.pages.texts import text
 from schemas.fields import COMPONENT_FIELDS, SKU, SKU_FIELDS, Field
-from schemas.labels import word
+from schemas.labels import format_word, word
+from schemas.numbers import number
 from schemas.vocabularies import SUBSTANCES
 
 _APART: Final = frozenset({"sku_code", "name", "description", "substances", "components", "substances_source"})
@@ -53,6 +53,8 @@ def _is_given(value: object) -> bool:
 
 
 def _value(value: Any, field: Field, names: Mapping[str, str], lang: str) -> str:
+    if field.name == "packaging_format" and isinstance(value, str):
+        return format_word(value, lang)
     if field.kind == "uuid":
         return names.get(str(value), changes.value(value, None, lang))
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -73,12 +75,18 @@ def parts(item: Mapping[str, Any], names: Mapping[str, str], lang: str) -> list[
             "polymer": line["polymer_or_grade"],
             "weight": None if line["weight_g"] is None else number(line["weight_g"], lang, digits=3),
             "share": _share(traced.get(line["id"]), lang),
-            "effect": traced.get(line["id"], {}).get("effect"),
+            "effect": _effect(traced.get(line["id"]), item["recyclability_grade"]),
             "facts": [fact for fact in _facts("component", COMPONENT_FIELDS, line, names, lang) if fact.given],
             "substances": [each for each in substances(line["substances"], lang) if each["status"]],
         }
         for line in item["components"]
     ]
+
+
+def _effect(part: Mapping[str, Any] | None, grade: str) -> str | None:
+    """What a part does to the grade; of an item without a grade nobody has found out what does nothing."""
+    effect = part["effect"] if part else None
+    return "unknown" if effect == "none" and grade == "not_assessed" else effect
 
 
 def _share(part: Mapping[str, Any] | None, lang: str) -> str | None:
@@ -112,9 +120,12 @@ def grade(item: Mapping[str, Any], lang: str) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         **trace,
+        "reason": changes.reason(trace["reason"], lang),
+        "stream_name": trace["stream"] and word("stream", trace["stream"], lang),
         "kept": None if share is None else number(share, lang, digits=1),
         "cap": None if cap is None else number(cap, lang, digits=1),
         "deciding": sorted((rule for rule in fired if rule["verdict"] in _REFUSING), key=_gravest_first),
+        "missing": [{**issue, "name": changes.path_of(issue["field"], lang)} for issue in trace["missing"]],
         "others": [rule for rule in fired if rule["verdict"] not in _REFUSING],
     }  # fmt: skip
 

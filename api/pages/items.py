@@ -96,4 +96,7 @@ def _listed(conn: Connection, now: Now, offset: int, *, code: str | None = None)
     row = conn.execute(query, {"today": now.today, "sku_codes": code and [code], "updated_since": None}).fetchone()
     assert row is not None, "a page is one row"
     said = orjson.loads(row[0])
-    return {"as_of": None, "newer_writes": 0, "items": said["data"], "pagination": said["pagination"]}
+    asked = {"ids": [item["id"] for item in said["data"]]}
+    (provisional,) = conn.execute(skus.PROVISIONAL, asked).fetchone() or ([],)
+    listed = [{**item, "grade_provisional": item["id"] in provisional} for item in said["data"]]
+    return {"as_of": None, "newer_writes": 0, "items": listed, "pagination": said["pagination"]}

@@ -15,7 +15,7 @@ from api.origin import acting, client_network
 from api.pages import sessions
 from api.pages.forms import Form, posted, posted_by_visitor
 from api.pages.refusals import PageRefused
-from api.pages.render import page
+from api.pages.render import link, page
 from api.pages.sessions import SignedIn
 from api.pages.sign_in import attempted
 from api.pages.turns import in_turn
@@ -106,6 +106,6 @@ def _set(request: Request, person: Linked, form: Form) -> None:
 
 
 def _to_sign_in(request: Request) -> Response:
-    answer = RedirectResponse("/sign-in", 303, {"Cache-Control": "no-store"})
+    answer = RedirectResponse(link(request, "/sign-in"), 303, {"Cache-Control": "no-store"})
     sessions.forget(request, answer)
     return answer

@@ -1,14 +1,25 @@
-"""What a person sees where a page refuses: one plain page, or the sign-in page where nobody is signed in."""
+"""What a person sees where a page refuses: one plain page, or the sign-in page where nobody is signed in.
+
+A program is answered in JSON (`api.refusals`); who asks for a page before JSON is a person with a browser.
+"""
 
 from collections.abc import Mapping
+from typing import Final
 
 from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from api.errors import Refused, Stopping
-from api.pages.render import page
+from api.errors import Refused, Stopping, TokenRefused
+from api.languages import spoken, weight_of
+from api.pages.render import language_of, link, page
 from api.pages.sessions import SignInFirst
+from schemas.sentences import told
+
+_OF_PROGRAMS: Final = ("/api/", "/.well-known/")
+"""Where paths begin whose errors the contract says to be JSON, whoever asks."""
+_SAID: Final = {404: "error.404", 405: "error.405", 500: "error.500"}
+"""What is told of the refusals that have no page of their own; others are told in their own sentence."""
 
 
 class PageRefused(Exception):  # noqa: N818  (an answer to a person, not a fault of the program)
@@ -26,26 +37,39 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(PageRefused, _refused)
 
 
-def asks_for_page(request: Request) -> bool:
-    """Whether a person's browser asks: programs take JSON, or do not say what they take."""
-    return "text/html" in request.headers.get("accept", "")
+def is_for_people(request: Request) -> bool:
+    """Whether the answer is for a person: no path of programs, and a page asked for before JSON (RFC 9110 §12.5.1)."""
+    if request.url.path.startswith(_OF_PROGRAMS):
+        return False
+    accepted = ",".join(request.headers.getlist("accept"))
+    return weight_of(accepted, "text/html") > weight_of(accepted, "application/json")
 
 
-def fault_page(request: Request, refused: Refused) -> Response:
-    """What a person sees where a fault of ours, or a stop, ended the request."""
-    key = "refused.stopping" if isinstance(refused, Stopping) else "refused.fault"
-    answer = page(request, "refused.html", status=500, key=key, gaps={"number": request.state.correlation_id})
+def for_people(request: Request, refused: Refused) -> Response | None:
+    """The page of a refusal that was meant for programs; None where a program asks."""
+    if isinstance(refused, TokenRefused) or not is_for_people(request):
+        return None
+    status = refused.response("").status_code
+    said = told(str(refused), language_of(request))
+    key = "refused.stopping" if isinstance(refused, Stopping) else _SAID.get(status)
+    answer = page(request, "refused.html", status=status, key=key, said=said, gaps={})
     answer.headers.update(refused.headers)
+    answer.headers.add_vary_header("Accept")
     return answer
 
 
-async def _to_sign_in(_: Request, error: Exception) -> Response:
+def fault(request: Request, refused: Refused) -> Response:
+    """The answer to a fault of ours, or to a request that a stop has ended; nothing of the fault is in it."""
+    return for_people(request, refused) or spoken(request, refused.response(request.state.correlation_id))
+
+
+async def _to_sign_in(request: Request, error: Exception) -> Response:
     assert isinstance(error, SignInFirst)
-    return RedirectResponse(error.address, 303, {"Cache-Control": "no-store"})
+    return RedirectResponse(link(request, "/sign-in", next=error.back), 303, {"Cache-Control": "no-store"})
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, PageRefused)
-    answer = page(request, "refused.html", status=error.status, key=error.code, gaps=error.gaps)
+    answer = page(request, "refused.html", status=error.status, key=error.code, said="", gaps=error.gaps)
     answer.headers.update(error.headers)
     return answer

@@ -15,9 +15,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from api.languages import asked_for
-from api.pages.numbers import number
 from api.pages.texts import text
+from compliance.annex_v import in_words
 from schemas.labels import LANGUAGES, word
+from schemas.numbers import number
 from schemas.sentences import told
 
 STYLE: Final = "/pages/style.css"
@@ -53,20 +54,26 @@ def page(
     """A template with its values; with a `session` the navigation of the person who is signed in stands above it."""
     lang = language_of(request)
     say = partial(text, lang=lang)
-    given = {"lang": lang, "say": say, "word": partial(word, lang=lang), "session": session, "style": STYLE,
+    given = {"lang": lang, "say": say, "word": partial(_word, lang=lang), "session": session, "style": STYLE,
              "path": request.url.path, "navigation": NAVIGATION, "languages": LANGUAGES,
-             "number": partial(number, lang=lang), "link": partial(_link, request),
-             "told": partial(told, lang=lang)}  # fmt: skip
+             "number": partial(number, lang=lang), "link": partial(link, request),
+             "told": partial(told, lang=lang),
+             "correlation_id": request.state.correlation_id}  # fmt: skip
     body = _TEMPLATES.get_template(template).render(given | values)
     sent = headers(form_action) | {"Content-Language": lang, "Vary": "Accept-Language, Cookie"}
     return HTMLResponse(body, status, sent)
 
 
-def _link(request: Request, path: str, **parameters: object) -> str:
+def link(request: Request, path: str, **parameters: object) -> str:
     """The address of a page of ours, with the parameters that are not None, in the language that the address asks."""
     asked = {"lang": request.query_params.get("lang"), **parameters}
     query = urlencode({name: value for name, value in asked.items() if value not in (None, "")})
     return f"{path}?{query}" if query else path
+
+
+def _word(vocabulary: str, code: str | None, *, lang: str) -> str:
+    """The word for a code; a dash where nothing is held."""
+    return "–" if code is None else word(vocabulary, code, lang)
 
 
 def _instant(at: datetime | str) -> Markup:
@@ -80,3 +87,4 @@ _TEMPLATES: Final = Environment(
     loader=PackageLoader("api.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
 _TEMPLATES.filters["instant"] = _instant
+_TEMPLATES.filters["in_words"] = in_words

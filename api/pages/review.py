@@ -4,8 +4,9 @@ What a decision does is `pipelines.steps.review`; here it is shown and asked for
 nothing was written then.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 from uuid import UUID
@@ -17,12 +18,11 @@ from starlette.responses import RedirectResponse, Response
 
 from api.errors import InvalidBody
 from api.origin import acting
-from api.pages import changes
+from api.pages import changes, issuing
 from api.pages.forms import Form, posted
 from api.pages.refusals import PageRefused
-from api.pages.render import language_of, page
+from api.pages.render import language_of, link, page
 from api.pages.sessions import Session, SignedIn
-from api.pages.texts import text
 from api.parameters import OFFSET
 from api.service import service_of
 from pipelines.steps import review
@@ -38,7 +38,8 @@ from warehouse.sessions import Connection
 router = APIRouter(prefix="/review")
 
 PAGE_SIZE: Final = 50
-_LONGEST_REASON: Final = 2_000
+_LONGEST: Final = 2_000
+"""Characters of a reason or a note that count."""
 _SENT_AS: Final = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'",
                    "Cache-Control": "no-store"}  # fmt: skip
 """Of a file that somebody else has sent: kept and never shown as a page of ours."""
@@ -50,8 +51,8 @@ class Decision:
 
     accepts: bool
     reason: str | None
+    note: str | None
     seen_version: int | None
-    expires_on: date | None
 
 
 @router.get("")
@@ -111,10 +112,13 @@ def _decided(request: Request, session: Session, form: Form) -> Response:
     def work(conn: Connection) -> review.Entry:
         now = service.clock.now()
         if not decision.accepts:
-            return review.reject(conn, session.company_id, entry_id, origin=origin, now=now, reason=decision.reason)
+            return review.reject(
+                conn, session.company_id, entry_id, origin=origin, now=now, rulesets=service.rulesets,
+                reason=decision.reason, note=decision.note,
+            )  # fmt: skip
         return review.accept(
             conn, session.company_id, entry_id, origin=origin, now=now, rulesets=service.rulesets,
-            reason=decision.reason, seen_version=decision.seen_version, expires_on=decision.expires_on,
+            reason=decision.reason, seen_version=decision.seen_version, issued_with=form,
         )  # fmt: skip
 
     try:
@@ -122,56 +126,57 @@ def _decided(request: Request, session: Session, form: Form) -> Response:
     except review.EntryUnknown:
         raise PageRefused(404, "refused.gone") from None
     except review.Conflict as conflict:
-        return _shown(request, session, conflict=conflict)
-    return RedirectResponse(f"/review/{entry_id}?lang={language_of(request)}", 303)
+        return _shown(request, session, form=form, conflict=conflict)
+    except review.Incomplete as incomplete:
+        return _shown(request, session, form=form, faults=incomplete.issues)
+    return RedirectResponse(link(request, f"/review/{entry_id}"), 303)
 
 
 def _decision(form: Form) -> Decision:
     """Raises `PageRefused` for what our form never sends."""
-    version, day = form.get("seen_version", ""), form.get("expires_on", "")
-    try:
-        expires_on = date.fromisoformat(day) if day else None
-    except ValueError:
-        raise PageRefused(400, "review.no_day") from None
+    version = form.get("seen_version", "")
     if form.get("decision") not in ("accept", "reject") or not (version == "" or version.isdecimal()):
         raise PageRefused(400, "refused.unreadable")
-    reason = form.get("reason", "").strip().replace("\x00", "")[:_LONGEST_REASON]
-    return Decision(form["decision"] == "accept", reason or None, int(version[:9]) if version else None, expires_on)
+    reason, note = (form.get(name, "").strip().replace("\x00", "")[:_LONGEST] or None for name in ("reason", "note"))
+    return Decision(form["decision"] == "accept", reason, note, int(version[:9]) if version else None)
 
 
-def _shown(request: Request, session: Session, *, conflict: review.Conflict | None = None) -> Response:
+def _shown(
+    request: Request, session: Session, *, form: Form | None = None, conflict: review.Conflict | None = None,
+    faults: Sequence[Issue] = (),
+) -> Response:  # fmt: skip
+    """The entry; with `form` as it was sent and why nothing was written."""
     service, lang, entry_id = service_of(request), language_of(request), _id(request, "id")
-    comparison = None
     with service.writes.company(session.company_id) as conn:
         try:
             entry = review.entry(conn, entry_id)
         except review.EntryUnknown:
             raise PageRefused(404, "refused.gone") from None
         attached = files.of_entry(conn, entry.id)
-        if entry.state == "open" and proposed.writes(entry):
-            comparison = review.compare(
-                conn, session.company_id, entry, now=service.clock.now(), rulesets=service.rulesets
-            )  # fmt: skip
-    rows = changes.told(comparison.changes, comparison.parts, lang) if comparison else []
+        comparison = _comparison(request, session, conn, entry)
+        issue = issuing.of(request, conn, entry)
+    refused = _sentences(comparison.refused, comparison.issues, lang) if comparison and comparison.refused else []
+    is_compared = comparison is not None and not refused
     return page(
-        request, "review_entry.html", session=session, status=409 if conflict else 200, entry=entry,
-        attached=attached, types=CONTENTS[lang], comparison=comparison, rows=rows,
-        payload=[_row(name, held, lang) for name, held in entry.payload.items() if name != "draft"],
+        request, "review_entry.html", session=session, status=409 if conflict else 400 if faults else 200, entry=entry,
+        attached=attached, types=CONTENTS[lang], comparison=comparison if is_compared else None, refused=refused,
+        rows=changes.told(comparison.changes, comparison.parts, lang) if comparison else [],
+        payload=[] if is_compared else changes.filed(entry.kind, entry.payload, lang), given=form or Form(),
+        issue=issue, faults=issuing.faults(faults, issue, lang),
         conflict=_sentences(str(conflict), conflict.issues, lang) if conflict else [],
-        refused=_sentences(comparison.refused, comparison.issues, lang) if comparison and comparison.refused else [],
+        reason=partial(changes.reason, lang=lang),
         warnings=[told(warning.message, lang) for warning in comparison.warnings] if comparison else [],
     )  # fmt: skip
 
 
-def _row(name: str, held: object, lang: str) -> tuple[str, str]:
-    """A member of what was filed in words; one that no table has a word for stays as it came."""
-    try:
-        named = text(f"review.payload.{name}", lang)
-    except KeyError:
-        named = name
-    if name == "type" and isinstance(held, str):
-        return named, CONTENTS[lang].get(held, held)
-    return named, changes.value(held, None, lang)
+def _comparison(request: Request, session: Session, conn: Connection, entry: review.Entry) -> review.Comparison | None:
+    """What accepting an open entry would change, or what was decided on; None where the entry writes no SKU."""
+    if entry.decided:
+        return review.Comparison.of(entry.decided)
+    if entry.state != "open" or not proposed.writes(entry):
+        return None
+    service = service_of(request)
+    return review.compare(conn, session.company_id, entry, now=service.clock.now(), rulesets=service.rulesets)
 
 
 def _sentences(message: str, issues: tuple[Issue, ...], lang: str) -> list[str]:

@@ -12,7 +12,9 @@ from api.pages import (
     connections,
     consent,
     drafts,
+    home,
     imports,
+    issuing,
     item,
     items,
     password,
@@ -26,8 +28,8 @@ from api.pages.render import STYLE
 
 router = APIRouter(include_in_schema=False)
 for pages in (
-    sign_in, password, connections, consent, supplier, drafts, review, supplier_requests, portfolio, items, item,
-    imports,
+    home, sign_in, password, connections, consent, supplier, drafts, issuing, review, supplier_requests, portfolio,
+    items, item, imports,
 ):  # fmt: skip
     router.include_router(pages.router)
 

@@ -9,7 +9,6 @@ import hmac
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
-from urllib.parse import quote
 from uuid import UUID
 
 from fastapi import Depends
@@ -34,11 +33,6 @@ class SignInFirst(Exception):  # noqa: N818  (an answer: the sign-in page)
         """Keeps the way back."""
         super().__init__("Sign in first.")
         self.back = back
-
-    @property
-    def address(self) -> str:
-        """The sign-in page that leads back."""
-        return f"/sign-in?next={quote(self.back, safe='')}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from api.origin import client_network
 from api.pages import sessions
 from api.pages.forms import posted, posted_by_visitor
 from api.pages.refusals import PageRefused
-from api.pages.render import page
+from api.pages.render import link, page
 from api.pages.sessions import SignedIn, session_of
 from api.pages.turns import in_turn
 from api.service import Service, service_of
@@ -36,7 +36,7 @@ HOME: Final = "/portfolio"
 @router.get("/sign-in")
 async def get_sign_in(request: Request) -> Response:
     """The form; who is signed in already goes on."""
-    back = local(request.query_params.get("next", ""))
+    back = local(request.query_params.get("next", "")) or link(request, HOME)
     if await session_of(request) is not None:
         return RedirectResponse(back, 303)
     return _form(request, back)
@@ -46,7 +46,8 @@ async def get_sign_in(request: Request) -> Response:
 async def post_sign_in(request: Request) -> Response:
     """Email and password for a session, and back to where the person wanted to go."""
     form = await posted_by_visitor(request)
-    email, password, back = form.get("email", ""), form.get("password", ""), local(form.get("next", ""))
+    email, password = form.get("email", ""), form.get("password", "")
+    back = local(form.get("next", "")) or link(request, HOME)
     if len(email) > passwords.LONGEST or len(password) > passwords.LONGEST or "\x00" in email:
         return _form(request, back, status=403, fault="sign_in.wrong")
     found = await attempted(request, email, password, client_network(request))
@@ -66,19 +67,19 @@ async def post_sign_out(request: Request, session: SignedIn) -> Response:
     """End the session here and in the database."""
     await posted(request, session)
     await _end(request, sessions.token_of(request) or "")
-    answer = RedirectResponse("/sign-in", 303, {"Cache-Control": "no-store"})
+    answer = RedirectResponse(link(request, "/sign-in"), 303, {"Cache-Control": "no-store"})
     sessions.forget(request, answer)
     return answer
 
 
-def local(back: str) -> str:
-    """A path of this service to go back to, `HOME` for anything that could lead elsewhere."""
+def local(back: str) -> str | None:
+    """A path of this service to go back to, None for anything that could lead elsewhere."""
     try:
         parts = urlsplit(back)
     except ValueError:
-        return HOME
+        return None
     leads_away = parts.scheme or parts.netloc or not back.startswith("/") or back.startswith("//")
-    return HOME if leads_away or "\\" in back or not back.isprintable() else back
+    return None if leads_away or "\\" in back or not back.isprintable() else back
 
 
 def _form(request: Request, back: str, *, status: int = 200, fault: str | None = None, email: str = "") -> Response:

@@ -22,10 +22,11 @@ from api.pages.texts import text
 from api.service import service_of
 from api.supplier_data import admitted, answered
 from api.uploads import FileForm, refused
-from pipelines.steps import supplier_requests
+from pipelines.steps import review, supplier_requests
 from pipelines.steps.files import Received, judge, key_of
 from pipelines.steps.review import files
 from schemas.issues import Issue
+from schemas.labels import word
 from schemas.models import Invalid
 from schemas.normalise import Unfit
 from schemas.sentences import told
@@ -65,28 +66,47 @@ async def get_thanks(request: Request) -> Response:
 
 @router.post("/{token}/files")
 async def post_document(request: Request) -> Response:
-    """Attach one document, whose bytes are judged; it goes with the next answer."""
+    """Attach one document, whose bytes are judged; it goes with the next answer, which stays as far as it is typed."""
     company_id, request_id = await _admitted(request)
-    file_id, form = UUID(str(uuid7())), FileForm(request)
+    file_id, form = UUID(str(uuid7())), FileForm(request, answering=True)
     objects, object_key = service_of(request).objects, key_of(company_id, file_id)
     try:
         async with asyncio.timeout(_SLOWEST_SECONDS):
             await objects.put_stream(object_key, form.file())
-        await run_in_threadpool(_attached, request, company_id, request_id, file_id, form)
+        if not await run_in_threadpool(_attached, request, company_id, request_id, file_id, form):
+            await run_in_threadpool(objects.delete, object_key)
     except (Refused, TimeoutError) as fault:
         await run_in_threadpool(objects.delete, object_key)
-        issues = fault.details if isinstance(fault, Refused) and fault.details else [{"message": str(fault)}]
-        faults = [("file", str(issue["message"])) for issue in issues]
-        return await run_in_threadpool(_form, request, company_id, request_id, faults=faults)
+        faults = [("file", said) for said in _wrong_with_file(fault, form, language_of(request))]
+        return await run_in_threadpool(_form, request, company_id, request_id, form=_typed(form), faults=faults)
+    if any(value.strip() for _, value in form.beside):
+        return await run_in_threadpool(_form, request, company_id, request_id, form=_typed(form))
     return RedirectResponse(f"{_path(request)}#documents", 303)
 
 
-def _attached(request: Request, company_id: UUID, request_id: UUID, file_id: UUID, form: FileForm) -> None:
-    """Judge the bytes that have arrived and keep their record with the request. Raises `Refused`."""
+def _typed(form: FileForm) -> forms.Form:
+    return forms.Form(form.beside)
+
+
+def _wrong_with_file(fault: Refused | TimeoutError, form: FileForm, lang: str) -> list[str]:
+    if not form.filename and not form.size_bytes:
+        return [text("supplier.no_file", lang)]
+    issues = fault.details if isinstance(fault, Refused) and fault.details else [{"message": str(fault)}]
+    return [str(issue["message"]) for issue in issues]
+
+
+def _attached(request: Request, company_id: UUID, request_id: UUID, file_id: UUID, form: FileForm) -> bool:
+    """Judge the bytes that have arrived and keep their record with the request. Raises `Refused`.
+
+    False where the same document is attached already, as when a page that attached it is loaded again.
+    """
     service = service_of(request)
 
-    def work(conn: Connection) -> None:
+    def work(conn: Connection) -> bool:
         asked = supplier_requests.open_request(conn, request_id)
+        same = (form.sha256, form.filename, form.fields["type"])
+        if same in {(held["sha256"], held["filename"], held["type"]) for held in files.of_request(conn, request_id)}:
+            return False
         file = Received(
             file_id,
             asked.sku_id,
@@ -97,11 +117,12 @@ def _attached(request: Request, company_id: UUID, request_id: UUID, file_id: UUI
             form.fields,
         )
         files.attach(conn, company_id, file, now=service.clock.now(), request_id=request_id)
+        return True
 
     try:
         with service.objects.open(key_of(company_id, file_id)) as bytes_of_file:
             kind = judge(bytes_of_file, form.declared)
-        service.writes.run(company_id, work)
+        return service.writes.run(company_id, work)
     except Unfit as unfit:
         raise refused(unfit) from None
     except files.TooManyFiles as many:
@@ -143,6 +164,10 @@ def _form(
             raise PageRefused(404, "supplier.gone")
         lines = supplier_requests.asked_lines(conn, asked)
         attached = files.of_request(conn, request_id)
+        last = review.answer_to(conn, request_id)
+    given = form
+    if given is None:
+        given = supplier_form.form_of(last.payload if last else {}, [line["id"] for line in lines], lang)
     faulty = {name for name, _ in faults or ()}
     parts = [
         {
@@ -150,15 +175,28 @@ def _form(
             "first": supplier_form.first(place, lang),
             "design": (design := supplier_form.design(place, lang)),
             "declarations": supplier_form.declarations(place, lang),
-            "design_is_faulty": any(question.name in faulty for question in design),
+            "design_is_open": any(question.name in faulty or given.get(question.name) for question in design),
         }
         for place, line in enumerate(lines)
     ]
+    labels = _labels(lines, lang)
     return page(
         request, "supplier_form.html", status=400 if faults else 200, asked=asked, parts=parts, attached=attached,
-        given=form or forms.Form(), faults=[(name, told(said, lang)) for name, said in faults or ()],
+        given=given, rejected=last if last and last.state == "rejected" and asked.state == "open" else None,
+        faults=[(name, f"{labels[name]}: {told(said, lang)}" if name in labels else told(said, lang))
+                for name, said in faults or ()],
         types=CONTENTS[lang], taken=TAKEN, form_path=_path(request), files_path=_path(request, "/files"),
     )  # fmt: skip
+
+
+def _labels(lines: list[dict[str, Any]], lang: str) -> dict[str, str]:
+    """What each input is called in the list of what is wrong: with its part, of which there may be many alike."""
+    found = {name: text(f"supplier.{name}", lang) for name in ("file", "contact", "comment")}
+    for place, line in enumerate(lines):
+        kind = word("component_type", line["component_type"], lang)
+        title = text("supplier.part", lang, number=place + 1, total=len(lines), type=kind)
+        found |= supplier_form.labels(place, title, lang)
+    return found
 
 
 def _path(request: Request, more: str = "") -> str:

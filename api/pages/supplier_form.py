@@ -12,6 +12,7 @@ from api.pages.forms import Form
 from api.pages.texts import text
 from schemas.fields import COMPONENT, Field
 from schemas.labels import header, meaning, word
+from schemas.numbers import plain
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 
 _FIRST: Final = ("material_family", "polymer_or_grade", "weight_g", "colour", "recycled_content_percent")
@@ -60,6 +61,42 @@ def body_of(form: Form, components: Sequence[str]) -> dict[str, Any]:
     return {"consent": form.get("consent") == "yes", "response": {"components": answers, **said}}
 
 
+def form_of(payload: Mapping[str, Any], components: Sequence[str], lang: str) -> Form:
+    """The form as it was filled in for an answer, so that changing it begins there. Consent is given anew each time."""
+    answers = {answer["component_id"]: answer for answer in payload.get("components") or ()}
+    fields = [
+        (f"{place}.{path}", each)
+        for place, component in enumerate(components)
+        for path, value in _paths(answers.get(component, {}))
+        for each in _inputs(value, lang)
+    ]
+    said = [(name, payload[name]) for name in ("contact", "comment") if payload.get(name)]
+    return Form([*fields, *said])
+
+
+def _paths(answer: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What was answered, by the name that its input has in its component."""
+    for name, value in answer.items():
+        if name != "substances":
+            yield name, value
+    for substance, entry in (answer.get("substances") or {}).items():
+        yield from ((f"substances.{substance}.{part}", value) for part, value in (entry or {}).items())
+
+
+def _inputs(value: Any, lang: str) -> list[str]:
+    """What inputs hold for a value: several of a list."""
+    match value:
+        case None:
+            return []
+        case list():
+            return [str(each) for each in value] or [_NONE]
+        case bool():
+            return [next(answer for answer, truth in _TRUTHS.items() if truth is value)]
+        case int() | float():
+            return [plain(value, lang)]
+    return [str(value)]
+
+
 def place_of(path: str | None, answered: Sequence[int]) -> str:
     """The name in the form of a path in the body; `answered` are the places of the components that it names."""
     name = (path or "").removeprefix("response.")
@@ -72,6 +109,14 @@ def place_of(path: str | None, answered: Sequence[int]) -> str:
 def answered(form: Form, components: Sequence[str]) -> list[int]:
     """The places of the components that the form says anything about."""
     return [place for place in range(len(components)) if _component(form, place)]
+
+
+def labels(place: int, title: str, lang: str) -> dict[str, str]:
+    """What each input of a component is called where it is named alone: its part, then itself."""
+    questions = {each.name: each.label for each in (*first(place, lang), *design(place, lang))}
+    for substance, asked in declarations(place, lang):
+        questions |= {each.name: f"{substance}, {text(each.label, lang)}" for each in asked}
+    return {name: f"{title}, {label}" for name, label in questions.items()}
 
 
 def _question(place: int, field: Field, lang: str) -> Question:

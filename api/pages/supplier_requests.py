@@ -78,5 +78,5 @@ def _page(
                 said = said or told(str(refused), language_of(request))
     return page(
         request, "supplier_requests.html", session=session, status=400 if said or fault else 200, asked=asked,
-        lines=lines, sku_code=sku_code, link=link, fault=fault, said=said,
+        lines=lines, sku_code=sku_code, made=link, fault=fault, said=said,
     )  # fmt: skip

@@ -83,7 +83,7 @@ async def post_sign_out(request: Request) -> Response:
 
 def _way_back(given: str) -> str:
     back = local(given)
-    return back if back in (HOME, PREFIX) or back.startswith(f"{PREFIX}/") else PREFIX
+    return back if back and (back in (HOME, PREFIX) or back.startswith(f"{PREFIX}/")) else PREFIX
 
 
 def _form(request: Request, back: str, *, status: int = 200, fault: str | None = None, email: str = "") -> Response:

@@ -35,6 +35,7 @@ class Item(BaseModel):
     weight_grams: Annotated[float | None, Field(description="Total weight in grams.")]
     recyclability_grade: Annotated[str | None, Field(description="A, B, C, not_recyclable or not_assessed.")]
     recyclability_score: Annotated[float | None, Field(description="0 to 100.")]
+    grade_provisional: Annotated[bool, Field(description="Whether a fact that is not given could change the grade.")]
     doc_status: Annotated[str, Field(description="Cover by a declaration of conformity today.")]
     markets: list[str] | None
     packaging_level: str | None
@@ -55,6 +56,10 @@ class ItemDetail(Told):
 
     item: Annotated[dict[str, Any], Field(description="All fields of SkuDetailResponse.data of the REST interface.")]
     page: Annotated[Page, Field(description="Where these components, volumes and reasons lie in all there are.")]
+
+
+def _item(listed: dict[str, Any], provisional: list[str]) -> Item:
+    return Item(**{name: listed[name] for name in _SHOWN}, grade_provisional=listed["id"] in provisional)
 
 
 class ItemTools:
@@ -81,11 +86,14 @@ class ItemTools:
         page_row = await reading.row(self._service, current().company_id, query, {"today": today})
         assert page_row is not None, "a page is one row"
         found = orjson.loads(page_row[0])
+        asked = {"ids": [item["id"] for item in found["data"]]}
+        provisional = await reading.row(self._service, current().company_id, queries.PROVISIONAL, asked)
+        assert provisional is not None, "an array is one row"
         page = Page.of(found["pagination"], len(found["data"]))
         return Items(
             as_of=instant(self._service.clock.now()), sources=[_SOURCE, _GRADES],
             next_step=page.way_on("Call get_packaging_item with a sku_code for one item's details."),
-            items=[Item(**{name: item[name] for name in _SHOWN}) for item in found["data"]], page=page,
+            items=[_item(item, provisional[0]) for item in found["data"]], page=page,
         )  # fmt: skip
 
     async def get_packaging_item(

@@ -15,7 +15,7 @@ import psycopg
 from uuid_utils import uuid7
 
 from compliance.ruleset import RuleSet
-from pipelines.steps import ledger, review, substances
+from pipelines.steps import components, ledger, review, substances
 from pipelines.steps.origin import Origin
 from pipelines.steps.review import files
 from schemas.issues import Issue
@@ -83,21 +83,21 @@ def create(
 
 
 def lines_of(conn: psycopg.Connection[Any], sku_code: str) -> list[dict[str, Any]]:
-    """The lines of a SKU's graph that can be asked about. Raises `CannotAsk`."""
+    """The lines of a SKU's graph that can be asked about, each with every field. Raises `CannotAsk`."""
     row = conn.execute(_GRAPH, [sku_code]).fetchone()
     if row is None:
         raise CannotAsk(f"The company has no SKU {sku_code}.")
-    lines: list[dict[str, Any]] = orjson.loads(row[0] or "[]")
+    lines = orjson.loads(row[0] or "[]")
     if not lines:
         raise CannotAsk(f"The SKU {sku_code} has no components to ask about; write its components first.")
-    return lines
+    return [components.published(line) for line in lines]
 
 
 def asked_lines(conn: psycopg.Connection[Any], request: Request) -> list[dict[str, Any]]:
     """The lines that the request asks about, in the order of the graph; those that are no longer there left out."""
     row = conn.execute(_LINES, [request.sku_id]).fetchone()
     lines = orjson.loads(row[0]) if row and row[0] else []
-    return [line for line in lines if UUID(line["id"]) in request.component_ids]
+    return [components.published(line) for line in lines if UUID(line["id"]) in request.component_ids]
 
 
 def submit(

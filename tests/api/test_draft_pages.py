@@ -1,6 +1,7 @@
 """A draft declaration as a person reads it: page and PDF, for the company that it was filed for and no other."""
 
 from datetime import UTC, datetime
+from typing import Literal
 from uuid import UUID, uuid4
 
 from pipelines.steps import drafts, review
@@ -12,12 +13,12 @@ NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 SCRIPT = '<script>alert("x")</script>'
 
 
-def filed(pool, company: UUID, sku_id: str) -> UUID:
+def filed(pool, company: UUID, sku_id: str, lang: Literal["en", "fr", "de"] = "de") -> UUID:
     with pool.company(company) as conn:
         draft = drafts.draft(
-            conn, UUID(sku_id), reference="DoC-1", lang="de", now=NOW, rules=Rulesets().active(conn)
+            conn, UUID(sku_id), reference="DoC-1", lang=lang, now=NOW, rules=Rulesets().active(conn)
         ).as_dict()  # fmt: skip
-        payload = {"reference": "DoC-1", "lang": "de", "draft": draft}
+        payload = {"reference": "DoC-1", "lang": lang, "draft": draft}
         origin = Origin("connection", str(uuid4()), "Helper", str(uuid4()))
         return review.file(conn, company, "doc_draft", payload, origin=origin, now=NOW, sku_id=UUID(sku_id)).id
 

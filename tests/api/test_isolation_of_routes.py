@@ -7,6 +7,7 @@ names. The same for v1 is tests/contract/test_isolation.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
@@ -21,6 +22,7 @@ from tests.pipelines.files.making import PDF
 OF_A_RECORD = {
     "GET /review/{id}", "POST /review/{id}", "GET /review/{id}/draft", "GET /review/{id}/draft.pdf",
     "GET /review/{id}/files/{file_id}", "GET /items/{id}", "GET /imports/{id}",
+    "GET /declarations/{id}.pdf",
     "POST /connections/{connection_id}/revoke",
 }  # fmt: skip
 """Routes whose path names a record of a company."""
@@ -34,7 +36,7 @@ BY_TOKEN = {
 FORMS = {"POST /supplier-requests"}
 """Routes that name a record in their form."""
 OF_NOBODY = {
-    "GET /healthz", "GET /readyz", "GET /reference", "GET /reference/{page}", "GET /reference/template.xlsx",
+    "GET /", "GET /healthz", "GET /readyz", "GET /reference", "GET /reference/{page}", "GET /reference/template.xlsx",
     "GET /pages/style.css", "GET /sign-in", "POST /sign-in", "POST /sign-out", "GET /oauth/authorize",
     "POST /oauth/authorize", "POST /oauth/register", "POST /oauth/token", "POST /oauth/revoke",
 }  # fmt: skip
@@ -85,6 +87,16 @@ def sides(caller, join, pool) -> tuple[Side, Side, Any]:
     return made[0], made[1], asked
 
 
+def issue(browser: Browser, entry: str) -> str:
+    """The id of the declaration that a draft became."""
+    form = hidden(browser.get(f"/review/{entry}").text)
+    asked = ("point.manufacturer", "point.standards", "on_behalf_of", "signatory", "function", "place")
+    signed = dict.fromkeys(asked, "x")
+    days = {"issued_on": datetime.now(UTC).date().isoformat()}
+    assert browser.post(f"/review/{entry}", form | signed | days | {"decision": "accept"}).status_code == 303
+    return re.search(r"/declarations/([0-9a-f-]{36})\.pdf", browser.get(f"/review/{entry}").text)[1]
+
+
 def test_every_route_is_known_here(http):
     found = {route for route in named(http.app.routes) if not re.match(r"\S+ (/api/v1/|/\.well-known/)", route)}
     known = OF_A_RECORD | LISTS | BY_TOKEN | FORMS | OF_NOBODY | OF_STAFF
@@ -99,8 +111,10 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller):
     first = owner.tool("generate_doc_draft", sku_code="BOTTLE-1")["structuredContent"]
     draft = owner.tool("generate_doc_draft", sku_code="BOTTLE-1", confirmation=first["confirmation"])
     connection = re.search(r"/connections/([0-9a-f-]{36})/revoke", owner.browser.get("/connections").text)[1]
-    ids = {"review": answer, "items": asked.sku_id, "imports": imported, "connections": connection}
     drafted = draft["structuredContent"]["entry_id"]
+    issued = issue(owner.browser, drafted)
+    ids = {"review": answer, "items": asked.sku_id, "imports": imported, "connections": connection,
+           "declarations": issued}  # fmt: skip
     form = hidden(stranger.browser.get("/connections").text)
     assert "csrf" in form
     for route in OF_A_RECORD:
@@ -113,7 +127,7 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller):
         else:
             assert owner.browser.get(path).status_code == 200, route
             assert stranger.browser.get(path).status_code == 404, route
-    theirs = [answer, drafted, imported, connection, asked.sku_id, "BOTTLE-1", asked.token]
+    theirs = [answer, drafted, issued, imported, connection, asked.sku_id, "BOTTLE-1", asked.token]
     for route in LISTS:
         page = stranger.browser.get(route.removeprefix("GET "))
         assert page.status_code == 200, route

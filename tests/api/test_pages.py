@@ -7,6 +7,7 @@ import pytest
 
 from api.pages import texts
 from api.pages.render import _TEMPLATES, NAVIGATION
+from schemas import sentences
 from schemas.labels import LANGUAGES
 from tests.api.people import Browser, added
 
@@ -66,3 +67,28 @@ def test_a_page_that_is_only_for_people_asks_to_sign_in(caller):
     for path, _ in NAVIGATION:
         answer = Browser(caller.http, caller.address).get(path)
         assert (answer.status_code, answer.headers["location"].split("=")[0]) == (303, "/sign-in?next")
+
+
+CLAUSES = re.compile(
+    r"[^\s,;:.!?(„–](?<! um)(?: (?:und|oder|nur|erst|auch|denn))? "
+    r"(?:dass|weil|wenn|ob|bevor|damit|nachdem|obwohl|sobald|(?:die|der|das|was) (?:Sie|sie|er|es|dieser|wir)) "
+)
+"""Where a German subordinate clause begins without its comma."""
+
+
+def test_german_clauses_have_their_comma():
+    spoken = [row["de"] for row in (*texts.rows(), *sentences.rows())]
+    assert not [text for text in spoken if CLAUSES.search(text)]
+    assert CLAUSES.search("Erlauben Sie nur eine Anwendung die Sie selbst gestartet haben.")
+    assert CLAUSES.search("Sehen Sie hier nach wenn Werte fehlen.")
+
+
+def test_no_template_writes_an_address_or_a_figure_by_hand():
+    """An address without `link` loses the language; a figure without `number` has the decimal point of programs."""
+    loader = _TEMPLATES.loader
+    assert loader is not None
+    for name in loader.list_templates():
+        if name.endswith(".html"):
+            source = loader.get_source(_TEMPLATES, name)[0].replace('method="get" action=', "")  # holds it hidden
+            assert not re.findall(r'(?:href|action)="/', source), name
+            assert set(re.findall(r'"(%[^"]*[fg])" \| format', source)) <= {"%.2f"}, "of a bar's width alone"

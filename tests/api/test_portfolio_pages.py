@@ -8,8 +8,8 @@ from uuid import uuid4
 import pytest
 
 from api.pages import texts
-from api.pages.numbers import number
 from schemas.labels import LANGUAGES
+from schemas.numbers import number
 from schemas.vocabularies import VOCABULARIES
 from tests.api.people import Browser, added
 from tests.api.portfolios import BODY, counted, run, sent, weighed

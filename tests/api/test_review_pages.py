@@ -9,10 +9,12 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from compliance.annex_v import in_words
 from pipelines.steps import review
 from pipelines.steps.origin import Origin
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
+from tests.api.portfolios import counted
 from tests.pipelines.files.making import PDF
 
 SCRIPT = "<script>alert('x')</script>"
@@ -194,18 +196,6 @@ def test_two_people_at_once_cannot_both_win(caller, pool):
         assert sorted(threads.map(send, range(4))) == [303, 409, 409, 409]
 
 
-def test_a_draft_is_issued_with_its_last_day(caller, browser, pool):
-    sku = caller.made()
-    path = f"/review/{filed(pool, caller.company, 'doc_draft', {'reference': 'DOC-7'}, sku['id']).id}"
-    assert decide(browser, path, "accept", expires_on="2026-02-31").status_code == 400
-    assert decide(browser, path, "accept", expires_on="2020-01-01").status_code == 409
-    assert decide(browser, path, "accept", expires_on="2090-01-01").status_code == 303
-    [doc] = caller.get("/docs").json()["data"]
-    assert (doc["reference"], doc["status"], doc["sku_id"], doc["expires_on"]) == (
-        "DOC-7", "valid", sku["id"], "2090-01-01",
-    )  # fmt: skip
-
-
 def test_a_long_queue_costs_what_a_page_costs(caller, browser, pool, database):
     sku = caller.made()
     for number in range(60):
@@ -223,3 +213,48 @@ def test_a_long_queue_costs_what_a_page_costs(caller, browser, pool, database):
             "EXPLAIN SELECT id FROM review_entries WHERE state = 'open' ORDER BY filed_at, id LIMIT 50"
         ).fetchall()
     assert "ix_review_entries_open" in str(plan)
+
+
+def test_what_was_decided_is_shown_with_who_when_and_why(caller, browser, person, pool):
+    sku = caller.made(sku_code="S-1", name="Bottle", weight_grams=20, markets=["FR"])
+    changes = {"changes": {"weight_grams": 21.5, "markets": ["DE", "FR"]}}
+    for decision, other in (("reject", "If accepted"), ("accept", "After")):
+        path = f"/review/{filed(pool, caller.company, 'sku_update', changes, sku['id']).id}"
+        assert decide(browser, path, decision, reason="Seen at the plant").status_code == 303
+        caller.put(f"/skus/{sku['id']}", {"sku_code": "S-1", "name": f"Later {decision}"})
+        page = browser.get(path).text
+        assert cells(page) == [["Weight (g)", "20", "21.5"], ["Market", "FR", "DE, FR"]]
+        for said in (person.email, "Seen at the plant", "Before", other):
+            assert said in page, said
+
+
+def test_a_decision_of_before_still_says_what_was_filed(caller, browser, pool):
+    """What was decided was not kept then."""
+    asked = ask(caller, pool)
+    asked.answer({"component_id": asked.components[0], "weight_g": 33, "substances": {"pfas": {"status": "absent"}}})
+    [path] = re.findall(r'href="(/review/[0-9a-f-]{36})', browser.get("/review").text)
+    assert decide(browser, path, "reject").status_code == 303
+    with pool.company(caller.company) as conn:
+        conn.execute("UPDATE review_entries SET decided = NULL")
+    facts = dict(re.findall(r"<div><dt>([^<]*)</dt><dd>([^<]*)</dd></div>", browser.get(path).text))
+    assert (facts["1. Component: Weight (g)"], facts["1. Component: PFAS: status"]) == ("33", "absent")
+
+
+def test_a_provisional_grade_is_said_to_be_one_wherever_it_is_shown(caller, browser, pool):
+    body = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}
+    sku = caller.made(sku_code="S-1", name="Bottle", packaging_format="bottle", components=[body])
+    assert sku["compliance"]["grade_trace"]["provisional"] is True
+    counted(caller)
+    entry = filed(pool, caller.company, "sku_update", {"changes": {"name": "New"}}, sku["id"])
+    for path, times in ((f"/items/{sku['id']}", 1), ("/items", 1), ("/items?q=S-1", 1), (f"/review/{entry.id}", 2)):
+        grade = r'<span class="tag[^>]*>[A-C]</span> [\d.]+ <span class="quiet">provisional</span>'
+        assert len(re.findall(grade, browser.get(path).text)) == times, path
+
+
+def test_of_an_item_that_is_not_assessed_no_part_is_said_to_have_no_effect(caller, browser):
+    sku = caller.made(components=[{"component_type": "body", "material_family": "other", "weight_g": 3}])
+    assert sku["recyclability_grade"] == "not_assessed"
+    page = browser.get(f"/items/{sku['id']}").text
+    [row] = re.findall(r'<tr><th scope="row">1\. .*?</tr>', page)
+    assert ("Not assessed" in row, "None" in row) == (True, False)
+    assert "1.5 kg" in in_words("produce_below_1_5_kg")

@@ -28,9 +28,8 @@ def open_entries(pool, company):
 
 def decide(pool, asked, clock, how, **more):
     [entry] = open_entries(pool, asked.company)
-    rulesets = {"rulesets": Rulesets()} if how is review.accept else {}
     with pool.company(asked.company) as conn:
-        return how(conn, asked.company, entry.id, origin=PERSON, now=clock.now(), **rulesets, **more)
+        return how(conn, asked.company, entry.id, origin=PERSON, now=clock.now(), rulesets=Rulesets(), **more)
 
 
 def issues(answer):

@@ -10,7 +10,7 @@ import pytest
 from pipelines.steps import review
 from pipelines.steps.origin import Origin
 from tests.api.asking import ask
-from tests.api.people import Browser
+from tests.api.people import Browser, added, hidden
 from tests.pipelines.files.making import PDF, PNG
 from warehouse.rulesets import Rulesets
 
@@ -36,7 +36,15 @@ def entry(pool, asked):
 
 def decide(pool, asked, how, **more):
     with pool.company(asked.company) as conn:
-        how(conn, asked.company, entry(pool, asked).id, origin=PERSON, now=datetime.now(UTC), **more)
+        how(
+            conn,
+            asked.company,
+            entry(pool, asked).id,
+            origin=PERSON,
+            now=datetime.now(UTC),
+            rulesets=Rulesets(),
+            **more,
+        )
 
 
 def attach(browser, asked, data=PDF, media="application/pdf", **fields):
@@ -72,7 +80,7 @@ def test_a_supplier_answers_in_a_browser(asked, browser, caller, pool):
         "contact": "q@preformes.example",
     }  # fmt: skip
     assert caller.get(f"/skus/{asked.sku_id}/files").json()["data"] == [], "a document waits with its answer"
-    decide(pool, asked, review.accept, rulesets=Rulesets())
+    decide(pool, asked, review.accept)
     [file] = caller.get(f"/skus/{asked.sku_id}/files").json()["data"]
     assert (file["filename"], file["type"], file["size_bytes"]) == ("report.pdf", "test_report", len(PDF))
     for gone in (browser.get(path), browser.post(path, form), browser.get(f"{path}/thanks"), attach(browser, asked)):
@@ -142,3 +150,99 @@ def test_the_form_shares_the_limits_of_the_submission_address(stopped, pool):
     assert (over.status_code, over.headers["Retry-After"]) == (429, "60")
     unknown = browser.get("/supplier-data/" + "x" * 43)
     assert unknown.status_code == 404
+
+
+def shown(page):
+    """What the inputs of the answer hold: texts, chosen options and ticks."""
+    text = unescape(page.text)
+    held = dict(re.findall(r'<input id="([^"]+)" name="[^"]+"[^>]*? value="([^"]+)"', text))
+    for name, options in re.findall(r'<select id="([^"]+)"[^>]*>(.*?)</select>', text, re.DOTALL):
+        if chosen := re.search(r'value="([^"]+)" selected', options):
+            held[name] = chosen[1]
+    held |= dict.fromkeys(re.findall(r'type="checkbox" id="([^"]+)"[^>]* checked', text), "x")
+    return held | dict(re.findall(r'<textarea id="([^"]+)"[^>]*>([^<]+)</textarea>', text))
+
+
+ANSWER = {"0.weight_g": "18,5", "0.polymer_or_grade": "rPET", "0.separable": "no", "1.additives": "none",
+          "0.colour": "light", "0.substances.pfas.status": "below_limit", "0.substances.pfas.value": "3,25",
+          "0.substances.pfas.unit": "ppb", "0.substances.pfas.evidence": "Report 7", "contact": "q@p.example",
+          "comment": "Line 3"}  # fmt: skip
+AS_SHOWN = {**{name: value for name, value in ANSWER.items() if name != "1.additives"}, "1.additives.none": "x",
+            "type": "supplier_declaration"}  # fmt: skip
+
+
+def test_changing_an_answer_begins_with_what_was_answered(asked, browser, pool):
+    path = f"/supplier-data/{asked.token}?lang=de"
+    assert browser.post(path, ANSWER | {"consent": "yes"}).status_code == 303
+    assert shown(browser.get(path)) == AS_SHOWN
+    first = entry(pool, asked).payload
+    sent = {name: value for name, value in AS_SHOWN.items() if name != "1.additives.none"}
+    assert browser.post(path, sent | {"1.additives": "none", "consent": "yes"}).status_code == 303
+    assert entry(pool, asked).payload == first, "sent as it is shown it says the same"
+
+
+def test_a_supplier_is_told_of_a_rejection_and_corrects_the_answer(caller, pool, asked, browser):
+    path = f"/supplier-data/{asked.token}?lang=fr"
+    browser.post(path, ANSWER | {"consent": "yes"})
+    person = Browser(caller.http, caller.address)
+    person.sign_in(added(pool, caller.company))
+    [at] = re.findall(r'href="(/review/[0-9a-f-]{36})', person.get("/review").text)
+    decision = {"decision": "reject", "reason": "not for them", "note": f"Which plant? {SCRIPT}"}
+    assert person.post(at, hidden(person.get(at).text) | decision).status_code == 303
+    page = browser.get(path)
+    for said in ("n’a pas été acceptée", f"Which plant? {SCRIPT}"):
+        assert said in unescape(page.text)
+    assert ("not for them" in page.text, "<script" in page.text) == (False, False)
+    assert shown(page) == AS_SHOWN
+    assert browser.post(path, ANSWER | {"0.weight_g": "19", "consent": "yes"}).status_code == 303
+    assert "acceptée" not in unescape(browser.get(path).text)
+
+
+def test_attaching_keeps_what_was_typed_whatever_becomes_of_the_document(asked, browser):
+    path = f"/supplier-data/{asked.token}?lang=de"
+    kind, too_large = "application/pdf", b"x" * 20_000_001
+    for data, media, status in (
+        (PDF, kind, 200), (PDF, kind, 200), (PNG, "text/x", 400), (b"", kind, 400), (too_large, kind, 400),
+    ):  # fmt: skip
+        page = attach(browser, asked, data, media, **ANSWER, consent="yes", lang="de")
+        assert page.status_code == status, (media, len(data))
+        assert {**shown(page), "consent": "x"} == {**AS_SHOWN, "consent": "x"}
+        assert page.text.count("<li>report.pdf") == 1, "and the same document is attached once"
+    nothing = browser.http.post(
+        path.replace("?", "/files?"), files={"file": ("", b"", "application/octet-stream")}, data=ANSWER,
+        headers={"X-Forwarded-For": asked.address},
+    )  # fmt: skip
+    assert (nothing.status_code, "Wählen Sie zuerst ein Dokument" in nothing.text) == (400, True)
+    assert shown(nothing) == AS_SHOWN
+
+
+def test_every_fault_names_its_part_and_its_field(asked, browser):
+    form = {"1.weight_g": "heavy", "0.weight_g": "-1", "1.substances.svhc.value": "2", "consent": "yes",
+            "0.additives": "glue", "comment": "x" * 2001}  # fmt: skip
+    page = browser.post(f"/supplier-data/{asked.token}", form)
+    told = {name: unescape(said) for name, said in re.findall(r'<p><a href="#([^"]+)">([^<]+)</a>', page.text)}
+    assert told.keys() == {"1.weight_g", "0.weight_g", "1.substances.svhc.status", "0.additives", "comment"}
+    assert told["1.weight_g"].startswith("Part 2 of 2: cap, Weight")
+    assert told["0.weight_g"].startswith("Part 1 of 2: body, Weight")
+    assert "(SVHC), Status: " in told["1.substances.svhc.status"]
+    assert all(f'id="{name}"' in page.text for name in told)
+
+
+def test_the_form_is_there_whatever_the_record_lacks(caller, pool):
+    """Components with no field but those that must be there; and none of those that were asked about any more."""
+    bare = [{"component_type": kind, "material_family": "plastic", "weight_g": 1} for kind in ("body", "cap")]
+    asked = ask(caller, pool, components=bare, sku_code="BARE")
+    browser = Browser(asked.http, asked.address)
+    path = f"/supplier-data/{asked.token}"
+    assert browser.get(path).status_code == 200
+    assert browser.post(path, {"consent": "yes", "0.weight_g": "2"}).status_code == 303
+    person = Browser(caller.http, caller.address)
+    person.sign_in(added(pool, caller.company))
+    assert person.get("/supplier-requests?sku=BARE").status_code == 200
+    caller.put(f"/skus/{asked.sku_id}", {"sku_code": "BARE", "name": "Bare", "components": bare[:1]})
+    caller.put(f"/skus/{asked.sku_id}", {"sku_code": "BARE", "name": "Bare", "components": []})
+    gone = browser.get(path)
+    assert (gone.status_code, "no longer part of this packaging" in gone.text) == (200, True)
+    assert browser.post(path, {"consent": "yes", "0.weight_g": "2"}).status_code == 303
+    for at in set(re.findall(r'href="(/review/[0-9a-f-]{36})', person.get("/review").text)):
+        assert person.get(at).status_code == 200

@@ -96,3 +96,48 @@ def test_a_suppliers_answer_changes_the_grade_once_a_person_accepts_it(
         "supplier_submission.accepted", "technical_file.uploaded", "sku.updated", "supplier_request.created",
     ]  # fmt: skip
     assert httpx2.get(link, timeout=PATIENCE_SECONDS).status_code == 404
+
+
+def test_the_enter_key_sends_an_answer_and_attaching_keeps_what_is_typed(company: Company, item: str, let_in: LetIn):
+    link, _ = company.asked("WTR-50", "Préformes du Rhône")
+    supplier = let_in(java_script_enabled=False, viewport=PHONE)
+    supplier.goto(company.service + link if link.startswith("/") else link)
+    supplier.locator('[id="0.weight_g"]').fill("22.4")
+    supplier.locator("#consent").check()
+    supplier.locator("#file").set_input_files({"name": "test.pdf", "mimeType": "application/pdf", "buffer": PDF})
+    supplier.get_by_role("button", name="Attach").click()
+    expect(supplier.get_by_role("main")).to_contain_text("test.pdf")
+    expect(supplier.locator('[id="0.weight_g"]')).to_have_value("22.4")
+    expect(supplier.locator("#consent")).to_be_checked()
+    supplier.locator('[id="0.weight_g"]').press("Enter")
+    expect(supplier).to_have_url(re.compile("/thanks"))
+    supplier.get_by_role("link").last.click()
+    expect(supplier.locator('[id="0.weight_g"]')).to_have_value("22.4")
+
+
+def test_a_draft_becomes_the_declaration(company: Company, item: str, person: Person, let_in: LetIn):
+    window = let_in(java_script_enabled=False)
+    with Assistant(company.service).listening() as assistant:
+        assistant.register()
+        window.goto(company.service + assistant.consent)
+        filled_in(window, person)
+        window.get_by_role("button", name="Allow", exact=True).click()
+        assistant.redeem()
+        draft = assistant.filed("generate_doc_draft", sku_code="WTR-50", reference="DoC-2026-18")
+    window.goto(f"{company.service}/review/{draft}")
+    window.get_by_label("Place of issue").fill("Lyon")
+    window.get_by_role("button", name="Issue the declaration").click()
+    expect(window.locator(".fault a")).to_have_count(4)
+    expect(window.get_by_label("Place of issue")).to_have_value("Lyon")
+    window.locator(".fault a").first.click()
+    window.get_by_label("Name and address of the manufacturer").fill("Quai 1, Lyon")
+    window.get_by_label("Harmonised standards").fill("EN 13430")
+    window.get_by_label("Name of the signatory").fill("Ada Marsh")
+    window.get_by_label("Function of the signatory").fill("Head of quality")
+    window.get_by_role("button", name="Issue the declaration").click()
+    expect(window.locator(".done")).to_contain_text("DoC-2026-18")
+    window.get_by_role("link", name="Read the declaration").click()
+    expect(window.get_by_role("main")).to_contain_text("Ada Marsh, Head of quality")
+    expect(window.get_by_role("main")).not_to_contain_text("to be completed")
+    [created] = [entry for entry in company.audit(actor="user") if entry["action"] == "doc.created"]
+    assert created["actor"]["name"] == person.email

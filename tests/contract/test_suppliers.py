@@ -65,7 +65,7 @@ def test_a_link_goes_from_open_to_review_to_open_again_and_to_its_end(caller, po
     second = good(link.answer(weight_g=22))["submission_id"]
     with pytest.raises(review.Conflict):
         link.decide(pool, first.json()["submission_id"], review.accept, rulesets=Rulesets())
-    link.decide(pool, second, review.reject)
+    link.decide(pool, second, review.reject, rulesets=Rulesets())
     assert (link.state(), link.held()) == ("open", link.sku["components"])
     third = good(link.answer(weight_g=23))["submission_id"]
     link.decide(pool, third, review.accept, rulesets=Rulesets(), reason="Weighed")

@@ -10,6 +10,7 @@ from string import Formatter
 import pytest
 
 from compliance import ruleset
+from compliance.annex_v import in_words
 from compliance.grading import trace
 from compliance.readiness import findings
 from pipelines.steps.reading import skipped
@@ -175,7 +176,7 @@ def open_keys(cell: str) -> list[str]:
 @pytest.mark.parametrize("lang", ["fr", "de"])
 def test_a_banned_format_is_told_with_what_it_depends_on_and_where_it_stands(lang: str) -> None:
     for ban in ruleset.load().bans:
-        said = [ban.flag_text, ban.reference, *(key.replace("_", " ") for key in open_keys(ban.open_facts))]
+        said = [ban.flag_text, ban.reference, *map(in_words, open_keys(ban.open_facts))]
         assert [sentence for sentence in said if told(sentence, lang) == sentence] == [], ban.code
     references = {found.reference for found in findings() if found.reference}
     assert [reference for reference in references if told(reference, lang) == reference] == []

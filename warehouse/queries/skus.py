@@ -44,6 +44,11 @@ def id_of(connection: psycopg.Connection[Any], sku_code: str) -> UUID | None:
     return None if row is None else row[0]
 
 
+PROVISIONAL: Final = """
+SELECT coalesce(array_agg(id::text), '{}') FROM skus WHERE id = ANY(%(ids)s::uuid[]) AND grade_provisional"""
+"""Those of some SKUs whose grade a fact that nobody gave could change."""
+
+
 _NEWEST_FIRST: Final = "skus.created_at DESC, skus.id"
 _OLDEST_FIRST: Final = "skus.created_at, skus.id DESC"
 _HELD: Final = "coalesce((SELECT company_counters.skus FROM company_counters), 0)"

@@ -22,6 +22,7 @@ from warehouse.tables.base import metadata
 from warehouse.tables.catalogue import catalogue_loads, jurisdictions
 from warehouse.tables.companies import api_keys, companies, company_counters, plans
 from warehouse.tables.confirmations import confirmations
+from warehouse.tables.declarations import issued_declarations
 from warehouse.tables.files import technical_files
 from warehouse.tables.imports import import_errors, imports
 from warehouse.tables.library import brands, library_components, sites, suppliers
@@ -36,19 +37,20 @@ from warehouse.tables.staff import staff, staff_sessions
 COMPANY_TABLES: Final = (
     companies, company_counters, api_keys, bearer_tokens, request_windows, brands, sites, suppliers,
     library_components, skus, sku_versions, docs, technical_files, imports, import_errors, import_mappings,
-    kept_answers, regrades, snapshots, supplier_requests, review_entries, review_files,
+    kept_answers, regrades, snapshots, supplier_requests, review_entries, review_files, issued_declarations,
     users, user_sessions, password_links, connections, authorization_codes, connection_tokens, confirmations,
     audit_transactions, audit_entries,
 )  # fmt: skip
 """Tables under row-level security: `company_id` (`id` for companies itself) is the session's company."""
 
-APPEND_ONLY: Final = (audit_transactions, audit_entries, sku_versions)
+APPEND_ONLY: Final = (audit_transactions, audit_entries, sku_versions, issued_declarations)
 """Tables that the application's role may read and add to, never change or empty."""
 
 __all__ = [
     "APPEND_ONLY", "COMPANY_TABLES", "api_keys", "audit_entries", "audit_transactions", "authorization_codes",
     "bearer_tokens", "brands", "catalogue_loads", "companies", "company_counters", "confirmations",
-    "connection_tokens", "connections", "docs", "import_errors", "import_mappings", "imports", "jurisdictions",
+    "connection_tokens", "connections", "docs", "import_errors", "import_mappings", "imports",
+    "issued_declarations", "jurisdictions",
     "kept_answers", "library_components", "metadata", "oauth_clients", "password_links", "plans", "regrades",
     "request_slots", "request_windows", "review_entries", "review_files", "ruleset_activations", "rulesets",
     "schedule_ticks", "sites", "sku_versions", "skus", "snapshots", "staff", "staff_sessions", "supplier_requests",

@@ -41,11 +41,17 @@ review_entries = Table(
     Column("decided_by_name", Text),
     instant("decided_at", nullable=True),
     Column("reason", Text, comment="why it was accepted or rejected, in the decider's words"),
+    Column("note", Text, comment="what the supplier is told of a rejection"),
+    Column("decided", JSON, comment="what was decided on: fields and grade before and after"),
     UniqueConstraint("company_id", "filing_key", name="uq_review_entries_company_id_filing_key"),
     Index("ix_review_entries_open", "company_id", "filed_at", "id", postgresql_where=text("state = 'open'")),
     Index(
         "ix_review_entries_decided", "company_id", text("decided_at DESC"), "id",
         postgresql_where=text("decided_at IS NOT NULL"),
+    ),
+    Index(
+        "ix_review_entries_answers", "request_id", text("filed_at DESC"),
+        postgresql_where=text("request_id IS NOT NULL"),
     ),
     Index("uq_review_entries_request", "request_id", unique=True, postgresql_where=text("state = 'open'")),
 )  # fmt: skip

@@ -17,6 +17,10 @@ from psycopg.rows import dict_row
 from compliance.ruleset import RuleSet
 from compliance.tables import RULES, rows
 from pipelines.steps import present
+from schemas.fields import SKU
+from schemas.labels import format_word, word
+from schemas.numbers import number
+from schemas.technical_files import CONTENTS
 
 Lang = Literal["en", "fr", "de"]
 _FOLDER: Final = RULES / "drafts"
@@ -29,6 +33,8 @@ WHERE skus.id = %s"""
 _FILES: Final = """
 SELECT type, filename, sha256, reference, issuer, issued_on::text AS issued_on FROM technical_files
 WHERE sku_id = %s ORDER BY type, created_at, id LIMIT 100"""
+_DIGITS: Final = 6
+"""Decimals of a weight or a measured value, at most."""
 _OBJECT: Final = ("sku_code", "name", "gtin", "packaging_level", "packaging_format", "weight_grams")
 _STANDARDS: Final = "standards_list"
 """The technical file that names the standards applied (Annex VII, point 2(d))."""
@@ -48,7 +54,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A draft in one language; `missing` are the headings of the points to complete."""
+    """A draft in one language, as its `notice` says; `missing` are the headings of the points to complete."""
 
     lang: Lang
     title: str
@@ -88,14 +94,14 @@ def draft(
     item = present.sku_detail(held, present.record(held), rules=rules, graded_by=rules, doc_status="missing")
     filled = {
         "number": [reference],
-        "identification": [f"{said['sku_code']}: {item['sku_code']}", *_labelled(item, ("gtin",), said)],
+        "identification": [f"{said['sku_code']}: {item['sku_code']}", *_labelled(item, ("gtin",), said, lang)],
         "manufacturer": list(_manufacturer(held, said)),
         "responsibility": [],
-        "object": [*_labelled(item, _OBJECT, said), *_components(item, said)],
-        "legislation": ["Regulation (EU) 2025/40", *_substances(item, said)],
-        "standards": [_file(file) for file in files if file["type"] == _STANDARDS],
+        "object": [*_labelled(item, _OBJECT, said, lang), *_components(item, said, lang)],
+        "legislation": ["Regulation (EU) 2025/40", *_substances(item, said, lang)],
+        "standards": [_file(file, lang) for file in files if file["type"] == _STANDARDS],
         "notified_body": [],
-        "additional": list(_additional(item, files, said)),
+        "additional": list(_additional(item, files, said, lang)),
         "signature": [],
     }
     points = [_point(row, filled[row["key"]], lang, said) for row in _points()]
@@ -113,8 +119,18 @@ def _point(row: Mapping[str, str], lines: list[str], lang: Lang, said: Mapping[s
     return Point(int(row["point"]), row["key"], row[lang], shown, not open_point, row["source"])
 
 
-def _labelled(item: Mapping[str, Any], names: tuple[str, ...], said: Mapping[str, str]) -> list[str]:
-    return [f"{said[name]}: {item[name]}" for name in names if item[name] is not None]
+def _labelled(item: Mapping[str, Any], names: tuple[str, ...], said: Mapping[str, str], lang: Lang) -> list[str]:
+    return [f"{said[name]}: {_value(name, item[name], lang)}" for name in names if item[name] is not None]
+
+
+def _value(name: str, held: Any, lang: Lang) -> str:
+    """A field in the words of the language: codes of a vocabulary and figures too."""
+    if isinstance(held, float):
+        return number(held, lang, _DIGITS)
+    vocabulary = SKU[name].vocabulary
+    if name == "packaging_format":
+        return format_word(held, lang)
+    return word(vocabulary, held, lang) if vocabulary else str(held)
 
 
 def _manufacturer(held: Mapping[str, Any], said: Mapping[str, str]) -> Iterator[str]:
@@ -126,31 +142,36 @@ def _manufacturer(held: Mapping[str, Any], said: Mapping[str, str]) -> Iterator[
         yield f"{said['site']}: {place}"
 
 
-def _components(item: Mapping[str, Any], said: Mapping[str, str]) -> Iterator[str]:
+def _components(item: Mapping[str, Any], said: Mapping[str, str], lang: Lang) -> Iterator[str]:
     for line in item["components"]:
-        material = line["polymer_or_grade"] or line["material_family"]
-        weight = "" if line["weight_g"] is None else f", {line['weight_g']:g} g"
-        yield f"{said['components']}: {line['component_type']}, {material}{weight}"
+        material = line["polymer_or_grade"] or word("material_family", line["material_family"], lang)
+        weight = "" if line["weight_g"] is None else f", {number(line['weight_g'], lang, _DIGITS)} g"
+        yield f"{said['components']}: {word('component_type', line['component_type'], lang)}, {material}{weight}"
 
 
-def _substances(item: Mapping[str, Any], said: Mapping[str, str]) -> Iterator[str]:
+def _substances(item: Mapping[str, Any], said: Mapping[str, str], lang: Lang) -> Iterator[str]:
     for name, entry in item["substances"].items():
         if entry is not None:
-            value = "" if entry.get("value") is None else f" {entry['value']:g} {entry['unit']}"
-            yield f"{said['substances']}: {name} {entry['status']}{value}"
+            status = word("substance_status", entry["status"], lang)
+            measured = "" if entry.get("value") is None else f", {number(entry['value'], lang, _DIGITS)} "
+            unit = said[f"unit.{entry['unit']}"] if measured and entry.get("unit") else ""
+            yield f"{said['substances']}: {said[f'substance.{name}']}: {status}{measured}{unit}"
 
 
-def _additional(item: Mapping[str, Any], files: list[dict[str, Any]], said: Mapping[str, str]) -> Iterator[str]:
-    yield f"{said['grade']}: {item['recyclability_grade']}"
-    listed = "; ".join(_file(file) for file in files) or said["none"]
+def _additional(
+    item: Mapping[str, Any], files: list[dict[str, Any]], said: Mapping[str, str], lang: Lang
+) -> Iterator[str]:
+    grade = item["recyclability_grade"]
+    provisional = item["compliance"]["grade_trace"]["provisional"] and grade != "not_assessed"
+    yield f"{said['grade']}: {said[f'grade.{grade}']}" + (f", {said['provisional']}" if provisional else "")
+    listed = "; ".join(_file(file, lang) for file in files) or said["none"]
     yield f"{said['evidence']}: {listed}"
 
 
-def _file(file: Mapping[str, Any]) -> str:
+def _file(file: Mapping[str, Any], lang: Lang) -> str:
     about = ", ".join(str(file[name]) for name in ("reference", "issuer", "issued_on") if file[name])
-    return (
-        f"{file['type']}: {file['filename']}" + (f" ({about})" if about else "") + f", SHA-256 {file['sha256'][:12]}…"
-    )
+    named = f"{CONTENTS[lang][file['type']]}: {file['filename']}"
+    return named + (f" ({about})" if about else "") + f", SHA-256 {file['sha256'][:12]}…"
 
 
 @lru_cache(maxsize=1)

@@ -4,6 +4,7 @@
     proposed.py   the record that an entry would write, out of what it says and what is held
     compare.py    now and then, field by field, with the grade before and after
     decide.py     accepting and rejecting: the write, the entry's state and the ledger in one transaction
+    issuing.py    a draft that is accepted becomes the declaration of conformity
     files.py      files that wait with an entry, and become technical files with its acceptance
 
 Nothing that is filed changes a record until a person accepts it. Who may file and who may decide is the doors'.
@@ -11,9 +12,11 @@ Nothing that is filed changes a record until a person accepts it. Who may file a
 
 from pipelines.steps.review.compare import Comparison, compare
 from pipelines.steps.review.decide import accept, reject
-from pipelines.steps.review.entries import Entry, EntryUnknown, entries, entry, file
+from pipelines.steps.review.entries import Entry, EntryUnknown, answer_to, entries, entry, file
+from pipelines.steps.review.issuing import Incomplete
 from pipelines.steps.review.proposed import Conflict
 
 __all__ = [
-    "Comparison", "Conflict", "Entry", "EntryUnknown", "accept", "compare", "entries", "entry", "file", "reject",
+    "Comparison", "Conflict", "Entry", "EntryUnknown", "Incomplete", "accept", "answer_to", "compare", "entries",
+    "entry", "file", "reject",
 ]  # fmt: skip

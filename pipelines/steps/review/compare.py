@@ -7,7 +7,7 @@ stored. Paths are the contract's: `components[0].substances.pfas.status`.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 from uuid import UUID
 
 import psycopg
@@ -15,7 +15,7 @@ from psycopg.rows import dict_row
 
 from pipelines.steps import plans, present
 from pipelines.steps.origin import Origin
-from pipelines.steps.records import write_records
+from pipelines.steps.records import RowResult, write_records
 from pipelines.steps.review import proposed
 from pipelines.steps.review.entries import Entry
 from pipelines.steps.review.proposed import Conflict
@@ -39,12 +39,13 @@ class Change(NamedTuple):
 
 
 class Graded(NamedTuple):
-    """A grade with its score, why it is what it is, and the format flags beside it."""
+    """A grade with its score, why it is what it is, the format flags beside it, and whether it is provisional."""
 
     grade: str | None
     score: float | None
     reason: str | None
     flags: list[dict[str, Any]]
+    provisional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +65,26 @@ class Comparison:
     refused: str | None = None
     issues: tuple[Issue, ...] = ()
 
+    def as_dict(self) -> dict[str, Any]:
+        """What a decided entry keeps of it: `of` reads it back."""
+        return {
+            "changes": [change._asdict() for change in self.changes], "parts": self.parts,
+            **{name: graded and graded._asdict() for name, graded in (("before", self.before), ("after", self.after))},
+        }  # fmt: skip
+
+    @classmethod
+    def of(cls, kept: Mapping[str, Any]) -> Self:
+        """The comparison that `as_dict` gave, without version and warnings."""
+        before, after = (kept[name] and Graded(**kept[name]) for name in ("before", "after"))
+        return cls(None, [Change(**change) for change in kept["changes"]], kept["parts"], before, after, [])
+
 
 def compare(
     conn: psycopg.Connection[Any], company_id: UUID, entry: Entry, *, now: datetime, rulesets: Rulesets
 ) -> Comparison:
     """The comparison of an open entry that writes a SKU, in the caller's transaction; nothing is written."""
-    held = _held(conn, entry.sku_id, rulesets)
-    version, before = (held[0], held[1]) if held else (None, None)
+    held = held_of(conn, entry.sku_id, rulesets)
+    version, before = held or (None, None)
     try:
         record = proposed.record(conn, entry)
         result = write_records(
@@ -81,7 +95,13 @@ def compare(
     except (Conflict, plans.PlanLimitReached) as conflict:
         issues = getattr(conflict, "issues", ())
         return Comparison(version, [], [], _graded(before), None, [], str(conflict), issues)
+    return between(held, result, entry)
+
+
+def between(held: tuple[int, dict[str, Any]] | None, result: RowResult, entry: Entry) -> Comparison:
+    """The comparison of what `held_of` gave with what the write path made of it."""
     assert result.detail is not None, "an accepted row can be shown"
+    version, before = held or (None, None)
     after = result.detail()
     parts = [line["component_type"] for line in after["components"]]
     changes = _changes(before or {}, after, _said(entry, after))
@@ -94,8 +114,10 @@ def refused_by(issues: Sequence[Issue]) -> Conflict:
     return Conflict(" ".join((REFUSED, *sentences)), issues)
 
 
-def _held(conn: psycopg.Connection[Any], sku_id: UUID | None, rulesets: Rulesets) -> tuple[int, dict[str, Any]] | None:
-    """The version and the detail of the SKU as it is held."""
+def held_of(
+    conn: psycopg.Connection[Any], sku_id: UUID | None, rulesets: Rulesets
+) -> tuple[int, dict[str, Any]] | None:
+    """The version and the detail of the SKU as it is held; None for one that is not."""
     with conn.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(_READ, [sku_id]).fetchone()
     if row is None:
@@ -111,13 +133,13 @@ def _graded(detail: Mapping[str, Any] | None) -> Graded | None:
     compliance = detail["compliance"]
     return Graded(
         detail["recyclability_grade"], detail["recyclability_score"], compliance["grade_trace"].get("reason"),
-        compliance["annex_v_flags"],
+        compliance["annex_v_flags"], compliance["grade_trace"]["provisional"],
     )  # fmt: skip
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any], said: set[str]) -> list[Change]:
     """Every field that differs, and every one that was said, though it is held so already."""
-    old, new = dict(_leaves(before)), dict(_leaves(after))
+    old, new = dict(leaves(before)), dict(leaves(after))
     fields = [*new, *(field for field in old if field not in new)]
     return [
         Change(field, old.get(field), new.get(field))
@@ -129,24 +151,24 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any], said: set[str]
 def _said(entry: Entry, after: Mapping[str, Any]) -> set[str]:
     """The paths that the entry itself names, in the record as it would be."""
     if entry.kind == "sku_update":
-        return {field for field, _ in _leaves(entry.payload["changes"])} - {"sku_code"}  # it names the item
+        return {field for field, _ in leaves(entry.payload["changes"])} - {"sku_code"}  # it names the item
     places = {line["id"]: place for place, line in enumerate(after["components"])}
     return {
         f"components[{places[answer['component_id']]}].{field}"
         for answer in entry.payload.get("components") or ()
-        for field, _ in _leaves(answer)
+        for field, _ in leaves(answer)
     }
 
 
-def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
+def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
     """Each value that is no object and no array of objects, with its path; what is not compared left out."""
     match value:
         case Mapping():
             for name, held in value.items():
                 if path or name not in _NOT_COMPARED:
-                    yield from _leaves(held, f"{path}.{name}" if path else name)
+                    yield from leaves(held, f"{path}.{name}" if path else name)
         case [Mapping(), *_]:
             for place, held in enumerate(value):
-                yield from _leaves(held, f"{path}[{place}]")
+                yield from leaves(held, f"{path}[{place}]")
         case _:
             yield path, value

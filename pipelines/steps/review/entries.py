@@ -32,7 +32,7 @@ RESOURCES: Final[Mapping[str, str]] = {
 
 _COLUMNS: Final = (
     "id", "kind", "state", "sku_id", "request_id", "payload", "filed_by_type", "filed_by_id", "filed_by_name",
-    "filed_at", "decided_by_name", "decided_at", "reason",
+    "filed_at", "decided_by_name", "decided_at", "reason", "note", "decided",
 )  # fmt: skip
 _SELECT: Final = f"""
 SELECT {", ".join(f"review_entries.{name}" for name in _COLUMNS)}, sku.sku_code, sku.name AS sku_name
@@ -44,6 +44,9 @@ _PAGES: Final = {
     "decided": ("review_entries.decided_at IS NOT NULL", "review_entries.decided_at DESC, review_entries.id"),
 }
 _ONE: Final = _SELECT.format(rows="(SELECT * FROM review_entries WHERE id = %s)")
+_ANSWER: Final = _SELECT.format(
+    rows="(SELECT * FROM review_entries WHERE request_id = %s ORDER BY filed_at DESC, id DESC LIMIT 1)"
+)
 _FILED_BEFORE: Final = _SELECT.format(rows="(SELECT * FROM review_entries WHERE filing_key = %s)")
 _LOCK_KEY: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 _INSERT: Final = """
@@ -62,7 +65,11 @@ class EntryUnknown(LookupError):  # noqa: N818  (an answer, not a fault)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry. `state` is open, replaced, accepted or rejected; `sku_code` and `sku_name` are null without a SKU."""
+    """One entry. `state` is open, replaced, accepted or rejected; `sku_code` and `sku_name` are null without a SKU.
+
+    `reason` is the decider's, for the company; `note` is what the supplier is told. `decided` is the comparison that
+    was decided on, null for what writes no SKU and for what was decided before it was kept.
+    """
 
     id: UUID
     kind: str
@@ -79,6 +86,8 @@ class Entry:
     reason: str | None
     sku_code: str | None
     sku_name: str | None
+    note: str | None = None
+    decided: dict[str, Any] | None = None
 
     @property
     def resource(self) -> str:
@@ -120,6 +129,11 @@ def entry(conn: psycopg.Connection[Any], entry_id: UUID) -> Entry:
     if found is None:
         raise EntryUnknown(f"There is no entry {entry_id}.")
     return found
+
+
+def answer_to(conn: psycopg.Connection[Any], request_id: UUID) -> Entry | None:
+    """The latest answer to a supplier's request, whatever became of it; None where there is none."""
+    return _one(conn, _ANSWER, [request_id])
 
 
 def entries(

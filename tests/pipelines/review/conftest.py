@@ -70,7 +70,9 @@ class Queue:
 
     def rejected(self, entry: review.Entry, **more: Any) -> review.Entry:
         with self.pool.company(self.company) as conn:
-            return review.reject(conn, self.company, entry.id, origin=PERSON, now=self.clock.now(), **more)
+            return review.reject(
+                conn, self.company, entry.id, origin=PERSON, now=self.clock.now(), rulesets=self.rulesets, **more
+            )
 
     def ledger(self) -> list[tuple[Any, ...]]:
         """Action, resource, actor and reason of every entry, in order."""

@@ -1,5 +1,6 @@
 """The review queue: filed once, compared without writing, decided once, written by the one write path, audited."""
 
+import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from uuid import uuid4
@@ -124,16 +125,38 @@ def test_a_filing_that_is_repeated_is_filed_once(queue):
     assert [action for action, *_ in queue.ledger()].count("sku_proposal.filed") == 1
 
 
-def test_a_draft_becomes_a_valid_declaration(queue, clock):
+def test_a_draft_becomes_a_valid_declaration_once_nothing_is_open(queue, clock):
     sku = queue.wrote()
     entry = queue.filed("doc_draft", {"reference": "DOC-7"}, sku_id=sku["id"])
-    with pytest.raises(review.Conflict, match="later day"):
-        queue.accepted(entry, expires_on=clock.today() - timedelta(days=1))
-    queue.accepted(entry, expires_on=clock.today() + timedelta(days=365))
+    today = clock.today()
+    full = {"point.manufacturer": "Quai 1, Lyon", "point.standards": "EN 13430", "on_behalf_of": "Brand",
+            "signatory": "Ada Marsh", "function": "Head of quality", "place": "Lyon", "issued_on": str(today),
+            "expires_on": str(today + timedelta(days=365))}  # fmt: skip
+    wrong = {"point.standards": " ", "place": "", "issued_on": str(today + timedelta(days=1)), "signatory": "x" * 201,
+             "expires_on": str(today - timedelta(days=1)), "function": "\x00"}  # fmt: skip
+    for name, value in {**wrong, "point.manufacturer": "\n"}.items():
+        with pytest.raises(review.Incomplete) as refused:
+            queue.accepted(entry, issued_with=full | {name: value})
+        assert [issue.field for issue in refused.value.issues] == [name]
+    with pytest.raises(review.Incomplete) as refused:
+        queue.accepted(entry)
+    assert {issue.field for issue in refused.value.issues} == full.keys() - {"expires_on"}
+    queue.accepted(entry, issued_with=full)
     with queue.pool.company(queue.company) as conn:
         docs = conn.execute("SELECT sku_id::text, reference, status, issued_on FROM docs").fetchall()
-    assert docs == [(sku["id"], "DOC-7", "valid", clock.today())]
+        [(content, pdf, sha256)] = conn.execute("SELECT content, pdf, sha256 FROM issued_declarations").fetchall()
+    assert docs == [(sku["id"], "DOC-7", "valid", today)]
+    assert (pdf[:5], hashlib.sha256(pdf).hexdigest()) == (b"%PDF-", sha256)
+    said = str(content)
+    assert "to be completed" not in said
+    assert (content["notice"], content["missing"]) == ("", [])
+    assert all(value in said for value in full.values() if value != full["expires_on"])
     assert [action for action, *_ in queue.ledger()][-2:] == ["doc.created", "doc_draft.accepted"]
+
+
+def test_a_draft_about_nothing_cannot_be_issued(queue):
+    with pytest.raises(review.Conflict, match="names no item"):
+        queue.accepted(queue.filed("doc_draft", {"reference": "DOC-7"}))
 
 
 def test_the_queue_is_paged_the_longest_waiting_first(queue, clock):

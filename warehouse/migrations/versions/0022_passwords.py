@@ -8,7 +8,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0022"
-down_revision = "0019"
+down_revision = "0021"
 
 _OWN = "company_id = (SELECT nullif(current_setting('app.company_id', true), '')::uuid)"
 _FOR_THE_APPLICATION = (

@@ -1,0 +1,20 @@
+"""The address of the service itself: a person goes on to the portfolio, a program is told that nothing is there."""
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from api.errors import NotFound
+from api.pages.refusals import is_for_people
+from api.pages.render import link
+from api.pages.sign_in import HOME
+
+router = APIRouter()
+
+
+@router.get("/")
+async def get_home(request: Request) -> Response:
+    """To the portfolio, which leads to the sign-in page where nobody is signed in."""
+    if not is_for_people(request):
+        raise NotFound
+    return RedirectResponse(link(request, HOME), 303, {"Cache-Control": "no-store", "Vary": "Accept"})

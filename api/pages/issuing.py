@@ -1,0 +1,93 @@
+"""The part of a draft's page that issues the declaration of conformity, and the declaration once it is issued.
+
+What is asked for is `schemas.issuing_form`; what issuing does is `pipelines.steps.review.issuing`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date
+from uuid import UUID
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.pages.refusals import PageRefused
+from api.pages.sessions import SignedIn
+from api.pages.texts import text
+from api.service import service_of
+from pipelines.steps import drafts, review
+from pipelines.steps.review import issuing
+from schemas.issues import Issue
+from schemas.issuing_form import POINT
+from schemas.sentences import told
+from warehouse.queries import declarations
+from warehouse.sessions import Connection
+
+router = APIRouter()
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Of a draft: the points to complete with what the records say of each, and the days that may be given.
+
+    `issued` is the declaration that it became.
+    """
+
+    lang: str
+    points: list[drafts.Point]
+    drafted: date
+    today: date
+    issued: declarations.Issued | None
+
+
+@router.get("/declarations/{id}.pdf")
+async def get_pdf(request: Request, session: SignedIn) -> Response:
+    """The declaration byte for byte as it was issued; `id` is that of its record in the list of DoCs."""
+
+    def read() -> tuple[declarations.Issued, bytes]:
+        try:
+            doc_id = UUID(request.path_params["id"])
+        except ValueError:
+            raise PageRefused(404, "refused.gone") from None
+        with service_of(request).writes.company(session.company_id) as conn:
+            found = declarations.of_doc(conn, doc_id)
+            if found is None:
+                raise PageRefused(404, "refused.gone")
+            return found, declarations.pdf(conn, doc_id)
+
+    found, pdf = await run_in_threadpool(read)
+    return as_pdf(pdf, f"declaration-{found.doc_id}.pdf")
+
+
+def as_pdf(pdf: bytes, filename: str) -> Response:
+    """A PDF of ours to look at or to keep."""
+    headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
+               "Content-Disposition": f'inline; filename="{filename}"'}  # fmt: skip
+    return Response(pdf, media_type="application/pdf", headers=headers)
+
+
+def of(request: Request, conn: Connection, entry: review.Entry) -> Shown | None:
+    """What the page of an entry shows of issuing; None where the entry is no draft, or one that cannot be issued."""
+    if entry.kind != "doc_draft":
+        return None
+    service, issued = service_of(request), declarations.of_entry(conn, entry.id)
+    now = service.clock.now()
+    try:
+        draft = issuing.draft_of(conn, entry, now=now, rulesets=service.rulesets)
+    except review.Conflict:
+        return None
+    drafted = entry.filed_at.astimezone(UTC).date()
+    return Shown(draft.lang, drafts.open_points(draft), drafted, now.date(), issued)
+
+
+def faults(issues: Iterable[Issue], shown: Shown | None, lang: str) -> list[tuple[str, str]]:
+    """What is wrong with what was filled in: the input's name, and which it is with what would be right."""
+    headings = {f"{POINT}{point.key}": point.heading for point in shown.points} if shown else {}
+
+    def told_of(issue: Issue) -> tuple[str, str]:
+        name = str(issue.field)
+        return name, f"{headings.get(name) or text(f'issuing.{name}', lang)}: {told(issue.message, lang)}"
+
+    return [told_of(issue) for issue in issues]

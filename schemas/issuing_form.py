@@ -1,0 +1,84 @@
+"""What a person fills in to issue a declaration of conformity: the points that a draft left open, signatory, days.
+
+Which points a draft left open is `pipelines.steps.drafts`; a field of the form for one is `point.<key>`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from schemas import normalise
+from schemas.issues import Issue
+from schemas.normalise import Unfit
+from schemas.technical_file_form import day
+
+POINT: Final = "point."
+SIGNATORY: Final = ("on_behalf_of", "signatory", "function", "place")
+"""Who signs (Regulation (EU) 2025/40, Annex VIII, last point), each of them needed."""
+LONGEST: Final = {"point": 2_000, "signatory": 200}
+"""Characters of the text of a point, and of each part of the signature."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issuing:
+    """What was filled in: the texts of the open points by key, the signature's parts, and the days.
+
+    `expires_on` is the last day of the declaration, None for no end.
+    """
+
+    points: dict[str, str]
+    on_behalf_of: str
+    signatory: str
+    function: str
+    place: str
+    issued_on: date
+    expires_on: date | None
+
+
+def parse(
+    sent: Mapping[str, str], open_points: Iterable[str], *, drafted: date, today: date
+) -> tuple[Issuing | None, list[Issue]]:
+    """What was filled in, or what is wrong with it; every open point, the signature and the day of issue are needed.
+
+    A declaration is dated neither before the day on which its content was drawn from the records nor ahead (UTC).
+    """
+    issues: list[Issue] = []
+    points = {key: _text(sent, f"{POINT}{key}", LONGEST["point"], issues) for key in open_points}
+    signed = {name: _text(sent, name, LONGEST["signatory"], issues) for name in SIGNATORY}
+    issued_on, expires_on = (_day(sent, name, issues) for name in ("issued_on", "expires_on"))
+    if issued_on and not drafted <= issued_on <= today:
+        sentence = f"The day of issue lies between {drafted}, when the draft was made, and {today}, which is today."
+        issues.append(Issue("out_of_range", sentence, "issued_on"))
+    if expires_on and expires_on < today:
+        sentence = f"A declaration issued today cannot expire on {expires_on}; name a later day or none."
+        issues.append(Issue("out_of_range", sentence, "expires_on"))
+    if issued_on is None and not any(issue.field == "issued_on" for issue in issues):
+        issues.append(Issue("required", _NEEDED, "issued_on"))
+    if issues or issued_on is None:
+        return None, issues
+    return Issuing(points, issued_on=issued_on, expires_on=expires_on, **signed), []
+
+
+_NEEDED: Final = "A declaration cannot be issued without this; fill it in."
+
+
+def _text(sent: Mapping[str, str], name: str, longest: int, issues: list[Issue]) -> str:
+    text = "\n".join(" ".join(line.split()) for line in sent.get(name, "").splitlines()).strip()
+    if not text:
+        issues.append(Issue("required", _NEEDED, name))
+        return ""
+    try:
+        return normalise.text(text, min_length=None, max_length=longest)
+    except Unfit as unfit:
+        issues.append(Issue(unfit.code, unfit.message, name))
+        return ""
+
+
+def _day(sent: Mapping[str, str], name: str, issues: list[Issue]) -> date | None:
+    text = sent.get(name, "").strip()
+    try:
+        return day(text) if text else None
+    except Unfit as unfit:
+        issues.append(Issue(unfit.code, unfit.message, name))
+        return None

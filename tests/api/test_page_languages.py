@@ -1,0 +1,193 @@
+"""The language that a person chose stays, from page to page and through every form."""
+
+import csv
+import re
+from datetime import UTC, datetime
+from html import unescape
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from api.pages import texts
+from api.pages.render import STYLE
+from compliance.tables import RULES, rows
+from schemas import labels, sentences
+from schemas.fields import COMPONENT, SKU
+from schemas.labels import header, word
+from schemas.vocabularies import VOCABULARIES
+from tests.api.asking import ask
+from tests.api.people import Browser, added, hidden
+from tests.api.portfolios import counted, run, sent
+from tests.api.test_draft_pages import filed as drafted
+from tests.api.test_issuing_pages import SIGNED
+from tests.api.test_review_pages import filed
+
+ADDRESS = re.compile(r'(?:href|action|formaction)="([^"#]+)(?:#[^"]*)?"')
+FOREIGN = re.compile(r"https?://|mailto:")
+
+
+def addresses(page):
+    return {unescape(found) for found in ADDRESS.findall(page.text)} - {STYLE}
+
+
+def speaks(address):
+    return parse_qs(urlsplit(address).query).get("lang")
+
+
+@pytest.fixture
+def rich(caller, pool):
+    """A company with something on every page; its person's browser, signed in, and the link of a supplier."""
+    asked = ask(caller, pool)
+    asked.answer({"component_id": asked.components[0], "weight_g": 21})
+    again = ask(caller, pool, sku_code="BOTTLE-2")
+    caller.put(f"/skus/{asked.sku_id}/volumes", [{"market": "FR", "year": 2026, "units_placed": 1500}])
+    run(caller, sent(caller, "sku_code;name;weight_grams\nA;Box;heavy\nB;Box;2\n"))
+    drafted(pool, caller.company, asked.sku_id)
+    filed(pool, caller.company, "sku_update", {"changes": {"name": "Renamed"}}, asked.sku_id)
+    counted(caller)
+    browser = Browser(caller.http, caller.address)
+    browser.sign_in(added(pool, caller.company))
+    return browser, again
+
+
+def test_every_link_and_form_of_every_page_keeps_the_language(rich):
+    browser, asked = rich
+    waiting = ["/portfolio?lang=de", f"/supplier-data/{asked.token}?lang=de", "/supplier-requests?sku=BOTTLE-1&lang=de",
+               "/review?state=decided&lang=de", "/items?q=b&lang=de", "/no-such-page?lang=de"]  # fmt: skip
+    seen = set(waiting)
+    while waiting:
+        address = waiting.pop()
+        page = browser.get(address, headers={"Accept": "text/html", "Accept-Language": "en"})
+        assert page.status_code in (200, 303, 405) or "no-such" in address, address
+        if page.status_code == 405 or not page.headers["content-type"].startswith("text/html"):
+            continue
+        assert '<html lang="de">' in page.text, address
+        searches = re.findall(
+            r'<form method="get" action="([^"]+)"[^>]*>\s*<input type="hidden" name="lang"', page.text
+        )
+        for found in addresses(page) - set(searches):
+            if FOREIGN.match(found) or (found.startswith("?lang=") and "/supplier-data/" in address):
+                continue
+            assert speaks(found) == ["de"], (address, found)
+            if found not in seen:
+                seen.add(found)
+                waiting.append(found)
+    assert len({urlsplit(address).path for address in seen}) > 15
+
+
+def test_what_a_form_leads_to_keeps_the_language(rich, caller, pool):
+    browser, asked = rich
+    today = datetime.now(UTC).date().isoformat()
+    visitor = Browser(caller.http, caller.address)
+    shut = visitor.get("/items?lang=de&q=b")
+    assert speaks(shut.headers["location"]) == ["de"]
+    form = hidden(visitor.get(shut.headers["location"]).text)
+    person = added(pool, caller.company)
+    signed_in = visitor.post("/sign-in?lang=de", form | {"email": person.email, "password": person.password})
+    assert signed_in.headers["location"] == "/items?lang=de&q=b"
+    wrong = Browser(caller.http, caller.address)
+    form = hidden(wrong.get("/sign-in?lang=de").text)
+    assert '<html lang="de">' in wrong.post("/sign-in?lang=de", form | {"email": "x", "password": "y"}).text
+    for path in set(re.findall(r'href="(/review/[0-9a-f-]{36})', browser.get("/review").text)):
+        form = hidden(browser.get(path).text) | SIGNED | {"issued_on": today, "decision": "accept"}
+        assert speaks(browser.post(f"{path}?lang=de", form).headers["location"]) == ["de"]
+    answered = visitor.post(f"/supplier-data/{asked.token}?lang=de", {"consent": "yes"})
+    assert speaks(answered.headers["location"]) == ["de"]
+    csrf = {"csrf": re.search(r'name="csrf" value="([^"]+)"', browser.get("/items").text)[1]}
+    assert speaks(browser.post("/sign-out?lang=de", csrf).headers["location"]) == ["de"]
+
+
+def raw_codes(lang):
+    """Codes that are no words of the language: nowhere in what we say in it, and not the word that stands for them."""
+    of_drafts = [row for name in ("annex_viii.csv", "words.csv") for row in rows(RULES / "drafts" / name)]
+    tables = (*texts.rows(), *sentences.rows(), *of_drafts, *({lang: word} for word in labels_of(lang)))
+    spoken = set(re.findall(r"[\w-]+", " ".join(row[lang] for row in tables)))
+    named = (
+        {code for vocabulary in SHOWN for code in VOCABULARIES[vocabulary]} | {*SKU, *COMPONENT} | formats_and_streams()
+    )
+    return {code for code in named if len(code) > 2 and code not in spoken}
+
+
+def labels_of(lang):
+    yield from (word(vocabulary, code, lang) for vocabulary in SHOWN for code in VOCABULARIES[vocabulary])
+    yield from (header("sku", name, lang) for name in SKU)
+    yield from (header("component", name, lang) for name in COMPONENT)
+
+
+def formats_and_streams():
+    with (Path(labels.__file__).parent / "shown_words.csv").open(encoding="utf-8", newline="") as rows:
+        return {row["code"] for row in csv.DictReader(rows)}
+
+
+SHOWN = tuple(name for name in VOCABULARIES if not name.startswith("audit_") and name not in ("scope", "plan"))
+APART = re.compile(r'<code>.*?</code>|<(\w+) lang="en".*?</\1>|<[^>]+>', re.DOTALL)
+"""Codes for programs, marked as such, and sentences of the rules, marked as English."""
+RICH = {
+    "sku_code": "X-1", "name": "Xy", "packaging_format": "bottle", "packaging_level": "sales", "food_contact": True,
+    "markets": ["FR"], "material": "plastic", "use_contexts": ["food", "takeaway"], "ppwr_role": "manufacturer",
+    "reusable": True, "reuse_system_type": "closed_loop_b2b", "reuse_return_mechanism": "in_store_return",
+    "reuse_reconditioning": "in_house", "sorting_label_scheme": "harmonised_eu", "weight_grams": 27.5,
+    "substances": {"pfas": {"status": "absent", "source": "test_report"},
+                   "svhc": {"status": "below_limit", "value": 0.05, "unit": "percent_w_w", "basis": "total"},
+                   "bpa": {"status": "unknown"}},
+    "components": [
+        {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 22.5,
+         "colour": "transparent_coloured", "attachment": "firmly_attached", "separable": True, "density_g_cm3": 1.25,
+         "additives": ["uv_stabiliser"], "recycled_content_percent": 12.5},
+        {"component_type": "sleeve", "material_family": "plastic", "polymer_or_grade": "PE", "weight_g": 2.5,
+         "adhesive_type": "hot_melt", "ink_type": "non_eupia", "coating_type": "barrier_lacquer",
+         "substances": {"pfas": {"status": "absent"}}},
+        {"component_type": "closure", "material_family": "bio_based", "weight_g": 2.5},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lang", ["de", "fr"])
+def test_no_page_shows_a_code_for_a_word_or_a_decimal_point(caller, pool, lang):
+    asked = ask(caller, pool, **RICH)
+    bare = caller.made(sku_code="X-2", name="Xz", components=[{"component_type": "cap", "material_family": "metal"}])
+    asked.answer(
+        {"component_id": asked.components[0], "weight_g": 21.5, "colour": "carbon_black", "ink_type": "metallic"}
+    )
+    caller.put(
+        f"/skus/{asked.sku_id}",
+        {"sku_code": "X-1", "name": "Xy", "packaging_level": "transport", "weight_grams": 27.25},
+    )
+    pfas = {"status": "below_limit", "value": 1.5, "unit": "ppb", "basis": "sum"}
+    changes = {"packaging_level": "grouped", "packaging_format": "tray", "weight_grams": 30.5, "material": "glass",
+               "use_contexts": ["beverage"], "substances": {"pfas": pfas}}  # fmt: skip
+    filed(pool, caller.company, "sku_update", {"changes": changes}, asked.sku_id)
+    draft = drafted(pool, caller.company, asked.sku_id, lang)
+    counted(caller)
+    browser = Browser(caller.http, caller.address)
+    browser.sign_in(added(pool, caller.company))
+    open_entries = set(re.findall(r'href="(/review/[0-9a-f-]{36})', browser.get("/review").text))
+    supplier = f"/supplier-data/{asked.token}"
+    paths = {
+        "/portfolio",
+        "/items",
+        "/imports",
+        "/review",
+        "/review?state=decided",
+        "/supplier-requests?sku=X-1",
+        supplier,
+        "/connections",
+        f"/items/{asked.sku_id}",
+        f"/items/{bare['id']}",
+        f"/review/{draft}/draft",
+        *open_entries,
+    }
+    codes, found = raw_codes(lang), {}
+    assert {"bottle", "sales", "carbon_black", "hot_melt"} <= codes
+    for turn in ("open", "decided"):
+        for path in sorted(paths):
+            told = unescape(APART.sub(" ", browser.get(path, params={"lang": lang}).text.partition("<main")[2]))
+            raw = codes & set(re.findall(r"[\w-]+", told)) | set(
+                re.findall(r"\d\.\d(?!\d\d)|\d\.\d{3}\d|\d\.\d+ ?%", told)
+            )
+            found |= {(turn, path): raw} if raw else {}
+        for path in open_entries - {f"/review/{draft}"}:
+            form = hidden(browser.get(path).text)
+            browser.post(path, form | {"decision": "reject", "note": "Xn"})
+    assert found == {}

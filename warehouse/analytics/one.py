@@ -1,0 +1,31 @@
+"""What is missing in one SKU as it stands now: the conditions of the portfolio over a snapshot of its row alone.
+
+A page that shows a record as it is held must not show gaps beside it that were counted before the last write.
+"""
+
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from compliance.rule_rows import RuleSet
+from warehouse.analytics.missing import missing
+from warehouse.analytics.now import Now
+from warehouse.snapshots import Snapshot
+from warehouse.snapshots.parts import write
+from warehouse.snapshots.source import tables
+
+
+def missing_in_one(
+    conn: psycopg.Connection[Any], company_id: UUID, sku_id: UUID, now: Now, *, at: datetime, rules: RuleSet
+) -> list[dict[str, Any]]:
+    """The gaps of a SKU of the session's company, the gravest first, as `missing` tells them."""
+    with TemporaryDirectory(prefix="pcds-item-") as folder:
+        parts = write(Path(folder), tables(conn, now.today, rules, [sku_id]), lambda: None)
+        held = Snapshot(company_id, "item", at, now.links, "", "", parts, 0, Path(folder))
+        found = missing(held, now, limit=1)["items"]
+    gaps: list[dict[str, Any]] = found[0]["gaps"] if found else []
+    return gaps

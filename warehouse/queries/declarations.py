@@ -1,0 +1,67 @@
+"""Declarations that were issued here: what each says and its PDF, kept once and never changed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+import psycopg
+from psycopg.rows import class_row
+
+_ADD: Final = """
+INSERT INTO issued_declarations (doc_id, company_id, entry_id, content, pdf, sha256, created_at)
+VALUES (%s, %s, %s, %s::json, %s, %s, %s)"""
+_SELECT: Final = """
+SELECT issued.doc_id, issued.entry_id, issued.content, issued.sha256, docs.reference
+FROM issued_declarations AS issued JOIN docs ON docs.id = issued.doc_id"""
+_PDF: Final = "SELECT pdf FROM issued_declarations WHERE doc_id = %s"
+_OF_SKU: Final = """
+SELECT issued.doc_id FROM docs JOIN issued_declarations AS issued ON issued.doc_id = docs.id WHERE docs.sku_id = %s"""
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """One declaration without its bytes; `sha256` is that of the PDF."""
+
+    doc_id: UUID
+    entry_id: UUID
+    content: dict[str, Any]
+    sha256: str
+    reference: str | None
+
+
+def add(
+    connection: psycopg.Connection[Any], company_id: UUID, doc_id: UUID, *, entry_id: UUID, content: Mapping[str, Any],
+    pdf: bytes, sha256: str, at: datetime,
+) -> None:  # fmt: skip
+    """Keep a declaration in a session of its company, whose record in `docs` is `doc_id`."""
+    connection.execute(_ADD, [doc_id, company_id, entry_id, orjson.dumps(content).decode(), pdf, sha256, at])
+
+
+def of_entry(connection: psycopg.Connection[Any], entry_id: UUID) -> Issued | None:
+    """The declaration that was issued from an entry of the review queue."""
+    return _one(connection, f"{_SELECT} WHERE issued.entry_id = %s", entry_id)
+
+
+def of_doc(connection: psycopg.Connection[Any], doc_id: UUID) -> Issued | None:
+    """The declaration that is a record of `docs`; None where that was not issued here."""
+    return _one(connection, f"{_SELECT} WHERE issued.doc_id = %s", doc_id)
+
+
+def pdf(connection: psycopg.Connection[Any], doc_id: UUID) -> bytes:
+    """The bytes of a declaration that `of_doc` found."""
+    row = connection.execute(_PDF, [doc_id]).fetchone()
+    assert row is not None, "a declaration is never removed"
+    return bytes(row[0])
+
+
+def of_sku(connection: psycopg.Connection[Any], sku_id: UUID) -> set[UUID]:
+    """Which records of `docs` of a SKU have a PDF here."""
+    return {doc_id for (doc_id,) in connection.execute(_OF_SKU, [sku_id])}
+
+
+def _one(connection: psycopg.Connection[Any], query: str, of: UUID) -> Issued | None:
+    with connection.cursor(row_factory=class_row(Issued)) as cursor:
+        return cursor.execute(query, [of]).fetchone()
