@@ -77,6 +77,7 @@ def create(
             app.state.gate = owner
             async with connector.session_manager.run(), owner.reachable(Correlation(owner)):
                 if alone:
+                    service.readers.keep_warm()
                     _settle()
                 yield
 

@@ -5,6 +5,8 @@ of `api.supplier_data`; documents go the way of technical files and wait with th
 """
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -21,13 +23,12 @@ from api.pages.render import language_of, page
 from api.pages.texts import text
 from api.service import service_of
 from api.supplier_data import admitted, answered
-from api.uploads import FileForm, refused
+from api.uploads import FileForm, judged
 from pipelines.steps import supplier_requests
-from pipelines.steps.files import Received, judge, key_of
+from pipelines.steps.files import Received, key_of
 from pipelines.steps.review import files
 from schemas.issues import Issue
 from schemas.models import Invalid
-from schemas.normalise import Unfit
 from schemas.sentences import told
 from schemas.supplier import parse_submission
 from schemas.technical_files import CONTENTS, TAKEN
@@ -71,7 +72,12 @@ async def post_document(request: Request) -> Response:
     try:
         async with asyncio.timeout(_SLOWEST_SECONDS):
             await objects.put_stream(object_key, form.file())
-        await run_in_threadpool(_attached, request, company_id, request_id, file_id, form)
+        kind = await judged(request, company_id, "supplier", object_key, form)
+        file = partial(
+            Received, file_id, filename=form.filename, media_type=kind.media_type, size_bytes=form.size_bytes,
+            sha256=form.sha256, fields=form.fields,
+        )  # fmt: skip
+        await run_in_threadpool(_attached, request, company_id, request_id, file)
     except (Refused, TimeoutError) as fault:
         await run_in_threadpool(objects.delete, object_key)
         issues = fault.details if isinstance(fault, Refused) and fault.details else [{"message": str(fault)}]
@@ -80,23 +86,16 @@ async def post_document(request: Request) -> Response:
     return RedirectResponse(f"{_path(request)}#documents", 303)
 
 
-def _attached(request: Request, company_id: UUID, request_id: UUID, file_id: UUID, form: FileForm) -> None:
-    """Judge the bytes that have arrived and keep their record with the request. Raises `Refused`."""
+def _attached(request: Request, company_id: UUID, request_id: UUID, received: Callable[[UUID], Received]) -> None:
+    """Keep the record of a document, made for the SKU that is asked about, with the request. Raises `Refused`."""
     service = service_of(request)
 
     def work(conn: Connection) -> None:
         asked = supplier_requests.open_request(conn, request_id)
-        file = Received(
-            file_id, asked.sku_id, form.filename, kind.media_type, form.size_bytes, form.sha256, form.fields
-        )
-        files.attach(conn, company_id, file, now=service.clock.now(), request_id=request_id)
+        files.attach(conn, company_id, received(asked.sku_id), now=service.clock.now(), request_id=request_id)
 
     try:
-        with service.objects.open(key_of(company_id, file_id)) as bytes_of_file:
-            kind = judge(bytes_of_file, form.declared)
         service.writes.run(company_id, work)
-    except Unfit as unfit:
-        raise refused(unfit) from None
     except files.TooManyFiles as many:
         raise InvalidBody([Issue(many.code, str(many), "file")]) from None
     except supplier_requests.RequestClosed:
