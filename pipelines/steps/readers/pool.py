@@ -85,6 +85,11 @@ class Readers:
         """The same, waited for in this thread."""
         return self.submit(company, door, order).result()
 
+    def waiting(self) -> int:
+        """How many files wait for their turn."""
+        with self._changed:
+            return self._turns.waiting
+
     def close(self) -> None:
         """End every reader; what waits is cancelled, what is being read raises `ReaderFault`."""
         with self._changed:
@@ -146,7 +151,8 @@ class Readers:
             if not self._closed:
                 reader.start()
         except (ReaderFault, OSError) as error:
-            log.warning("reader.not_started", error=str(error))
+            if not self._closed:
+                log.warning("reader.not_started", error=str(error))
 
     def _do(self, reader: Reader, job: _Job) -> None:
         """The job's answer, or why there is none, into its future."""

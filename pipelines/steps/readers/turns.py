@@ -41,6 +41,11 @@ class Turns(Generic[T]):
         return sum(company not in self._reading for company in self._waiting)
 
     @property
+    def waiting(self) -> int:
+        """How many files wait, of all companies."""
+        return sum(len(line) for doors in self._waiting.values() for line in doors.values())
+
+    @property
     def under_way(self) -> int:
         """How many files are being read."""
         return len(self._reading)
