@@ -34,7 +34,7 @@ _CODE: Final = Path(__file__).parents[3]
 _PASSED_ON: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR", "PYTHONDONTWRITEBYTECODE")
 """Variables that a program needs to start; all others stay with the parent, and with them every secret."""
 _MOST_THREADS: Final = 4
-_PURGED_AFTER: Final = "dirty_decay_ms:1000,muzzy_decay_ms:1000"
+_PURGED_AFTER: Final = "dirty_decay_ms:30000,muzzy_decay_ms:30000"
 
 
 class ReaderFault(RuntimeError):  # noqa: N818  (the rest of the house says fault)
@@ -63,7 +63,7 @@ class Reader:
         if self.alive:
             return
         self.end()
-        ours, theirs = socket.socketpair()
+        self._channel, theirs = socket.socketpair()
         with theirs:
             said = {
                 "channel": theirs.fileno(), "parent": os.getpid(), "cpu_seconds": self._limits.cpu_seconds,
@@ -75,10 +75,9 @@ class Reader:
                 command, env=_environment(), cwd="/", pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,  # a panic there may quote the file
             )  # fmt: skip
-        self._channel = ours
-        ours.settimeout(_START_SECONDS)
+        self._channel.settimeout(_START_SECONDS)
         try:
-            channel.receive(ours)
+            channel.receive(self._channel)
         except (OSError, EOFError):
             self.end()
             raise ReaderFault("a process that reads files did not start") from None
