@@ -83,7 +83,8 @@ explore: setup-dev  ## The property tests with examples never drawn before (ROUN
 	for round in $$(seq $(or $(ROUNDS),5)); do $(BIN)/python -m pytest -q -m hypothesis \
 	  --hypothesis-profile=explore || exit 1; done
 
-soak: setup-dev  ## The same for longer and from other beginnings (SEEDS="2 3", EXAMPLES=400)
+soak: setup-dev  ## Hostile load, then the fuzzers for longer and from other beginnings (SEEDS="2 3", EXAMPLES=400)
+	$(BIN)/python -m tools.hostile_load
 	for seed in $(or $(SEEDS),2 3); do \
 	  $(BIN)/python -m tools.fuzz_api --seed $$seed --max-examples $(or $(EXAMPLES),400) || exit 1; done
 	$(BIN)/python -m tools.fuzz_files --seeds $(or $(FILE_SEEDS),50000) --from 100000 --minutes 60 --files $(or $(FILES),examples)

@@ -84,6 +84,7 @@ def create(
                 upstream.opened(chosen) as app.state.dagster,
             ):
                 if alone:
+                    service.readers.keep_warm()
                     _settle()
                 yield
 

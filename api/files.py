@@ -22,11 +22,10 @@ from api.origin import origin_of
 from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, record_id
 from api.reading import read
 from api.service import service_of
-from api.uploads import FileForm, refused
+from api.uploads import FileForm, judged
 from api.writing import answer
 from pipelines.steps import storage
-from pipelines.steps.files import Received, SkuUnknown, judge, key_of, record
-from schemas.normalise import Unfit
+from pipelines.steps.files import Received, SkuUnknown, key_of, record
 from schemas.responses import Error, TechnicalFilesListResponse, TechnicalFileUploadResponse
 from schemas.technical_file_form import MAX_TEXT, name_as
 from schemas.technical_files import MEDIA_TYPES, TYPES
@@ -100,7 +99,7 @@ async def post_file(request: Request, key: Writer) -> Response:
             await service_of(request).objects.put_stream(key_of(key.company_id, file_id), form.file())
     except TimeoutError:
         raise unreadable(f"The body did not arrive within {_SLOWEST_SECONDS:.0f} seconds.") from None
-    return await run_in_threadpool(_settle, request, key, sku_id, file_id, form, dry_run=dry_run)
+    return await _settled(request, key, sku_id, file_id, form, dry_run=dry_run)
 
 
 async def _require_sku(request: Request, key: Key, sku_id: UUID) -> None:
@@ -111,26 +110,24 @@ async def _require_sku(request: Request, key: Key, sku_id: UUID) -> None:
         raise NotFound
 
 
-def _settle(request: Request, key: Key, sku_id: UUID, file_id: UUID, form: FileForm, *, dry_run: bool) -> Response:
+async def _settled(
+    request: Request, key: Key, sku_id: UUID, file_id: UUID, form: FileForm, *, dry_run: bool
+) -> Response:
     """Judge the bytes that have arrived and record them; what no record names is removed.
 
     Where it is not known whether the record was committed the bytes stay: housekeeping removes them if it was not.
     """
     objects, object_key = service_of(request).objects, key_of(key.company_id, file_id)
     try:
-        with objects.open(object_key) as bytes_of_file:
-            kind = judge(bytes_of_file, form.declared)
+        kind = await judged(request, key.company_id, "company", object_key, form)
         name = name_as(form.filename, kind)
         file = Received(file_id, sku_id, name, kind.media_type, form.size_bytes, form.sha256, form.fields)
-        response = _recorded(request, key, file, dry_run=dry_run)
-    except Unfit as unfit:
-        objects.delete(object_key)
-        raise refused(unfit) from None
+        response = await run_in_threadpool(_recorded, request, key, file, dry_run=dry_run)
     except Refused:
-        objects.delete(object_key)
+        await run_in_threadpool(objects.delete, object_key)
         raise
     if orjson.loads(response.body)["data"]["id"] != str(file_id):  # a dry run, or the answer of an earlier request
-        objects.delete(object_key)
+        await run_in_threadpool(objects.delete, object_key)
     return response
 
 

@@ -2,7 +2,8 @@
 
 import hashlib
 from collections.abc import Callable
-from datetime import date
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, Final, TypeVar
 
@@ -32,12 +33,14 @@ from api.parameters import (
     Parameter,
     record_id,
 )
+from api.read_apart import read_apart
 from api.reading import read
 from api.service import service_of
 from api.writing import answer, answered
-from pipelines.steps import imports, reading
+from pipelines.steps import imports, readers
 from pipelines.steps.imports import mappings
 from pipelines.steps.imports.status import is_stalled, polled, revive
+from pipelines.steps.reading.packed import PackedUpload
 from schemas.issues import Issue
 from schemas.normalise import shown
 from schemas.responses import ImportAccepted, ImportStatusResponse
@@ -68,7 +71,7 @@ _PARAMETERS: Final = (FILENAME, DRY_RUN, MAPPING, MAPPING_NAME)
     "Submit CSV or XLSX for import",
     parameters=_PARAMETERS, body=_BODY,
     answers={202: ImportAccepted}, errors=(*WRITE_ERRORS, "not_implemented")))  # fmt: skip
-def post_import(request: Request, key: Writer, file: Annotated[Upload, Depends(upload)]) -> Response:
+async def post_import(request: Request, key: Writer, file: Annotated[Upload, Depends(upload)]) -> Response:
     """The file as the `file` part of a multipart body, or raw with `filename` naming it.
 
     Checked before the answer: the file parses, a table is found, `sku_code` and `name` map to columns, the file fits
@@ -76,25 +79,55 @@ def post_import(request: Request, key: Writer, file: Annotated[Upload, Depends(u
     parameters and parts are refused.
     """
     refuse_unknown(request.query_params, [parameter.name for parameter in _PARAMETERS], "parameter")
-    service, dry_run, origin = service_of(request), _said(request, file, DRY_RUN), origin_of(request, key)
-    digest = _fingerprint(request, file)
+    asked = await run_in_threadpool(_asked, request, key, file)
+    if isinstance(asked, Response):
+        return asked
+    order = readers.reading(
+        file.data, file.filename, mapping=asked.mapping, mapping_name=asked.name, today=asked.now.date()
+    )
+    read = await read_apart(request, key.company_id, "company", order)
+    return await run_in_threadpool(_accepted, request, key, file, asked, read)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a request asks for beside its file: `sent` is the mapping that came with it, `mapping` the one that counts.
+
+    `digest` stands for all of it, `now` is the instant of the submission.
+    """
+
+    digest: bytes
+    dry_run: bool
+    now: datetime
+    sent: dict[str, Any] | None
+    mapping: dict[str, Any] | None
+    name: str | None
+
+
+def _asked(request: Request, key: Key, file: Upload) -> _Asked | Response:
+    """What is asked for, or the answer that an equal request has had already."""
+    digest, dry_run = _fingerprint(request, file), _said(request, file, DRY_RUN)
     if earlier := answered(request, key, digest, dry_run=dry_run):
         return earlier
-    now = service.clock.now()
     sent, name = _mapping(request, file), _mapping_name(request, file)
     mapping = _kept(request, key, name) if sent is None and name is not None else sent
-    parsed = _read(file, mapping, name, now.date())
+    return _Asked(digest, dry_run, service_of(request).clock.now(), sent, mapping, name)
+
+
+def _accepted(request: Request, key: Key, file: Upload, asked: _Asked, read: PackedUpload) -> Response:
+    """The file that was read, held against the plan, kept and queued."""
+    service, dry_run, origin = service_of(request), asked.dry_run, origin_of(request, key)
 
     def work(conn: Connection) -> Callable[[], Response]:
-        if sent is not None and name is not None and not dry_run:
-            mappings.keep(conn, key.company_id, name, sent, now)
+        if asked.sent is not None and asked.name is not None and not dry_run:
+            mappings.keep(conn, key.company_id, asked.name, asked.sent, asked.now)
         accepted = imports.submit(
-            conn, service.objects, key.company_id, parsed, data=file.data, filename=file.filename, dry_run=dry_run,
-            origin=origin, key_id=key.client_id, now=now,
+            conn, service.objects, key.company_id, read, data=file.data, filename=file.filename, dry_run=dry_run,
+            origin=origin, key_id=key.client_id, now=asked.now,
         )  # fmt: skip
         return partial(json_of, accepted, 202)
 
-    return answer(request, key, digest, work, dry_run=dry_run)
+    return answer(request, key, asked.digest, work, dry_run=dry_run)
 
 
 def _fingerprint(request: Request, file: Upload) -> bytes:
@@ -108,13 +141,6 @@ def _said(request: Request, file: Upload, parameter: Parameter[T]) -> T:
     """What the caller says as a parameter, as a part of the form, or in both places alike."""
     part = file.fields.get(parameter.name)
     return parameter.of(request, () if part is None else (part,))
-
-
-def _read(file: Upload, mapping: dict[str, Any] | None, name: str | None, today: date) -> reading.Upload:
-    try:
-        return reading.read_upload(file.data, file.filename, mapping=mapping, mapping_name=name, today=today)
-    except reading.ReadingRefused as refused:
-        raise InvalidBody(refused.issues) from None
 
 
 def _mapping(request: Request, file: Upload) -> dict[str, Any] | None:

@@ -15,6 +15,7 @@ from starlette.requests import HTTPConnection
 
 from api.together import Together
 from compliance.ruleset import RuleSet
+from pipelines.steps.readers import Readers
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.objects import Objects
@@ -31,7 +32,7 @@ _REUNION_SECONDS: Final = 10.0
 class Service:
     """The process's own: `writes` for handlers in threads, `reads` for those in the event loop.
 
-    `together` has the writes that wait for others of their caller.
+    `together` has the writes that wait for others of their caller, `readers` the processes that read files.
     """
 
     settings: Settings
@@ -41,6 +42,7 @@ class Service:
     objects: Objects
     rulesets: Rulesets
     together: Together
+    readers: Readers
 
     async def rules_for(self, version: str) -> tuple[RuleSet, RuleSet]:
         """The rule-set of the day and the one of a version, for a read: asked in a thread where not known lately."""
@@ -68,9 +70,9 @@ class Service:
 @asynccontextmanager
 async def opened(settings: Settings, database: Database, clock: Clock) -> AsyncIterator[Service]:
     """Open what a process needs, and close it again."""
-    with Pool(database.app_url, size=settings.pool_size) as writes:
+    with Pool(database.app_url, size=settings.pool_size) as writes, Readers.of(settings) as readers:
         async with AsyncPool(database.app_url, size=settings.pool_size) as reads:
-            yield Service(settings, clock, writes, reads, Objects.of(settings), Rulesets(), Together())
+            yield Service(settings, clock, writes, reads, Objects.of(settings), Rulesets(), Together(), readers)
 
 
 def service_of(request: HTTPConnection) -> Service:

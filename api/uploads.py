@@ -6,7 +6,9 @@ What belongs here: the form of such a body (RFC 7578) and its bounds. What does 
 
 import hashlib
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any, Final
+from uuid import UUID
 
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
@@ -14,6 +16,9 @@ from starlette.requests import Request
 
 from api.bodies import limited, unreadable
 from api.errors import InvalidBody, Refused, TooLarge, UnsupportedMediaType
+from api.read_apart import Door, read_apart
+from api.service import service_of
+from pipelines.steps.readers import judging
 from schemas.issues import Issue
 from schemas.normalise import Unfit, shown
 from schemas.technical_file_form import FIELDS, declared, own_name, parse_fields
@@ -184,6 +189,15 @@ class FileForm:
         issues += [fault for fault in faults if fault.field not in {issue.field for issue in issues}]
         if issues:
             raise InvalidBody(issues)
+
+
+async def judged(request: Request, company_id: UUID, door: Door, object_key: str, form: FileForm) -> MediaType:
+    """The media type of the bytes that have arrived under a key. Raises `InvalidBody` and what `read_apart` raises."""
+    order = judging(partial(service_of(request).objects.file, object_key), form.declared)
+    try:
+        return await read_apart(request, company_id, door, order, field="file")
+    except Unfit as unfit:
+        raise refused(unfit) from None
 
 
 def refused(unfit: Unfit) -> InvalidBody:

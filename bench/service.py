@@ -66,6 +66,7 @@ def _postgres() -> Iterator[psutil.Process]:
 def _name(process: psutil.Process) -> str:
     line = " ".join(process.cmdline())
     known = {
+        "pipelines.steps.readers.child": "readers",
         "pipelines.worker": "worker",
         "api.server": "api",
         "pipelines.ui": "dagster ui",

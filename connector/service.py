@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar, cast
 from starlette.requests import Request
 
 from compliance.ruleset import RuleSet
+from pipelines.steps.readers import Readers
 from warehouse.clock import Clock
 from warehouse.objects import Objects
 from warehouse.rulesets import Rulesets
@@ -44,6 +45,10 @@ class Service(Protocol):
     @property
     def rulesets(self) -> Rulesets:
         """The rule-sets as this process knows them."""
+
+    @property
+    def readers(self) -> Readers:
+        """The processes that read files."""
 
     async def rules_for(self, version: str) -> tuple[RuleSet, RuleSet]:
         """The rule-set of the day and the one of a version."""

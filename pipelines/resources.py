@@ -15,6 +15,7 @@ from typing import Final
 import dagster as dg
 
 from pipelines.steps.imports.process import CHUNK_ROWS
+from pipelines.steps.readers import Readers
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.objects import Objects
@@ -30,7 +31,7 @@ _LEAST_CONNECTIONS: Final = 6
 class Workshop:
     """`stopping` is set when the process shall end: runs hand their import back at the next chunk.
 
-    `data_dir` is where snapshots lie.
+    `data_dir` is where snapshots lie, `readers` are the processes that read files.
     """
 
     pool: Pool
@@ -40,6 +41,7 @@ class Workshop:
     data_dir: Path
     chunk_rows: int = CHUNK_ROWS
     runs_kept_days: int = 30
+    readers: Readers = field(default_factory=Readers)
     stopping: threading.Event = field(default_factory=threading.Event)
 
 
@@ -47,10 +49,10 @@ class Workshop:
 def opened(settings: Settings, *, chunk_rows: int = CHUNK_ROWS) -> Iterator[Workshop]:
     """The workshop of these settings; its connections end with the block."""
     size = max(settings.pool_size, _LEAST_CONNECTIONS)
-    with Pool(Database.of(settings).app_url, size=size) as pool:
+    with Pool(Database.of(settings).app_url, size=size) as pool, Readers.of(settings) as readers:
         yield Workshop(
             pool, Objects.of(settings), Clock.of(settings), Rulesets(), settings.data_dir, chunk_rows,
-            settings.runs_kept_days,
+            settings.runs_kept_days, readers,
         )  # fmt: skip
 
 

@@ -166,6 +166,7 @@ def main() -> None:
     with opened(settings, chunk_rows=arguments.chunk_rows) as workshop:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: workshop.stopping.set())
+        workshop.readers.keep_warm()
         _job()  # before the first import waits for it
         gc.freeze()  # what is here now stays; collecting after a run need not look at it
         atexit.register(gc.unfreeze)  # libraries that tell of what they leak would tell of all that is frozen

@@ -23,6 +23,7 @@ from hypothesis.internal.conjecture.providers import HypothesisProvider
 from hypothesis.internal.constants_ast import Constants
 from psycopg import sql
 
+from pipelines.steps.readers import Readers
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.embedded import running
@@ -117,6 +118,13 @@ def pool(database: Database) -> Iterator[Pool]:
     """Connections as the application's role."""
     with Pool(database.app_url) as pool:
         yield pool
+
+
+@pytest.fixture(scope="session")
+def readers() -> Iterator[Readers]:
+    """The reader processes of this worker's tests, with the limits of a deployment."""
+    with Readers() as readers:
+        yield readers
 
 
 @pytest.fixture

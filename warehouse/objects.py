@@ -9,11 +9,13 @@ import contextlib
 import io
 import os
 import re
+import shutil
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final, Self
+from typing import BinaryIO, Final, Self
 from uuid import UUID
 
 import obstore
@@ -80,6 +82,22 @@ class Objects:
             return io.BufferedReader(_Reader(obstore.open_reader(self._store, _checked(key), buffer_size=_READ_BYTES)))
         except FileNotFoundError:
             raise NoSuchObject(f"There is no object {key}.") from None
+
+    def file(self, key: str) -> BinaryIO:
+        """The object as a file of the system, for another process: itself where it lies here, else a copy.
+
+        Raises `NoSuchObject`.
+        """
+        if self.folder is not None:
+            try:
+                return (self.folder / _checked(key)).open("rb")
+            except FileNotFoundError:
+                raise NoSuchObject(f"There is no object {key}.") from None
+        copy = tempfile.TemporaryFile()  # noqa: SIM115  (whoever asks for it closes it)
+        with self.open(key) as stored:
+            shutil.copyfileobj(stored, copy)
+        copy.seek(0)
+        return copy
 
     def delete(self, key: str) -> None:
         """Remove an object; nothing happens when there is none."""

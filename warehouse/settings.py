@@ -97,6 +97,14 @@ class Settings(BaseSettings):
     """Less room than this in the data directory, and the service says that it is not ready."""
     pool_size: Annotated[int, Field(ge=1, le=100)] = 8
     """Most connections of one pool; an API process has two pools, one for writes and one for reads."""
+    readers: Annotated[int, Field(ge=2, le=64)] = 2
+    """Most processes in which the API, and the worker, read files from outside; one of them is kept warm."""
+    reader_cpu_seconds: Annotated[float, Field(gt=0, le=3600)] = 20.0
+    """Processor time of one reading; what takes more is refused as `unreadable_file`, as with the next two."""
+    reader_wall_seconds: Annotated[float, Field(gt=0, le=3600)] = 60.0
+    """Time of one reading by the clock, from its turn on."""
+    reader_memory_mib: Annotated[int, Field(ge=128, le=65536)] = 768
+    """Private memory of one reading: a file of the greatest size with 400 000 components takes 580 MiB."""
     warm_workers: bool = True
     """Whether imports are run by workers of ours; false where Dagster launches them on machines of its own."""
     executor: Annotated[Path, AfterValidator(Path.absolute)] | None = None

@@ -21,24 +21,27 @@ from api.pages.render import language_of, page
 from api.pages.texts import text
 from api.service import service_of
 from api.supplier_data import admitted, answered
-from api.uploads import FileForm, refused
-from pipelines.steps import review, supplier_requests
-from pipelines.steps.files import Received, judge, key_of
+from api.uploads import FileForm, judged
+from pipelines.steps import review, storage, supplier_requests
+from pipelines.steps.files import Received, key_of
 from pipelines.steps.review import files
 from schemas.issues import Issue
 from schemas.labels import word
 from schemas.models import Invalid
-from schemas.normalise import Unfit
 from schemas.sentences import told
 from schemas.supplier import parse_submission
 from schemas.technical_file_form import name_as
-from schemas.technical_files import CONTENTS, TAKEN
+from schemas.technical_files import CONTENTS, TAKEN, MediaType
 from warehouse.queries import supplier_requests as queries
 from warehouse.queries.keys import digest
 from warehouse.sessions import AsyncConnection, Connection
 
 router = APIRouter(prefix="/supplier-data")
 
+_NO_ROOM: Final = (
+    "The company that asks you cannot store more documents now. Tell it, and send your answer without this one."
+)
+"""How much it stores is no news for a supplier."""
 _SLOWEST_SECONDS: Final = 1800.0
 """How long a document may take, as for technical files (`api.files`)."""
 
@@ -73,7 +76,8 @@ async def post_document(request: Request) -> Response:
     try:
         async with asyncio.timeout(_SLOWEST_SECONDS):
             await objects.put_stream(object_key, form.file())
-        if not await run_in_threadpool(_attached, request, company_id, request_id, file_id, form):
+        kind = await judged(request, company_id, "supplier", object_key, form)
+        if not await run_in_threadpool(_attached, request, company_id, request_id, file_id, form, kind=kind):
             await run_in_threadpool(objects.delete, object_key)
     except (Refused, TimeoutError) as fault:
         await run_in_threadpool(objects.delete, object_key)
@@ -95,8 +99,10 @@ def _wrong_with_file(fault: Refused | TimeoutError, form: FileForm, lang: str) -
     return [str(issue["message"]) for issue in issues]
 
 
-def _attached(request: Request, company_id: UUID, request_id: UUID, file_id: UUID, form: FileForm) -> bool:
-    """Judge the bytes that have arrived and keep their record with the request. Raises `Refused`.
+def _attached(
+    request: Request, company_id: UUID, request_id: UUID, file_id: UUID, form: FileForm, *, kind: MediaType
+) -> bool:
+    """Keep the record of a document that has arrived with the request. Raises `Refused`.
 
     False where the same document is attached already, as when a page that attached it is loaded again.
     """
@@ -104,27 +110,20 @@ def _attached(request: Request, company_id: UUID, request_id: UUID, file_id: UUI
 
     def work(conn: Connection) -> bool:
         asked = supplier_requests.open_request(conn, request_id)
-        same = (form.sha256, form.filename, form.fields["type"])
+        name = name_as(form.filename, kind)
+        same = (form.sha256, name, form.fields["type"])
         if same in {(held["sha256"], held["filename"], held["type"]) for held in files.of_request(conn, request_id)}:
             return False
-        file = Received(
-            file_id,
-            asked.sku_id,
-            name_as(form.filename, kind),
-            kind.media_type,
-            form.size_bytes,
-            form.sha256,
-            form.fields,
-        )
-        files.attach(conn, company_id, file, now=service.clock.now(), request_id=request_id)
+        file = Received(file_id, asked.sku_id, name, kind.media_type, form.size_bytes, form.sha256, form.fields)
+        now = service.clock.now()
+        storage.admit(conn, service.objects, company_id, new_bytes=file.size_bytes, now=now)
+        files.attach(conn, company_id, file, now=now, request_id=request_id)
         return True
 
     try:
-        with service.objects.open(key_of(company_id, file_id)) as bytes_of_file:
-            kind = judge(bytes_of_file, form.declared)
         return service.writes.run(company_id, work)
-    except Unfit as unfit:
-        raise refused(unfit) from None
+    except storage.StorageFull as full:
+        raise InvalidBody([Issue(full.code, _NO_ROOM, "file")]) from None
     except files.TooManyFiles as many:
         raise InvalidBody([Issue(many.code, str(many), "file")]) from None
     except supplier_requests.RequestClosed:

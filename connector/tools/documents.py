@@ -3,11 +3,11 @@
 import base64
 import binascii
 import hashlib
-import io
 from datetime import date
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
+from anyio import to_thread
 from pydantic import BaseModel, ConfigDict, Field
 from uuid_utils import uuid7
 
@@ -16,8 +16,10 @@ from connector.service import Service
 from connector.tools.answer import refused
 from connector.tools.arguments import item_id
 from connector.tools.asking import Filing
-from pipelines.steps import review
-from pipelines.steps.files import Received, judge, key_of
+from connector.tools.read_apart import read_apart
+from pipelines.steps import review, storage
+from pipelines.steps.files import Received, key_of
+from pipelines.steps.readers import judging
 from pipelines.steps.review import Entry, files
 from schemas.normalise import Unfit
 from schemas.technical_file_form import name_as, own_name, parse_fields
@@ -50,7 +52,7 @@ class Document(BaseModel):
     expires_on: Annotated[date | None, Field(description="ISO date; its last day.")] = None
 
 
-def document(
+async def document(
     service: Service,
     who: Principal,
     sku_code: str | None,
@@ -58,11 +60,9 @@ def document(
     sent: Document,
 ) -> tuple[Filing, str]:
     """The filing of one document and the question for the user."""
-    data = _bytes(sent)
-    with service.writes.company(who.company_id) as conn:
-        sku_id = item_id(conn, id, sku_code)
-        code = skus.code_of(conn, sku_id)
-    file = _received(sku_id, sent, data)
+    data = await to_thread.run_sync(_bytes, sent)
+    sku_id, code = await to_thread.run_sync(_item, service, who, id, sku_code)
+    file = await _received(service, who, sku_id, sent, data)
     about = {"type": sent.type, "filename": file.filename, "media_type": file.media_type, "size_bytes": len(data),
              "sha256": file.sha256, **{name: file.fields[name] for name in (*_TEXTS, *_DAYS)}}  # fmt: skip
 
@@ -72,6 +72,10 @@ def document(
             conn, who.company_id, "supplier_document", about, origin=who.origin, now=now, sku_id=sku_id, filing_key=key
         )
         if not files.of_entry(conn, entry.id):
+            try:
+                storage.admit(conn, service.objects, who.company_id, new_bytes=len(data), now=now)
+            except storage.StorageFull as full:
+                raise refused(full.code, str(full)) from None
             service.objects.put(key_of(who.company_id, file.id), data)
             files.attach(conn, who.company_id, file, now=now, entry_id=entry.id)
         return entry
@@ -95,7 +99,13 @@ def _bytes(sent: Document) -> bytes:
     return data
 
 
-def _received(sku_id: UUID, sent: Document, data: bytes) -> Received:
+def _item(service: Service, who: Principal, id: str | None, sku_code: str | None) -> tuple[UUID, str | None]:  # noqa: A002
+    with service.writes.company(who.company_id) as conn:
+        sku_id = item_id(conn, id, sku_code)
+        return sku_id, skus.code_of(conn, sku_id)
+
+
+async def _received(service: Service, who: Principal, sku_id: UUID, sent: Document, data: bytes) -> Received:
     """The document as a file whose bytes have arrived, judged as an upload's are."""
     texts = {name: getattr(sent, name) for name in _TEXTS} | {
         name: value.isoformat() for name in _DAYS if (value := getattr(sent, name)) is not None
@@ -104,7 +114,8 @@ def _received(sku_id: UUID, sent: Document, data: bytes) -> Received:
     if issues:
         raise refused(issues[0].code, issues[0].message)
     try:
-        name, kind = own_name(sent.filename), judge(io.BytesIO(data), None)
+        name = own_name(sent.filename)
+        kind = await read_apart(service, who.company_id, judging(data, None))
     except Unfit as unfit:
         raise refused(unfit.code, unfit.message) from None
     sha256 = hashlib.sha256(data).hexdigest()

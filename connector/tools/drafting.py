@@ -6,6 +6,7 @@ What is filed and how it is decided on is `pipelines.steps.review`; how the user
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
+from anyio import to_thread
 from mcp.server.elicitation import ElicitationResult
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.resolve import Elicit, Resolve
@@ -85,13 +86,14 @@ def _sku_update(service: Service) -> Callable[..., Any]:
 
 
 def _supplier_document(service: Service) -> Callable[..., Any]:
-    def confirm(
+    async def confirm(
         *, ctx: Context[Any, Any], document: documents.Document, sku_code: str | None, id: str | None,  # noqa: A002
         confirmation: str | None,
     ) -> Elicit[Yes] | Unasked:  # fmt: skip
-        return asked(ctx, documents.document(service, current(), sku_code, id, document)[1], confirmation)
+        _, question = await documents.document(service, current(), sku_code, id, document)
+        return asked(ctx, question, confirmation)
 
-    def submit_supplier_document(
+    async def submit_supplier_document(
         *, answer: Annotated[ElicitationResult[Yes], Resolve(confirm)],
         document: Annotated[documents.Document, Field(description="The document: its type, name, bytes and dates.")],
         sku_code: SkuCode = None, id: ItemId = None,  # noqa: A002
@@ -103,7 +105,7 @@ def _supplier_document(service: Service) -> Callable[..., Any]:
         user is asked first. It is filed in the review queue and becomes a technical file of the item only if a person
         accepts it.
         """
-        filing, _ = documents.document(service, current(), sku_code, id, document)
-        return settled(service, current(), filing, answer, confirmation)
+        filing, _ = await documents.document(service, current(), sku_code, id, document)
+        return await to_thread.run_sync(settled, service, current(), filing, answer, confirmation)
 
     return submit_supplier_document

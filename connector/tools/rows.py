@@ -1,17 +1,22 @@
 """Bulk imports: how one stands, or what one would answer for rows that are not sent yet."""
 
+from datetime import datetime
 from typing import Annotated, Any, Final
+from uuid import UUID
 
 import orjson
+from anyio import to_thread
 from pydantic import Field
 
 from connector.principal import current
 from connector.service import Service
 from connector.tools.answer import Page, Told, Tool, instant, refused
 from connector.tools.arguments import DEFAULT_LIMIT, Limit, Offset, uuid_of
+from connector.tools.read_apart import read_apart
 from pipelines.steps import imports
 from pipelines.steps.imports import preview
-from pipelines.steps.reading import ReadingRefused
+from pipelines.steps.reading import TypedRows, Upload
+from pipelines.steps.volumes import served_markets
 
 MOST_ROWS: Final = 1000
 """Rows of one question, as of a batch (interface v1, Limits); more are sent as an import."""
@@ -39,7 +44,7 @@ class BulkCheck(Told):
 
 
 class RowTools:
-    """The tool works in a thread: it reads whole tables."""
+    """The tool reads whole tables: a reader does that, and a thread what comes of it."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -48,7 +53,7 @@ class RowTools:
         """The tool with its title."""
         return [Tool(self.check_bulk_import, "Check a bulk import")]
 
-    def check_bulk_import(
+    async def check_bulk_import(
         self, import_id: ImportId = None, rows: Rows = None, csv: CsvText = None, limit: Limit = DEFAULT_LIMIT,
         offset: Offset = 0,
     ) -> BulkCheck:  # fmt: skip
@@ -60,8 +65,8 @@ class RowTools:
         if sum(given is not None for given in (import_id, rows, csv)) != 1:
             raise refused("invalid_body", "Send exactly one of import_id, rows and csv.")
         if import_id is not None:
-            return self._status(import_id, limit, offset)
-        return self._preview(rows, csv, limit, offset)
+            return await to_thread.run_sync(self._status, import_id, limit, offset)
+        return await self._preview(rows, csv, limit, offset)
 
     def _status(self, import_id: str, limit: int, offset: int) -> BulkCheck:
         named = uuid_of(import_id)
@@ -73,16 +78,24 @@ class RowTools:
         page = Page.of(found["pagination"], len(found["errors"]))
         return self._told(found, page, f"The import is {found['status']}.")
 
-    def _preview(self, rows: list[dict[str, Any]] | None, csv: str | None, limit: int, offset: int) -> BulkCheck:
-        service, company_id = self._service, current().company_id
-        try:
-            text = csv if csv is not None else preview.csv_of(rows or [])
-            with service.writes.company(company_id) as conn:
-                found = preview.preview(conn, company_id, text, now=service.clock.now(), rulesets=service.rulesets)
-        except ReadingRefused as unreadable:
-            raise refused(unreadable.issues[0].code, str(unreadable)) from None
-        except TypeError as error:
-            raise refused("invalid_type", str(error)) from None
+    async def _preview(
+        self, rows: list[dict[str, Any]] | None, csv: str | None, limit: int, offset: int
+    ) -> BulkCheck:  # fmt: skip
+        company_id, now = current().company_id, self._service.clock.now()
+        text = csv if csv is not None else await to_thread.run_sync(_csv_of, rows or [])
+        served = await to_thread.run_sync(self._served_markets)
+        read = await read_apart(self._service, company_id, preview.reading(text, now=now, served_markets=served))
+        return await to_thread.run_sync(self._previewed, company_id, read, now, limit, offset)
+
+    def _served_markets(self) -> frozenset[str]:
+        with self._service.writes.system() as conn:
+            return served_markets(conn)
+
+    def _previewed(
+        self, company_id: UUID, read: tuple[Upload, TypedRows], now: datetime, limit: int, offset: int
+    ) -> BulkCheck:  # fmt: skip
+        with self._service.writes.company(company_id) as conn:
+            found = preview.preview(conn, company_id, *read, now=now, rulesets=self._service.rulesets)
         errors = found["errors"]
         found["errors"] = errors[offset : offset + limit]
         page = Page.of({"limit": limit, "offset": offset, "total": len(errors)}, len(found["errors"]))
@@ -96,3 +109,10 @@ class RowTools:
             as_of=instant(self._service.clock.now()), sources=["The import's own reading of the rows"],
             next_step=f"{state} {page.way_on(done)}", page=page, **{"import": orjson.loads(orjson.dumps(found))},
         )  # fmt: skip
+
+
+def _csv_of(rows: list[dict[str, Any]]) -> str:
+    try:
+        return preview.csv_of(rows)
+    except TypeError as error:
+        raise refused("invalid_type", str(error)) from None

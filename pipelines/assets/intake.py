@@ -1,5 +1,6 @@
 """Group intake: from the uploaded file to typed rows. Reading itself is `pipelines.steps.reading`."""
 
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -9,11 +10,11 @@ from pipelines import checks, tags
 from pipelines.assets import columns, preview
 from pipelines.assets.holding import Intake, holding
 from pipelines.resources import Workshop
-from pipelines.steps import volumes
+from pipelines.steps import readers, volumes
 from pipelines.steps.imports import claim as claims
 from pipelines.steps.imports import settle, work
 from pipelines.steps.imports.claim import Claim
-from pipelines.steps.reading import TypedRows, Upload, type_rows
+from pipelines.steps.reading import TypedRows, Upload
 from schemas import contracts
 
 OWNERS: Final = ["team:packaging-data"]
@@ -102,19 +103,19 @@ def parsed_table(
 @dg.asset(
     group_name=GROUP, owners=OWNERS, kinds={"polars"}, tags={"pcds/stage": "typed"},
     metadata=columns.metadata("typed_rows"),
-    dagster_type=dg.PythonObjectDagsterType(TypedRows), check_specs=[checks.contract_spec("typed_rows")],
+    deps=[parsed_table], dagster_type=dg.PythonObjectDagsterType(TypedRows),
+    check_specs=[checks.contract_spec("typed_rows")],
 )  # fmt: skip
 def typed_rows(
     context: dg.AssetExecutionContext,
     uploaded_file: Intake,
-    parsed_table: Upload,
     workshop: dg.ResourceParam[Workshop],
 ) -> checks.CheckedResult:
     """One row per SKU with typed values (weights in g, shares in percent); lines that cannot be read stand apart."""
     with holding(context, workshop, uploaded_file.claim):
         with workshop.pool.system() as conn:
             served = volumes.served_markets(conn)
-        typed = type_rows(parsed_table, default_year=uploaded_file.work.default_year, served_markets=served)
+        typed = _typed(uploaded_file, workshop, served)
     return dg.MaterializeResult(
         value=typed,
         metadata={
@@ -127,3 +128,18 @@ def typed_rows(
         },
         check_results=[checks.contract({"values": (contracts.typed_rows(typed.values.columns), typed.values)})],
     )
+
+
+def _typed(intake: Intake, workshop: Workshop, served_markets: frozenset[str]) -> TypedRows:
+    """What a reader makes of the table; an import whose reading was stopped has failed, and is not tried again.
+
+    Which import comes when is the queue's (`claims.take`): each has a reader's turn of its own here.
+    """
+    table = partial(workshop.objects.file, intake.work.table_key)
+    order = readers.typing(table, default_year=intake.work.default_year, served_markets=served_markets)
+    try:
+        return workshop.readers.read(intake.work.id, "import", order)
+    except readers.ReadingStopped as stopped:
+        [failure] = stopped.issues
+        settle.fail(workshop.pool, intake.claim, intake.work, workshop.clock, failure)
+        raise dg.Failure(failure.message, allow_retries=False) from None

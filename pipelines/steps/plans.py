@@ -18,6 +18,8 @@ _HELD = (
 class PlanLimitReached(Exception):  # noqa: N818  (the name of the published code)
     """The write would pass the plan's limit; nothing was written."""
 
+    code = "plan_limit_reached"
+
     def __init__(self, limit: int, held: int, new: int) -> None:
         """`new` counts distinct codes that the company does not hold yet."""
         super().__init__(f"The plan holds {limit} SKUs; {held} are held and this would add {new}.")

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from compliance.catalogue import served
 from pipelines.resources import Workshop
 from pipelines.steps.catalogue import load, read
+from pipelines.steps.readers import Readers
 from pipelines.steps.records import write_records
 from schemas.models import Invalid, parse_sku
 from tests.journeys import saying
@@ -116,15 +117,22 @@ class House:
 
 
 @pytest.fixture
-def house(
-    pool: Pool, database: Database, clock: StoppedClock, tmp_path: Path, new_company: Callable[[str], UUID]
+def house(  # noqa: PLR0917  (fixtures are asked for by name)
+    pool: Pool,
+    database: Database,
+    clock: StoppedClock,
+    tmp_path: Path,
+    new_company: Callable[[str], UUID],
+    readers: Readers,
 ) -> Iterator[Callable[[], House]]:
     """Makes houses, each of a company of its own."""
     release = read(None)
     with pool.system() as connection:
         load(connection, release, ORIGIN, clock.now())
     assert any(entry.code == "US-CA" for entry in served(release.entries))
-    workshop = Workshop(pool, Objects.of(Settings.load(data_dir=tmp_path)), clock, Rulesets(), tmp_path)
+    workshop = Workshop(
+        pool, Objects.of(Settings.load(data_dir=tmp_path)), clock, Rulesets(), tmp_path, readers=readers
+    )
     with dg.DagsterInstance.ephemeral() as instance:
         desk = Desk(workshop, database, instance, uuid4())
         yield lambda: House(replace(desk, company=new_company("enterprise")))

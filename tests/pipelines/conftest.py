@@ -16,7 +16,9 @@ from pipelines.resources import Workshop
 from pipelines.steps import imports
 from pipelines.steps.imports import claim as claims
 from pipelines.steps.origin import Origin
+from pipelines.steps.readers import Readers
 from pipelines.steps.reading import read_upload
+from pipelines.steps.reading.packed import PackedUpload
 from pipelines.worker import execute
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
@@ -43,7 +45,7 @@ class Desk:
     ) -> UUID:  # fmt: skip
         data = content.encode() if isinstance(content, str) else content
         now = self.workshop.clock.now()
-        read = read_upload(data, filename, mapping=mapping, today=now.date())
+        read = PackedUpload.of(read_upload(data, filename, mapping=mapping, today=now.date()))
         with self.workshop.pool.company(self.company) as conn:
             accepted = imports.submit(
                 conn, self.workshop.objects, self.company, read, data=data, filename=filename, dry_run=dry_run,
@@ -76,11 +78,18 @@ class Desk:
 
 @pytest.fixture
 def desk(  # noqa: PLR0917  (fixtures are asked for by name)
-    pool: Pool, database: Database, company: UUID, clock: StoppedClock, tmp_path: Path, instance: dg.DagsterInstance
+    pool: Pool,
+    database: Database,
+    company: UUID,
+    clock: StoppedClock,
+    tmp_path: Path,
+    instance: dg.DagsterInstance,
+    readers: Readers,
 ) -> Iterator[Desk]:
     """A desk with chunks of three rows, so that a short file has several."""
     objects = Objects.of(Settings.load(data_dir=tmp_path))
-    yield Desk(Workshop(pool, objects, clock, Rulesets(), tmp_path, chunk_rows=3), database, instance, company)
+    workshop = Workshop(pool, objects, clock, Rulesets(), tmp_path, chunk_rows=3, readers=readers)
+    yield Desk(workshop, database, instance, company)
     with psycopg.connect(database.owner_url) as owner:  # the queue is of all companies, and so of other tests
         owner.execute("UPDATE imports SET status = 'failed' WHERE company_id = %s AND finished_at IS NULL", (company,))
 

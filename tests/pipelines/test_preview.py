@@ -4,6 +4,7 @@ import pytest
 
 from pipelines.steps.imports import preview
 from pipelines.steps.reading import ReadingRefused
+from pipelines.steps.volumes import served_markets
 from tests.pipelines.conftest import Desk
 
 FILES = {
@@ -25,10 +26,11 @@ FILES = {
 
 
 def previewed(desk: Desk, text: str) -> dict:
-    with desk.workshop.pool.company(desk.company) as conn:
-        return preview.preview(
-            conn, desk.company, text, now=desk.workshop.clock.now(), rulesets=desk.workshop.rulesets
-        )  # fmt: skip
+    shop, now = desk.workshop, desk.workshop.clock.now()
+    with shop.pool.company(desk.company) as conn:
+        order = preview.reading(text, now=now, served_markets=served_markets(conn))
+        read = shop.readers.read(desk.company, "test", order)
+        return preview.preview(conn, desk.company, *read, now=now, rulesets=shop.rulesets)
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)

@@ -1,4 +1,4 @@
-"""What an import would do, told without making one: the file is read, typed, merged and graded, and nothing is kept.
+"""What an import would do, told without making one: what was read is merged and graded, and nothing is kept.
 
 It goes the way of `process`, in one piece and one transaction that writes nothing, so that its answer is that of a
 dry run. Meant for tables that fit into one question; files are sent as imports.
@@ -6,7 +6,7 @@ dry run. Meant for tables that fit into one question; files are sent as imports.
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -16,11 +16,11 @@ import polars as pl
 import psycopg
 from uuid_utils import uuid7
 
-from pipelines.steps import volumes
 from pipelines.steps.imports import report
 from pipelines.steps.imports.work import Work
 from pipelines.steps.patch import Patch, from_typed
-from pipelines.steps.reading import TypedRows, Upload, read_upload, type_rows
+from pipelines.steps.readers import Order, understanding
+from pipelines.steps.reading import TypedRows, Upload
 from pipelines.steps.write import prepare
 from warehouse.rulesets import Rulesets
 
@@ -55,15 +55,21 @@ def _cell(value: object) -> str:
     raise TypeError("A cell holds a text, a number, true, false, null, or a list of texts.")
 
 
-def preview(
-    conn: psycopg.Connection[Any], company_id: UUID, text: str, *, now: datetime, rulesets: Rulesets
-) -> dict[str, Any]:
-    """Counts, source and faults of an import of this CSV text, in a session that has the company set.
+def reading(text: str, *, now: datetime, served_markets: Set[str]) -> Order[tuple[Upload, TypedRows]]:
+    """The reading of a CSV text, for a reader; it raises `pipelines.steps.reading.ReadingRefused` as an import would.
 
-    Raises `pipelines.steps.reading.ReadingRefused` where the table as a whole could not be imported.
+    `served_markets` are the codes that volumes may be of.
     """
-    upload = read_upload(text.encode(), FILENAME, today=now.date())
-    typed = type_rows(upload, default_year=now.year, served_markets=volumes.served_markets(conn))
+    return understanding(
+        text.encode(), FILENAME, default_year=now.year, served_markets=served_markets, today=now.date()
+    )
+
+
+def preview(
+    conn: psycopg.Connection[Any], company_id: UUID, upload: Upload, typed: TypedRows, *, now: datetime,
+    rulesets: Rulesets,
+) -> dict[str, Any]:  # fmt: skip
+    """Counts, source and faults of an import of what was read, in a session that has the company set."""
     work = _work(company_id, upload, now)
     rules = rulesets.active(conn)
     rows = from_typed(typed.values, typed.given, rules)

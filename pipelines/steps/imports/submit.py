@@ -2,7 +2,7 @@
 
 The bytes and the parsed table are in the object store before the row that names them is committed, so that a queued
 import never misses its file. What a crash between the two leaves behind belongs to no import and is swept with
-housekeeping. Reading the file is no part of this: it needs no database and may take seconds (`reading.read_upload`).
+housekeeping. Reading the file is no part of this: it needs no database and may take seconds.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from uuid_utils import uuid7
 from pipelines.steps import ledger, plans, storage
 from pipelines.steps.imports import queue
 from pipelines.steps.origin import Origin
-from pipelines.steps.reading import Upload
+from pipelines.steps.reading.packed import PackedUpload
 from warehouse.objects import Objects
 
 _COLUMNS: Final = (
@@ -29,22 +29,22 @@ _INSERT: Final = f"INSERT INTO imports ({', '.join(_COLUMNS)}) VALUES ({', '.joi
 
 
 def submit(
-    conn: psycopg.Connection[Any], objects: Objects, company_id: UUID, upload: Upload, *, data: bytes, filename: str,
-    dry_run: bool, origin: Origin, key_id: UUID, now: datetime,
+    conn: psycopg.Connection[Any], objects: Objects, company_id: UUID, upload: PackedUpload, *, data: bytes,
+    filename: str, dry_run: bool, origin: Origin, key_id: UUID, now: datetime,
 ) -> dict[str, Any]:  # fmt: skip
     """Queue a file that was read, in the caller's transaction; the answer is the contract's ImportAccepted.
 
-    `upload` is what `reading.read_upload` made of `data`. Raises `plans.PlanLimitReached` where its new codes would
-    pass the plan's limit, or its bytes the plan's storage (neither for a dry run).
+    `upload` is what a reader made of `data` (`pipelines.steps.readers`). Raises `plans.PlanLimitReached` where its new
+    codes would pass the plan's limit, or its bytes the plan's storage (neither for a dry run).
     """
     if not dry_run:
-        plans.check_codes(conn, company_id, upload.table["sku_code"].drop_nulls().unique().to_list())
+        plans.check_codes(conn, company_id, upload.codes)
     storage.admit(conn, objects, company_id, new_bytes=len(data), now=now, dry_run=dry_run)
     import_id = UUID(str(uuid7()))
     upload_key, table_key = f"{company_id}/imports/{import_id}/upload", f"{company_id}/imports/{import_id}/table"
     with ThreadPoolExecutor(1, thread_name_prefix="upload") as beside:
-        kept = beside.submit(objects.put, upload_key, data)  # waits for the disk while the table is packed
-        objects.put(table_key, upload.to_bytes())
+        kept = beside.submit(objects.put, upload_key, data)  # both wait for the disk
+        objects.put(table_key, upload.table)
         kept.result()
     row = {
         "id": import_id, "company_id": company_id, "status": "queued", "dry_run": dry_run, "filename": filename,
@@ -66,7 +66,7 @@ def _enqueue(conn: psycopg.Connection[Any], row: dict[str, Any], origin: Origin,
     queue.announce(conn, row["id"])
 
 
-def _accepted(import_id: UUID, upload: Upload, *, filename: str, dry_run: bool) -> dict[str, Any]:
+def _accepted(import_id: UUID, upload: PackedUpload, *, filename: str, dry_run: bool) -> dict[str, Any]:
     return {
         "id": str(import_id),
         "status": "queued",

@@ -1,5 +1,7 @@
 """How a whole file is refused: one exception that carries the published issues. Faults of a row are in rows.py."""
 
+from dataclasses import replace
+
 from schemas.issues import Issue
 
 
@@ -10,6 +12,10 @@ class ReadingRefused(Exception):  # noqa: N818  (a verdict on a file, with its r
         """At least one issue."""
         super().__init__("; ".join(issue.message for issue in issues))
         self.issues = issues
+
+    def of_field(self, field: str | None) -> list[Issue]:
+        """The issues, where they name no field, as faults of the part `field` that the file came in."""
+        return [replace(issue, field=issue.field or field) for issue in self.issues]
 
 
 def refuse(code: str, message: str, field: str | None = None) -> ReadingRefused:

@@ -1,0 +1,35 @@
+"""How a handler has a file read: in a reader process, and the event loop waits for it without holding up others."""
+
+import asyncio
+from typing import Final, Literal, TypeVar
+from uuid import UUID
+
+from starlette.requests import Request
+
+from api.errors import InvalidBody, RateLimited
+from api.service import service_of
+from pipelines.steps.readers import Crowded, Order
+from pipelines.steps.reading import ReadingRefused
+
+T = TypeVar("T")
+
+_COME_AGAIN_SECONDS: Final = 10
+
+Door = Literal["company", "supplier"]
+"""Who sends: the company itself, or somebody whom it has sent a link. In a company they take turns."""
+
+
+async def read_apart(request: Request, company_id: UUID, door: Door, order: Order[T], *, field: str | None = None) -> T:
+    """What the order asks for, when the file's turn has come.
+
+    Raises `InvalidBody`, whose issues are of the part `field`, where the file is refused; `schemas.normalise.Unfit`
+    where a document is of no kind that is taken; `RateLimited` where too many files of the company wait.
+    """
+    try:
+        future = service_of(request).readers.submit(company_id, door, order)
+    except Crowded:
+        raise RateLimited(_COME_AGAIN_SECONDS) from None
+    try:
+        return await asyncio.wrap_future(future)
+    except ReadingRefused as refused:
+        raise InvalidBody(refused.of_field(field)) from None

@@ -1,0 +1,59 @@
+"""What a reader process does to itself before it reads anything: it binds itself to limits and to its parent.
+
+Each is the kernel's to enforce, so that it holds in the middle of a regular expression too. Where a system does not
+know one (macOS bounds no memory so, and has no parent-death signal), the parent's watch and the end of the channel
+remain.
+"""
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+_PR_SET_PDEATHSIG: Final = 1  # prctl(2)
+_MIB: Final = 2**20
+_RESERVED_MIB: Final = 512
+"""Allocators and thread stacks reserve more than they use; beside it twice the limit may be reserved."""
+
+
+def confine(parent: int, memory_mib: int) -> None:
+    """Bind this process, started by the process `parent`, for as long as it lives."""
+    _end_with(parent)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # a stop reaches the whole group; requests under way are read to the end
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    _bound(resource.RLIMIT_CORE, 0)
+    _bound(resource.RLIMIT_FSIZE, memory_mib * _MIB)  # an answer is a file; Python turns the signal into an OSError
+    _bound(resource.RLIMIT_DATA, (2 * memory_mib + _RESERVED_MIB) * _MIB)
+    with contextlib.suppress(OSError):  # where memory is short all the same, a reader goes first
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+
+@contextmanager
+def processor_seconds(most: float) -> Iterator[None]:
+    """The kernel kills this process by SIGPROF when the block has kept its threads on processors for so long."""
+    signal.setitimer(signal.ITIMER_PROF, most)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _end_with(parent: int) -> None:
+    """Have the kernel end this process with the thread that started it; that thread lives as long as it needs it."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # gone before this was arranged
+        os._exit(1)
+
+
+def _bound(what: int, most: int) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        _, hard = resource.getrlimit(what)
+        resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))

@@ -1,0 +1,40 @@
+"""No door and no step parses a file from outside by itself: reader processes alone do (decision 0028)."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PARSING = {"read_upload", "type_rows", "judge", "main_types", "streams", "read_delimited", "Workbook", "decode"}
+"""What turns the bytes of a file into something."""
+MODULES = ("pipelines.steps.reading", "pipelines.steps.files")
+READING = ("pipelines/steps/reading/", "pipelines/steps/files/", "pipelines/steps/readers/tasks.py")
+OF_A_PERSON = ("pipelines/steps/corrections/",)
+"""`pcds import` writes a person's own file anew, on that person's machine."""
+
+
+def parsing() -> Iterator[tuple[str, str]]:
+    """Each module that imports something of the kind, and what."""
+    for room in ("api", "connector", "pipelines", "warehouse"):
+        for path in (ROOT / room).rglob("*.py"):
+            name = str(path.relative_to(ROOT))
+            if name.startswith((*READING, *OF_A_PERSON)):
+                continue
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(MODULES):
+                    yield from ((name, each.name) for each in node.names if each.name in PARSING)
+
+
+def test_only_a_readers_tasks_parse_files():
+    assert list(parsing()) == []
+
+
+def test_nothing_but_the_command_line_writes_a_persons_file_anew():
+    """Its steps parse in the process that calls them, so that no server may."""
+    calling = {
+        str(path.relative_to(ROOT))
+        for room in ("api", "connector", "pipelines")
+        for path in (ROOT / room).rglob("*.py")
+        if "steps.corrections" in path.read_text(encoding="utf-8")
+    }
+    assert {name for name in calling if not name.startswith(OF_A_PERSON)} == {"api/commands/imports.py"}

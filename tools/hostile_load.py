@@ -1,0 +1,159 @@
+"""Whether everybody else is answered while four clients send hostile input: /healthz within 0.3 s at every instant.
+
+    python -m tools.hostile_load --seconds 5 --only "a header of spaces"
+
+Each input is sent by four clients of one company for some seconds, while another company imports a small file again and
+again. Exit status 1 where an answer of /healthz was late, where the other company was refused, or where the service did
+not answer at all. The files are `hostile_files`; the bound is of a machine that does nothing else.
+"""
+
+import argparse
+import http.client
+import multiprocessing
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Final
+
+import orjson
+
+from tools import hostile_files
+from tools.service import Service, running
+
+_CLIENTS: Final = 4
+_BOUND_SECONDS: Final = 0.3
+_BETWEEN_PROBES_SECONDS: Final = 0.01
+_GOOD: Final = b"sku_code,name\nGOOD-1,Bottle\n"
+_PATIENCE_SECONDS: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What is sent where, by whom; a multipart body has its boundary in `media`."""
+
+    name: str
+    port: int
+    key: str
+    path: str
+    media: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """What one input did: seconds of the slowest probe and of the other company's slowest import, answers by status."""
+
+    probe_seconds: float
+    other_seconds: float
+    other_refused: int
+    statuses: Counter[int]
+
+    def __str__(self) -> str:
+        """The figures in words."""
+        answers = ", ".join(f"{times} x {status}" for status, times in sorted(self.statuses.items()))
+        probe, other = f"{self.probe_seconds * 1000:.0f} ms", f"{self.other_seconds:.2f} s"
+        return f"/healthz {probe} at most, another company's import {other} at most ({answers})"
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nobody else was held up."""
+        return self.probe_seconds <= _BOUND_SECONDS and not self.other_refused and 500 not in self.statuses
+
+
+def main() -> int:
+    """The exit status; a line for each input on standard output."""
+    parser = argparse.ArgumentParser(prog="python -m tools.hostile_load", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=10, help="how long each input is sent")
+    parser.add_argument("--only", help="the inputs whose name holds this text")
+    arguments = parser.parse_args()
+    failed = []
+    context = multiprocessing.get_context("spawn")  # no lock and no socket of this process in a client
+    with running() as service, ProcessPoolExecutor(_CLIENTS + 1, context) as clients:
+        other, harmless = _joined(service), replace(_joined(service), name="small files in order, to compare with")
+        for sending in (harmless, *_inputs(service, arguments.only or "")):
+            met = _met(clients, sending, other, arguments.seconds)
+            print(f"{'ok  ' if met.is_well else 'LATE'} {sending.name}: {met}", flush=True)
+            failed += [] if met.is_well else [sending.name]
+    return 1 if failed else 0
+
+
+def _inputs(service: Service, only: str) -> Iterator[Sending]:
+    made = _answer(Sending("", service.port, service.key, "/api/v1/skus", "application/json",
+                           b'{"sku_code": "DOCUMENTED", "name": "Bottle"}'))[1]  # fmt: skip
+    files = f"/api/v1/skus/{orjson.loads(made)['data']['id']}/files"
+    for kind, path, media, inputs in (
+        ("import", "/api/v1/imports?filename=file", "application/octet-stream", hostile_files.tables()),
+        ("document", files, "multipart/form-data; boundary=part", hostile_files.documents()),
+        ("body", "/api/v1/skus", "application/json", hostile_files.bodies()),
+    ):
+        for name, build in inputs.items():
+            if only in name:
+                body = _form(build()) if kind == "document" else build()
+                yield Sending(f"{kind}: {name}", service.port, service.key, path, media, body)
+
+
+def _joined(service: Service) -> Sending:
+    """A second company's small import, which must be taken whatever the first one sends."""
+    company = service.made("company", "add", "--name", "Other", "--plan", "enterprise")["id"]
+    key = service.made("key", "issue", "--company", company, "--name", "erp")
+    service.made("window", "open", "--key", key["client_id"], "--per-minute", "1000000")
+    path = "/api/v1/imports?filename=good.csv"
+    return Sending("good", service.port, key["api_key"], path, "application/octet-stream", _GOOD)
+
+
+def _met(clients: ProcessPoolExecutor, sending: Sending, other: Sending, seconds: float) -> Met:
+    hostile = [clients.submit(_sent, sending, seconds) for _ in range(_CLIENTS)]
+    good = clients.submit(_sent, other, seconds)
+    probe = _slowest_probe(sending.port, [*hostile, good])
+    statuses = sum((Counter(each.result()[0]) for each in hostile), Counter[int]())
+    taken, other_seconds = good.result()
+    return Met(probe, other_seconds, taken.total() - taken[202], statuses)
+
+
+def _slowest_probe(port: int, under_way: list[Future[tuple[Counter[int], float]]]) -> float:
+    """Seconds of the slowest answer of /healthz until all of it has ended."""
+    slowest, connection = 0.0, http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_SECONDS)
+    while not all(each.done() for each in under_way):
+        begun = time.perf_counter()
+        connection.request("GET", "/healthz")
+        connection.getresponse().read()
+        slowest = max(slowest, time.perf_counter() - begun)
+        time.sleep(_BETWEEN_PROBES_SECONDS)
+    connection.close()
+    return slowest
+
+
+def _sent(sending: Sending, seconds: float) -> tuple[Counter[int], float]:
+    """The input again and again for so long: answers by status, and the seconds of the slowest."""
+    statuses, slowest, end = Counter[int](), 0.0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        begun = time.perf_counter()
+        statuses[_answer(sending)[0]] += 1
+        slowest = max(slowest, time.perf_counter() - begun)
+    return statuses, slowest
+
+
+def _answer(sending: Sending) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", sending.port, timeout=_PATIENCE_SECONDS)
+    try:
+        headers = {"X-API-Key": sending.key, "Content-Type": sending.media}
+        connection.request("POST", sending.path, sending.body, headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+def _form(data: bytes) -> bytes:
+    return (
+        b'--part\r\nContent-Disposition: form-data; name="type"\r\n\r\ntest_report\r\n'
+        b'--part\r\nContent-Disposition: form-data; name="file"; filename="report"\r\n'
+        b"Content-Type: application/octet-stream\r\n\r\n" + data + b"\r\n--part--\r\n"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
