@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from pipelines.steps.reading.fields import PART_HELPERS, Column, Table, fields_of, volume_field
 from pipelines.steps.reading.groups import group_column
 from pipelines.steps.reading.levels import without_sales_level
-from pipelines.steps.reading.units import without_unit
+from pipelines.steps.reading.units import unit_within, without_unit
 from pipelines.steps.reading.wordings import languages, wordings
 from schemas.fields import SKU_CODE
 from schemas.normalise import Unfit, market
@@ -88,7 +88,8 @@ def column_for(name: str, position: int, header: str, table: Table) -> Column | 
     named = recognise(name, position, table)
     if named is None or fold(name) != fold(named.name):
         return None
-    factor = own.factor if own is not None and own.name == named.name else named.factor
+    within = unit_within(header, named.field.unit) if own is None or own.name != named.name else None
+    factor = own.factor if own is not None and own.name == named.name else within.factor if within else named.factor
     return Column(named.name, named.field, named.table, position, header, factor, False,
                   named.market, named.year, named.half, named.group, named.fixed)  # fmt: skip
 
@@ -99,7 +100,8 @@ def _component_headers() -> dict[str, str]:
     helpers = {field.name for field in PART_HELPERS}
     names = [name for name in fields_of("component") if name != SKU_CODE.name and name not in helpers]
     alone = [name for name in names if name not in fields_of("sku") and name != "weight_g"]
-    return {fold(name): name for name in alone} | {fold(f"component_{name}"): name for name in names}
+    prefixed = [*names, "weight_unit"]
+    return {fold(name): name for name in alone} | {fold(f"component_{name}"): name for name in prefixed}
 
 
 @cache

@@ -15,7 +15,8 @@ from pipelines.steps.reading.grid import Grid, letter, position
 from pipelines.steps.reading.groups import whole_groups
 from pipelines.steps.reading.labels import labels
 from pipelines.steps.reading.refusal import ReadingRefused, refuse
-from pipelines.steps.reading.spares import OF_PACKAGING, with_spares, with_unit_beside
+from pipelines.steps.reading.spares import OF_PACKAGING, with_spares
+from pipelines.steps.reading.unit_columns import is_shared, paired, with_units_beside
 from schemas.issues import Issue
 from schemas.normalise import shown
 from schemas.words import fold
@@ -63,9 +64,10 @@ def find_header(grid: Grid, table: Table, mapped: Mapping[str, str], header_row:
     named = {(column.table, column.name) for column in chosen}
     if table == "sku":
         found = _without_stray_parts(found, chosen)
-    columns = [*chosen, *_one_each([column for column in found if (column.table, column.name) not in named])]
+    columns = [*chosen, *_one_each([column for column in found if (column.table, column.name) not in named], chosen)]
     if table == "sku":
-        columns = with_unit_beside(with_spares(columns, cells, told=mapped), cells, grid, row)
+        columns = with_spares(columns, cells, told=mapped)
+    columns = with_units_beside(columns, cells, grid, row)
     missing = [name for name in _NEEDED[table] if name not in {column.name for column in columns}]
     if missing:
         raise ReadingRefused([_missing(name, cells, columns, grid.lines[row], table) for name in missing])
@@ -150,11 +152,20 @@ def _without_stray_parts(found: list[Column], chosen: list[Column]) -> list[Colu
     return own + [column for column in whole_groups([*chosen, *found]) if column not in chosen]
 
 
-def _one_each(columns: list[Column]) -> list[Column]:
+def _one_each(columns: list[Column], chosen: list[Column]) -> list[Column]:
     """One column a field. The field's own name stands above its synonyms, what names the packaging above what does not.
 
-    Other doubles are refused.
+    Of columns of units each weight may have its own beside it. Other doubles are refused.
     """
+    units = [column for column in columns if is_shared(column)]
+    if len(units) > 1:
+        others = _one_each([column for column in columns if column not in units], chosen)
+        own = paired(units, [*chosen, *others])
+        return [*others, *(own if own != units else _single(units))]
+    return _single(columns)
+
+
+def _single(columns: list[Column]) -> list[Column]:
     by_name: dict[tuple[str, str], list[Column]] = {}
     for column in columns:
         by_name.setdefault((column.table, column.name), []).append(column)

@@ -1,4 +1,4 @@
-"""Columns that count only where no better one is there: headers that stand for a field, a unit without a known header.
+"""Columns that count only where no better one is there: headers that stand for a field.
 
 What a single header stands for is `composed.py`; recognised headers are `columns.py` and come first.
 """
@@ -7,19 +7,11 @@ from collections.abc import Container
 from dataclasses import replace
 from typing import Final
 
-import polars as pl
-
 from pipelines.steps.reading.composed import names_packaging, spare
-from pipelines.steps.reading.fields import Column, fields_of
-from pipelines.steps.reading.grid import Grid
-from pipelines.steps.reading.units import unit_of
+from pipelines.steps.reading.fields import Column
 
 _LONGEST: Final = 200
 """Characters of the longest header that is looked at."""
-_LINES: Final = 40
-"""Lines below the header in which a column of units is looked for."""
-
-
 OF_PACKAGING: Final = frozenset(
     {"material", "material_subtype", "weight_grams", "weight_unit", "packaging_format", "recycled_content_percent"}
 )
@@ -66,17 +58,3 @@ def _chosen(found: list[Column]) -> Column | None:
     if len(found) > 1 and found[0].name in OF_PACKAGING:
         found = [column for column in found if names_packaging(column.header)]
     return found[0] if len(found) == 1 else None
-
-
-def with_unit_beside(columns: list[Column], cells: list[str | None], grid: Grid, row: int) -> list[Column]:
-    """A column right of the weight that holds nothing but units of mass says how it is meant, whatever its header."""
-    weight = next((column for column in columns if column.name in ("weight_grams", "weight_g")), None)
-    at = -1 if weight is None else weight.position + 1
-    if weight is None or at >= len(cells) or any(c.position == at or c.field.name == "weight_unit" for c in columns):
-        return columns
-    name = f"c{at}"
-    under = grid.cells[name].slice(row + 1, _LINES).drop_nulls() if name in grid.cells.columns else pl.Series([])
-    if not len(under) or any(unit_of(cell, "g") is None for cell in under):
-        return columns
-    field = fields_of("sku")["weight_unit"]
-    return [*columns, Column(field.name, field, "sku", at, cells[at] or "")]
