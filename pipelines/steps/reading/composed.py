@@ -37,8 +37,19 @@ def spare(header: str) -> Column | None:
 
 def names_packaging(header: str) -> bool:
     """Whether a word of the header says that it speaks of the packaging: `Packaging Weight (g)`, `PKG_WEIGHT`."""
+    return "packaging" in roles_said(header)
+
+
+def names_somebody(header: str) -> bool:
+    """Whether a word of the header says whose it is: a supplier's, a customer's, a manufacturer's."""
+    return "somebody" in roles_said(header)
+
+
+@lru_cache(maxsize=8192)
+def roles_said(header: str) -> frozenset[str]:
+    """The roles of those words of a header that have one."""
     tokens = [token for text in (header, *wordings(header)) for token in _WORD.findall(fold(text))[:_MOST_WORDS]]
-    return any("packaging" in (_roles(token) or ()) for token in tokens)
+    return frozenset(role for token in tokens for role in (_roles(token) or ()))
 
 
 def composed_field(text: str) -> tuple[str, Unit | None] | None:

@@ -15,7 +15,7 @@ from pipelines.steps.reading.grid import Grid, letter, position
 from pipelines.steps.reading.groups import whole_groups
 from pipelines.steps.reading.labels import labels
 from pipelines.steps.reading.refusal import ReadingRefused, refuse
-from pipelines.steps.reading.spares import OF_PACKAGING, with_spares
+from pipelines.steps.reading.spares import OF_PACKAGING, with_code_of_barcode, with_spares
 from pipelines.steps.reading.unit_columns import is_shared, paired, with_units_beside
 from schemas.issues import Issue
 from schemas.normalise import shown
@@ -67,7 +67,7 @@ def find_header(grid: Grid, table: Table, mapped: Mapping[str, str], header_row:
     columns = [*chosen, *_one_each([column for column in found if (column.table, column.name) not in named], chosen)]
     if table == "sku":
         columns = with_spares(columns, cells, told=mapped)
-    columns = with_units_beside(columns, cells, grid, row)
+    columns = with_units_beside(with_code_of_barcode(columns, cells, table), cells, grid, row)
     missing = [name for name in _NEEDED[table] if name not in {column.name for column in columns}]
     if missing:
         raise ReadingRefused([_missing(name, cells, columns, grid.lines[row], table) for name in missing])

@@ -9,6 +9,7 @@ their title, so that they are none of the SKU's. Which line is the header is `he
 from collections.abc import Sequence
 
 from pipelines.steps.reading.columns import recognise
+from pipelines.steps.reading.composed import roles_said
 from pipelines.steps.reading.fields import WEIGHTS, Column
 from pipelines.steps.reading.grid import Grid
 from pipelines.steps.reading.levels import SALES, level_of
@@ -16,6 +17,7 @@ from pipelines.steps.reading.units import unit_of, unit_within
 from schemas.words import code_of
 
 Cells = list[str | None]
+_OF_ARTICLE = ("sku_code", "name")
 _UNITS_OF_FIELDS = ("g", "percent", "um", "g/cm3")
 
 
@@ -124,9 +126,17 @@ def _better(cell: str | None, label: str | None, title: str | None) -> str | Non
     if cell is None or label is None or label == cell:
         return cell
     alone, together = recognise(cell, 0, "sku"), recognise(label, 0, "sku")
+    if alone is not None and alone.name in _OF_ARTICLE and title is not None and _is_somebody(title):
+        return label
     if together is None or (alone is not None and together.group is None):
         return cell if title is None or alone is None else _with_title_unit(cell, title, alone)
     return label
+
+
+def _is_somebody(title: str) -> bool:
+    """Whether a title is that of a supplier or a customer, so that `Code` below it is theirs and no article's."""
+    roles = roles_said(title)
+    return "somebody" in roles and "thing" not in roles
 
 
 def _with_title_unit(cell: str, title: str, alone: Column) -> str:
