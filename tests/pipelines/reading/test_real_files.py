@@ -66,6 +66,8 @@ def test_components_side_by_side_below_help_and_example() -> None:
         "sku_code",
         "gtin",
     }
+    assert set(rows.errors["code"]) == {"invalid_gtin"}  # both barcodes are made up
+    upload, rows = read(data, {"columns": {"sku_code": "Code-barres"}})
     assert (upload.source["layout"], upload.rows, rows.rejected) == ("wide", 2, 0)
     assert [line["reason"] for line in upload.source["skipped"]][:2] == [skipped.HELP, skipped.EXAMPLE]
     data = (REAL / "off/import_csv_file_test.tsv.csv").read_bytes()
