@@ -14,7 +14,7 @@ from functools import cache
 from compliance import ruleset
 from compliance.words import resolve_material
 from pipelines.steps.reading.composed import composed_field
-from pipelines.steps.reading.fields import Column, fields_of
+from pipelines.steps.reading.fields import WEIGHTS, Column, fields_of
 from pipelines.steps.reading.units import Unit, taken_out, without_unit
 from schemas.fields import SKU_CODE
 from schemas.words import code_of, fold, headers, words
@@ -164,6 +164,10 @@ def _grades() -> dict[str, str]:
     return {**known, **{fold(code): code for code in known.values()}}
 
 
+def _weighed(columns: list[Column]) -> set[str | None]:
+    return {column.group for column in columns if column.field.name in WEIGHTS}
+
+
 def whole_groups(columns: list[Column]) -> list[Column]:
     """The group columns that can make components, of one layout: numbered groups that name a material, else materials.
 
@@ -173,6 +177,8 @@ def whole_groups(columns: list[Column]) -> list[Column]:
     numbered = [column for column in columns if column.group is not None and not column.fixed]
     named = {column.group for column in numbered if column.field.name in ("material_family", "component_id")}
     if whole := [column for column in numbered if column.group in named]:
+        # A weight of a part without a material is kept: it is a fault of its lines, and no part left out of a total.
+        whole = [column for column in numbered if column.group in named | _weighed(numbered)]
         weighed = {column.group for column in whole if column.field.name == _WEIGHT}
         return [column if column.group in weighed else _measured_alone(column) for column in whole]
     materials = [column for column in columns if column.fixed]

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from pipelines.steps.reading.columns import column_for, recognise
-from pipelines.steps.reading.composed import names_packaging, spare
+from pipelines.steps.reading.composed import names_packaging, says_packaging, spare
 from pipelines.steps.reading.fields import Column, Table
 from pipelines.steps.reading.forms import form_refusal
 from pipelines.steps.reading.grid import Grid, letter, position
 from pipelines.steps.reading.groups import whole_groups
 from pipelines.steps.reading.labels import labels
 from pipelines.steps.reading.refusal import ReadingRefused, refuse
+from pipelines.steps.reading.siblings import beside, unknown_weights
 from pipelines.steps.reading.spares import OF_PACKAGING, with_code_of_barcode, with_spares
 from pipelines.steps.reading.unit_columns import is_shared, paired, with_units_beside
 from schemas.issues import Issue
@@ -28,12 +29,18 @@ _NEEDED: Mapping[Table, tuple[str, ...]] = {"sku": ("sku_code", "name"), "compon
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The header of a table: its line, its last line where it has two, the columns read and the columns ignored."""
+    """The header of a table: its line, its last line where it has two, the columns read and the columns ignored.
+
+    `of_packaging` is whether a line above it says that the table is of packaging; `beside` are places among the ignored
+    of columns that may be weights of one more material.
+    """
 
     line: int
     last_line: int
     columns: tuple[Column, ...]
     ignored: tuple[tuple[int, str], ...]
+    of_packaging: bool = False
+    beside: tuple[int, ...] = ()
 
 
 def field_names(cells: Iterable[str], table: Table = "sku") -> set[str]:
@@ -68,13 +75,20 @@ def find_header(grid: Grid, table: Table, mapped: Mapping[str, str], header_row:
     if table == "sku":
         columns = with_spares(columns, cells, told=mapped)
     columns = with_units_beside(with_code_of_barcode(columns, cells, table), cells, grid, row)
+    if table == "sku":
+        columns += unknown_weights(columns, cells, grid, row)
     missing = [name for name in _NEEDED[table] if name not in {column.name for column in columns}]
     if missing:
         raise ReadingRefused([_missing(name, cells, columns, grid.lines[row], table) for name in missing])
     columns = _told_apart(columns) if table == "sku" else columns
     used = {column.position for column in columns}
     ignored = tuple((at, cell) for at, cell in enumerate(cells) if cell is not None and at not in used)
-    return Header(int(grid.lines[row]), last_line, tuple(sorted(columns, key=lambda column: column.position)), ignored)
+    above = (cell for at in range(row) for cell in grid.row(at) if cell is not None and len(cell) < _LONGEST_HEADER)
+    of_packaging = any(map(says_packaging, above))
+    columns.sort(key=lambda column: column.position)
+    return Header(
+        int(grid.lines[row]), last_line, tuple(columns), ignored, of_packaging, beside(columns, cells, grid, row)
+    )
 
 
 def _told_apart(columns: list[Column]) -> list[Column]:

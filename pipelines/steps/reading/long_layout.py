@@ -106,6 +106,12 @@ def without_parts(sheet: Sheet) -> Sheet:
     return sheet.without((*names, *_PER_PART))
 
 
+def lines_are_parts(sheet: Sheet) -> bool:
+    """Whether a table has component columns, or lines of one SKU that are its components."""
+    parts = any(column.table == "component" for column in sheet.columns)
+    return parts or _repeated(sheet.table.with_columns(pl.col("sku_code").str.strip_chars()), sheet.columns) is not None
+
+
 def _split(
     sheet: Sheet, table: pl.DataFrame, own: list[Column], parts: list[Column], given: pl.DataFrame
 ) -> tuple[Sheet, Sheet]:

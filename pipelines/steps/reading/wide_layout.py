@@ -19,7 +19,7 @@ def layout_of(columns: tuple[Column, ...]) -> Literal["wide", "materials"] | Non
     grouped = [column for column in columns if column.group is not None]
     if not grouped:
         return None
-    return "materials" if all(column.fixed for column in grouped) else "wide"
+    return "materials" if any(column.fixed for column in grouped) else "wide"
 
 
 def split_groups(sheet: Sheet) -> tuple[Sheet, Sheet]:

@@ -7,7 +7,7 @@ CASES = [
         Case(26, rows_of([[code, name, weight], ["A", "a", "1.5"], B]), READ)
         for code, name, weight in (
             ("RÉFÉRENCE ", "Désignation\n", "Poids unitaire vide en gramme"),
-            ("Artikel-Nr.", "BEZEICHNUNG", "Gewicht [g]"),
+            ("Artikel-Nr.", "BEZEICHNUNG", "Verpackungsgewicht [g]"),
             ("Código de artículo", "Denominación", "Peso del envase (g)"),
             ("Codice articolo", "Nome", "Peso imballaggio (g)"),
         )
