@@ -17,7 +17,7 @@ from pipelines.steps.reading.labels import labels
 from pipelines.steps.reading.refusal import ReadingRefused, refuse
 from pipelines.steps.reading.siblings import beside, unknown_weights
 from pipelines.steps.reading.spares import OF_PACKAGING, with_code_of_barcode, with_spares
-from pipelines.steps.reading.unit_columns import is_shared, paired, with_units_beside
+from pipelines.steps.reading.unit_columns import is_shared, paired, with_stated_unit, with_units_beside
 from schemas.issues import Issue
 from schemas.normalise import shown
 from schemas.words import fold
@@ -83,9 +83,9 @@ def find_header(grid: Grid, table: Table, mapped: Mapping[str, str], header_row:
     columns = _told_apart(columns) if table == "sku" else columns
     used = {column.position for column in columns}
     ignored = tuple((at, cell) for at, cell in enumerate(cells) if cell is not None and at not in used)
-    above = (cell for at in range(row) for cell in grid.row(at) if cell is not None and len(cell) < _LONGEST_HEADER)
+    above = [cell for at in range(row) for cell in grid.row(at) if cell is not None and len(cell) < _LONGEST_HEADER]
     of_packaging = any(map(says_packaging, above))
-    columns.sort(key=lambda column: column.position)
+    columns = sorted(with_stated_unit(columns, above), key=lambda column: column.position)
     return Header(
         int(grid.lines[row]), last_line, tuple(columns), ignored, of_packaging, beside(columns, cells, grid, row)
     )

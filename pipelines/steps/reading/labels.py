@@ -140,5 +140,5 @@ def _is_somebody(title: str) -> bool:
 
 
 def _with_title_unit(cell: str, title: str, alone: Column) -> str:
-    unit = unit_within(title, "g") if alone.field.name in WEIGHTS else None
+    unit = (unit_of(title.strip("()[] "), "g") or unit_within(title, "g")) if alone.field.name in WEIGHTS else None
     return cell if unit is None or unit_within(cell, "g") is not None else f"{cell} ({unit.name})"

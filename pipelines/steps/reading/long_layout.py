@@ -108,8 +108,10 @@ def without_parts(sheet: Sheet) -> Sheet:
 
 def lines_are_parts(sheet: Sheet) -> bool:
     """Whether a table has component columns, or lines of one SKU that are its components."""
-    parts = any(column.table == "component" for column in sheet.columns)
-    return parts or _repeated(sheet.table.with_columns(pl.col("sku_code").str.strip_chars()), sheet.columns) is not None
+    if any(column.table == "component" for column in sheet.columns):
+        return True
+    table = sheet.table.with_columns(pl.col("sku_code").str.strip_chars())
+    return _repeated(_carried_down(table, "material", keys=["sku_code", "name"]), sheet.columns) is not None
 
 
 def _split(

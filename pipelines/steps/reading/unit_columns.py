@@ -4,15 +4,18 @@ A unit that its own group has, or that stands beside it, is a weight's own. A co
 of every weight whose header names none. Converting the weights is `weights.py`; words for units are `units.csv`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from pipelines.steps.reading.fields import WEIGHTS, Column, fields_of
 from pipelines.steps.reading.grid import Grid
 from pipelines.steps.reading.units import unit_of, unit_within
+from schemas.words import fold, words
 
 _UNIT: Final = "weight_unit"
+_STEM: Final = 3
+_MOST_WORDS: Final = 40
 _LINES: Final = 40
 """Lines below the header in which a column of units is looked for."""
 
@@ -56,6 +59,25 @@ def with_units_beside(columns: list[Column], cells: Sequence[str | None], grid: 
         table = "sku" if beside[0].group is not None else beside[0].table
         beside = [replace(beside[0], name=_UNIT, group=None, fixed=(), table=table)]
     return [*columns, *beside]
+
+
+def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column]:
+    """The weights in the unit that a remark above the table names, `All weights in kg`, where nothing nearer names one.
+
+    A line with a figure is no such remark: `Net weight: 5 kg` is of one product.
+    """
+    said = {unit for text in above if _speaks_of_weights(text) and (unit := unit_within(text, "g")) is not None}
+    if len(said) != 1 or any(column.field.name == _UNIT for column in columns):
+        return columns
+    unit = said.pop()
+    silent = [c for c in columns if c.field.name in WEIGHTS and c.factor == 1 and unit_within(c.header, "g") is None]
+    return [replace(column, factor=unit.factor) if column in silent else column for column in columns]
+
+
+def _speaks_of_weights(text: str) -> bool:
+    tokens = fold(text).split()
+    begin = tuple(word for word, role in words("header_word").items() if role == "weight" and len(word) > _STEM)
+    return not any(map(str.isdigit, text)) and any(token.startswith(begin) for token in tokens[:_MOST_WORDS])
 
 
 def for_each_group(columns: Sequence[Column]) -> list[tuple[str, Column]]:

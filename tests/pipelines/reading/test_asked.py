@@ -93,6 +93,8 @@ def test_a_table_with_our_own_names_is_made_for_us() -> None:
 def test_lines_and_columns_that_are_components_are_of_packaging() -> None:
     lines: Table = [["SKU", "Name", "Material", "Weight"], ["A", "a", "glass", 2], ["A", "a", "metal", 1]]
     assert asked(lines) == {}
+    merged: Table = [["SKU", "Name", "Material", "Weight"], ["A", "a", "glass", 2], ["", "", "metal", 1]]
+    assert asked(merged) == {}
     named: Table = [["SKU", "Name", "Component", "Material", "Weight", "Length"], ["A", "a", "Bottle", "glass", 2, 9]]
     assert asked(named) == {}
     assert asked(table("Material 1", "Weight 1", row=("glass", 2))) == {}

@@ -180,6 +180,18 @@ def test_a_measured_weight_has_the_unit_of_its_group() -> None:
     assert json.loads(row["components"])[0]["weight_g"] == 210
 
 
+@pytest.mark.parametrize(
+    ("above", "grams"),
+    [([["Alle Gewichte in kg", ""], []], 200), ([["kg", ""]], 200), ([["Net weight: 5 kg", ""], []], 0.2),
+     ([["Poids en grammes", ""], []], 0.2)],
+)  # fmt: skip
+def test_a_remark_above_the_table_names_the_unit_of_weights_that_name_none(above: list[Line], grams: float) -> None:
+    table = [*above, ["Tare", "SKU", "Name"], ["0.2", "A", "a"]]
+    assert read(workbook({"SKUs": table}))[1].values["weight_grams"].to_list() == [grams]
+    own = [*above, ["Tare (g)", "SKU", "Name"], ["0.2", "A", "a"]]
+    assert read(workbook({"SKUs": own}))[1].values["weight_grams"].to_list() == [0.2]
+
+
 @pytest.mark.parametrize("header", ["Brutto kg", "Masse (kg) Verp", "Poids (kg)"])
 def test_a_mapped_column_keeps_the_unit_that_its_header_names(header: str) -> None:
     data = delimited([["SKU", "Name", header], ["A", "a", "0.25"]])
