@@ -22,12 +22,7 @@ CASES = [
             ]
         ),
         READ,
-        source={
-            "ignored": [
-                {"column": "D", "header": "Berat"},
-                {"column": "E", "header": "Verp.-gewicht Kunststoff\n\nZugehörige Einheit in NTG-P-049"},
-            ]
-        },
+        source={"ignored": [{"column": "D", "header": "Berat"}], "layout": "materials"},
     ),
     Case(
         27,
