@@ -188,6 +188,8 @@ def test_a_text_as_a_workbook_keeps_its_cells_as_texts():
     ("header", "rows"),
     [
         ("Tare;Unité", ["A-1;Pot;5;g", "A-2;Pan;6;pce"]),
+        ("Glas;Papier;Unité", ["A-1;Pot;5;1;g", "A-2;Jar;6;2;pce"]),
+        ("Poids verre (g);Poids papier (g);Poids cuir (g)", ["A-1;Pot;5;1;", "A-2;Pan;6;2;3"]),
         ("Glas;Papier", ["A-1;Pot;5;1", "A-2;Jar;6;2", "A-3;Pan;x;x"]),
         ("Recycled content;Note", ["A-1;Pot;30;n", "A-2;Pan;viel;n"]),
     ],
