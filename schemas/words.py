@@ -13,11 +13,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
+from schemas.invisible import WITHOUT
 from schemas.letters import without_accents
 from schemas.vocabularies import VOCABULARIES
 
 _HERE = Path(__file__).parent
-_LIGATURES = str.maketrans({"œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "µ": "u", "μ": "u"})
+_LIGATURES = WITHOUT | str.maketrans({"œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "µ": "u", "μ": "u"})
 _NOT_A_WORD = re.compile(r"[^0-9a-z]+")
 
 
@@ -27,6 +28,8 @@ class WordCollisionError(ValueError):
 
 def fold(text: str) -> str:
     """Text as words are compared: lower case, without accents, each run of other characters one space.
+
+    Characters that nobody sees are none: `Verpackung` with a soft hyphen is one word.
 
     A text without a letter or digit of the Latin script (`✓`, `%`) is itself, trimmed.
     """

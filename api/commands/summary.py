@@ -21,8 +21,10 @@ def summary(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]], lang: 
         parts.append(f"{skipped} lines are no data and were left out (examples, help, totals, empty lines).")
     if done["dry_run"]:
         parts.append("This was a dry run: nothing was written.")
+    questions = done["source"].get("asked") or ()
+    asked = [textwrap.fill(f"{each['column']}: {told(each['message'], lang)}", _WIDTH) for each in questions]
     reasons = (_reason(code, of, lang) for code, of in _by_code(done, faults).items())
-    return "\n".join([*(told(part, lang) for part in parts), *reasons])
+    return "\n".join([*(told(part, lang) for part in parts), *asked, *reasons])
 
 
 def _by_code(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:

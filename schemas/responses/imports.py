@@ -24,6 +24,15 @@ class IgnoredColumn(Answer):
     header: str
 
 
+class AskedColumn(Answer):
+    """A column that was not read because it can mean several things; `could_be` are fields for a mapping to name."""
+
+    column: str
+    header: str
+    could_be: list[str]
+    message: str
+
+
 class HiddenPlaces(Answer):
     """What was read although a spreadsheet hides it; `lines` are the first 200."""
 
@@ -96,6 +105,7 @@ class ImportSource(Told):
     mapping_name: str | None
     hidden: HiddenPlaces | None = None
     unread_sheets: list[UnreadSheet] | SkipJsonSchema[None] = None
+    asked: list[AskedColumn] | SkipJsonSchema[None] = None
 
 
 class ImportAccepted(Answer):

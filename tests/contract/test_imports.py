@@ -208,6 +208,30 @@ def test_the_file_decides_the_decimal_mark_or_the_cell_is_refused(caller):
     assert (item["weight_grams"], item["food_contact"], item["recycled_content_percent"]) == (1234.5, True, 30)
 
 
+@pytest.mark.promise("IMP-40")
+def test_a_weight_that_may_be_the_product_s_is_asked_about_until_a_mapping_says_what_it_is(caller):
+    feed, name = b"product_id,name,length_cm,weight_kg\nP1,Chair,40,3.5\n", "feeds"
+    asked = caller.imported(feed)["source"]["asked"]
+    assert [(column["column"], column["header"], column["could_be"]) for column in asked] == [
+        ("D", "weight_kg", ["weight_grams"])
+    ]
+    assert '{"columns": {"weight_grams": "D"}}' in asked[0]["message"]
+    [item] = caller.data("/skus")
+    assert item["weight_grams"] is None
+    mapping = '{"columns": {"weight_grams": "weight_kg"}}'
+    sent = {"data": {"mapping": mapping, "mapping_name": name}, "files": {"file": ("feed.csv", feed)}}
+    assert caller.request("POST", "/imports", **sent).json()["source"]["asked"] == []
+
+
+@pytest.mark.promise("IMP-41")
+def test_characters_that_nobody_sees_make_no_second_sku(caller):
+    assert caller.imported(b"sku_code,name\nA-1,Jar\n")["counts"]["created"] == 1
+    hidden = "\ufeffs\u200bku_code,na\u00adme\n\u200bA-\u200b1\u202c,Jar\n"
+    counts = caller.imported(hidden.encode())["counts"]
+    assert (counts["created"], counts["unchanged"]) == (0, 1)
+    assert [item["sku_code"] for item in caller.data("/skus")] == ["A-1"]
+
+
 @pytest.mark.promise("IMP-17")
 def test_a_mapping_says_what_detection_cannot_know(caller):
     strange, mapping = b"Ours;What\nM-1;Bottle\n", '{"columns": {"sku_code": "A", "name": "What"}}'

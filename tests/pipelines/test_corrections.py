@@ -50,13 +50,13 @@ def workbook(**sheets) -> bytes:
 
 def test_a_text_keeps_its_lines_above_encoding_delimiter_and_ignored_columns():
     data = (
-        "Liste été;;;\r\n\r\nRéférence;Désignation;Poids (g);Ours\r\n"
+        "Liste été;;;\r\n\r\nRéférence;Désignation;Poids emballage (g);Ours\r\n"
         'A-1;Bouteille;12,5;x\r\nA-2;"Boîte; ""carrée""";vide;y\r\n'
     ).encode("cp1252")
     made = corrected_csv(data)
     lines = made.decode("cp1252").split("\r\n")
     assert lines[:2] == ["Liste été;;;", ""]
-    assert lines[2] == "Référence;Désignation;Poids (g);Ours;error_line;error_column;error_reason"
+    assert lines[2] == "Référence;Désignation;Poids emballage (g);Ours;error_line;error_column;error_reason"
     assert lines[3].startswith('A-2;"Boîte; ""carrée""";vide;y;5;C;')
     assert lines[4:] == [""]
     source, _, values = read(made.replace(b"vide", b"8,25"))
@@ -188,7 +188,9 @@ def test_a_text_as_a_workbook_keeps_its_cells_as_texts():
 @pytest.mark.parametrize(
     ("header", "rows"),
     [
-        ("Poids;Unité", ["A-1;Pot;5;g", "A-2;Pan;6;pce"]),
+        ("Tare;Unité", ["A-1;Pot;5;g", "A-2;Pan;6;pce"]),
+        ("Glas;Papier;Unité", ["A-1;Pot;5;1;g", "A-2;Jar;6;2;pce"]),
+        ("Poids verre (g);Poids papier (g);Poids cuir (g)", ["A-1;Pot;5;1;", "A-2;Pan;6;2;3"]),
         ("Glas;Papier", ["A-1;Pot;5;1", "A-2;Jar;6;2", "A-3;Pan;x;x"]),
         ("Recycled content;Note", ["A-1;Pot;30;n", "A-2;Pan;viel;n"]),
     ],

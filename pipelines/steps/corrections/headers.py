@@ -16,6 +16,7 @@ from pipelines.steps.reading.fields import Column
 from pipelines.steps.reading.fields import Table as Kind
 from pipelines.steps.reading.grid import position
 from pipelines.steps.reading.meant import unmeant
+from pipelines.steps.reading.unit_columns import is_shared
 
 
 def certain(
@@ -40,6 +41,8 @@ def _column(header: Sequence[Cell], place: Mapping[str, Any], kind: Kind) -> Col
     at = position(place["column"])
     text = header[at] if at < len(header) else None
     column = recognise(str(text), at, kind) if text is not None else None
+    if column is not None and is_shared(column) and place["field"].endswith(f"_{column.name}"):
+        return column  # published once for each weight that it speaks of
     return None if column is None else replace(column, name=place["field"]) if _names(column, place) else None
 
 

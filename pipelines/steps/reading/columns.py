@@ -8,16 +8,20 @@ import re
 from dataclasses import replace
 from functools import cache, lru_cache
 
+from pipelines.steps.reading.composed import roles_said
 from pipelines.steps.reading.fields import LONGEST_HEADER, PART_HELPERS, Column, Table, fields_of, volume_field
 from pipelines.steps.reading.groups import group_column
-from pipelines.steps.reading.levels import without_sales_level
-from pipelines.steps.reading.units import without_unit
-from pipelines.steps.reading.wordings import languages, wordings
+from pipelines.steps.reading.levels import SALES, level_of, without_sales_level
+from pipelines.steps.reading.units import unit_within, without_unit
+from pipelines.steps.reading.wordings import languages, term_and_note, wordings
 from schemas.fields import SKU_CODE
 from schemas.normalise import Unfit, market
 from schemas.words import fold, headers, words
 
 _OF_A_LEVEL = ("material", "material_subtype", "weight_grams", "packaging_format", "recycled_content_percent")
+_CHANGING = frozenset({"measure", "somebody", "thing", "parcel", "except"})
+"""Roles of words that make a header another one: of the product, of somebody else, of less or more than the whole."""
+_LONGEST_NOTE = 400
 _PERIOD = re.compile(r"(?:(?P<year>20\d\d|2100)(?: (?:h|s|half |semestre |halbjahr )(?P<half>[12]))?)?")
 
 
@@ -34,6 +38,7 @@ def _recognised(header: str, table: Table) -> Column | None:
     found = found or _of_both_languages(header, table)
     if found is None and table == "sku":
         found = _of_what_is_sold(header) or _of_part(header)
+    found = found or _of_term(header, table)
     return None if found is None else replace(found, header=header)
 
 
@@ -60,6 +65,19 @@ def _of_both_languages(header: str, table: Table) -> Column | None:
         if len(same) + len(spare) == len(sides):
             return max(same, key=lambda column: column.factor != 1)
     return None
+
+
+def _of_term(header: str, table: Table) -> Column | None:
+    """The field of a header's first line, where the note below changes nothing: it may name the unit."""
+    said = term_and_note(header)
+    if said is None or len(header) > _LONGEST_NOTE:
+        return None
+    term, note = said
+    changed = bool(roles_said(note) & _CHANGING) or level_of(note) not in (None, SALES)
+    if changed or _plain(note, table) is not None or (found := _recognised(term, table)) is None:
+        return None
+    unit = unit_within(note, found.field.unit) if found.factor == 1 else None
+    return found if unit is None else replace(found, factor=unit.factor)
 
 
 def _of_what_is_sold(header: str) -> Column | None:
@@ -100,7 +118,8 @@ def column_for(name: str, position: int, header: str, table: Table) -> Column | 
     named = field_column(name, table)
     if named is None:
         return None
-    factor = own.factor if own is not None and own.name == named.name else named.factor
+    within = unit_within(header, named.field.unit) if own is None or own.name != named.name else None
+    factor = own.factor if own is not None and own.name == named.name else within.factor if within else named.factor
     return Column(named.name, named.field, named.table, position, header, factor, False,
                   named.market, named.year, named.half, named.group, named.fixed, mapped=True)  # fmt: skip
 
@@ -111,7 +130,8 @@ def _component_headers() -> dict[str, str]:
     helpers = {field.name for field in PART_HELPERS}
     names = [name for name in fields_of("component") if name != SKU_CODE.name and name not in helpers]
     alone = [name for name in names if name not in fields_of("sku") and name != "weight_g"]
-    return {fold(name): name for name in alone} | {fold(f"component_{name}"): name for name in names}
+    prefixed = [*names, "weight_unit"]
+    return {fold(name): name for name in alone} | {fold(f"component_{name}"): name for name in prefixed}
 
 
 @cache

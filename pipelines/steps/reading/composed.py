@@ -18,6 +18,9 @@ from pipelines.steps.reading.wordings import wordings
 from schemas.words import fold, headers, words
 
 _MOST_WORDS: Final = 8
+_STEM: Final = 4
+"""Letters that the beginning of a word needs more of, to say the whole: `pack` begins `package` too."""
+_LONGEST_TITLE: Final = 40
 _SHORTEST_PART: Final = 2
 _NOTHING: Final = "nothing"
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+")
@@ -37,9 +40,29 @@ def spare(header: str) -> Column | None:
 
 def names_packaging(header: str) -> bool:
     """Whether a word of the header says that it speaks of the packaging: `Packaging Weight (g)`, `PKG_WEIGHT`."""
+    return "packaging" in roles_said(header)
+
+
+@lru_cache(maxsize=8192)
+def says_packaging(text: str) -> bool:
+    """Whether a word of a header, a title or a sheet's name begins like one for packaging: `Verpackungsdaten`."""
+    if names_packaging(text):
+        return True
+    begin = tuple(word for word, role in words("header_word").items() if role == "packaging" and len(word) > _STEM)
+    return any(token.startswith(begin) for token in fold(text).split()[:_LONGEST_TITLE])
+
+
+def names_somebody(header: str) -> bool:
+    """Whether a word of the header says whose it is: a supplier's, a customer's, a manufacturer's."""
+    return "somebody" in roles_said(header)
+
+
+@lru_cache(maxsize=8192)
+def roles_said(header: str) -> frozenset[str]:
+    """The roles of those words of a header that have one."""
     header = header[:LONGEST_HEADER]
     tokens = [token for text in (header, *wordings(header)) for token in _WORD.findall(fold(text))[:_MOST_WORDS]]
-    return any("packaging" in (_roles(token) or ()) for token in tokens)
+    return frozenset(role for token in tokens for role in (_roles(token) or ()))
 
 
 def composed_field(text: str) -> tuple[str, Unit | None] | None:
@@ -86,7 +109,7 @@ def _roles(token: str) -> frozenset[str] | None:
         return frozenset({known[token]})
     for cut in range(_SHORTEST_PART, len(token) - _SHORTEST_PART + 1):
         first, second = known.get(token[:cut]) or known.get(token[:cut].removesuffix("s")), known.get(token[cut:])
-        if first is not None and second is not None:
+        if first is not None and second is not None and {first, second} != {_NOTHING}:  # `Leder` is no article twice
             return frozenset({first, second})
     return None
 

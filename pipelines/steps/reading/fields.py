@@ -52,6 +52,8 @@ WEIGHT_HELPERS: Final = (
     Field("unit_count", "integer", "How many of the part one packaging has: multiplies its weight.", minimum=0),
     Field("weight_share_percent", "number", "Share of the weight beside it.", unit="percent", minimum=0, maximum=100),
 )
+WEIGHTS: Final = ("weight_grams", "weight_g", "measured_weight_g")
+"""Names of the fields that a column of units speaks of."""
 SKU_HELPERS: Final = (VOLUME_YEAR, *WEIGHT_HELPERS)
 PART_HELPERS: Final = (
     *WEIGHT_HELPERS,

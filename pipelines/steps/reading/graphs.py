@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
+from typing import Final
 
 import polars as pl
 
@@ -17,6 +18,14 @@ from pipelines.steps.reading.part_types import part_types
 from pipelines.steps.reading.typed import faults_where
 from pipelines.steps.substances import COLUMN_UNITS, COLUMNS, PARTS
 from schemas.vocabularies import SUBSTANCES
+
+_WITHOUT_MATERIAL: Final = (
+    "A component needs its material_family, or the component_id of a library component that has one."
+)
+_UNKNOWN_MATERIAL: Final = (
+    "No material is known of this weight, and without it the total of the SKU would be too small. Name the material in "
+    "the column's header, or in a mapping: glass_weight_g, wood_weight_g, other_weight_g."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +72,9 @@ def _complete(typed: TypedSheet, group: str | None, there: pl.Series) -> TypedSh
         nothing = there
         for field in ("material_family", "component_id"):
             nothing &= ~typed.given[names[field]] if field in names else True
-        message = "A component needs its material_family, or the component_id of a library component that has one."
-        name = names.get("material_family", "material_family")
+        name, message = names.get("material_family", "material_family"), _WITHOUT_MATERIAL
+        if not {"material_family", "component_id"} & names.keys() and "weight_g" in names:
+            name, message = names["weight_g"], _UNKNOWN_MATERIAL
         typed = typed.with_faults(name, faults_where(nothing, "required", message))
     for substance in SUBSTANCES:
         status = names.get(f"{substance}_status")

@@ -14,8 +14,8 @@ from functools import cache
 from compliance import ruleset
 from compliance.words import resolve_material
 from pipelines.steps.reading.composed import composed_field
-from pipelines.steps.reading.fields import Column, fields_of
-from pipelines.steps.reading.units import Unit, unit_of, without_unit
+from pipelines.steps.reading.fields import WEIGHTS, Column, fields_of
+from pipelines.steps.reading.units import Unit, taken_out, without_unit
 from schemas.fields import SKU_CODE
 from schemas.words import code_of, fold, headers, words
 
@@ -26,6 +26,9 @@ _OF_PART = {
     "weight_grams": _WEIGHT,
     "recycled_content_percent": "recycled_content_percent",
 }
+_OF_UNITS = ("unit", "unit_name")
+_PER = {"per", "par", "je", "pro", "por"}
+"""`Glass weight per unit` is a weight, `Glass weight unit` the unit of one."""
 _MOST_WORDS = 12
 """Words of the longest header that is looked at: every run of words may be the name of a material."""
 _NUMBER = re.compile(r"[1-9]\d?")
@@ -85,7 +88,11 @@ def _part_field(bare: str) -> tuple[str, Unit | None] | None:
     if (split := without_unit(bare, units)) is not None:
         return known[split[0]], split[1]
     composed = composed_field(bare)
-    return None if composed is None or composed[0] not in _OF_PART else (_OF_PART[composed[0]], composed[1])
+    if composed is not None and composed[0] in _OF_PART:
+        return _OF_PART[composed[0]], composed[1]
+    within = taken_out(bare.split(), "g")  # a title with its unit stands before the part: `Weight (kg) packaging 1`
+    name = None if within is None else known.get(" ".join(within[0]))
+    return (name, within[1]) if within is not None and name in ("weight_g", "measured_weight_g") else None
 
 
 @cache
@@ -107,30 +114,35 @@ def _measured_alone(column: Column) -> Column:
 
 
 def _of_material(tokens: list[str], header: str) -> Column | None:
-    """A material's name with nothing beside it but words for weights, for a part, and a unit of mass."""
+    """A material's name with nothing beside it but words for weights, for a part, and a unit of mass anywhere.
+
+    With words for a unit instead (`Glas Einheit`, `glass_weight_unit`) the column holds the units of that weight.
+    """
     if "%" in header:
         return None
-    unit = unit_of(tokens[-1], "g") if len(tokens) > 1 else None
-    tokens = tokens[:-1] if unit is not None else tokens
+    within = taken_out(tokens, "g")
+    tokens, unit = (tokens, None) if within is None else within
     for size in range(len(tokens), 0, -1):
         for start in range(len(tokens) - size + 1):
             material = _material(" ".join(tokens[start : start + size]))
             beside = [*tokens[:start], *tokens[start + size :]]
             parts = [part for token in beside if (part := code_of(token, "component_type")) is not None]
             told = [token for token in beside if code_of(token, "weight_column") is not None]
-            if material is not None and len(parts) <= 1 and len(parts) + len(told) == len(beside):
-                return _weight_of(material, parts[0] if parts else "body", header, unit)
+            units = [token for token in beside if code_of(token, "header_word") in _OF_UNITS]
+            if material is not None and len(parts) <= 1 and len(parts) + len(told) + len(units) == len(beside):
+                name = "weight_unit" if units and not _PER & set(beside) else _WEIGHT
+                return _of_group(material, parts[0] if parts else "body", name, header, unit)
     return None
 
 
-def _weight_of(material: str, part: str, header: str, unit: Unit | None) -> Column:
-    """The weight column of a material, given as `family` or `family grade`, in a part of the packaging."""
+def _of_group(material: str, part: str, name: str, header: str, unit: Unit | None) -> Column:
+    """A column of a material, given as `family` or `family grade`, in a part of the packaging."""
     family, _, grade = material.partition(" ")
     key = "_".join([*([] if part == "body" else [part]), *fold(material).split()])
     fixed = {"component_type": part, "material_family": family} | ({"polymer_or_grade": grade} if grade else {})
     factor = Decimal(1) if unit is None else unit.factor
-    field, name = fields_of("component")[_WEIGHT], f"{key}_{_WEIGHT}"
-    return Column(name, field, "component", 0, header, factor, group=key, fixed=tuple(fixed.items()))
+    field = fields_of("component")[name]
+    return Column(f"{key}_{name}", field, "component", 0, header, factor, group=key, fixed=tuple(fixed.items()))
 
 
 def _material(folded: str) -> str | None:
@@ -152,6 +164,10 @@ def _grades() -> dict[str, str]:
     return {**known, **{fold(code): code for code in known.values()}}
 
 
+def _weighed(columns: list[Column]) -> set[str | None]:
+    return {column.group for column in columns if column.field.name in WEIGHTS}
+
+
 def whole_groups(columns: list[Column]) -> list[Column]:
     """The group columns that can make components, of one layout: numbered groups that name a material, else materials.
 
@@ -161,7 +177,10 @@ def whole_groups(columns: list[Column]) -> list[Column]:
     numbered = [column for column in columns if column.group is not None and not column.fixed]
     named = {column.group for column in numbered if column.field.name in ("material_family", "component_id")}
     if whole := [column for column in numbered if column.group in named]:
+        # A weight of a part without a material is kept: it is a fault of its lines, and no part left out of a total.
+        whole = [column for column in numbered if column.group in named | _weighed(numbered)]
         weighed = {column.group for column in whole if column.field.name == _WEIGHT}
         return [column if column.group in weighed else _measured_alone(column) for column in whole]
     materials = [column for column in columns if column.fixed]
-    return materials if len(materials) > 1 else [column for column in materials if not is_bare_material(column)]
+    weights = [column for column in materials if column.field.name == _WEIGHT]
+    return materials if len(weights) > 1 else [column for column in materials if not is_bare_material(column)]

@@ -11,8 +11,8 @@ from typing import Final
 from pipelines.steps.reading import missing_column
 from pipelines.steps.reading.chosen import check_parts, chosen_columns
 from pipelines.steps.reading.columns import recognise
-from pipelines.steps.reading.composed import names_packaging
-from pipelines.steps.reading.fields import Column, Table
+from pipelines.steps.reading.composed import names_packaging, says_packaging
+from pipelines.steps.reading.fields import LONGEST_HEADER, Column, Table
 from pipelines.steps.reading.forms import form_refusal
 from pipelines.steps.reading.grid import Grid, letter
 from pipelines.steps.reading.groups import whole_groups
@@ -20,7 +20,9 @@ from pipelines.steps.reading.header_row import NEEDED, header_index, without_hea
 from pipelines.steps.reading.labels import labels
 from pipelines.steps.reading.mapping import MappedSheet, same_field
 from pipelines.steps.reading.refusal import ReadingRefused
-from pipelines.steps.reading.spares import OF_PACKAGING, with_spares, with_unit_beside
+from pipelines.steps.reading.siblings import beside, unknown_weights
+from pipelines.steps.reading.spares import OF_PACKAGING, with_code_of_barcode, with_spares
+from pipelines.steps.reading.unit_columns import is_shared, paired, with_stated_unit, with_units_beside
 from schemas.issues import Issue
 from schemas.normalise import shown
 
@@ -33,6 +35,8 @@ class Header:
     """The header of a table: its line, its last line where it has two, the columns read and the columns ignored.
 
     `off` are the fields that the mapping reads from no column, with the position and header of the column they had.
+    `of_packaging` is whether a line above it says that the table is of packaging; `beside` are places among the ignored
+    of columns that may be weights of one more material.
     """
 
     line: int
@@ -40,6 +44,8 @@ class Header:
     columns: tuple[Column, ...]
     ignored: tuple[tuple[int, str], ...]
     off: tuple[tuple[str, int | None, str | None], ...] = ()
+    of_packaging: bool = False
+    beside: tuple[int, ...] = ()
 
 
 def find_header(grid: Grid, table: Table, told: MappedSheet, *, sheet: str | None = None) -> Header:
@@ -52,25 +58,26 @@ def find_header(grid: Grid, table: Table, told: MappedSheet, *, sheet: str | Non
         raise refusal
     row = header_index(grid, table, told)
     if row is None:
-        line, (cells, last_line) = 0, without_header(grid)
+        line, at, (cells, last_line) = 0, -1, without_header(grid)
     else:
-        line, (cells, last_line) = int(grid.lines[row]), labels(grid, row, NEEDED[table])
+        line, at, (cells, last_line) = int(grid.lines[row]), row, labels(grid, row, NEEDED[table])
     chosen = chosen_columns(cells, told, table)
     taken = {column.position for column in chosen}
     found = [
         column
-        for at, cell in enumerate(cells)
-        if cell is not None and at not in taken and (column := recognise(cell, at, table)) is not None
+        for place, cell in enumerate(cells)
+        if cell is not None and place not in taken and (column := recognise(cell, place, table)) is not None
     ]
     recognised, found = found, [column for column in found if told.reads(column)]
     named = {(column.table, column.name) for column in chosen}
     if table == "sku":
         found = _without_stray_parts(found, (*chosen, *told.constants))
-    columns = [*chosen, *_one_each([column for column in found if (column.table, column.name) not in named])]
+    columns = [*chosen, *_one_each([column for column in found if (column.table, column.name) not in named], chosen)]
     if table == "sku":
-        columns = with_unit_beside(
-            with_spares(columns, cells, told=told.columns), cells, grid, -1 if row is None else row
-        )
+        columns = with_spares(columns, cells, told=told.columns)
+    columns = with_units_beside(with_code_of_barcode(columns, cells, table), cells, grid, at)
+    if table == "sku":
+        columns += unknown_weights(columns, cells, grid, at)
     columns = [column for column in columns if told.reads(column)]
     if table == "sku":
         check_parts(columns, told)
@@ -82,9 +89,13 @@ def find_header(grid: Grid, table: Table, told: MappedSheet, *, sheet: str | Non
         raise missing_column.refusal(missing, where, barcode)
     columns = _told_apart(columns) if table == "sku" else columns
     used = {column.position for column in columns}
-    ignored = tuple((at, cell) for at, cell in enumerate(cells) if cell is not None and at not in used)
-    ordered = tuple(sorted(columns, key=lambda column: column.position))
-    return Header(line, last_line, ordered, ignored, _switched_off(told, recognised))
+    ignored = tuple((place, cell) for place, cell in enumerate(cells) if cell is not None and place not in used)
+    above = [cell for i in range(at) for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
+    columns = sorted(with_stated_unit(columns, above), key=lambda column: column.position)
+    return Header(
+        line, last_line, tuple(columns), ignored, _switched_off(told, recognised), any(map(says_packaging, above)),
+        beside(columns, cells, grid, at),
+    )  # fmt: skip
 
 
 def _switched_off(told: MappedSheet, recognised: list[Column]) -> tuple[tuple[str, int | None, str | None], ...]:
@@ -114,11 +125,20 @@ def _without_stray_parts(found: list[Column], chosen: Sequence[Column]) -> list[
     return own + [column for column in whole_groups([*chosen, *found]) if column not in chosen]
 
 
-def _one_each(columns: list[Column]) -> list[Column]:
+def _one_each(columns: list[Column], chosen: list[Column]) -> list[Column]:
     """One column a field. The field's own name stands above its synonyms, what names the packaging above what does not.
 
-    Other doubles are refused.
+    Of columns of units each weight may have its own beside it. Other doubles are refused.
     """
+    units = [column for column in columns if is_shared(column)]
+    if len(units) > 1:
+        others = _one_each([column for column in columns if column not in units], chosen)
+        own = paired(units, [*chosen, *others])
+        return [*others, *(own if own != units else _single(units))]
+    return _single(columns)
+
+
+def _single(columns: list[Column]) -> list[Column]:
     by_name: dict[tuple[str, str], list[Column]] = {}
     for column in columns:
         by_name.setdefault((column.table, column.name), []).append(column)

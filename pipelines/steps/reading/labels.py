@@ -9,12 +9,15 @@ their title, so that they are none of the SKU's. Which line is the header is `he
 from collections.abc import Sequence
 
 from pipelines.steps.reading.columns import recognise
+from pipelines.steps.reading.composed import roles_said
+from pipelines.steps.reading.fields import WEIGHTS, Column
 from pipelines.steps.reading.grid import Grid
 from pipelines.steps.reading.levels import SALES, level_of
-from pipelines.steps.reading.units import unit_of
+from pipelines.steps.reading.units import unit_of, unit_within
 from schemas.words import code_of
 
 Cells = list[str | None]
+_OF_ARTICLE = ("sku_code", "name")
 _UNITS_OF_FIELDS = ("g", "percent", "um", "g/cm3")
 
 
@@ -110,16 +113,32 @@ def _where_better(cells: Cells, titles: Cells) -> Cells:
     levels = {title: level_of(title) for title in over if title is not None}
     sold = SALES in levels.values()
     return [
-        label if sold and title is not None and levels[title] not in (None, SALES) else _better(cell, label)
+        label if sold and title is not None and levels[title] not in (None, SALES) else _better(cell, label, title)
         for cell, title, label in zip(cells, over, joined, strict=True)
     ]
 
 
-def _better(cell: str | None, label: str | None) -> str | None:
-    """The joined label only where it is a field and the header alone is none, or names a component of its own."""
+def _better(cell: str | None, label: str | None, title: str | None) -> str | None:
+    """The joined label only where it is a field and the header alone is none, or names a component of its own.
+
+    A title that names the unit of the weights below it says so of each: `Weights in kg` over `Glass | Paper`.
+    """
     if cell is None or label is None or label == cell:
         return cell
     alone, together = recognise(cell, 0, "sku"), recognise(label, 0, "sku")
+    if alone is not None and alone.name in _OF_ARTICLE and title is not None and _is_somebody(title):
+        return label
     if together is None or (alone is not None and together.group is None):
-        return cell
+        return cell if title is None or alone is None else _with_title_unit(cell, title, alone)
     return label
+
+
+def _is_somebody(title: str) -> bool:
+    """Whether a title is that of a supplier or a customer, so that `Code` below it is theirs and no article's."""
+    roles = roles_said(title)
+    return "somebody" in roles and "thing" not in roles
+
+
+def _with_title_unit(cell: str, title: str, alone: Column) -> str:
+    unit = (unit_of(title.strip("()[] "), "g") or unit_within(title, "g")) if alone.field.name in WEIGHTS else None
+    return cell if unit is None or unit_within(cell, "g") is not None else f"{cell} ({unit.name})"

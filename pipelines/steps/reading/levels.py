@@ -50,6 +50,14 @@ def are_levels(cells: pl.Series) -> bool:
     return any(resolve_format(cell, rules) is None for cell in distinct)
 
 
+def are_mostly_levels(cells: pl.Series) -> bool:
+    """Whether most of the cells given are words for a level, and none is one for a use alone: `Primary`, `Online`."""
+    given = cells.drop_nulls()
+    levels = {cell for cell in given.unique() if code_of(cell, "packaging_level") is not None}
+    uses = {cell for cell in given.unique() if code_of(cell, "use_context") is not None}
+    return 2 * int(given.is_in(list(levels)).sum()) > len(given) and uses < levels
+
+
 def _runs(count: int) -> list[tuple[int, int]]:
     """Start and end of every run of words, the longest first."""
     return [(start, start + size) for size in range(count, 0, -1) for start in range(count - size + 1)]

@@ -13,6 +13,7 @@ from pipelines.steps.reading.fields import WEIGHT_HELPERS, Column, fields_of
 from pipelines.steps.reading.grid import TEXT, LineFault
 from pipelines.steps.reading.part_types import part_types
 from pipelines.steps.reading.sheet import Sheet
+from pipelines.steps.reading.unit_columns import is_shared, speaks_of
 from schemas.words import code_of
 
 _MOVED: Final = {
@@ -44,8 +45,11 @@ def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
         given = table.with_columns(pl.col(old).alias(column.name) for old, column in of_parts.items())
         telling = [column for column in parts if column.constant is None] or parts
         given = given.filter(pl.any_horizontal(pl.col([column.name for column in telling]).is_not_null()))
-        helpers = helpers if any(column.name == "weight_g" for column in parts) else []
+        helpers = _of_weighed_parts(helpers, sheet.columns, parts)
         own = [c for c in sheet.columns if c.table == "sku" and c not in helpers and c.name not in of_parts]
+        if (unit := _of_own_weight(sheet.columns, own)) is not None:
+            own = [*(column for column in own if column != unit), unit]
+            table = table.with_columns(pl.when(pl.col("weight_grams").is_not_null()).then(pl.col(unit.name)))
         everywhere = pl.repeat(value=True, n=table.height, eager=True)
         parts = [*parts, *(replace(column, table="component") for column in helpers)]
         return _split(sheet, table.with_columns(grouped=everywhere), own, parts, given)
@@ -59,6 +63,28 @@ def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
     moved = (*_MOVED, *(column.name for column in helpers), *_differing(table, repeated))
     cleared = [pl.when(~repeated).then(pl.col(name)) for name in dict.fromkeys(moved) if name in table]
     return _split(sheet, table.with_columns(*cleared, grouped=repeated), list(sheet.columns), parts, given)
+
+
+def _of_weighed_parts(helpers: list[Column], columns: tuple[Column, ...], parts: list[Column]) -> list[Column]:
+    """The helping columns that speak of the parts' weights; a column of units that the parts have stands above another.
+
+    None where the parts have no weights.
+    """
+    names = {column.field.name for column in parts}
+    spoken = {column.field.name for column in speaks_of([*columns, *parts])}
+    return [
+        column
+        for column in helpers
+        if "weight_g" in names and (not is_shared(column) or ("weight_unit" not in names and "weight_g" in spoken))
+    ]
+
+
+def _of_own_weight(columns: tuple[Column, ...], own: list[Column]) -> Column | None:
+    """The column of units that speaks of the SKU's own weight, which counts where such a weight stands."""
+    unit = next((column for column in columns if column.table == "sku" and is_shared(column)), None)
+    kept = any(column.name == "weight_grams" for column in own)
+    spoken = any(column.name == "weight_grams" for column in speaks_of(columns))
+    return unit if kept and spoken else None
 
 
 def with_codes_below(parts: Sheet) -> Sheet:
@@ -79,6 +105,14 @@ def without_parts(sheet: Sheet) -> Sheet:
     """The table of SKUs alone: its component columns are ignored, because the components stand elsewhere."""
     names = [column.name for column in sheet.columns if column.table == "component"]
     return sheet.without((*names, *_PER_PART))
+
+
+def lines_are_parts(sheet: Sheet) -> bool:
+    """Whether a table has component columns, or lines of one SKU that are its components."""
+    if any(column.table == "component" for column in sheet.columns):
+        return True
+    table = sheet.table.with_columns(pl.col("sku_code").str.strip_chars())
+    return _repeated(_carried_down(table, "material", keys=["sku_code", "name"]), sheet.columns) is not None
 
 
 def _split(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from pipelines.steps.reading.fields import Column, Table
+from pipelines.steps.reading.fields import WEIGHTS, Column, Table
 from pipelines.steps.reading.groups import is_bare_material
 from pipelines.steps.reading.part_types import type_of_part
 from pipelines.steps.reading.weights import names_mass
@@ -24,6 +24,10 @@ def unmeant(columns: Sequence[Column], cells: pl.DataFrame, table: Table) -> lis
     found += [name for name in bare if not _numeric(cells[name])]
     found += [
         name for name in shares if (texts := cells[name].drop_nulls()).len() and not texts.str.contains(r"\d").any()
+    ]
+    weighed = {column.group for column in columns if column.field.name in WEIGHTS and column.name not in found}
+    found += [
+        column.name for column in columns if column.name in units and column.fixed and column.group not in weighed
     ]
     # A components sheet says by its name what its lines are: there `Component` is meant, whatever stands below it.
     kind = next((column for column in columns if column.name == "component_type"), None)

@@ -10,17 +10,19 @@ from operator import or_
 
 import polars as pl
 
+from pipelines.steps.reading.composed import says_packaging
 from pipelines.steps.reading.decimal_mark import decimal_marks
 from pipelines.steps.reading.fields import Column, Table, fields_of
 from pipelines.steps.reading.grid import MOST_COLUMNS, TEXT, Grid, LineFault
 from pipelines.steps.reading.header import Header, find_header
-from pipelines.steps.reading.levels import are_levels
+from pipelines.steps.reading.levels import are_levels, are_mostly_levels
 from pipelines.steps.reading.mapping import Mapped, MappedSheet
 from pipelines.steps.reading.meant import unmeant
 from pipelines.steps.reading.ragged import without_ragged
 from pipelines.steps.reading.refusal import refuse
 from pipelines.steps.reading.rewritten import rewritten
 from pipelines.steps.reading.skipped import listed, not_data
+from schemas.invisible import INVISIBLE
 
 MOST_ROWS = 50_000
 _MOST_PARTS = 20 * MOST_ROWS
@@ -33,7 +35,9 @@ class Sheet:
     """One table of the file: its columns, its cells by column name beside `line`, and lines that are no row.
 
     `marks` are the decimal marks by column name, `kinds` the kinds of cells as in a grid. `skipped` are lines that
-    are no data line, with the reason. `off` are the fields that the mapping, `told`, has switched off.
+    are no data line, with the reason. `off` are the fields that the mapping, `told`, has switched off. `of_packaging`
+    is whether a title or the sheet's name speaks of packaging, `beside` are places of ignored columns that may be
+    weights of one more material.
     """
 
     name: str | None
@@ -47,6 +51,8 @@ class Sheet:
     skipped: tuple[tuple[int, str], ...] = ()
     off: tuple[tuple[str, int | None, str | None], ...] = ()
     told: MappedSheet = field(default_factory=MappedSheet)
+    of_packaging: bool = False
+    beside: tuple[int, ...] = ()
 
     @property
     def lines(self) -> int:
@@ -81,7 +87,7 @@ def read_sheet(
         )
         raise refuse("unreadable_file", message)
     body = without_ragged(grid.below(header.last_line), grid, header)
-    cells = _named(body.cells, header.columns)
+    cells = _visible(_named(body.cells, header.columns), header.columns)
     reasons = not_data(
         cells, header.columns, _label(body, header), titled=any(position == 0 for position, _ in header.ignored)
     )
@@ -94,9 +100,11 @@ def read_sheet(
     cells, kinds = rewritten(cells, kinds, header.columns, told)
     marks = decimal_marks(cells, kinds, header.columns, told=mapped.decimal, delimiter=delimiter)
     skipped = listed(body.lines, reasons)
+    of_packaging = header.of_packaging or (name is not None and says_packaging(name))
     sheet = Sheet(
-        name, header.line, header.columns, header.ignored, cells, marks, body.faults, kinds, skipped, header.off, told
-    )
+        name, header.line, header.columns, header.ignored, cells, marks, body.faults, kinds, skipped, header.off, told,
+        of_packaging, header.beside,
+    )  # fmt: skip
     sheet = sheet.without(unmeant([column for column in header.columns if not column.mapped], cells, table))
     return _with_constants(sheet, told.constants)
 
@@ -135,15 +143,28 @@ def _units_of_groups(columns: Iterable[Column], constants: list[Column]) -> list
 
 
 def with_levels(sheet: Sheet) -> Sheet:
-    """The sheet with the formats as levels where all cells name levels: `Packaging type` over `Primary`."""
+    """The sheet with formats or uses as levels where their cells name levels: `Packaging type`, `Usage` over `Primary`.
+
+    Where another column holds the levels already, such uses are ignored. What the caller's mapping names stays.
+    """
     names = {column.name: column for column in sheet.columns}
-    own = names.get("packaging_format")
-    if own is None or own.exact or own.mapped or "packaging_level" in names or not are_levels(sheet.table[own.name]):
-        return sheet
-    level = replace(own, name="packaging_level", field=fields_of("sku")["packaging_level"], exact=False)
-    columns = tuple(level if column is own else column for column in sheet.columns)
-    kinds = None if sheet.kinds is None else sheet.kinds.rename({own.name: level.name})
-    return replace(sheet, columns=columns, table=sheet.table.rename({own.name: level.name}), kinds=kinds)
+    for name, said in (("packaging_format", are_levels), ("use_contexts", are_mostly_levels)):
+        own = names.get(name)
+        if own is None or own.exact or own.mapped or not said(sheet.table[name]):
+            continue
+        if "packaging_level" not in names:
+            return _renamed(sheet, own, "packaging_level")
+        if name == "use_contexts":
+            return sheet.without([name])
+    return sheet
+
+
+def _renamed(sheet: Sheet, own: Column, name: str) -> Sheet:
+    """The sheet with a column read as another field."""
+    other = replace(own, name=name, field=fields_of("sku")[name], exact=False)
+    columns = tuple(other if column is own else column for column in sheet.columns)
+    kinds = None if sheet.kinds is None else sheet.kinds.rename({own.name: name})
+    return replace(sheet, columns=columns, table=sheet.table.rename({own.name: name}), kinds=kinds)
 
 
 def _label(body: Grid, header: Header) -> pl.Series | None:
@@ -151,6 +172,18 @@ def _label(body: Grid, header: Header) -> pl.Series | None:
     if "c0" not in body.cells.columns or any(column.position == 0 for column in header.columns):
         return None
     return body.cells["c0"]
+
+
+def _visible(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
+    """The cells without characters that nobody sees: within codes and numbers, and at the ends of other texts."""
+    anywhere, at_ends = f"[{INVISIBLE}]", f"^[{INVISIBLE}]+|[{INVISIBLE}]+$"
+    held = cells.select(pl.all().str.contains(anywhere).any()).row(0) if cells.height else ()
+    hidden = {name for name, any_held in zip(cells.columns, held, strict=False) if any_held}
+    for column in (column for column in columns if column.name in hidden):
+        of_text = column.field.kind == "text" and column.name != "sku_code"
+        shown = cells[column.name].str.replace_all(at_ends if of_text else anywhere, "")
+        cells = cells.with_columns(shown.set(shown.str.strip_chars() == "", None).alias(column.name))
+    return cells
 
 
 def _named(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:

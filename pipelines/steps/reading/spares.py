@@ -1,22 +1,17 @@
-"""Columns that count only where no better one is there: headers that stand for a field, a unit without a known header.
+"""Columns that count only where no better one is there: headers that stand for a field.
 
 What a single header stands for is `composed.py`; recognised headers are `columns.py` and come first.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from typing import Final
 
-import polars as pl
-
-from pipelines.steps.reading.composed import names_packaging, spare
-from pipelines.steps.reading.fields import LONGEST_HEADER, Column, fields_of
-from pipelines.steps.reading.grid import Grid
-from pipelines.steps.reading.units import unit_of
-
-_LINES: Final = 40
-"""Lines below the header in which a column of units is looked for."""
-
+from pipelines.steps.reading.columns import recognise
+from pipelines.steps.reading.composed import names_packaging, names_somebody, spare
+from pipelines.steps.reading.fields import LONGEST_HEADER, Column, Table
+from schemas.fields import SKU_CODE
+from schemas.words import fold
 
 OF_PACKAGING: Final = frozenset(
     {"material", "material_subtype", "weight_grams", "weight_unit", "packaging_format", "recycled_content_percent"}
@@ -59,22 +54,29 @@ def _of_product(column: Column) -> bool:
     return column.name in OF_PACKAGING and not column.exact and not names_packaging(column.header)
 
 
+def with_code_of_barcode(columns: list[Column], cells: Sequence[str | None], table: Table) -> list[Column]:
+    """The columns, and where none is the code the barcode's as the code too: it names the article."""
+    if any(column.name == SKU_CODE.name for column in columns):
+        return columns
+    barcodes = [column for column in columns if column.name == "gtin"]
+    if table == "component":
+        seen = ((at, recognise(cell, at, "sku")) for at, cell in enumerate(cells) if cell is not None)
+        barcodes = [column for _, column in seen if column is not None and column.name == "gtin"]
+    if len(barcodes) != 1:
+        return columns
+    return [replace(barcodes[0], name=SKU_CODE.name, field=SKU_CODE, table=table, exact=False), *columns]
+
+
+def _code_rank(column: Column) -> int:
+    """Of columns that stand for the code: the article's own number, then somebody's number for it, then a bare id."""
+    return 2 if fold(column.header) == "id" else int(names_somebody(column.header))
+
+
 def _chosen(found: list[Column]) -> Column | None:
     """The one column of those that stand for a field, or the one of them that names the packaging."""
+    if found[0].name == SKU_CODE.name:
+        best = min(map(_code_rank, found))
+        found = [column for column in found if _code_rank(column) == best]
     if len(found) > 1 and found[0].name in OF_PACKAGING:
         found = [column for column in found if names_packaging(column.header)]
     return found[0] if len(found) == 1 else None
-
-
-def with_unit_beside(columns: list[Column], cells: list[str | None], grid: Grid, row: int) -> list[Column]:
-    """A column right of the weight that holds nothing but units of mass says how it is meant, whatever its header."""
-    weight = next((column for column in columns if column.name in ("weight_grams", "weight_g")), None)
-    at = -1 if weight is None else weight.position + 1
-    if weight is None or at >= len(cells) or any(c.position == at or c.field.name == "weight_unit" for c in columns):
-        return columns
-    name = f"c{at}"
-    under = grid.cells[name].slice(row + 1, _LINES).drop_nulls() if name in grid.cells.columns else pl.Series([])
-    if not len(under) or any(unit_of(cell, "g") is None for cell in under):
-        return columns
-    field = fields_of("sku")["weight_unit"]
-    return [*columns, Column(field.name, field, "sku", at, cells[at] or "")]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from schemas.words import code_of, fold
 
@@ -44,7 +45,35 @@ def without_unit(header: str, field_unit_of: dict[str, str | None]) -> tuple[str
     return None
 
 
+def unit_within(words: str, field_unit: str | None) -> Unit | None:
+    """The one unit that stands anywhere among words, such as those of a header; None where none does, or two do.
+
+    A header that is nothing but a unit names none: `T` is a column as well as a tonne.
+    """
+    found = {unit for _, unit in _units_among(fold(words).split(), field_unit)}
+    return found.pop() if len(found) == 1 else None
+
+
+def taken_out(tokens: list[str], field_unit: str | None) -> tuple[list[str], Unit] | None:
+    """Folded words without the one unit among them, and the unit; None where not exactly one stands there."""
+    found = _units_among(tokens, field_unit)
+    if len(found) != 1:
+        return None
+    at, unit = found[0]
+    before = tokens[: at - 1] if at and tokens[at - 1] in _BEFORE_A_UNIT else tokens[:at]
+    return [*before, *tokens[at + 1 :]], unit
+
+
+def _units_among(tokens: list[str], field_unit: str | None) -> list[tuple[int, Unit]]:
+    """The places of words that are units of a field, with the units."""
+    if not 1 < len(tokens) <= _MOST_WORDS:
+        return []
+    return [(at, unit) for at, token in enumerate(tokens) if (unit := unit_of(token, field_unit)) is not None]
+
+
 _BEFORE_A_UNIT = frozenset({"in", "en"})
+_MOST_WORDS: Final = 40
+"""Words of the longest header in which a unit is looked for."""
 
 
 @cache

@@ -4,19 +4,20 @@ Nothing is typed here: see `rows.py`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
 import polars as pl
 
-from pipelines.steps.reading import stored
+from pipelines.steps.reading import asked, siblings, stored
 from pipelines.steps.reading.chosen import told_headers
 from pipelines.steps.reading.container import sniff
 from pipelines.steps.reading.delimited import read_delimited, sniff_delimiter
 from pipelines.steps.reading.encoding import decode
+from pipelines.steps.reading.fields import WEIGHTS
 from pipelines.steps.reading.header_row import field_names
-from pipelines.steps.reading.long_layout import split_long, with_codes_below, without_parts
+from pipelines.steps.reading.long_layout import lines_are_parts, split_long, with_codes_below, without_parts
 from pipelines.steps.reading.mapping import Mapped, check_mapping
 from pipelines.steps.reading.materials import with_details, with_families
 from pipelines.steps.reading.published import published_columns, published_ignored, published_mapping
@@ -108,7 +109,8 @@ def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Map
     lines = main.lines
     if lines == 0 and (parts is None or parts.lines == 0):
         raise refuse("no_rows", "The table has a header and no data line below it; nothing can be imported.")
-    main, parts, layout = _laid_out(with_families(with_levels(main)), parts, mapped.layout)
+    main, questions = _without_doubtful(with_levels(main), parts, mapped)
+    main, parts, layout = _laid_out(with_families(main), parts, mapped.layout)
     main, parts = with_details(main).kept(mapped), None if parts is None else with_details(parts)
     parts = None if parts is None else parts.kept(mapped.components or mapped)
     dated = any(column.market and column.year is None for column in main.columns)
@@ -120,9 +122,23 @@ def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Map
         "layout": layout, "decimal_marks": main.marks, "mapping_name": None,
         "skipped": [{"line": line, "reason": reason} for line, reason in main.skipped],
         "volume_year": today.year if dated else None, **published_mapping(main),
-        "hidden": None, "unread_sheets": [],
+        "hidden": None, "unread_sheets": [], "asked": questions,
     }  # fmt: skip
     return Upload(source, main, parts, lines)
+
+
+def _without_doubtful(main: Sheet, parts: Sheet | None, mapped: Mapped) -> tuple[Sheet, list[dict[str, object]]]:
+    """The SKUs without the columns that may be the product's, and those as `source.asked` shows them."""
+    of_parts = parts is not None or (mapped.layout != "rows" and lines_are_parts(main))
+    settled = {column.name for column in main.columns if column.mapped}
+    columns = asked.doubtful(main, of_parts=of_parts, told=settled)
+    kept = replace(main, columns=tuple(column for column in main.columns if column not in columns))
+    if columns and not any(column.field.name in WEIGHTS for column in kept.columns):
+        kept = kept.without([column.name for column in kept.columns if column.field.name == "weight_unit"])
+    headers = dict(main.ignored)
+    more = [siblings.published(at, headers[at]) for at in main.beside if at in headers]
+    kept = replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in main.beside))
+    return kept, [*(asked.published(column) for column in columns), *more]
 
 
 def _laid_out(main: Sheet, parts: Sheet | None, told: str | None) -> tuple[Sheet, Sheet | None, str]:

@@ -11,9 +11,9 @@ import polars as pl
 
 from pipelines.steps.reading.fields import Column
 from pipelines.steps.reading.typed import faults_where
-from pipelines.steps.reading.units import unit_of
+from pipelines.steps.reading.units import unit_of, unit_within
 
-_WEIGHTS = ("weight_g", "weight_grams")
+_WHOLE = ("weight_g", "weight_grams")
 _OWN_UNIT = re.compile(r"(?:[.,\s'’]*+\d++)++\s*+(?:[eE][+-]?\d++\s*+)?+(?P<unit>[^\d\s.,'’].*)", re.DOTALL)
 
 Faults = list[tuple[str, pl.DataFrame]]
@@ -28,20 +28,31 @@ def whole_weights(
     """
     whole: dict[str, pl.Series] = {}
     faults: Faults = []
-    for weight in (column for column in columns if column.field.name in _WEIGHTS):
-        beside = {c.field.name: c.name for c in columns if c.group == weight.group}
-        grams = values[weight.name]
-        if unit := beside.get("weight_unit"):
-            grams, found = _in_grams(grams, weight, table[weight.name], table[unit])
-            faults.append((weight.name, found))
-        if measured := beside.get("measured_weight_g"):
-            grams = values[measured].fill_null(grams)
+    for weight in (column for column in columns if column.field.name in _WHOLE):
+        beside = {c.field.name: c for c in columns if c.group == weight.group}
+        unit, measured = beside.get("weight_unit"), beside.get("measured_weight_g")
+        grams, faults_of_unit = _with_unit(weight, unit, table, values)
+        faults += faults_of_unit
+        if measured is not None:
+            better, faults_of_unit = _with_unit(measured, unit, table, values)
+            faults += faults_of_unit
+            grams = better.fill_null(grams)
         if count := beside.get("unit_count"):
-            grams = grams * values[count].fill_null(1)
+            grams = grams * values[count.name].fill_null(1)
         if share := beside.get("weight_share_percent"):
-            grams = grams * values[share].fill_null(100) / 100
+            grams = grams * values[share.name].fill_null(100) / 100
         whole[weight.name] = grams.round(9)
     return whole, faults
+
+
+def _with_unit(
+    weight: Column, unit: Column | None, table: pl.DataFrame, values: dict[str, pl.Series]
+) -> tuple[pl.Series, Faults]:
+    """A column of weights in grams by the unit beside it, with its faults."""
+    if unit is None:
+        return values[weight.name], []
+    grams, found = _in_grams(values[weight.name], weight, table[weight.name], table[unit.name])
+    return grams, [(weight.name, found)]
 
 
 def names_mass(cells: pl.Series) -> bool:
@@ -56,7 +67,7 @@ def _in_grams(grams: pl.Series, weight: Column, cells: pl.Series, units: pl.Seri
     known = [float(factors[cell]) if cell in factors else None for cell in distinct]
     factor = units.replace_strict(distinct, known, default=None, return_dtype=pl.Float64)
     told = _told(cells, weight)
-    without = (grams.is_not_null() & factor.is_null() & told.is_null()).fill_null(value=False)
+    without = ((grams != 0) & factor.is_null() & told.is_null()).fill_null(value=False)
     message = "No unit of mass stands beside this weight, as in other lines; write g, kg, mg, t, oz or lb there."
     differs = (told.is_not_null() & factor.is_not_null() & (told != factor)).fill_null(value=False)
     other = "The weight names one unit, and the unit column of its line another; make them the same."
@@ -66,7 +77,8 @@ def _in_grams(grams: pl.Series, weight: Column, cells: pl.Series, units: pl.Seri
 
 def _told(cells: pl.Series, weight: Column) -> pl.Series:
     """The factor that each cell's own unit has, or the header's; null where neither names one."""
-    of_header = float(weight.factor) if weight.factor != 1 else None
+    said = weight.factor != 1 or unit_within(weight.header, "g") is not None
+    of_header = float(weight.factor) if said else None
     lettered = cells.set(~cells.str.contains(r"\p{L}").fill_null(value=False), None)
     distinct = lettered.drop_nulls().unique()
     known = [_own_factor(cell) for cell in distinct]

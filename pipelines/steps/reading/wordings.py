@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from schemas.words import code_of
 
 _REMARK = re.compile(r"(?<!\s)\s*+[(\[]([^()\[\]]*+)[)\]]")
+_AT_END = re.compile(r"[(\[]([^()\[\]]*+)[)\]]\s*+$")
+_FEWEST_WORDS = 3
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _BETWEEN_LANGUAGES = re.compile(r"(?<=\s)[/|](?=\s)|\n")
 
@@ -21,6 +23,20 @@ def wordings(header: str) -> Iterator[str]:
         yield bare
     if not re.search(r"\s", header) and _CAMEL.search(header):
         yield _CAMEL.sub(" ", header)
+
+
+def term_and_note(header: str) -> tuple[str, str] | None:
+    """A header's first line, and what is noted below it or behind it in brackets; None where there is no such note.
+
+    `Verp.-gewicht Glas` over `Zugehörige Einheit in NTG-P-049`. A remark of one or two words is part of the term.
+    """
+    lines = [line.strip() for line in header.strip().splitlines() if line.strip()]
+    if len(lines) > 1:
+        return lines[0], " ".join(lines[1:])
+    found = _AT_END.search(header)
+    if found is None or len(found[1].split()) < _FEWEST_WORDS:
+        return None
+    return header[: found.start()], found[1]
 
 
 def languages(header: str) -> list[str]:

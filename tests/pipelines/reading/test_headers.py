@@ -74,11 +74,11 @@ def test_odd_headers(header: str, name: str | None) -> None:
 
 
 def test_what_is_read_and_ignored_is_said() -> None:
-    source = read(delimited([["Réf", "Libellé", "Netto", "Poids (kg)"], ["A", "a", 1, 2]]))[0].source
+    source = read(delimited([["Réf", "Libellé", "Netto", "Tare (kg)"], ["A", "a", 1, 2]]))[0].source
     assert source["columns"] == [
         {"field": "sku_code", "column": "A", "header": "Réf"},
         {"field": "name", "column": "B", "header": "Libellé"},
-        {"field": "weight_grams", "column": "D", "header": "Poids (kg)"},
+        {"field": "weight_grams", "column": "D", "header": "Tare (kg)"},
     ]
     assert source["ignored"] == [{"column": "C", "header": "Netto"}]
 

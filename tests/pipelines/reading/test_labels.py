@@ -48,8 +48,8 @@ def test_parts_that_fit_no_field_are_listed_and_none_is_taken_for_the_whole() ->
 @pytest.mark.parametrize("units", [["", "", "kg"], ["", "", "(kg)"], ["text", "text", "kg"], ["-", "", "[kg]"]])
 def test_units_below_the_header_count(units: list[str]) -> None:
     for data in (
-        delimited([["SKU", "Name", "Weight"], units, ["A", "a", "1.5"]]),
-        workbook({"SKUs": [["SKU", "Name", "Weight"], units, ["A", "a", 1.5]]}),
+        delimited([["SKU", "Name", "Packaging weight"], units, ["A", "a", "1.5"]]),
+        workbook({"SKUs": [["SKU", "Name", "Packaging weight"], units, ["A", "a", 1.5]]}),
     ):
         assert read(data)[1].values["weight_grams"].to_list() == [1500.0]
 
@@ -58,12 +58,58 @@ def test_units_below_the_header_count(units: list[str]) -> None:
     "first", [["A", "a", "1.5"], ["A", "a", ""], ["", "a", "x"], ["A", "", "12"], ["T", "G", "12"], ["G", "kg", ""]]
 )
 def test_a_line_with_a_key_is_data(first: list[str]) -> None:
-    upload, rows = read(delimited([["SKU", "Name", "Weight"], first, ["B", "b", "2"]]))
+    upload, rows = read(delimited([["SKU", "Name", "Packaging weight"], first, ["B", "b", "2"]]))
     assert (upload.rows, upload.source["skipped"]) == (2, [])
     assert rows.values["sku_code"].to_list()[-1] == "B"
 
 
 def test_a_title_above_changes_no_header_that_is_one_by_itself() -> None:
-    head = ["SKU", "Name", "Weight", "Note"]
+    head = ["SKU", "Name", "Packaging weight", "Note"]
     columns, ignored, _ = source([["Portfolio 2026", "", "", ""], head, ["A", "a", 1, "x"]])
-    assert (list(columns), ignored) == (["SKU", "Name", "Weight"], ["Note"])
+    assert (list(columns), ignored) == (["SKU", "Name", "Packaging weight"], ["Note"])
+
+
+@pytest.mark.parametrize(
+    ("header", "field"),
+    [
+        ("Verp.-gewicht Glas\n\nZugehörige Einheit in NTG-P-049", "glass_weight_g"),
+        ("Verpackungsgewicht\n(leer gewogen, ohne Etikett)", None),
+        ("Poids emballage (voir la notice de pesée)", "weight_grams"), ("Poids emballage\n(brut)", None),
+        ("Gewicht\nProdukt", None), ("Packaging weight\nof the secondary packaging", None),
+        ("Packaging weight\nRecycled content", None), ("Matériau\nvoir la liste", "material"),
+        ("Article code\nof the supplier", None),
+    ],
+)  # fmt: skip
+def test_a_note_below_a_header_leaves_its_term(header: str, field: str | None) -> None:
+    table = [["SKU", "Name", header, "Papier (g)"], ["A", "a", "1", "2"]]
+    upload, _ = read(delimited(table))
+    parts = (upload.source["components"] or {"columns": []})["columns"]
+    held = {column["header"]: column["field"] for column in [*upload.source["columns"], *parts]}
+    assert held.get(header) == field
+
+
+def test_a_note_may_name_the_unit() -> None:
+    table = [["SKU", "Name", "Packaging weight\nin kg, see data sheet"], ["A", "a", "0.2"]]
+    assert read(delimited(table))[1].values["weight_grams"].to_list() == [200]
+
+
+@pytest.mark.parametrize(
+    ("cells", "field"),
+    [
+        (("Primary", "Secondary"), "packaging_level"), (("Primary", "Online"), "packaging_level"),
+        (("cosmetics", "food"), "use_contexts"), (("Primary", "Primary", "of all sorts"), "packaging_level"),
+    ],
+)  # fmt: skip
+def test_the_cells_decide_whether_a_usage_is_a_level(cells: tuple[str, ...], field: str) -> None:
+    for header in ("Usage", "Use"):
+        table = [["SKU", "Name", header], *([f"S{at}", "n", cell] for at, cell in enumerate(cells))]
+        assert read(delimited(table))[0].source["columns"][2]["field"] == field
+    own = [["SKU", "Name", "use_contexts"], ["A", "a", "food"]]
+    assert read(delimited(own))[0].source["columns"][2]["field"] == "use_contexts"
+
+
+def test_a_usage_beside_the_level_is_left_out_where_it_says_the_same() -> None:
+    table = [["SKU", "Name", "Packaging level", "Usage"], ["A", "a", "Primary", "Primary"]]
+    upload, rows = read(delimited(table))
+    assert (rows.errors.rows(), rows.values["packaging_level"].to_list()) == ([], ["sales"])
+    assert upload.source["ignored"] == [{"column": "D", "header": "Usage"}]

@@ -12,10 +12,7 @@ REAL = Path(__file__).parents[4] / "shared" / "real"
 pytestmark = pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not beside the repository")
 
 REFUSED = {
-    "off/packagings-mousquetaires.xlsx.csv": {("missing_column", "sku_code")},
-    "off/openfoodfacts_import_template_fr_test.xlsx.csv": {("missing_column", "sku_code")},
     "off/import_csv_file_test.tsv.csv": {("missing_column", "name")},
-    "ceflex/Examples from CEFLEX D4ACE report.xlsx": {("missing_column", "sku_code")},
     "ceflex/CEFLEX D4ACE July 2025.xlsx": {("missing_column", "sku_code")},
     "defra/ors-id-log-example.xlsx": {("missing_column", "sku_code"), ("missing_column", "name")},
     "defra/real_pom_file_data.csv": {("missing_column", "sku_code"), ("missing_column", "name")},
@@ -49,10 +46,9 @@ def test_a_thousand_products_whose_codes_begin_with_zero() -> None:
     assert set(rows.errors["code"]) == {"unknown_market"}
 
 
-def test_a_retailer_s_list_of_components_with_a_mapping() -> None:
-    upload, rows = read(
-        (REAL / "off/packagings-mousquetaires.xlsx.csv").read_bytes(), {"columns": {"sku_code": "GTIN"}}
-    )
+@pytest.mark.parametrize("mapping", [None, {"columns": {"sku_code": "GTIN"}}])
+def test_a_retailer_s_list_of_components_by_the_barcode(mapping: dict[str, object] | None) -> None:
+    upload, rows = read((REAL / "off/packagings-mousquetaires.xlsx.csv").read_bytes(), mapping)
     assert (upload.source["layout"], upload.rows) == ("long", 50)
     assert (rows.values.height, rows.rejected) == (18, 0)
     croquettes = rows.values.filter(rows.values["sku_code"] == "3250390021544")["components"][0]
@@ -65,6 +61,12 @@ def test_a_retailer_s_list_of_components_with_a_mapping() -> None:
 
 def test_components_side_by_side_below_help_and_example() -> None:
     data = (REAL / "off/openfoodfacts_import_template_fr_test.xlsx.csv").read_bytes()
+    upload, rows = read(data)
+    assert {column["field"] for column in upload.source["columns"] if "barres" in column["header"]} == {
+        "sku_code",
+        "gtin",
+    }
+    assert set(rows.errors["code"]) == {"invalid_gtin"}  # both barcodes are made up
     upload, rows = read(data, {"columns": {"sku_code": "Code-barres"}})
     assert (upload.source["layout"], upload.rows, rows.rejected) == ("wide", 2, 0)
     assert [line["reason"] for line in upload.source["skipped"]][:2] == [skipped.HELP, skipped.EXAMPLE]
@@ -76,9 +78,10 @@ def test_components_side_by_side_below_help_and_example() -> None:
     assert set(rows.errors["code"]) == {"unknown_market", "required"}  # `en` is a language, one part has no material
 
 
-def test_layers_with_a_mapping_are_no_repeats() -> None:
+@pytest.mark.parametrize("mapping", [None, {"columns": {"sku_code": "ID"}}])
+def test_layers_are_no_repeats(mapping: dict[str, object] | None) -> None:
     data = (REAL / "ceflex/Examples from CEFLEX D4ACE report.xlsx").read_bytes()
-    upload, rows = read(data, {"columns": {"sku_code": "ID"}})
+    upload, rows = read(data, mapping)
     assert upload.source["header_row"] == 3
     assert upload.source["layout"] == "long"
     assert (rows.values.height, rows.rejected) == (6, 0)

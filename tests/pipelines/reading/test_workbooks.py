@@ -37,7 +37,12 @@ def test_the_sheet_with_the_columns_is_read_and_named() -> None:
 
 
 def test_a_table_below_titles_and_away_from_the_corner() -> None:
-    table = [["", "Portfolio"], [], ["", "", "", "Poids (g)", "Libellé", "Référence"], ["", "", "", 5, "a", "A"]]
+    table = [
+        ["", "Portfolio"],
+        [],
+        ["", "", "", "Poids emballage (g)", "Libellé", "Référence"],
+        ["", "", "", 5, "a", "A"],
+    ]
     upload, rows = read(workbook({"SKUs": table}))
     assert upload.source["header_row"] == 3
     assert [column["column"] for column in upload.source["columns"]] == ["D", "E", "F"]

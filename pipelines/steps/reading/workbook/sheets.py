@@ -15,7 +15,7 @@ from pipelines.steps.reading.workbook.cells import read_cells
 from pipelines.steps.reading.workbook.hidden import Hidden
 from pipelines.steps.reading.workbook.package import Package, unreadable
 from pipelines.steps.reading.workbook.strings import read_strings
-from pipelines.steps.reading.workbook.styles import GENERAL, Format, read_formats, shown
+from pipelines.steps.reading.workbook.styles import GENERAL, Format, read_formats, shown, with_unit
 
 _NUMERIC = ("number", "integer", "ppm")
 
@@ -99,7 +99,7 @@ class Workbook:
         nothing = text.is_null() & cells["formula"].is_not_null()
         if nothing.any():
             text = text.zip_with(~nothing, "=" + cells["formula"])
-        stays = number & text.str.contains(r"^[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?%?$")
+        stays = number & text.str.contains(r"^[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?(?:%| \p{L}+)?$")
         kinds = pl.DataFrame({"stays": stays, "nothing": nothing}).select(
             pl.when("nothing").then(NO_VALUE).when("stays").then(NUMBER).otherwise(TEXT).cast(pl.UInt8)
         )
@@ -114,7 +114,8 @@ class Workbook:
     def _numbers(self, raw: pl.Series, styles: pl.Series, *, numeric: bool) -> pl.Series:
         """Number cells as text: in a number field the number itself, else what their format shows."""
         pairs = pl.DataFrame({"raw": raw, "style": styles.fill_null(0)})
-        if numeric and all(self._format(style).kind in ("general", "padded") for style in pairs["style"].unique()):
+        styles_used = [self._format(style) for style in pairs["style"].unique()]
+        if numeric and all(style.kind in ("general", "padded") and style.unit is None for style in styles_used):
             return raw
         distinct = pairs.drop_nulls("raw").unique(maintain_order=True)
         formats = ((text, self._format(style)) for text, style in distinct.iter_rows())
@@ -124,6 +125,8 @@ class Workbook:
         return looked_up["text"]
 
     def _number(self, raw: str, style: Format, *, numeric: bool) -> str:
+        if numeric and style.unit is not None:
+            return with_unit(raw, style.unit)
         if numeric and style.kind not in ("date", "percent"):
             return raw
         return shown(raw, style, since_1904=self._book.since_1904)

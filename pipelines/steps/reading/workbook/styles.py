@@ -4,17 +4,20 @@ Only what a code, a date or a percentage can look like is followed; every other 
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 from pipelines.steps.office import local
+from pipelines.steps.reading.units import unit_of
 from pipelines.steps.reading.workbook.package import Package
 
 _DATE_IDS = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
 _BUILT_IN = {1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 49: "@"}
 _NOT_SHOWN = re.compile(r'"[^"]*"|\\.|_.|\*.|\[[^\[\]]*\]')
+_WRITTEN = re.compile(r'"([^"]*)"|\\(.)')
+_THREE_DECIMALS = re.compile(r"\.\d{3}$")
 _PADDED = re.compile(r"(0+)(?:\.(0+))?")
 _LONGEST_FORMAT = 255
 """Characters of the longest number format that a spreadsheet takes; a longer one is not followed."""
@@ -28,11 +31,15 @@ _MOST_DIGITS = 15
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A number format: dates, percentages, or a number with at least so many digits before and after the point."""
+    """A number format: dates, percentages, or a number with at least so many digits before and after the point.
+
+    `unit` is the unit of mass that the format writes behind the number: `0.0" kg"` shows 1.5 as 1.5 kg.
+    """
 
     kind: Literal["general", "date", "percent", "padded"] = "general"
     before: int = 1
     after: int = 0
+    unit: str | None = None
 
 
 GENERAL = Format()
@@ -94,6 +101,15 @@ def _decimal(raw: str) -> Decimal | None:
     return number if held else None
 
 
+def with_unit(raw: str, unit: str) -> str:
+    """A number with the unit that its format shows; with one decimal more than three, so that it is no thousand."""
+    number = _decimal(raw)
+    if number is None:
+        return raw
+    plain = _plain(number)
+    return f"{plain}{'0' if _THREE_DECIMALS.search(plain) else ''} {unit}"
+
+
 def _plain(number: Decimal) -> str:
     if number == number.to_integral_value():
         return f"{int(number)}" if abs(number) < 10**_MOST_DIGITS else f"{number:.14E}"
@@ -111,6 +127,19 @@ def _day(serial: Decimal, *, since_1904: bool) -> str | None:
 
 
 def _format(number: int, own: dict[int, str]) -> Format:
+    written = own.get(number, "")
+    unit = _unit(written) if number in own else None
+    return replace(_shape(number, own), unit=unit)
+
+
+def _unit(code: str) -> str | None:
+    """The unit of mass in the quoted or escaped text of a format, where it writes one and no other word."""
+    first = code.split(";", maxsplit=1)[0][:_LONGEST_FORMAT]
+    words = "".join(quoted or escaped for quoted, escaped in _WRITTEN.findall(first)).strip()
+    return words if unit_of(words, "g") is not None else None
+
+
+def _shape(number: int, own: dict[int, str]) -> Format:
     if number in _DATE_IDS and number not in own:
         return Format("date")
     written = own.get(number, _BUILT_IN.get(number, ""))

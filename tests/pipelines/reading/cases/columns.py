@@ -7,7 +7,7 @@ CASES = [
         Case(26, rows_of([[code, name, weight], ["A", "a", "1.5"], B]), READ)
         for code, name, weight in (
             ("RÉFÉRENCE ", "Désignation\n", "Poids unitaire vide en gramme"),
-            ("Artikel-Nr.", "BEZEICHNUNG", "Gewicht [g]"),
+            ("Artikel-Nr.", "BEZEICHNUNG", "Verpackungsgewicht [g]"),
             ("Código de artículo", "Denominación", "Peso del envase (g)"),
             ("Codice articolo", "Nome", "Peso imballaggio (g)"),
         )
@@ -22,12 +22,7 @@ CASES = [
             ]
         ),
         READ,
-        source={
-            "ignored": [
-                {"column": "D", "header": "Berat"},
-                {"column": "E", "header": "Verp.-gewicht Kunststoff\n\nZugehörige Einheit in NTG-P-049"},
-            ]
-        },
+        source={"ignored": [{"column": "D", "header": "Berat"}], "layout": "materials"},
     ),
     Case(
         27,

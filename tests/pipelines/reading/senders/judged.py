@@ -42,6 +42,9 @@ def judge(sent: Sent, mapping: Mapping[str, object] | None = None) -> Judged:
     for column in (*upload.source["columns"], *own):
         columns.setdefault(column["column"], []).append(column["field"])
     _judge_columns(sent, columns, judged)
+    unsaid = {column["column"]: column["could_be"] for column in upload.source["asked"]}
+    if unsaid != {letter: list(fields) for letter, fields in sent.unsaid.items()}:
+        judged.differences.append(f"columns asked about: {sent.unsaid}, asked {unsaid}")
     got = dict(_cells({str(row["sku_code"]): _record(row) for row in typed.values.to_dicts()}))
     judged.cells_right = sum(_same(value, got.get(place)) for place, value in wanted.items())
     judged.differences += [

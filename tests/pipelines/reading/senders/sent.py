@@ -37,7 +37,8 @@ Record = Mapping[str, object]
 @dataclass(frozen=True)
 class Sent:
     """A file, the field that a person gives each column letter, the SKUs that a person reads, and what one would have
-    to ask about, as (line, field).
+    to ask about, as (line, field). `unsaid` are the columns that a person would have to ask about, by letter: what
+    they could be.
 
     Where even a person cannot be sure of the columns, the file is refused with the codes `refused`, and read with
     `mapping`.
@@ -50,6 +51,7 @@ class Sent:
     asked: Sequence[tuple[int, str | None]] = field(default_factory=tuple)
     refused: Sequence[str] = field(default_factory=tuple)
     mapping: Mapping[str, object] | None = None
+    unsaid: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def gtin(start: str) -> str:

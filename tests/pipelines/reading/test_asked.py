@@ -1,0 +1,160 @@
+"""Weights and materials that may be the product's are asked about; what says packaging is read."""
+
+import json
+
+import pytest
+
+from tests.pipelines.reading.writing import Table, delimited, read, workbook
+
+
+def asked(table: Table, mapping: dict[str, object] | None = None, sheet: str = "Sheet1") -> dict[str, list[str]]:
+    """The columns asked about and the fields that they could be; the same in both formats."""
+    found = []
+    for data in (delimited(table), workbook({sheet: table})):
+        source = read(data, mapping)[0].source
+        found.append({column["header"]: column["could_be"] for column in source["asked"]})
+        placed = {column["column"] for column in source["asked"]}
+        assert placed.isdisjoint(column["column"] for column in [*source["columns"], *source["ignored"]])
+    assert found[0] == found[1] or sheet != "Sheet1"
+    return found[-1]
+
+
+def table(*headers: str, row: tuple[object, ...] = ()) -> Table:
+    return [["SKU", "Name", *headers], ["A", "a", *(row or [1] * len(headers))]]
+
+
+FEED = ["product_id", "name", "length_cm", "width_cm", "height_cm", "weight_kg"]
+
+
+def test_a_product_s_weight_is_asked_about_and_a_mapping_settles_it() -> None:
+    rows: Table = [FEED, ["P1", "Chair", 40, 40, 90, 3.5]]
+    assert asked(rows) == {"weight_kg": ["weight_grams"]}
+    assert "weight_grams" not in read(delimited(rows))[1].values.columns
+    told = {"columns": {"weight_grams": "weight_kg"}}
+    assert asked(rows, told) == {}
+    assert read(delimited(rows), told)[1].values["weight_grams"].to_list() == [3500]
+    message = read(delimited(rows))[0].source["asked"][0]["message"]
+    assert '{"columns": {"weight_grams": "F"}}' in message
+
+
+@pytest.mark.parametrize("header", ["Weight", "Poids (g)", "Gewicht", "Unit weight", "Total weight (kg)", "Peso"])
+def test_where_nothing_says_packaging_a_weight_is_asked_about(header: str) -> None:
+    assert asked(table(header)) == {header: ["weight_grams"]}
+    assert asked(table(header, "Material", row=(1, "glass"))) == {header: ["weight_grams"], "Material": ["material"]}
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["weight_grams", "weight_g", "Packaging weight", "Poids de l'emballage (g)", "Verpackungsgewicht (g)",
+     "Tare (kg)", "Leergewicht", "Poids unitaire vide en gramme", "Primary packaging weight", "PKG_WEIGHT", "Tara"],
+)  # fmt: skip
+def test_a_header_that_says_packaging_is_read(header: str) -> None:
+    assert asked(table(header)) == {}
+    assert "weight_grams" in read(delimited(table(header, "Length (cm)", "Price")))[1].values.columns
+
+
+@pytest.mark.parametrize(
+    ("header", "cell"),
+    [("Packaging type", "Bottle"), ("Packaging material", "glass"), ("Recycled content (%)", 30),
+     ("Packaging level", "Primary"), ("Format", "Flasche"), ("Verpackungskosten", 3), ("Food contact", "yes"),
+     ("packaging_level", "sales"), ("reuse_cycles_target", 3), ("pfas_status", "absent")],
+)  # fmt: skip
+def test_other_columns_that_say_packaging_say_it_of_the_weight(header: str, cell: object) -> None:
+    assert asked(table("Weight", header, row=(1, cell))) == {}
+
+
+@pytest.mark.parametrize(
+    "header", ["length_cm", "Breite", "Hauteur (mm)", "Net weight", "Bruttogewicht", "Price", "Size"]
+)
+def test_the_product_s_measures_make_a_weight_doubtful_whatever_else_speaks_of_packaging(header: str) -> None:
+    assert asked(table("Weight", header, "Packaging type", row=(1, 2, "Box"))) == {"Weight": ["weight_grams"]}
+    assert asked(table("Material", header, row=("glass", 2))) == {"Material": ["material"]}
+    assert asked(table("Material", header, "Packaging weight", row=("glass", 2, 1))) == {}
+
+
+def test_titles_and_the_name_of_the_sheet_say_packaging() -> None:
+    assert asked([["Verpackungsdaten 2026", "", ""], *table("Gewicht")]) == {}
+    assert asked(table("Gewicht"), sheet="Emballages") == {}
+    assert asked([["Stammdaten 2026", "", ""], *table("Gewicht")]) == {"Gewicht": ["weight_grams"]}
+
+
+def test_promised_words_for_a_material_are_read_where_no_product_is_measured() -> None:
+    for header in ("Material", "Matériau", "material"):
+        assert read(delimited(table(header, row=("glass",))))[1].values["material"].to_list() == ["glass"]
+
+
+def test_a_table_with_our_own_names_is_made_for_us() -> None:
+    assert asked([["sku_code", "name", "Weight (g)"], ["A", "a", 1]]) == {}
+    assert asked([["sku_code", "name", "Weight (g)", "length_cm"], ["A", "a", 1, 2]]) == {
+        "Weight (g)": ["weight_grams"]
+    }
+
+
+def test_lines_and_columns_that_are_components_are_of_packaging() -> None:
+    lines: Table = [["SKU", "Name", "Material", "Weight"], ["A", "a", "glass", 2], ["A", "a", "metal", 1]]
+    assert asked(lines) == {}
+    merged: Table = [["SKU", "Name", "Material", "Weight"], ["A", "a", "glass", 2], ["", "", "metal", 1]]
+    assert asked(merged) == {}
+    named: Table = [["SKU", "Name", "Component", "Material", "Weight", "Length"], ["A", "a", "Bottle", "glass", 2, 9]]
+    assert asked(named) == {}
+    assert asked(table("Material 1", "Weight 1", row=("glass", 2))) == {}
+
+
+def test_beside_weights_of_parts_a_weight_is_the_packaging_s_where_it_is_their_sum() -> None:
+    head = ("Glass (g)", "Paper (g)", "Total weight (g)")
+    assert asked(table(*head, row=(200, 5, 205))) == {}
+    assert read(delimited(table(*head, row=(200, 5, 205))))[1].values["weight_grams"].to_list() == [205]
+    assert asked(table(*head, row=(200, 5, 950))) == {"Total weight (g)": ["weight_grams"]}
+
+
+def test_a_parcel_s_weight_is_asked_about() -> None:
+    assert asked(table("Package weight", "Packaging type", row=(1, "Box"))) == {"Package weight": ["weight_grams"]}
+
+
+def test_a_unit_of_a_weight_that_is_not_read_is_not_read() -> None:
+    source = read(delimited(table("Weight", "Unit", row=(1, "kg"))))[0].source
+    assert [column["field"] for column in source["columns"]] == ["sku_code", "name"]
+    assert source["ignored"] == [{"column": "D", "header": "Unit"}]
+    told = read(delimited(table("Weight", "Unit", row=(1, "kg"))), {"columns": {"weight_grams": "C"}})
+    assert told[1].values["weight_grams"].to_list() == [1000]
+
+
+MATERIALS: list[tuple[list[object], str]] = [
+    (["Poids verre (g)", "Poids papier (g)", "Poids cuir (g)"], "E"),
+    (["Verp.-Gewicht Glas", "Verp.-Gewicht Leder", "Verp.-Gewicht Papier"], "D"),
+    (["Glas", "Leder", "Papier"], "D"), (["Glass (kg)", "Paper (kg)", "Leather (kg)"], "E"),
+    (["Material 1", "Weight 1", "Material 2", "Weight 2", "Weight 3"], "G"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("head", "place"), MATERIALS)
+def test_a_weight_without_a_known_material_beside_others_is_a_fault_of_the_lines_that_give_it(
+    head: list[object], place: str
+) -> None:
+    full = ["glass", 1, "paper", 2, 3] if head[0] == "Material 1" else [1, 2, 3]
+    at = ord(place) - ord("C")
+    rows: Table = [["SKU", "Name", *head], ["A", "a", *full], ["B", "b", *[*full[:at], "", *full[at + 1 :]]]]
+    upload, typed = read(delimited(rows))
+    assert typed.errors.select("line", "column", "code").rows() == [(2, place, "required")]
+    assert "total of the SKU would be too small" in typed.errors["message"][0]
+    assert typed.values["sku_code"].to_list() == ["B"]
+    if head[0] != "Material 1":
+        told = read(delimited(rows), {"columns": {"other_weight_g": place}})[1].values["components"][0]
+        assert sum(part["weight_g"] for part in json.loads(told)) == (6000 if "(kg)" in str(head[0]) else 6)
+    assert upload.source["layout"] in ("materials", "wide")
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["Total (g)", "Poids net (g)", "Secondary packaging weight (g)", "Price", "Menge", "Bestand", "Artikel-Nr. 2"],
+)
+def test_what_is_no_weight_of_a_part_stays_beside_materials(header: str) -> None:
+    upload, typed = read(delimited([["SKU", "Name", "Glas", "Papier", header], ["A", "a", 1, 2, 9]]))
+    assert (typed.errors.rows(), upload.source["asked"]) == ([], [])
+
+
+def test_an_unknown_word_right_of_bare_materials_is_asked_about() -> None:
+    rows = table("Glas", "Papier", "Leder", row=(1, 2, 3))
+    assert list(asked(rows)) == ["Leder"]
+    graph = read(delimited(rows), {"columns": {"other_weight_g": "E"}})[1].values["components"][0]
+    assert sum(part["weight_g"] for part in json.loads(graph)) == 6
