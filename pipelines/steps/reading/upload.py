@@ -109,8 +109,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Map
     if lines == 0 and (parts is None or parts.lines == 0):
         raise refuse("no_rows", "The table has a header and no data line below it; nothing can be imported.")
     main, parts, layout = _laid_out(with_families(with_levels(main)), parts, mapped.layout)
-    main, parts = with_details(main).kept(mapped), None if parts is None else with_details(parts)
-    parts = None if parts is None else parts.kept(mapped.components or mapped)
+    main, parts = with_details(main).kept(), None if parts is None else with_details(parts).kept()
     dated = any(column.market and column.year is None for column in main.columns)
     source = {
         **about,
