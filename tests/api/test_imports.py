@@ -190,3 +190,21 @@ def test_a_dry_run_of_a_batch_is_one_wherever_it_is_said(caller):
     contradicted = caller.request("POST", "/skus/batch?dry_run=true", json={"skus": [row], "dry_run": False})
     assert _refused(contradicted) == ["invalid_format"]
     assert caller.get("/skus").json()["pagination"]["total"] == 0
+
+
+def test_a_kept_mapping_keeps_all_that_it_says(caller):
+    strange = b"EAN;Titel;Farbe;Material\n4006381333931;Flasche;schwarz;x\n"
+    mapping = (
+        '{"columns": {"sku_code": "EAN", "gtin": "EAN", "name": ["Name", "Titel"], "material": null},'
+        ' "constants": {"packaging_level": "sales"}, "values": {"name": {"flasche": "Bottle"}}}'
+    )
+    sent = _raw(caller, strange, mapping=mapping, mapping_name="Till").json()["source"]
+    again = _raw(caller, strange, mapping_name="Till")
+    ImportAccepted.model_validate(again.json(), extra="forbid")
+    assert again.json()["source"] == sent
+    assert sent["mapped"] == ["sku_code", "gtin", "name"]
+    assert sent["switched_off"] == [{"field": "material", "column": "D", "header": "Material"}]
+    assert (sent["constants"], sent["values"]) == ({"packaging_level": "sales"}, {"name": {"flasche": "Bottle"}})
+    [column] = _raw(caller, strange, mapping='{"columns": {"weight": "Titel"}}').json()["details"]
+    assert (column["code"], column["field"]) == ("invalid_mapping", "mapping")
+    assert "weight_grams" in column["message"]

@@ -28,7 +28,7 @@ def published_mapping(sheet: Sheet) -> dict[str, Any]:
             {"field": name, "column": None if at is None else letter(at), "header": header}
             for name, at, header in sheet.off
         ],
-        "constants": {column.name: column.constant for column in sheet.told.constants},
+        "constants": {c.name: c.constant for c in sheet.columns if c.constant is not None},
         "values": {told.column.name: dict(told.told) for told in sheet.told.values},
     }
 

@@ -16,7 +16,7 @@ from pipelines.steps.reading.fields import Column, Table, fields_of
 from pipelines.steps.reading.grid import MOST_COLUMNS, TEXT, Grid, LineFault
 from pipelines.steps.reading.header import Header, find_header
 from pipelines.steps.reading.levels import are_levels, are_mostly_levels
-from pipelines.steps.reading.mapping import Mapped, MappedSheet
+from pipelines.steps.reading.mapping import Mapped, MappedSheet, same_field
 from pipelines.steps.reading.meant import unmeant
 from pipelines.steps.reading.ragged import without_ragged
 from pipelines.steps.reading.refusal import refuse
@@ -62,13 +62,14 @@ class Sheet:
     def without(self, names: Collection[str]) -> "Sheet":
         """The table without some columns, which are then ignored."""
         kept = tuple(column for column in self.columns if column.name not in names)
-        stray = [(column.position, column.header) for column in self.columns if column.name in names]
+        stray = [(c.position, c.header) for c in self.columns if c.name in names and c.constant is None]
         return replace(self, columns=kept, ignored=tuple(sorted((*self.ignored, *stray))))
 
-    def kept(self, told: MappedSheet) -> "Sheet":
+    def kept(self) -> "Sheet":
         """The table without what was derived from other columns for a field that the mapping switches off."""
-        off = [other.name for other in told.off]
-        return replace(self, columns=tuple(column for column in self.columns if column.name not in off))
+        off = [other for column in self.columns for other in self.told.off if same_field(column, other)]
+        kept = (column for column in self.columns if not any(same_field(column, other) for other in off))
+        return replace(self, columns=tuple(kept)) if off else self
 
 
 def read_sheet(

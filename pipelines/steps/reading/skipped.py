@@ -53,11 +53,12 @@ def not_data(
     nothing = pl.repeat(None, len(code), dtype=pl.String, eager=True)
     label = nothing if label is None else label
     others = cells.select(pl.any_horizontal(False, pl.exclude("sku_code", "name").is_not_null())).to_series()
-    totals = _totals(code, name, label)
+    said = _says(code, _total())
+    totals = _totals(said, code, name, label)
     return {
         NOTHING_READ: code.is_null() & name.is_null() & ~others,
         EXAMPLE: _examples(code, name, label),
-        TOTAL: totals | sums(cells, columns, _says(code, _total()) & ~totals, totals),
+        TOTAL: totals | sums(cells, columns, said & ~totals, totals),
         REPEATED: _repeats(cells, columns),
         HELP: _help(cells, columns, nothing if titled else label),
         NOTE: _below_signature(_notes(code, name) & ~others, code, others) | (_says(code, _TITLE) & name.is_null()),
@@ -87,9 +88,9 @@ def _examples(code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
     return said.set(parts, None).forward_fill().fill_null(value=False)
 
 
-def _totals(code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
+def _totals(of_code: pl.Series, code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
     """A total's word in place of the code, or as the name or in front of a line without code."""
-    of_code, of_name, of_label = (_says(texts, _total()) for texts in (code, name, label))
+    of_name, of_label = (_says(texts, _total()) for texts in (name, label))
     nameless = ~name.str.contains(r"\p{L}").fill_null(value=False)
     return (of_code & (nameless | of_name)) | (code.is_null() & (of_name | of_label))
 
@@ -102,7 +103,7 @@ def _notes(code: pl.Series, name: pl.Series) -> pl.Series:
 
 def _signs(code: pl.Series) -> pl.Series:
     """The titles of a signature, alone or with their answer."""
-    return _says(code, _note_alone()) | _says(code, _note_answered())
+    return _says(code, _note_alone())
 
 
 def _below_signature(notes: pl.Series, code: pl.Series, others: pl.Series) -> pl.Series:
@@ -226,14 +227,8 @@ _TITLE = r"\p{L}\s*:\s*$"
 
 @cache
 def _note_alone() -> str:
-    """`Prepared by`, `Date :`, `Place, date`, `Ort / Datum`; not `Date-01`, which may be a code."""
-    return rf"(?i)^[\W_]*{_several_notes()}[\W_]*$"
-
-
-@cache
-def _note_answered() -> str:
-    """`Place, date: Paris, 1 February`."""
-    return rf"(?i)^[\W_]*{_several_notes()}\s*:\s"
+    """`Prepared by`, `Place, date`, `Ort / Datum:`, `Date: 1 February`; not `Date-01`, which may be a code."""
+    return rf"(?i)^[\W_]*{_several_notes()}(?:[\W_]*$|\s*:\s)"
 
 
 def _several_notes() -> str:

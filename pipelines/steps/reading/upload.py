@@ -111,8 +111,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Map
         raise refuse("no_rows", "The table has a header and no data line below it; nothing can be imported.")
     main, questions = _without_doubtful(with_levels(main), parts, mapped)
     main, parts, layout = _laid_out(with_families(main), parts, mapped.layout)
-    main, parts = with_details(main).kept(mapped), None if parts is None else with_details(parts)
-    parts = None if parts is None else parts.kept(mapped.components or mapped)
+    main, parts = with_details(main).kept(), None if parts is None else with_details(parts).kept()
     dated = any(column.market and column.year is None for column in main.columns)
     source = {
         **about,

@@ -335,3 +335,16 @@ def test_any_header_can_be_mapped_to_any_field(name: str, header: str) -> None:
     own = delimited(list(zip(*columns, [name, sample("sku", name)], strict=True)))
     strange = delimited(list(zip(*columns, [header, sample("sku", name)], strict=True)))
     assert values(strange, {"columns": {name: header}}) == values(own)
+
+
+def test_a_field_switched_off_beside_the_skus_stays_one_of_the_components_sheet() -> None:
+    parts = [["sku_code", "component_type", "material_family", "recycled_content_percent"], ["A", "body", "glass", 30]]
+    book = workbook({"S": [["sku_code", "name", "recycled_content_percent"], ["A", "a", 10]], "components": parts})
+    [row] = values(book, {"columns": {"recycled_content_percent": None}})
+    assert "recycled_content_percent" not in row
+    assert '"recycled_content_percent":30' in row["components"]
+
+
+def test_a_constant_that_no_line_needs_is_not_told_as_one() -> None:
+    source = read(delimited([["sku_code", "name"], ["A", "a"]]), {"constants": {"unit_count": 2}})[0].source
+    assert (source["constants"], source["ignored"]) == ({}, [])
