@@ -68,7 +68,7 @@ class Service:
 @asynccontextmanager
 async def opened(settings: Settings, database: Database, clock: Clock) -> AsyncIterator[Service]:
     """Open what a process needs, and close it again."""
-    with Pool(database.app_url, size=settings.pool_size) as writes:
+    with Pool(database.app_url, size=settings.pool_size, clock=clock) as writes:
         async with AsyncPool(database.app_url, size=settings.pool_size) as reads:
             yield Service(settings, clock, writes, reads, Objects.of(settings), Rulesets(), Together())
 

@@ -33,8 +33,8 @@ from warehouse.sessions import Connection
 
 router = resource(prefix=f"{V1}/skus", tags=["SKUs"])
 
-_COLUMNS = (*present.COLUMNS, "doc_status")
-_DETAIL = f"SELECT {present.SELECT}, {queries.DOC_STATUS} AS doc_status FROM skus WHERE id = %(id)s"
+_COLUMNS = present.COLUMNS_OF_THE_DAY
+_DETAIL = f"SELECT {present.OF_THE_DAY} FROM skus WHERE id = %(id)s"
 
 
 @router.get("", **operation(
@@ -42,12 +42,16 @@ _DETAIL = f"SELECT {present.SELECT}, {queries.DOC_STATUS} AS doc_status FROM sku
     parameters=(LIMIT, OFFSET, SKU_CODE, UPDATED_SINCE),
     answers={200: SkuListResponse}, errors=READ_ERRORS))  # fmt: skip
 async def list_skus(request: Request, key_hash: Presented) -> Response:
-    """A page of SKUs, newest first. `total` counts what the filters leave."""
+    """A page of SKUs, newest first. `total` counts what the filters leave.
+
+    `as_of` of the first page is the `updated_since` to ask with next time: nothing falls between the two.
+    """
     filters = {"sku_codes": SKU_CODE.of(request), "updated_since": UPDATED_SINCE.of(request)}
-    filtered = any(value is not None for value in filters.values())
-    query = queries.page(LIMIT.of(request), OFFSET.of(request), filtered=filtered)
-    today = {"today": service_of(request).clock.today()}
-    (page,) = await read(request, key_hash, query, today | filters if filtered else today)
+    filtered, since = any(value is not None for value in filters.values()), filters["updated_since"] is not None
+    query = queries.page(LIMIT.of(request), OFFSET.of(request), filtered=filtered, since=since)
+    now = service_of(request).clock.now()
+    instants = {"now": now, "today": now.date()}
+    (page,) = await read(request, key_hash, query, instants | filters if filtered else instants)
     return json_text(page)
 
 

@@ -93,7 +93,7 @@ def _wanted(request: Request) -> Wanted:
 def _listed(conn: Connection, now: Now, offset: int, *, code: str | None = None) -> dict[str, Any]:
     """A page as the REST interface lists it, or the one item of a code."""
     query = skus.page(PAGE_SIZE, offset, filtered=code is not None)
-    row = conn.execute(query, {"today": now.today, "sku_codes": code and [code], "updated_since": None}).fetchone()
+    row = conn.execute(query, {"now": now.today, "today": now.today, "sku_codes": code and [code]}).fetchone()
     assert row is not None, "a page is one row"
     said = orjson.loads(row[0])
     return {"as_of": None, "newer_writes": 0, "items": said["data"], "pagination": said["pagination"]}

@@ -14,8 +14,8 @@ from connector.tools.windows import windowed
 from pipelines.steps import present
 from warehouse.queries import skus as queries
 
-_COLUMNS: Final = (*present.COLUMNS, "doc_status")
-_ITEM: Final = f"SELECT {present.SELECT}, {queries.DOC_STATUS} AS doc_status FROM skus WHERE "
+_COLUMNS: Final = present.COLUMNS_OF_THE_DAY
+_ITEM: Final = f"SELECT {present.OF_THE_DAY} FROM skus WHERE "
 _BY: Final = {"id": f"{_ITEM} id = %(named)s", "sku_code": f"{_ITEM} sku_code = %(named)s"}
 _SHOWN: Final = (
     "id", "sku_code", "name", "material", "weight_grams", "recyclability_grade", "recyclability_score", "doc_status",
@@ -76,9 +76,9 @@ class ItemTools:
         Use it to find an item's sku_code or to count items. For one item's components and the reasons of its grade use
         get_packaging_item; for totals over the whole portfolio use compliance_overview.
         """
-        today = self._service.clock.today()
-        query = queries.page(limit, offset, filtered=False)
-        page_row = await reading.row(self._service, current().company_id, query, {"today": today})
+        now = self._service.clock.now()
+        instants = {"now": now, "today": now.date()}
+        page_row = await reading.row(self._service, current().company_id, queries.page(limit, offset), instants)
         assert page_row is not None, "a page is one row"
         found = orjson.loads(page_row[0])
         page = Page.of(found["pagination"], len(found["data"]))
