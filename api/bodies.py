@@ -16,6 +16,7 @@ from starlette.requests import Request
 
 from api.errors import InvalidBody, TooLarge
 from api.parameters import FILENAME
+from schemas import texts
 from schemas.issues import Issue
 
 MAX_JSON_BYTES: Final = 2 * 2**20
@@ -136,9 +137,9 @@ async def _sent(form: FormData) -> Upload:
 
 
 def _named(filename: str) -> str:
-    if "\x00" in filename or len(filename) > 255:
-        raise unreadable("The file name is at most 255 characters, without NUL.", "filename")
-    return filename
+    if texts.control_in(filename) or len(filename) > 255:
+        raise unreadable("The file name is at most 255 characters, without control characters.", "filename")
+    return texts.code(filename)
 
 
 def unreadable(message: str, field: str | None = None) -> InvalidBody:

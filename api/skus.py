@@ -24,6 +24,7 @@ from api.together import caught
 from api.writing import answer, written
 from pipelines.steps import present
 from pipelines.steps.records import RowResult, write_records
+from schemas import texts
 from schemas.issues import Issue
 from schemas.models import Invalid, SkuInput, parse_sku
 from schemas.responses import SkuDetailResponse, SkuListResponse, SkuWriteResult
@@ -101,6 +102,8 @@ def _written_one(request: Request, key: Key, body: Any) -> Response:
     def work(conn: Connection) -> Callable[[], Response]:
         code = None if addressed is None else _code_of(conn, addressed)
         record = _valid(body)
+        if code is not None and texts.code(code) == record["sku_code"]:
+            record["sku_code"] = code  # held from before codes had one form, and addressed by its id
         if code not in (None, record["sku_code"]):
             sentence = f"This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus."
             raise InvalidBody([Issue("sku_code_mismatch", sentence, "sku_code")])

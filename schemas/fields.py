@@ -16,7 +16,7 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of an input record; `None` in a limit means that there is none."""
+    """One field of an input record; `None` in a limit means that there is none, `is_code` a text that is compared."""
 
     name: str
     kind: Kind
@@ -32,6 +32,7 @@ class Field:
     deprecated: bool = False
     since: str = "1.4.1"
     references: str | None = None
+    is_code: bool = False
 
 
 def _text(name: str, meaning: str, *, longest: int = 2000, since: str = "1.4.1") -> Field:
@@ -52,7 +53,7 @@ def _reference(name: str, meaning: str, table: str, *, since: str = "1.4.1") -> 
 
 SKU_CODE: Final = Field(
     "sku_code", "text", "The caller's own reference, unique within the company: the upsert key.",
-    min_length=1, max_length=255, required=True, nullable=False,
+    min_length=1, max_length=255, required=True, nullable=False, is_code=True,
 )  # fmt: skip
 NAME: Final = Field(
     "name", "text", "Human-readable packaging name.",

@@ -20,6 +20,7 @@ from api.pages.turns import in_turn
 from api.parameters import OFFSET
 from api.service import service_of
 from compliance import ruleset
+from schemas import texts
 from schemas.normalise import Unfit
 from schemas.normalise import market as normalised
 from schemas.vocabularies import VOCABULARIES
@@ -86,7 +87,7 @@ def _wanted(request: Request) -> Wanted:
             given["market"] = normalised(given["market"])
         except Unfit:
             raise PageRefused(400, "items.no_such_filter") from None
-    text = request.query_params.get("q", "").replace("\x00", "").strip()[:_LONGEST]
+    text = texts.shown(request.query_params.get("q", ""))[:_LONGEST]
     return Wanted(text=text or None, **given)
 
 

@@ -29,6 +29,7 @@ from pipelines.steps import review
 from pipelines.steps.files import key_of
 from pipelines.steps.review import files, proposed
 from pipelines.steps.review.compare import REFUSED
+from schemas import texts
 from schemas.issues import Issue
 from schemas.sentences import told
 from schemas.technical_files import CONTENTS
@@ -134,7 +135,7 @@ def _decision(form: Form) -> Decision:
         raise PageRefused(400, "review.no_day") from None
     if form.get("decision") not in ("accept", "reject") or not (version == "" or version.isdecimal()):
         raise PageRefused(400, "refused.unreadable")
-    reason = form.get("reason", "").strip().replace("\x00", "")[:_LONGEST_REASON]
+    reason = texts.shown(form.get("reason", ""))[:_LONGEST_REASON]
     return Decision(form["decision"] == "accept", reason or None, int(version[:9]) if version else None, expires_on)
 
 

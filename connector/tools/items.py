@@ -12,6 +12,7 @@ from connector.tools.answer import Page, Told, Tool, instant, refused
 from connector.tools.arguments import DEFAULT_LIMIT, UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, require_one, uuid_of
 from connector.tools.windows import windowed
 from pipelines.steps import present
+from schemas import texts
 from warehouse.queries import skus as queries
 
 _COLUMNS: Final = present.COLUMNS_OF_THE_DAY
@@ -98,7 +99,7 @@ class ItemTools:
         assumed. Use it for any question about a single item; limit and offset page one of very many parts.
         """
         require_one(id, sku_code)
-        named = uuid_of(id) if id is not None else str(sku_code).strip()
+        named = uuid_of(id) if id is not None else texts.code(str(sku_code))
         parameters = {"named": named, "today": self._service.clock.today()}
         query = _BY["id" if id is not None else "sku_code"]
         found = await reading.row(self._service, current().company_id, query, parameters)

@@ -14,6 +14,7 @@ from schemas.responses.base import (
     Identifier,
     Instant,
     Issue,
+    MoreIssues,
     Number,
     Outcome,
     Pagination,
@@ -181,7 +182,7 @@ class BatchRow(Answer):
     id: Identifier | None
     recyclability_grade: Grade | None
     recyclability_score: Number | None
-    errors: list[Issue]
+    errors: list[Issue | MoreIssues]
     warnings: list[Issue]
 
 

@@ -22,7 +22,7 @@ def page(
 
     `item` is the select list of an item, `order` a total order of the table's rows. `rows` selects the page's rows,
     and `total` counts all of the list, where there is a cheaper way than to skip and to count. `beside` joins what
-    an item needs of other tables, and `more` names what the answer has besides data and pagination. Limit and offset stand
+    an item needs of other tables, `more` names what the answer has beside data and pagination. Limit and offset stand
     in the text and not in parameters: the plan hangs on them, so that Postgres would plan a prepared statement anew
     each time, at half the query's cost.
     """
