@@ -136,8 +136,7 @@ def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
         case "substances":
             return SubstancesInput
         case "components":
-            at_most = PydanticField(json_schema_extra={"maxItems": MAX_COMPONENTS})
-            return Annotated[GenericAlias(list, (SkuComponentInput,)), BeforeValidator(few_components), at_most]
+            return Annotated[GenericAlias(list, (SkuComponentInput,)), BeforeValidator(few_components)]
 
 
 def few_components(value: object) -> object:
