@@ -103,7 +103,7 @@ SKU_FIELDS: Final[tuple[Field, ...]] = (
     Field("bpa_present", "truth", "Send substances.bpa instead. Bisphenol A present.", deprecated=True),
     Field("heavy_metals_sum_ppm", "ppm", "Send substances.heavy_metals instead. mg/kg, or `<100`.",
           unit="mg/kg", minimum=0, deprecated=True),
-    Field("components", "components", "The component graph, of at most 500 lines; sending it replaces the whole graph."),
+    Field("components", "components", "The component graph, at most 500 lines; sending it replaces the whole graph."),
 )  # fmt: skip
 """SkuInput, in the order of the contract."""
 
