@@ -92,7 +92,7 @@ def test_a_lone_mark_is_decided_by_the_column_then_the_delimiter_then_the_exact_
         ("gtin", "3250390017165.0", "3250390017165"), ("gtin", "3250390017166", "invalid_gtin"),
         ("gtin", "1,76701E+15", "digits_lost"), ("gtin", "3,25039E+12", "digits_lost"), ("gtin", "12", "invalid_gtin"),
         ("brand_id", UUID, UUID.lower()), ("brand_id", "Evian", "invalid_format"),
-        ("reuse_cycles_target", "25", 25), ("reuse_cycles_target", "2.5", "invalid_number"),
+        ("reuse_cycles_target", "25", 25), ("reuse_cycles_target", "2.5", "invalid_type"),
         ("heavy_metals_sum_ppm", "<100", "<100"), ("heavy_metals_sum_ppm", "12,5", "12.5"),
         ("heavy_metals_sum_ppm", "<101", "out_of_range"), ("heavy_metals_sum_ppm", "-1", "out_of_range"),
         ("pfas_status", "unter Grenzwert", "below_limit"), ("pfas_value", "12", 12.0),
