@@ -100,7 +100,7 @@ def test_a_lone_mark_is_decided_by_the_column_then_the_delimiter_then_the_exact_
         ("description", "  padded ", "  padded "), ("description", "x" * 32_768, "too_long"),
         ("annual_volume_gb_2026_h1", "1 000", '{"GB/2026/1":1000}'), ("Volume annuel DE", "5", '{"DE/2026/0":5}'),
         ("annual_volume_us_ca_2025", "5", '{"US-CA/2025/0":5}'), ("annual_volume_fr", "null", '{"FR/2026/0":null}'),
-        ("annual_volume_fr", "-1", "out_of_range"), ("annual_volume_fr", "1.5", "invalid_number"),
+        ("annual_volume_fr", "-1", "out_of_range"), ("annual_volume_fr", "1.5", "invalid_type"),
     ],
 )  # fmt: skip
 def test_other_kinds(header: str, cell: str, expected: object) -> None:
