@@ -15,6 +15,7 @@ from api.operations import resource
 from api.parameters import LIMIT, OFFSET, Parameter, instant
 from api.reading import read
 from pipelines.steps.audit import page
+from schemas import texts
 from schemas.audit import ACTIONS, RESOURCE_TYPES, actions_of
 from schemas.normalise import Unfit
 from schemas.responses import AuditLogResponse
@@ -48,8 +49,8 @@ def _one_of(codes: Sequence[str]) -> Callable[[Sequence[str]], str]:
 
 
 def _text(values: Sequence[str]) -> str:
-    if "\x00" in values[-1]:
-        raise Unfit("invalid_format", "No actor's type, id or name holds a NUL character.")
+    if (sentence := texts.control_in(values[-1])) is not None:
+        raise Unfit("invalid_format", sentence)
     return values[-1]
 
 

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
+from pydantic import Field as PydanticField
 from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,8 +20,8 @@ from api.parameters import DRY_RUN
 from api.service import service_of
 from api.writing import answer, written
 from pipelines.steps.records import RowResult, write_records
-from schemas.issues import Issue
-from schemas.models import Invalid, SkuBatchInput, issues_of, parse_sku
+from schemas.bounds import listed
+from schemas.models import MAX_BATCH, Invalid, SkuBatchInput, issues_of, parse_sku
 from schemas.responses import SkuBatchResponse
 from warehouse.queries.keys import Key
 from warehouse.sessions import Connection
@@ -28,6 +29,14 @@ from warehouse.sessions import Connection
 router = resource(prefix=f"{V1}/skus", tags=["SKUs"])
 
 _OUTCOMES: Final = ("created", "updated", "unchanged", "rejected")
+
+
+class _BatchOfRows(SkuBatchInput):
+    """A batch whose rows are looked at one by one, as each is refused by itself."""
+
+    skus: Annotated[list[Any], PydanticField(max_length=MAX_BATCH)]
+
+
 Records = dict[int, dict[str, Any]]
 Rows = dict[int, RowResult]
 
@@ -84,25 +93,18 @@ def wrong_method() -> Response:
 def _validated(body: Any) -> tuple[Records, Rows]:
     """Valid records and rejected rows by their index; raises `InvalidBody` for a fault above the rows."""
     try:
-        batch = SkuBatchInput.model_validate(body)
-        return dict(enumerate(batch.model_dump(exclude_unset=True)["skus"])), {}
+        rows = _BatchOfRows.model_validate(body).skus
     except ValidationError as error:
-        above = [issue for issue in issues_of(error) if not _in_a_row(issue)]
-        if above:
-            raise InvalidBody(above) from None
+        raise InvalidBody(issues_of(error)) from None
     records: Records = {}
     rejected: Rows = {}
-    for index, row in enumerate(body["skus"]):
+    for index, row in enumerate(rows):
         try:
             records[index] = parse_sku(row)
         except Invalid as invalid:
             code = row.get("sku_code") if isinstance(row, dict) else None
             rejected[index] = RowResult(index, code if isinstance(code, str) else "", "rejected", errors=invalid.issues)
     return records, rejected
-
-
-def _in_a_row(issue: Issue) -> bool:
-    return issue.field is not None and issue.field.startswith("skus[")
 
 
 def _published(index: int, row: RowResult) -> dict[str, Any]:
@@ -114,6 +116,6 @@ def _published(index: int, row: RowResult) -> dict[str, Any]:
         "id": row.id,
         "recyclability_grade": row.recyclability_grade,
         "recyclability_score": row.recyclability_score,
-        "errors": [issue.as_dict() for issue in row.errors],
+        "errors": [issue.as_dict() for issue in listed(row.errors)],
         "warnings": [issue.as_dict() for issue in row.warnings],
     }

@@ -16,6 +16,7 @@ from starlette.requests import Request
 
 from api.errors import InvalidBody, TooLarge
 from api.parameters import FILENAME
+from schemas import texts
 from schemas.issues import Issue
 from schemas.normalise import shown
 from schemas.technical_file_form import visible
@@ -145,9 +146,9 @@ async def _sent(form: FormData) -> Upload:
 
 
 def _named(filename: str) -> str:
-    if "\x00" in filename or len(filename) > 255:
-        raise unreadable("The file name is at most 255 characters, without NUL.", "filename")
-    return visible(filename)
+    if texts.control_in(filename) or len(filename) > 255:
+        raise unreadable("The file name is at most 255 characters, without control characters.", "filename")
+    return visible(texts.code(filename))
 
 
 def refuse_unknown(names: Iterable[str], known: Sequence[str], what: str) -> None:

@@ -12,6 +12,7 @@ import psycopg
 import typer
 
 from api.commands.shared import Refusal
+from schemas.texts import control_in
 from warehouse.embedded import ServerError
 from warehouse.settings import SettingsError
 
@@ -41,6 +42,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "regrade": ("regrade", "regrade"),
     "rollup": ("rollup", "rollup"),
     "declaration": ("declaration", "declaration"),
+    "doctor": ("doctor", "doctor"),
 }
 """Each command's file below api/commands, and the function, group or groups by name that it has there."""
 
@@ -66,6 +68,9 @@ def main() -> None:
     """The entry point: a refusal is one sentence, never a traceback."""
     asked = sys.argv[1] if len(sys.argv) > 1 else ""
     try:
+        for argument in sys.argv[1:]:
+            if (sentence := control_in(argument)) is not None:
+                raise Refusal(sentence)
         assembled([asked] if asked in _COMMANDS else _COMMANDS)()
     except (Refusal, SettingsError, ServerError) as refusal:
         _refuse(str(refusal))

@@ -22,6 +22,7 @@ from api.commands.operator import Operator, at, new_id
 from api.commands.shared import Refusal
 from api.commands.staff import add_member
 from api.commands.user import add_user
+from warehouse.clock import Clock
 from warehouse.dagster_home import PREFIX
 from warehouse.database import Database
 from warehouse.queries import companies, keys, library, staff, users
@@ -89,7 +90,7 @@ def prepare(settings: Settings, database: Database) -> Demo:
     """
     path = settings.data_dir / "demo.json"
     demo = _kept(path)
-    with Pool(database.app_url) as pool:
+    with Pool(database.app_url, clock=Clock.of(settings)) as pool:
         we = at(settings, database, pool)
         with we.owner() as connection:
             made = keys.company_of(connection, UUID(demo.client_id)) is not None

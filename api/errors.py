@@ -27,6 +27,7 @@ from typing import Any, ClassVar, Final
 import orjson
 from starlette.responses import Response
 
+from schemas.bounds import listed
 from schemas.errors import ERROR_CODES
 from schemas.issues import Issue
 
@@ -138,7 +139,7 @@ class InvalidBody(Refused):
 
     def __init__(self, issues: Sequence[Issue]) -> None:
         """`issues` is never empty."""
-        super().__init__("invalid_body", details=[issue.as_dict() for issue in issues])
+        super().__init__("invalid_body", details=[issue.as_dict() for issue in listed(issues)])
 
 
 class UnsupportedMediaType(InvalidBody):

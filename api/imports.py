@@ -41,6 +41,7 @@ from pipelines.steps import imports, readers
 from pipelines.steps.imports import mappings
 from pipelines.steps.imports.status import is_stalled, polled, revive
 from pipelines.steps.reading.packed import PackedUpload
+from schemas import texts
 from schemas.issues import Issue
 from schemas.normalise import shown
 from schemas.responses import ImportAccepted, ImportStatusResponse
@@ -163,9 +164,9 @@ def _mapping_name(request: Request, file: Upload) -> str | None:
     given = _said(request, file, MAPPING_NAME)
     if given is None:
         return None
-    name = given.strip()
-    if not 1 <= len(name) <= MAX_MAPPING_NAME or "\x00" in name:
-        sentence = f"A mapping_name has 1 to {MAX_MAPPING_NAME} characters and no NUL."
+    name = texts.code(given)
+    if not 1 <= len(name) <= MAX_MAPPING_NAME or texts.control_in(name):
+        sentence = f"A mapping_name has 1 to {MAX_MAPPING_NAME} characters and no control character."
         raise InvalidBody([Issue("invalid_mapping", sentence, "mapping_name")])
     return name
 

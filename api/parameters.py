@@ -14,6 +14,7 @@ from uuid import UUID
 from starlette.requests import Request
 
 from api.errors import InvalidBody, NotFound
+from schemas import texts
 from schemas.issues import Issue
 from schemas.normalise import Unfit
 
@@ -121,9 +122,10 @@ def instant(values: Sequence[str]) -> datetime:
 
 
 def _codes(values: Sequence[str]) -> list[str]:
-    if any("\x00" in value for value in values):
-        raise Unfit("invalid_format", "No sku_code holds a NUL character.")
-    return [value.strip() for value in values]
+    for value in values:
+        if (sentence := texts.control_in(value)) is not None:
+            raise Unfit("invalid_format", sentence)
+    return [texts.code(value) for value in values]
 
 
 def _text(values: Sequence[str]) -> str:

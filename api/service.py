@@ -70,7 +70,7 @@ class Service:
 @asynccontextmanager
 async def opened(settings: Settings, database: Database, clock: Clock) -> AsyncIterator[Service]:
     """Open what a process needs, and close it again."""
-    with Pool(database.app_url, size=settings.pool_size) as writes, Readers.of(settings) as readers:
+    with Pool(database.app_url, size=settings.pool_size, clock=clock) as writes, Readers.of(settings) as readers:
         async with AsyncPool(database.app_url, size=settings.pool_size) as reads:
             yield Service(settings, clock, writes, reads, Objects.of(settings), Rulesets(), Together(), readers)
 

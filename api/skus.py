@@ -24,6 +24,7 @@ from api.together import caught
 from api.writing import answer, written
 from pipelines.steps import present
 from pipelines.steps.records import RowResult, write_records
+from schemas import texts
 from schemas.issues import Issue
 from schemas.models import Invalid, SkuInput, parse_sku
 from schemas.responses import SkuDetailResponse, SkuListResponse, SkuWriteResult
@@ -33,8 +34,8 @@ from warehouse.sessions import Connection
 
 router = resource(prefix=f"{V1}/skus", tags=["SKUs"])
 
-_COLUMNS = (*present.COLUMNS, "doc_status")
-_DETAIL = f"SELECT {present.SELECT}, {queries.DOC_STATUS} AS doc_status FROM skus WHERE id = %(id)s"
+_COLUMNS = present.COLUMNS_OF_THE_DAY
+_DETAIL = f"SELECT {present.OF_THE_DAY} FROM skus WHERE id = %(id)s"
 
 
 @router.get("", **operation(
@@ -42,12 +43,16 @@ _DETAIL = f"SELECT {present.SELECT}, {queries.DOC_STATUS} AS doc_status FROM sku
     parameters=(LIMIT, OFFSET, SKU_CODE, UPDATED_SINCE),
     answers={200: SkuListResponse}, errors=READ_ERRORS))  # fmt: skip
 async def list_skus(request: Request, key_hash: Presented) -> Response:
-    """A page of SKUs, newest first. `total` counts what the filters leave."""
+    """A page of SKUs, newest first. `total` counts what the filters leave.
+
+    `as_of` of the first page is the `updated_since` to ask with next time: nothing falls between the two.
+    """
     filters = {"sku_codes": SKU_CODE.of(request), "updated_since": UPDATED_SINCE.of(request)}
-    filtered = any(value is not None for value in filters.values())
-    query = queries.page(LIMIT.of(request), OFFSET.of(request), filtered=filtered)
-    today = {"today": service_of(request).clock.today()}
-    (page,) = await read(request, key_hash, query, today | filters if filtered else today)
+    filtered, since = any(value is not None for value in filters.values()), filters["updated_since"] is not None
+    query = queries.page(LIMIT.of(request), OFFSET.of(request), filtered=filtered, since=since)
+    now = service_of(request).clock.now()
+    instants = {"now": now, "today": now.date()}
+    (page,) = await read(request, key_hash, query, instants | filters if filtered else instants)
     return json_text(page)
 
 
@@ -97,6 +102,8 @@ def _written_one(request: Request, key: Key, body: Any) -> Response:
     def work(conn: Connection) -> Callable[[], Response]:
         code = None if addressed is None else _code_of(conn, addressed)
         record = _valid(body)
+        if code is not None and texts.code(code) == record["sku_code"]:
+            record["sku_code"] = code  # held from before codes had one form, and addressed by its id
         if code not in (None, record["sku_code"]):
             sentence = f"This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus."
             raise InvalidBody([Issue("sku_code_mismatch", sentence, "sku_code")])

@@ -45,6 +45,21 @@ def depend_on_body(record: Record, rules: RuleSet) -> bool:
     )
 
 
+def use_decides(record: Record, rules: RuleSet) -> bool:
+    """Whether nobody said what the packaging is used for, and a ban of its kind of packaging asks for that.
+
+    Such a record has no flag by that ban; that says nothing before somebody has answered.
+    """
+    facts = _face(record, rules)
+    if facts.pop("use_contexts"):
+        return False
+    asked = (_clauses(ban.required_facts) for ban in rules.bans if "use_contexts=" in ban.required_facts)
+    return any(
+        all(any(_parsed(atom)[0] not in facts or _holds(atom, facts) for atom in atoms) for atoms in clauses)
+        for clauses in asked
+    )
+
+
 def may_be_in_the_union(markets: Sequence[str] | None) -> bool:
     """Whether one of the markets is in the European Union, or none is given."""
     codes = catalogue.eu_codes()

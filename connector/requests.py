@@ -15,6 +15,7 @@ from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
 from pydantic import ValidationError
 
 from schemas.models import issues_of
+from schemas.texts import refused_in
 
 _LISTS: Final = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
 """Lists that are one page, so that there is no cursor to go on from."""
@@ -44,24 +45,13 @@ def _faults(tool: Tool, arguments: Any) -> list[str]:
     """What is wrong with the arguments, one sentence each; none where they are no object, which the library refuses."""
     if not isinstance(arguments, dict):
         return []
-    if _has_nul(arguments):
-        return ["A text holds the character U+0000, which no record can hold; leave it out."]
+    if (sentence := refused_in(arguments)) is not None:
+        return [sentence]
     try:
         tool.fn_metadata.validate_arguments(arguments)
     except ValidationError as error:
         return [f"{issue.field}: {issue.message}" if issue.field else issue.message for issue in issues_of(error)]
     return []
-
-
-def _has_nul(value: Any) -> bool:
-    match value:
-        case str():
-            return "\x00" in value
-        case dict():
-            return any(_has_nul(part) for pair in value.items() for part in pair)
-        case list():
-            return any(_has_nul(part) for part in value)
-    return False
 
 
 def _refusal(faults: list[str]) -> CallToolResult:

@@ -106,6 +106,7 @@ class Follower:
 
     def turn(self) -> None:
         """Publish each company that is due now and that no other worker publishes."""
+        self._workshop.pool.stamp()  # what a writer committed that never came back to say so
         wrote = self._stale()
         failed = self._failed.keys() - {found.company_id for found in wrote}
         self._publish([found for found in (*wrote, *(Stale(each, None) for each in failed)) if self._is_due(found)])

@@ -49,9 +49,10 @@ class Workshop:
 def opened(settings: Settings, *, chunk_rows: int = CHUNK_ROWS) -> Iterator[Workshop]:
     """The workshop of these settings; its connections end with the block."""
     size = max(settings.pool_size, _LEAST_CONNECTIONS)
-    with Pool(Database.of(settings).app_url, size=size) as pool, Readers.of(settings) as readers:
+    clock = Clock.of(settings)
+    with Pool(Database.of(settings).app_url, size=size, clock=clock) as pool, Readers.of(settings) as readers:
         yield Workshop(
-            pool, Objects.of(settings), Clock.of(settings), Rulesets(), settings.data_dir, chunk_rows,
+            pool, Objects.of(settings), clock, Rulesets(), settings.data_dir, chunk_rows,
             settings.runs_kept_days, readers,
         )  # fmt: skip
 

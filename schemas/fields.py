@@ -16,7 +16,7 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of an input record; `None` in a limit means that there is none."""
+    """One field of an input record; `None` in a limit means that there is none, `is_code` a text that is compared."""
 
     name: str
     kind: Kind
@@ -32,6 +32,7 @@ class Field:
     deprecated: bool = False
     since: str = "1.4.1"
     references: str | None = None
+    is_code: bool = False
 
 
 def _text(name: str, meaning: str, *, longest: int = 2000, since: str = "1.4.1") -> Field:
@@ -52,7 +53,7 @@ def _reference(name: str, meaning: str, table: str, *, since: str = "1.4.1") -> 
 
 SKU_CODE: Final = Field(
     "sku_code", "text", "The caller's own reference, unique within the company: the upsert key.",
-    min_length=1, max_length=255, required=True, nullable=False,
+    min_length=1, max_length=255, required=True, nullable=False, is_code=True,
 )  # fmt: skip
 NAME: Final = Field(
     "name", "text", "Human-readable packaging name.",
@@ -102,7 +103,7 @@ SKU_FIELDS: Final[tuple[Field, ...]] = (
     Field("bpa_present", "truth", "Send substances.bpa instead. Bisphenol A present.", deprecated=True),
     Field("heavy_metals_sum_ppm", "ppm", "Send substances.heavy_metals instead. mg/kg, or `<100`.",
           unit="mg/kg", minimum=0, deprecated=True),
-    Field("components", "components", "The component graph; sending it replaces the whole graph."),
+    Field("components", "components", "The component graph, at most 500 lines; sending it replaces the whole graph."),
 )  # fmt: skip
 """SkuInput, in the order of the contract."""
 

@@ -223,6 +223,11 @@ ISSUE_CODES: Final[dict[str, IssueCode]] = {
         "Quote the `correlationId` of the failure to support, and send the file again when the fault is mended.",
         "an import whose run met a fault of the program",
     ),
+    "more": IssueCode(
+        "There are more faults than are listed; `count` says how many.",
+        "Correct what is listed, and send it again.",
+        "a body of 10 000 rows without a market: 100 are listed, 9 900 more are counted",
+    ),
     "weight_mismatch": IssueCode(
         "The total weight and the sum of the components differ by more than 5 %.",
         "Check the total and the components; the write succeeded with both as sent.",
@@ -257,15 +262,23 @@ class Issue:
     """One fault or warning.
 
     `field` is the dotted path in the body (`components[0].weight_g`), or None for the whole; `row` the
-    zero-based index in a body that is an array, None elsewhere.
+    zero-based index in a body that is an array, None elsewhere. `count` is of the entry that says how many more.
     """
 
     code: str
     message: str
     field: str | None = None
     row: int | None = None
+    count: int | None = None
 
     def as_dict(self) -> dict[str, object]:
-        """The published shape: `row` is absent where there is no array."""
+        """The published shape: `row` is absent where there is no array, and what only counts has nothing else."""
+        if self.count is not None:
+            return {"code": self.code, "count": self.count}
         shape: dict[str, object] = {"field": self.field, "code": self.code, "message": self.message}
         return shape if self.row is None else {**shape, "row": self.row}
+
+
+def more(count: int) -> Issue:
+    """The entry behind the faults that are listed: so many more there are."""
+    return Issue("more", f"There are {count} more.", count=count)

@@ -26,8 +26,9 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from schemas import normalise, words
+from schemas.bounds import MAX_COMPONENTS, MAX_FAULTS, TOO_MANY_COMPONENTS, too_large
 from schemas.fields import COMPONENT_FIELDS, MAX_UNITS, SKU_FIELDS, Field
-from schemas.issues import ISSUE_CODES, Issue
+from schemas.issues import ISSUE_CODES, Issue, more
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 
 MAX_BATCH: Final = 1000
@@ -102,7 +103,7 @@ def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
     """The annotation of one field, without null."""
     match field.kind:
         case "text":
-            limits = {"min_length": field.min_length, "max_length": field.max_length}
+            limits = {"min_length": field.min_length, "max_length": field.max_length, "is_code": field.is_code}
             return Annotated[
                 str,
                 AfterValidator(_checked(normalise.text, **limits)),
@@ -135,7 +136,20 @@ def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
         case "substances":
             return SubstancesInput
         case "components":
-            return GenericAlias(list, (SkuComponentInput,))
+            return Annotated[GenericAlias(list, (SkuComponentInput,)), BeforeValidator(few_components)]
+
+
+def few_components(value: object) -> object:
+    """The value as it is, unless it is a list of more components than a SKU has: none of them is looked at then."""
+    if isinstance(value, list) and len(value) > MAX_COMPONENTS:
+        raise PydanticCustomError("out_of_range", cast(Any, TOO_MANY_COMPONENTS))
+    return value
+
+
+def bounded(body: object) -> None:
+    """Raise `Invalid` for a body of more values than are looked at."""
+    if (fault := too_large(body)) is not None:
+        raise Invalid([fault])
 
 
 def _lengths(field: Field) -> dict[str, Any]:
@@ -231,6 +245,7 @@ _VolumeRows: Final = TypeAdapter(Annotated[list[VolumeRowInput], PydanticField(m
 
 def parse_volumes(body: object) -> list[dict[str, Any]]:
     """The rows of a volumes write, each normalised by itself. Raises `Invalid` with every fault, its row named."""
+    bounded(body)
     try:
         return [row.model_dump() for row in _VolumeRows.validate_python(body)]
     except ValidationError as error:
@@ -239,6 +254,9 @@ def parse_volumes(body: object) -> list[dict[str, Any]]:
 
 def parse_sku(body: object) -> dict[str, Any]:
     """The given fields of one SKU, normalised; `body` is parsed JSON. Raises `Invalid` with every fault."""
+    if isinstance(body, dict) and isinstance(graph := body.get("components"), list) and len(graph) > MAX_COMPONENTS:
+        raise Invalid([Issue("out_of_range", TOO_MANY_COMPONENTS, "components")])
+    bounded(body)
     try:
         return SkuInput.model_validate(body).model_dump(exclude_unset=True)
     except ValidationError as error:
@@ -262,11 +280,13 @@ _WANTED: Final = {
 
 
 def issues_of(error: ValidationError, *, rows: bool = False) -> list[Issue]:
-    """Each fault as an issue: published code, dotted path, sentence; never the caller's value as a whole.
+    """The first faults as issues, and how many more there are: code, dotted path, sentence; no value as a whole.
 
     With `rows` the body is an array, and each issue names its row and the path inside it.
     """
-    return [_issue(detail, rows=rows) for detail in error.errors(include_url=False, include_context=False)]
+    listed = error.errors(include_url=False, include_context=False)[:MAX_FAULTS]
+    hidden = error.error_count() - len(listed)
+    return [*(_issue(detail, rows=rows) for detail in listed), *([more(hidden)] if hidden else [])]
 
 
 def _issue(detail: Any, *, rows: bool) -> Issue:

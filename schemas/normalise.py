@@ -12,6 +12,7 @@ import pycountry
 from stdnum import ean
 from stdnum.exceptions import ValidationError
 
+from schemas import texts
 from schemas.vocabularies import VOCABULARIES
 
 _GTIN_LENGTHS = (8, 12, 13, 14)
@@ -27,10 +28,11 @@ class Unfit(ValueError):  # noqa: N818  (it is a verdict on a value; callers tur
         self.code, self.message = code, message
 
 
-def text(value: str, *, min_length: int | None, max_length: int | None) -> str:
-    """Text without outer white space for keys and names; NUL, which no database text holds, is refused."""
-    if "\x00" in value:
-        raise Unfit("invalid_format", "The text holds a NUL character; send it without.")
+def text(value: str, *, min_length: int | None, max_length: int | None, is_code: bool = False) -> str:
+    """Text in the form of `schemas.texts`, without outer white space for keys and names."""
+    if (sentence := texts.control_in(value)) is not None:
+        raise Unfit("invalid_format", sentence)
+    value = texts.code(value) if is_code else texts.plain(value)
     if min_length is not None:
         value = value.strip()
         if len(value) < min_length:
@@ -42,7 +44,7 @@ def text(value: str, *, min_length: int | None, max_length: int | None) -> str:
 
 def gtin(value: str) -> str:
     """A GTIN of 8, 12, 13 or 14 digits with a right check digit (GS1 General Specifications 7.9)."""
-    digits = value.strip()
+    digits = texts.code(value)
     if not (digits.isascii() and digits.isdigit() and len(digits) in _GTIN_LENGTHS):
         raise Unfit("invalid_gtin", f"A GTIN has 8, 12, 13 or 14 digits; {shown(value)} has not.")
     try:
@@ -63,7 +65,7 @@ def market(value: str) -> str:
     Upper or lower case, underscore and space are taken; UK is GB. Raises `unknown_market` for anything that is
     no ISO 3166-1 alpha-2 code, alone or in front of a hyphen.
     """
-    code = re.sub(r"[_\s]+", "-", value.strip().upper())
+    code = re.sub(r"[_\s]+", "-", texts.code(value).upper())
     country, _, rest = code.partition("-")
     country = "GB" if country == "UK" else country
     known = pycountry.countries.get(alpha_2=country) is not None

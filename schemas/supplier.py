@@ -10,14 +10,15 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, ValidationError, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, ValidationError, WithJsonSchema
 from pydantic import Field as PydanticField
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticCustomError
 
+from schemas.bounds import MAX_COMPONENTS
 from schemas.fields import COMPONENT_FIELDS, Field
 from schemas.json_schemas import Published
-from schemas.models import FreeText, Invalid, Strict, issues_of, model_of
+from schemas.models import FreeText, Invalid, Strict, bounded, few_components, issues_of, model_of
 
 VERSIONS: Final = Path(__file__).with_name("supplier_response_versions.csv")
 """Each published version with its day, the digest of what it accepts, and what changed."""
@@ -44,7 +45,11 @@ class SupplierDataResponse(Strict):
 
     components: Annotated[
         list[SupplierComponentInput] | None,  # type: ignore[valid-type]
-        PydanticField(description="One entry for each component that is answered for."),
+        BeforeValidator(few_components),
+        PydanticField(
+            description="One entry for each component that is answered for.",
+            json_schema_extra={"maxItems": MAX_COMPONENTS},
+        ),
     ] = None
     contact: Annotated[FreeText | None, PydanticField(description="Whom the company may ask.")] = None
     comment: Annotated[FreeText | None, PydanticField(description="What else there is to say.")] = None
@@ -70,6 +75,7 @@ class SupplierSubmission(Strict):
 
 def parse_submission(body: object) -> dict[str, Any]:
     """The given fields of the response, normalised; `body` is parsed JSON. Raises `Invalid` with every fault."""
+    bounded(body)
     try:
         return SupplierSubmission.model_validate(body).response.model_dump(exclude_unset=True)
     except ValidationError as error:

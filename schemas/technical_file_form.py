@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any, Final
 
-from schemas import normalise
+from schemas import normalise, texts
 from schemas.issues import Issue
 from schemas.normalise import Unfit
 from schemas.technical_files import MEDIA_TYPES, TAKEN, TYPES, MediaType
@@ -45,8 +45,8 @@ def visible(name: str) -> str:
 
 def own_name(filename: str) -> str:
     """A file's name without the folders before it and without marks that nobody sees. Raises `Unfit`."""
-    name = visible(re.split(r"[/\\]", filename)[-1]).strip()
-    if any(unicodedata.category(character) == "Cc" for character in name):
+    name = visible(texts.code(re.split(r"[/\\]", filename)[-1]))
+    if texts.control_in(name) or set(name) & {"\t", "\n", "\r"}:
         raise Unfit("invalid_format", "The file's name holds a control character; send it without.")
     if not name:
         raise Unfit("required", "The part file needs a filename.")

@@ -13,12 +13,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
-from schemas.invisible import WITHOUT
 from schemas.letters import without_accents
+from schemas.texts import WITHOUT_INVISIBLE
 from schemas.vocabularies import VOCABULARIES
 
 _HERE = Path(__file__).parent
-_LIGATURES = WITHOUT | str.maketrans({"œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "µ": "u", "μ": "u"})
+_LIGATURES = WITHOUT_INVISIBLE | str.maketrans({"œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "µ": "u", "μ": "u"})
 _NOT_A_WORD = re.compile(r"[^0-9a-z]+")
 
 

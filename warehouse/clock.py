@@ -24,6 +24,10 @@ class Clock:
         """The instant, aware, in UTC."""
         return datetime.now(UTC) + self._offset
 
+    def moved(self) -> timedelta:
+        """How far it is ahead of the machine's time: zero outside tests."""
+        return self._offset
+
     def today(self) -> date:
         """The UTC day (decisions §11: a day that decides is the UTC day)."""
         return self.now().date()
@@ -39,6 +43,10 @@ class StoppedClock(Clock):
     def now(self) -> datetime:
         """Where the clock stands."""
         return self.instant
+
+    def moved(self) -> timedelta:
+        """How far it is ahead of the machine's time at this moment."""
+        return self.instant - datetime.now(UTC)
 
     def advance(self, by: timedelta) -> None:
         """Move the clock on."""

@@ -16,14 +16,17 @@ import psycopg
 from psycopg import errors, sql
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
+from warehouse.clock import Clock
+from warehouse.visible import STAMP, STAMP_ALL
+
 Connection: TypeAlias = psycopg.Connection[Any]
 AsyncConnection: TypeAlias = psycopg.AsyncConnection[Any]
 T = TypeVar("T")
 
 _BECOME: Final = "SELECT set_config('app.company_id', %s, true)"
 _BECOME_AND_LET_GO: Final = f"{_BECOME}, set_config('synchronous_commit', 'off', true)"
-_DURABLE: Final = "SELECT pg_logical_emit_message(true, 'pcds', '')"
-"""A transaction of nothing but its commit, which makes durable all that was committed before it (decision 0016)."""
+_DURABLE: Final = f"{_BECOME}, pg_logical_emit_message(true, 'pcds', '')"
+"""What gives a transaction a commit that makes durable all that was committed before it (decision 0016)."""
 _NOBODY: Final = ""
 _ATTEMPTS: Final = 8
 _PAUSE_SECONDS: Final = 0.05
@@ -53,8 +56,8 @@ class TransactionLost(psycopg.OperationalError):
 class Pool:
     """Connections for threads: writes, workers, commands. Thread-safe; enter it or `open` it before use."""
 
-    def __init__(self, url: str, *, size: int = 8) -> None:
-        self._url = url
+    def __init__(self, url: str, *, size: int = 8, clock: Clock | None = None) -> None:
+        self._url, self._clock = url, clock or Clock()
         self._pool: ConnectionPool[Connection] = ConnectionPool(
             url, min_size=1, max_size=size, open=False, timeout=_REUNION_SECONDS, num_workers=1,
             kwargs={"autocommit": True, "client_encoding": "utf8"},  # digests depend on it (warehouse.chain)
@@ -168,7 +171,7 @@ class Pool:
                 with connection.pipeline() if durable_behind and not pipelined else nullcontext():
                     connection.execute("COMMIT")
                     if durable_behind:
-                        connection.execute(_DURABLE)
+                        self._make_durable(connection, company)
                     meanwhile()
         except BaseException as error:
             if _was_lost(error, connection):
@@ -177,6 +180,23 @@ class Pool:
             raise
         finally:
             self._pool.putconn(connection)
+
+    def stamp(self, company_id: UUID | None = None) -> None:
+        """Say of what was committed that it can be seen: of a company, or of all (decision 0033).
+
+        `run` does so by itself. Where nobody does, a list of changes shows such a write until somebody has.
+        """
+        if company_id is None:
+            with self.system() as connection:
+                connection.execute(STAMP_ALL, (self._clock.moved(),))
+        else:
+            with self.company(company_id) as connection:
+                connection.execute(STAMP, (self._clock.moved(),))
+
+    def _make_durable(self, connection: Connection, company: str) -> None:
+        """One transaction behind the commit, up to the pipeline's end: waits for the disk, stamps what it sees."""
+        connection.execute(_DURABLE, (company,))
+        connection.execute(STAMP, (self._clock.moved(),))
 
     def _begun(self, company: str, durable_behind: bool) -> Connection:
         """A connection with its transaction begun, in one round trip; one that proves dead is replaced."""

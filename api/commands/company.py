@@ -7,6 +7,7 @@ import typer
 
 from api.commands.operator import Connection, company_of, new_id, operator
 from api.commands.shared import AsJson, DataDir, Refusal, show
+from schemas import texts
 from warehouse.queries import companies
 
 app = typer.Typer(help="Companies and their plans.", no_args_is_help=True)
@@ -23,14 +24,15 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Add a company."""
-    if not name.strip():
+    name = texts.code(name)
+    if not name:
         raise typer.BadParameter("A company has a name.")
     company_id = new_id()
     with operator(data_dir) as we, we.owner(company_id) as connection:
         _known(connection, plan)
-        companies.add(connection, company_id, name=name.strip(), plan=plan, at=we.clock.now())
-        record = {"id": str(company_id), "name": name.strip(), "plan": plan}
-        we.enter(connection, company_id, "company.created", company_id, after={"name": name.strip(), "plan": plan})
+        companies.add(connection, company_id, name=name, plan=plan, at=we.clock.now())
+        record = {"id": str(company_id), "name": name, "plan": plan}
+        we.enter(connection, company_id, "company.created", company_id, after={"name": name, "plan": plan})
     show(record, as_json=as_json)
 
 

@@ -18,7 +18,7 @@ from compliance.declarations.uk.lines import Statements
 from compliance.declarations.uk.producer import FileRefused, Producer
 from compliance.declarations.uk.tables import codes
 from pipelines.steps.declaration import declare, files, forms, statements
-from pipelines.steps.declaration.parcel import FORMS, Asked, by_category, explained, uk_file
+from pipelines.steps.declaration.parcel import FORMS, Asked, by_category, explained, left_out, uk_file
 from pipelines.steps.figures.compute import loaded_catalogue
 from pipelines.steps.figures.portfolio import newest
 from warehouse import snapshots
@@ -26,7 +26,7 @@ from warehouse.rulesets import Rulesets
 from warehouse.settings import Settings
 
 _UK: Final = "of the UK file (--format rpd)"
-_REFUSALS: Final = (declare.NotDeclarable, FileRefused, statements.StatementsRefused, OverflowError)
+_REFUSALS: Final = (declare.NotDeclarable, statements.StatementsRefused, OverflowError)
 
 
 def declaration(  # noqa: PLR0917  (each is an option by name)
@@ -65,11 +65,25 @@ def declaration(  # noqa: PLR0917  (each is an option by name)
             with at_work.company(company) as connection:
                 parcel = explained(desk, asked, parcel, said, connection)
         files.write(parcel.files)
+    except FileRefused as refused:
+        raise Refusal(f"{refused}{_with_what_is_left_out(asked, refused)}") from None
     except _REFUSALS as refused:
         raise Refusal(str(refused)) from None
     except OSError as error:
         raise Refusal(f"{out} cannot be written: {error.strerror}.") from None
     show(orjson.loads(forms.as_json(parcel.record)), as_json=as_json)
+
+
+def _with_what_is_left_out(asked: Asked, refused: FileRefused) -> str:
+    """Write what a refused file does not count beside where it would have been; the sentence that says so."""
+    if refused.uncounted is None or refused.uncounted.is_empty():
+        return ""
+    written = left_out(asked, refused.uncounted)
+    try:
+        files.write(written)
+    except OSError as error:
+        return f" What is not counted cannot be written: {error.strerror}."
+    return f" Each is in {next(iter(written))} with what it lacks."
 
 
 def _check(asked: Asked, producer: Producer, ram: Path | None, drinks: Path | None) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from api.commands.operator import Operator, new_id, operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, one_of, show
+from schemas import texts
 from schemas.vocabularies import VOCABULARIES
 from warehouse.queries import docs, skus
 
@@ -41,10 +42,10 @@ def add_doc(
 ) -> None:
     """Add a declaration of one SKU, whose doc_status follows from it."""
     one_of(VOCABULARIES["doc_record_status"], [status])
-    values = {"reference": reference, "supplier_name": supplier_name, "status": status, "issued_on": issued_on,
-              "expires_on": expires_on}  # fmt: skip
+    values = {"reference": texts.plain(reference), "supplier_name": supplier_name and texts.plain(supplier_name),
+              "status": status, "issued_on": issued_on, "expires_on": expires_on}  # fmt: skip
     with operator(data_dir) as we:
-        doc = added(we, company, sku.strip(), values)
+        doc = added(we, company, texts.code(sku), values)
     show(doc, as_json=as_json)
 
 

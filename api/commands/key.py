@@ -7,6 +7,7 @@ import typer
 
 from api.commands.operator import Operator, company_of, new_id, operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, one_of, several, show
+from schemas import texts
 from schemas.vocabularies import VOCABULARIES
 from warehouse.queries import companies, keys
 
@@ -46,6 +47,7 @@ def issue_key(
     allow_any_plan: bool = False,
 ) -> None:
     """Hold a key for a company, in its ledger too; raises `Refusal` where the plan includes no keys."""
+    name = texts.plain(name)
     with we.company(company) as connection:
         _, plan = company_of(connection, company)
         if not (allow_any_plan or companies.allows_keys(connection, plan)):

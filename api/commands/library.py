@@ -10,6 +10,7 @@ import typer
 
 from api.commands.operator import Operator, new_id, operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, one_of, several, show
+from schemas import texts
 from schemas.vocabularies import VOCABULARIES
 from warehouse.queries import library
 
@@ -106,6 +107,8 @@ def added(
 ) -> dict[str, Any]:
     """One more record of a company, in its ledger too; raises `Refusal` where the name, the code or the id is taken."""
     unique = "code" if "code" in values else "name"
+    values = {name: texts.plain(value) if isinstance(value, str) else value for name, value in values.items()}
+    values |= {"code": texts.code(values["code"])} if unique == "code" else {}
     if not values[unique].strip():
         raise Refusal(f"A {resource} needs a {unique} that is not empty.")
     record_id = record_id or new_id()

@@ -48,6 +48,7 @@ class Operator:
         with self.pool.company(company_id) as connection:
             company_of(connection, company_id)
             yield connection
+        self.pool.stamp(company_id)
 
     def enter(
         self, connection: Connection, company_id: UUID, action: str, record_id: UUID, *,
@@ -64,7 +65,7 @@ class Operator:
 def operator(data_dir: Path | None) -> Iterator[Operator]:
     """An operator on a data directory, whether or not the service is running there."""
     settings = Settings.load(data_dir=data_dir)
-    with with_tables(settings) as database, Pool(database.app_url) as pool:
+    with with_tables(settings) as database, Pool(database.app_url, clock=Clock.of(settings)) as pool:
         yield at(settings, database, pool)
 
 

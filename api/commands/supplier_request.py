@@ -10,6 +10,7 @@ from api.commands.operator import operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, several, show
 from pipelines.steps import supplier_requests
 from pipelines.steps.housekeeping.companies import every_company
+from schemas import texts
 from warehouse.queries import supplier_requests as queries
 from warehouse.settings import Settings
 
@@ -33,7 +34,8 @@ def create(
     with operator(data_dir) as we, we.company(company) as connection:
         try:
             request, token = supplier_requests.create(
-                connection, company, sku_code=sku.strip(), component_ids=asked, supplier_name=supplier_name,
+                connection, company, sku_code=texts.code(sku), component_ids=asked,
+                supplier_name=supplier_name and texts.plain(supplier_name),
                 origin=we.origin, now=we.clock.now(),
             )  # fmt: skip
         except supplier_requests.CannotAsk as refused:

@@ -23,13 +23,13 @@ from pipelines.steps.audit import history
 from schemas.technical_files import CONTENTS
 from warehouse import analytics
 from warehouse.analytics import Now
-from warehouse.queries import declarations, docs, files, library, origins, skus
+from warehouse.queries import declarations, docs, files, library, origins
 from warehouse.sessions import Connection
 
 router = APIRouter()
 
-_COLUMNS: Final = (*present.COLUMNS, "doc_status")
-_DETAIL: Final = f"SELECT {present.SELECT}, {skus.DOC_STATUS} AS doc_status FROM skus WHERE id = %(id)s"
+_COLUMNS: Final = present.COLUMNS_OF_THE_DAY
+_DETAIL: Final = f"SELECT {present.OF_THE_DAY} FROM skus WHERE id = %(id)s"
 _REFERENCES: Final = {
     "brand": ("brand_id",), "site": ("manufacturing_site_id", "packing_site_id"), "supplier": ("supplier_id",),
     "library_component": ("component_id",),

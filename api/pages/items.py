@@ -20,6 +20,7 @@ from api.pages.turns import in_turn
 from api.parameters import OFFSET
 from api.service import service_of
 from compliance import ruleset
+from schemas import texts
 from schemas.normalise import Unfit
 from schemas.normalise import market as normalised
 from schemas.vocabularies import VOCABULARIES
@@ -86,14 +87,14 @@ def _wanted(request: Request) -> Wanted:
             given["market"] = normalised(given["market"])
         except Unfit:
             raise PageRefused(400, "items.no_such_filter") from None
-    text = request.query_params.get("q", "").replace("\x00", "").strip()[:_LONGEST]
+    text = texts.shown(request.query_params.get("q", ""))[:_LONGEST]
     return Wanted(text=text or None, **given)
 
 
 def _listed(conn: Connection, now: Now, offset: int, *, code: str | None = None) -> dict[str, Any]:
     """A page as the REST interface lists it, or the one item of a code."""
     query = skus.page(PAGE_SIZE, offset, filtered=code is not None)
-    row = conn.execute(query, {"today": now.today, "sku_codes": code and [code], "updated_since": None}).fetchone()
+    row = conn.execute(query, {"now": now.today, "today": now.today, "sku_codes": code and [code]}).fetchone()
     assert row is not None, "a page is one row"
     said = orjson.loads(row[0])
     asked = {"ids": [item["id"] for item in said["data"]]}

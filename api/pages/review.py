@@ -29,6 +29,7 @@ from pipelines.steps import review
 from pipelines.steps.files import key_of
 from pipelines.steps.review import files, proposed
 from pipelines.steps.review.compare import REFUSED
+from schemas import texts
 from schemas.issues import Issue
 from schemas.sentences import told
 from schemas.technical_file_form import visible
@@ -137,7 +138,7 @@ def _decision(form: Form) -> Decision:
     version = form.get("seen_version", "")
     if form.get("decision") not in ("accept", "reject") or not (version == "" or version.isdecimal()):
         raise PageRefused(400, "refused.unreadable")
-    reason, note = (form.get(name, "").strip().replace("\x00", "")[:_LONGEST] or None for name in ("reason", "note"))
+    reason, note = (texts.shown(form.get(name, ""))[:_LONGEST] or None for name in ("reason", "note"))
     return Decision(form["decision"] == "accept", reason, note, int(version[:9]) if version else None)
 
 

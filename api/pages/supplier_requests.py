@@ -15,6 +15,7 @@ from api.pages.render import language_of, page
 from api.pages.sessions import Session, SignedIn
 from api.service import service_of
 from pipelines.steps import supplier_requests
+from schemas import texts
 from schemas.sentences import told
 from warehouse.queries import supplier_requests as queries
 from warehouse.sessions import Connection
@@ -43,7 +44,7 @@ async def post_request(request: Request, session: SignedIn) -> Response:
 def _made(request: Request, session: Session, form: Form) -> Response:
     service, sku_code = service_of(request), form.get("sku", "")[:_LONGEST]
     origin = acting(request, "user", str(session.user_id), session.email)
-    name = form.get("supplier_name", "").strip().replace("\x00", "")[:_LONGEST] or None
+    name = texts.shown(form.get("supplier_name", ""))[:_LONGEST] or None
     try:
         chosen = [UUID(each) for each in form.getlist("component")]
     except ValueError:
@@ -73,7 +74,7 @@ def _page(
         asked = queries.every(conn, limit=_SHOWN)
         if sku_code.strip():
             try:
-                lines = supplier_requests.lines_of(conn, sku_code.strip().replace("\x00", ""))
+                lines = supplier_requests.lines_of(conn, texts.code(texts.shown(sku_code)))
             except supplier_requests.CannotAsk as refused:
                 said = said or told(str(refused), language_of(request))
     return page(

@@ -6,6 +6,7 @@ from uuid import UUID
 from pydantic import BeforeValidator, Field
 
 from connector.tools.answer import refused
+from schemas import texts
 from warehouse.queries import skus
 from warehouse.sessions import Connection
 
@@ -51,7 +52,7 @@ def uuid_of(text: str) -> UUID | None:
 def item_id(conn: Connection, id: str | None, sku_code: str | None) -> UUID:  # noqa: A002
     """The id of the company's item that a call names. Raises the tool's refusal where it has none."""
     require_one(id, sku_code)
-    named = uuid_of(id) if id is not None else skus.id_of(conn, str(sku_code).strip())
+    named = uuid_of(id) if id is not None else skus.id_of(conn, texts.code(str(sku_code)))
     if named is None or skus.code_of(conn, named) is None:
         raise refused("not_found", UNKNOWN_ITEM)
     return named

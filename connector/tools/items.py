@@ -12,10 +12,11 @@ from connector.tools.answer import Page, Told, Tool, instant, refused
 from connector.tools.arguments import DEFAULT_LIMIT, UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, require_one, uuid_of
 from connector.tools.windows import windowed
 from pipelines.steps import present
+from schemas import texts
 from warehouse.queries import skus as queries
 
-_COLUMNS: Final = (*present.COLUMNS, "doc_status")
-_ITEM: Final = f"SELECT {present.SELECT}, {queries.DOC_STATUS} AS doc_status FROM skus WHERE "
+_COLUMNS: Final = present.COLUMNS_OF_THE_DAY
+_ITEM: Final = f"SELECT {present.OF_THE_DAY} FROM skus WHERE "
 _BY: Final = {"id": f"{_ITEM} id = %(named)s", "sku_code": f"{_ITEM} sku_code = %(named)s"}
 _SHOWN: Final = (
     "id", "sku_code", "name", "material", "weight_grams", "recyclability_grade", "recyclability_score", "doc_status",
@@ -81,9 +82,9 @@ class ItemTools:
         Use it to find an item's sku_code or to count items. For one item's components and the reasons of its grade use
         get_packaging_item; for totals over the whole portfolio use compliance_overview.
         """
-        today = self._service.clock.today()
-        query = queries.page(limit, offset, filtered=False)
-        page_row = await reading.row(self._service, current().company_id, query, {"today": today})
+        now = self._service.clock.now()
+        instants = {"now": now, "today": now.date()}
+        page_row = await reading.row(self._service, current().company_id, queries.page(limit, offset), instants)
         assert page_row is not None, "a page is one row"
         found = orjson.loads(page_row[0])
         asked = {"ids": [item["id"] for item in found["data"]]}
@@ -106,7 +107,7 @@ class ItemTools:
         assumed. Use it for any question about a single item; limit and offset page one of very many parts.
         """
         require_one(id, sku_code)
-        named = uuid_of(id) if id is not None else str(sku_code).strip()
+        named = uuid_of(id) if id is not None else texts.code(str(sku_code))
         parameters = {"named": named, "today": self._service.clock.today()}
         query = _BY["id" if id is not None else "sku_code"]
         found = await reading.row(self._service, current().company_id, query, parameters)

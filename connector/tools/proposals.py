@@ -14,6 +14,7 @@ from connector.tools.arguments import item_id
 from connector.tools.asking import Filing
 from pipelines.steps import drafts, review
 from pipelines.steps.review import Comparison, Entry
+from schemas import texts
 from schemas.fields import SKU_FIELDS
 from schemas.models import Strict, model_of
 from warehouse.queries import skus
@@ -35,7 +36,7 @@ def doc_draft(
     with service.writes.company(who.company_id) as conn:
         sku_id = item_id(conn, id, sku_code)
         code = str(skus.code_of(conn, sku_id))
-        named = reference or f"DoC-{code}"
+        named = texts.plain(reference or f"DoC-{code}")
         drafted = drafts.draft(
             conn, sku_id, reference=named, lang=lang, now=now, rules=service.rulesets.active(conn)
         ).as_dict()  # fmt: skip

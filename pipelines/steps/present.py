@@ -18,11 +18,16 @@ from pipelines.steps import components, substances, volumes
 from pipelines.steps.patch import DTYPES, array_values
 from schemas.fields import SKU_FIELDS
 from schemas.vocabularies import SUBSTANCES
+from warehouse.queries.skus import DOC_STATUS, UPDATED_AT
 from warehouse.tables.skus import DERIVED_COLUMNS, VALUE_COLUMNS
 
 COLUMNS: Final = ("id", *VALUE_COLUMNS, *DERIVED_COLUMNS, "created_at", "updated_at")
 SELECT: Final = ", ".join(f"skus.{name}::text" if DTYPES[name] == pl.String else f"skus.{name}" for name in COLUMNS)
 """The select list that gives `sku_detail` its row."""
+
+OF_THE_DAY: Final = f"{SELECT.replace('skus.updated_at', UPDATED_AT)}, {DOC_STATUS} AS doc_status"
+"""The same as it is listed on the day of the parameter `today`: with its DoCs' coverage, and when that changed."""
+COLUMNS_OF_THE_DAY: Final = (*COLUMNS, "doc_status")
 
 _KINDS: Final = frozenset({"text", "code", "number", "integer", "truth", "gtin", "uuid"})
 _GRADE: Final = ("recyclability_grade", "recyclability_score")

@@ -15,7 +15,7 @@ import psycopg
 
 from pipelines.steps.patch import DTYPES
 from pipelines.steps.table import Table
-from warehouse.queries.skus import DOC_STATUS
+from warehouse.queries.skus import DOC_STATUS, UPDATED_AT
 from warehouse.tables.skus import DERIVED_COLUMNS, VALUE_COLUMNS
 
 FEW: Final = 200
@@ -56,6 +56,7 @@ def read(
     if len(codes) <= FEW:
         one = len(codes) == 1
         query = _query(_BY_ONE if one else _BY_FEW, held, f", {DOC_STATUS} AS doc_status", locking=locking)
+        query = query.replace("skus.updated_at::text", f"{UPDATED_AT}::text AS updated_at")
         asked = {"code": codes[0]} if one else {"codes": _array(codes)}
         rows = conn.execute(query, {**asked, "today": today}).fetchall()
         names = (*held, "doc_status")

@@ -40,6 +40,13 @@ class Issue(Answer):
     message: str
 
 
+class MoreIssues(Answer):
+    """The last entry where there are more faults than are listed."""
+
+    code: Literal["more"]
+    count: Annotated[int, PydanticField(description="Faults beside those that are listed.")]
+
+
 class PlanIssue(Answer):
     """What stands against a plan's limit; without the counts where the plan does not include the operation at all."""
 
@@ -58,7 +65,7 @@ class Error(Answer):
     error: Literal[tuple(ERROR_CODES)]  # type: ignore[valid-type]
     correlationId: str  # noqa: N815  (the contract's name)
     message: str
-    details: list[Issue | PlanIssue] | SkipJsonSchema[None] = None
+    details: list[Issue | PlanIssue | MoreIssues] | SkipJsonSchema[None] = None
     error_description: Annotated[
         str | SkipJsonSchema[None], PydanticField(description="The message again, at the token endpoint (RFC 6749).")
     ] = None

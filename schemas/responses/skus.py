@@ -1,6 +1,6 @@
 """SKUs as they are answered: list items, details, and what a write did. Their fields are the field tables'."""
 
-from typing import Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, cast
 
 from pydantic import Field as PydanticField
 from pydantic import create_model
@@ -14,6 +14,7 @@ from schemas.responses.base import (
     Identifier,
     Instant,
     Issue,
+    MoreIssues,
     Number,
     Outcome,
     Pagination,
@@ -142,6 +143,9 @@ class SkuListResponse(Answer):
 
     data: list[SkuListItem]  # type: ignore[valid-type]
     pagination: Pagination
+    as_of: Annotated[
+        Instant, PydanticField(description="Ask with it as `updated_since` next time, and nothing is missed.")
+    ]
 
 
 class SkuDetailResponse(Answer):
@@ -178,7 +182,7 @@ class BatchRow(Answer):
     id: Identifier | None
     recyclability_grade: Grade | None
     recyclability_score: Number | None
-    errors: list[Issue]
+    errors: list[Issue | MoreIssues]
     warnings: list[Issue]
 
 

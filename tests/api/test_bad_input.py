@@ -106,3 +106,31 @@ def test_more_than_a_thousand_skus_are_refused_whole(caller):
 def test_of_a_key_that_stands_twice_the_last_counts(caller):
     answer = caller.request("POST", "/skus", content=b'{"sku_code": "A", "name": "first", "name": "last"}')
     assert (answer.status_code, answer.json()["data"]["name"]) == (201, "last")
+
+
+def test_faults_beyond_a_hundred_are_counted_in_a_body_and_in_each_row_of_a_batch(caller):
+    wrong = {f"field_{number}": 1 for number in range(130)}
+    details = caller.post("/skus", {"sku_code": "A", "name": "n", **wrong}).json()["details"]
+    assert (len(details), details[-1]) == (101, {"code": "more", "count": 30})
+    rows = [{"sku_code": "B", "name": "n", **wrong}, {"sku_code": "C", "name": "n"}]
+    results = caller.post("/skus/batch", {"skus": rows}).json()["results"]
+    assert (len(results[0]["errors"]), results[0]["errors"][-1]) == (101, {"code": "more", "count": 30})
+    assert results[1]["outcome"] == "created"
+    above = caller.post("/skus/batch", {"skus": rows, **wrong}, headers={"Accept-Language": "fr"}).json()["details"]
+    assert above[-1] == {"code": "more", "count": 30}
+
+
+def test_a_control_character_is_refused_by_every_door(caller):
+    refusals = [
+        caller.post("/skus", {"sku_code": "A\x07", "name": "n"}),
+        caller.post("/skus", {"sku_code": "A", "name": "n", "substances": {
+            "pfas": {"status": "absent", "evidence": "\x9b31m"}}}),
+        caller.get("/skus", params={"sku_code": "A\x1b"}),
+        caller.get("/audit-log", params={"actor": "\x1b"}),
+        caller.request("POST", "/imports", params={"filename": "a\x1b.csv"}, content=b"sku_code;name\nA;n\n"),
+        caller.request("POST", "/imports", files={"file": ("a.csv", b"sku_code;name\nA;n\n")},
+                       data={"mapping_name": "m\x1b", "mapping": "{}"}),
+    ]  # fmt: skip
+    assert [answer.status_code for answer in refusals] == [400] * len(refusals)
+    codes = {answer.json()["details"][0]["code"] for answer in refusals}
+    assert codes == {"invalid_format", "invalid_mapping"}

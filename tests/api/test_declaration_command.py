@@ -7,11 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
 from api.app import create
+from api.commands import declaration as command
+from compliance.declarations.document import UNCOUNTED_COLUMNS
+from compliance.declarations.uk.producer import FileRefused
 from compliance.declarations.uk.tables import columns
+from pipelines.steps.declaration.parcel import Asked
 from warehouse.embedded import running
 from warehouse.migrate import migrate
 from warehouse.settings import Settings
@@ -219,7 +224,20 @@ def test_what_the_regulator_would_refuse_is_refused_with_its_number_and_nothing_
     assert "unsure.csv, line 2: drinks_container is Y or N." in operator.refused(1, *UK, "--drinks", unsure, out)
     empty = operator.refused(1, *rpd, "--half", 1, "--organisation-id", "123456", out)
     assert " 82: " in empty
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv", "unsure.csv"]
+    assert {path.name for path in tmp_path.iterdir()} <= {"bad.csv", "unsure.csv", "gb.uncounted.csv"}
+
+
+def test_a_refused_file_leaves_what_it_does_not_count_beside_where_it_would_have_been(tmp_path):
+    out = tmp_path / "gb.csv"
+    row = {"sku_code": "JAR", "units": 10, "reason": "rating_missing", "fields": ["ram:body"]}
+    uncounted = pl.DataFrame([row | {name: None for name in UNCOUNTED_COLUMNS if name not in row}])
+    asked = Asked("GB", 2025, 2, "rpd", out)
+    said = command._with_what_is_left_out(asked, FileRefused(["82"], uncounted=uncounted))
+    assert str(tmp_path / "gb.uncounted.csv") in said
+    header, line = (tmp_path / "gb.uncounted.csv").read_text(encoding="utf-8").splitlines()
+    assert header == "sku_code,units,reason,fields"
+    assert line == "JAR,10,rating_missing,ram:body"
+    assert not out.exists()
 
 
 def test_wrong_usage_and_what_cannot_be_declared(operator, tmp_path):

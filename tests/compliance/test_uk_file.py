@@ -112,13 +112,21 @@ def test_rules_of_small_organisations_and_marketplaces_and_of_the_whole_file():
 
 def test_reusable_packaging_has_no_place_on_a_marketplace_and_ndc_neither():
     keg = {"sku_code": "KEG", "packaging_level": "sales", "packaging_format": "drum", "reusable": True}
-    with pytest.raises(FileRefused, match=r"82: .* Not counted: KEG"):
+    with pytest.raises(FileRefused, match=r"82: .* Not counted: KEG \(reusable_with_om\)"):
         filed([made(keg, "metal", "steel")], activity="OM")
     can = {"sku_code": "CAN", "packaging_level": "sales", "packaging_format": "can", "use_contexts": ["beverage"]}
     sold = {"skus": [made(can, "metal", "aluminium")], "drinks": [("CAN", True)], "activity": "OM"}
     assert lines(filed(**sold)) == ["123456,,L,2025-H1,OM,HDC,,AL,,,,20,1000,,"]
     with pytest.raises(FileRefused, match=" 23: "):
         filed(**sold, household_type="NH")
+
+
+def test_a_file_of_nothing_that_is_rated_is_refused_with_the_reason_and_what_was_left_out():
+    jar = {"sku_code": "JAR", "packaging_level": "sales", "packaging_format": "jar", "volumes": placed(half=2)}
+    with pytest.raises(FileRefused, match=r"82: .* Not counted: JAR \(rating_missing\)\.") as refused:
+        filed([{**jar, "components": [part("body", "glass", "glass", 200)]}], half=2)
+    assert refused.value.uncounted is not None
+    assert refused.value.uncounted["reason"].to_list() == ["rating_missing"]
 
 
 def test_a_body_takes_the_first_rating_that_one_of_its_layers_has():

@@ -179,6 +179,30 @@ def test_the_sku_list_is_filtered_by_code_and_by_instant(caller):
     ]
 
 
+@pytest.mark.promise("LST-21")
+def test_as_of_is_the_instant_to_ask_from_next_time(caller):
+    caller.made()
+    as_of = good(caller.get("/skus"))["as_of"]
+    assert good(caller.get("/skus", params={"updated_since": as_of}))["data"] == []
+    second = caller.made()
+    page = good(caller.get("/skus", params={"updated_since": as_of}))
+    assert [item["id"] for item in page["data"]] == [second["id"]]
+    assert good(caller.get("/skus", params={"updated_since": page["as_of"]}))["pagination"]["total"] == 0
+
+
+@pytest.mark.promise("LST-22")
+def test_a_body_is_bounded_and_its_texts_have_one_form(caller):
+    wrong = {f"field_{number}": 1 for number in range(150)}
+    details = caller.post("/skus", {"sku_code": "A", "name": "n", **wrong}).json()["details"]
+    assert (len(details), details[-1]) == (101, {"code": "more", "count": 50})
+    graph = [{"component_type": "body", "material_family": "glass"}] * 501
+    issues = refused(caller.post("/skus", {"sku_code": "A", "name": "n", "components": graph}), 400, "invalid_body")
+    assert [(issue["code"], issue["field"]) for issue in issues] == [("out_of_range", "components")]
+    issues = refused(caller.post("/skus", {"sku_code": "A", "name": "n\x1b"}), 400, "invalid_body")
+    assert [(issue["code"], issue["field"]) for issue in issues] == [("invalid_format", "name")]
+    assert caller.made(sku_code="Cafe\u0301\u200b")["sku_code"] == "Café"
+
+
 @pytest.mark.promise("PAR-04")
 def test_a_code_is_no_id(shop):
     sku = shop.made(sku_code=f"CODE-{uuid4()}")

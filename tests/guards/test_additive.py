@@ -14,8 +14,15 @@ Mutation = Callable[[], dict]
 Named = tuple[str, Mutation]
 
 
+SETTLED = {
+    "POST /api/v1/oauth/token: 400.details[] may be object 2 on one side only.",
+    "POST /api/v1/skus/batch: 200.results[].errors[] may be object 1 on one side only.",
+}
+"""What is not additive and was decided all the same: the entry `more` behind a hundred faults (decisions §12)."""
+
+
 def test_the_document_only_adds_to_the_released_one():
-    assert not breaks(last(), CURRENT)
+    assert set(breaks(last(), CURRENT)) <= SETTLED
 
 
 def test_a_document_adds_nothing_to_itself():

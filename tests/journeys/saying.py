@@ -69,9 +69,11 @@ def _right(field: Field, ids: Mapping[str, Sequence[str]]) -> st.SearchStrategy[
         case "ppm":
             return st.sampled_from([0, 12.5, 100, 100.01, 4000, "<100", "<50", " < 0.5 "])
         case _ if field.min_length:
-            return TEXTS | st.sampled_from([" padded ", "\u00a0outside\u00a0", "n" * 500])
+            return TEXTS | st.sampled_from([" padded ", "\u00a0outside\u00a0", "n" * 500, "\u200bCafe\u0301\u00ad"])
         case _:
-            return TEXTS | st.sampled_from([" padded ", "007", "1e5", "TRUE", "=1+1", "-", "x" * 2000, "é" * 2000])
+            return TEXTS | st.sampled_from(
+                [" padded ", "a\u00adb\u200b", "Cafe\u0301", "007", "1e5", "TRUE", "=1+1", "-", "x" * 2000, "é" * 2000]
+            )
 
 
 def _wrong(field: Field) -> st.SearchStrategy[object]:
@@ -79,7 +81,7 @@ def _wrong(field: Field) -> st.SearchStrategy[object]:
         case "number":
             return st.sampled_from([-0.01, -5] if field.maximum is None else [-1, 100.5])
         case "integer":
-            return st.sampled_from([2**31, -(2**31) - 1])
+            return st.sampled_from([2**31, -(2**31) - 1, 2.5])
         case "code":
             return st.sampled_from(["unobtainium", "?"])
         case "codes":
@@ -97,7 +99,7 @@ def _wrong(field: Field) -> st.SearchStrategy[object]:
         case _ if field.name == "description":  # longer than a workbook's cell
             return st.nothing()
         case _:
-            return st.just("x" * ((field.max_length or 0) + 1))
+            return st.sampled_from(["x" * ((field.max_length or 0) + 1), "a\x07b", "\x9b31m"])
 
 
 def _entries(*, source: str | None) -> st.SearchStrategy[Record]:

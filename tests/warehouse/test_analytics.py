@@ -28,7 +28,7 @@ DECLARED = {"pfas": {"status": "absent"}, "heavy_metals": {"status": "below_limi
 METALS = {"pfas": {"status": "absent"}, "heavy_metals": {"status": "above_limit"}}
 WHOLE = {
     "name": "whole", "components": [PET], "packaging_format": "bottle", "packaging_level": "sales", "markets": ["FR"],
-    "food_contact": True, "substances": DECLARED,
+    "food_contact": True, "substances": DECLARED, "use_contexts": ["household"],
 }  # fmt: skip
 
 
@@ -251,3 +251,23 @@ def test_a_reader_of_one_instant_is_not_moved_by_the_next(
     write({"sku_code": "B"})
     assert published().rows["skus"] == 2
     assert overview(first, now())["skus"] == pl.read_parquet(first.skus).height == 1
+
+
+def test_what_was_not_understood_or_not_asked_is_a_gap(
+    write: Write, published: Publish, now: Callable[[], Now]
+) -> None:
+    unasked = {name: value for name, value in WHOLE.items() if name != "use_contexts"}
+    write(
+        {**unasked, "sku_code": "unasked"}, {**unasked, "sku_code": "unbanned", "packaging_format": "drum"},
+        {**WHOLE, "sku_code": "unread", "components": [{**PET, "polymer_or_grade": "Qwertz 7"}]},
+        {"sku_code": "bare", "name": "bare"},
+    )  # fmt: skip
+    gaps = {item["sku_code"]: {gap["code"] for gap in item["gaps"]} for item in missing(published(), now())["items"]}
+    new = {"use_missing", "text_not_understood", "not_assessed"}
+    assert gaps["unasked"] & new == {"use_missing"}
+    assert gaps["unbanned"] & new == set()
+    assert "text_not_understood" in gaps["unread"]
+    assert "not_assessed" in gaps["bare"]
+    [item] = missing(published(), now(), sku_code="unread")["items"]
+    [text] = item["not_understood"]
+    assert (text["field"], text["text"], len(text["nearest"])) == ("components[0].polymer_or_grade", "Qwertz 7", 3)

@@ -8,14 +8,20 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Final
 
+from compliance import ruleset
+from compliance.annex_v import use_decides
 from compliance.readiness import Finding
 from compliance.rollup.parts import WEIGHTLESS
+from compliance.words import resolve_material
+from warehouse.analytics.reader import Reader
 
 _RIDERS: Final = ", ".join(f"'{kind}'" for kind in (*WEIGHTLESS, "coating"))
 _OPEN_POLYMER: Final = "coalesce(polymer_or_grade, '') = ''"
 _FLAGGED: Final = "len(list_filter(flags, lambda flag: {})) > 0"
 _CERTAIN: Final = "flag.certainty = 'certain'"
 _OPEN: Final = "flag.certainty = 'depends'"
+_FACE: Final = "concat_ws('|', packaging_level, coalesce(reusable, false)::VARCHAR, packaging_format)"
+"""What a ban asks for besides body and use, as one text; a part that is not said is left out of it."""
 
 CONDITIONS: Final = {
     "pfas_food_contact": "food_contact AND (pfas_status = 'above_limit' OR pfas_in_part)",
@@ -38,6 +44,9 @@ CONDITIONS: Final = {
     "format_missing": "coalesce(packaging_format, '') = ''",
     "level_missing": "packaging_level IS NULL",
     "grade_provisional": "grade_provisional",
+    "not_assessed": "recyclability_grade = 'not_assessed'",
+    "text_not_understood": "text_unread OR (parts = 0 AND material_subtype IN (FROM unread))",
+    "use_missing": f"len(coalesce(use_contexts, [])) = 0 AND {_FACE} IN (FROM use_decides)",
 }
 """A finding's key and its condition, which counts as not met where it is null."""
 
@@ -49,6 +58,7 @@ composed AS (
            bool_or(weight_g IS NULL AND component_type NOT IN ({_RIDERS})) AS unweighed,
            bool_or(material_family = 'plastic' AND {_OPEN_POLYMER} AND component_type NOT IN ({_RIDERS}))
                AS polymer_open,
+           coalesce(bool_or(polymer_or_grade IN (FROM unread)), false) AS text_unread,
            bool_or(pfas_status = 'above_limit') AS pfas_in_part, bool_or(bpa_status = 'above_limit') AS bpa_in_part,
            bool_or(heavy_metals_status = 'above_limit') AS heavy_metals_in_part
     FROM components GROUP BY sku_code
@@ -57,7 +67,8 @@ composed AS (
     WHERE $market IS NULL OR {_IN_MARKET} GROUP BY sku_code
 ), facts AS (
     SELECT skus.*, coalesce(parts, 0) AS parts, coalesce(unweighed, false) AS unweighed,
-           coalesce(polymer_open, false) AS polymer_open, coalesce(pfas_in_part, false) AS pfas_in_part,
+           coalesce(polymer_open, false) AS polymer_open, coalesce(text_unread, false) AS text_unread,
+           coalesce(pfas_in_part, false) AS pfas_in_part,
            coalesce(bpa_in_part, false) AS bpa_in_part, coalesce(heavy_metals_in_part, false) AS heavy_metals_in_part,
            units, $today::DATE AS today
     FROM skus LEFT JOIN composed USING (sku_code) LEFT JOIN placed USING (sku_code)
@@ -65,6 +76,30 @@ composed AS (
         lambda code: code = $market OR starts_with(code, $market || '-'))) > 0
 )"""
 """One row per SKU that is placed on the market, by its markets or by its volumes; of every SKU without a market."""
+
+
+_TEXTS: Final = """
+SELECT polymer_or_grade FROM components WHERE polymer_or_grade <> ''
+UNION SELECT material_subtype FROM skus WHERE material_subtype <> ''
+"""
+_FACES: Final = f"""
+SELECT DISTINCT {_FACE}, packaging_level, reusable, packaging_format FROM skus WHERE len(coalesce(use_contexts, [])) = 0
+"""
+
+
+def prepare(answers: Reader) -> None:
+    """Make the tables that conditions ask besides the snapshot's: what only the rules can say of distinct texts.
+
+    `unread` has the material texts that no material is known by, `use_decides` the faces of which a ban asks the use.
+    """
+    rules = ruleset.load()
+    unread = [text for (text,) in answers.rows(_TEXTS) if resolve_material(text, rules) is None]
+    names = ("packaging_level", "reusable", "packaging_format")
+    asked = [
+        face for face, *values in answers.rows(_FACES) if use_decides(dict(zip(names, values, strict=True)), rules)
+    ]
+    for table, texts in (("unread", unread), ("use_decides", asked)):
+        answers.rows(f"CREATE TEMPORARY TABLE {table} AS SELECT unnest($texts::VARCHAR[]) AS text", texts=texts)
 
 
 def mask(findings: Sequence[Finding]) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from compliance.readiness import findings
-from warehouse.analytics.findings import CONDITIONS, FACTS
+from warehouse.analytics.findings import CONDITIONS, FACTS, prepare
 from warehouse.analytics.now import Now
 from warehouse.analytics.reader import reader
 from warehouse.snapshots import Snapshot
@@ -54,6 +54,8 @@ def items(snapshot: Snapshot, now: Now, wanted: Wanted, *, limit: int, offset: i
     )  # fmt: skip
     of_facts = {"market": wanted.market, "today": now.today} if judged else {}
     with reader(snapshot) as answers:
+        if judged:
+            prepare(answers)
         found = answers.records(
             query, text=wanted.text, grade=wanted.grade, doc_status=wanted.doc_status, flag=wanted.flag, limit=limit,
             offset=offset, **of_facts,

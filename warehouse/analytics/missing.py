@@ -1,11 +1,14 @@
 """What is missing in a portfolio, or in one SKU of it: the worst gaps first."""
 
+from collections import defaultdict
 from typing import Any, Final
 
+from compliance import ruleset
 from compliance.readiness import Finding, findings
-from warehouse.analytics.findings import FACTS, mask, of_mask, weighed
+from compliance.words import nearest_materials
+from warehouse.analytics.findings import FACTS, mask, of_mask, prepare, weighed
 from warehouse.analytics.now import Now
-from warehouse.analytics.reader import reader
+from warehouse.analytics.reader import Reader, reader
 from warehouse.snapshots import Snapshot
 
 _JUDGED: Final = """
@@ -21,6 +24,14 @@ _ITEMS: Final = """
 SELECT * FROM judged WHERE weight > 0 OR $sku_code IS NOT NULL
 ORDER BY weight DESC, units DESC, sku_code LIMIT $limit OFFSET $offset
 """
+_UNREAD: Final = """
+SELECT sku_code, 'components[' || position || '].polymer_or_grade' AS field, polymer_or_grade FROM components
+WHERE sku_code IN (SELECT unnest($codes::VARCHAR[])) AND polymer_or_grade IN (FROM unread)
+UNION ALL SELECT sku_code, 'material_subtype', material_subtype FROM skus
+WHERE sku_code IN (SELECT unnest($codes::VARCHAR[])) AND material_subtype IN (FROM unread)
+    AND sku_code NOT IN (SELECT sku_code FROM components)
+ORDER BY ALL
+"""
 
 
 def missing(
@@ -28,16 +39,18 @@ def missing(
 ) -> dict[str, Any]:
     """The gaps with the SKUs and units that they touch, and a page of SKUs with theirs.
 
-    A SKU's gaps weigh as much as they stand in its way together; of equals the one with more units comes first. With
-    `sku_code` only that SKU is told, gaps or none; an unknown one gives no item. What would make its grade firm is in
-    its grade trace.
+    A SKU's gaps weigh as much as they stand in its way together; of equals the one with more units comes first. An item
+    names its material texts that were not understood. With `sku_code` only that SKU is told, gaps or none; an unknown
+    one gives no item. What would make its grade firm is in its grade trace.
     """
     asked = [found for found in findings() if found.on(now.today).kind == "missing"]
     parts = {"facts": FACTS, "mask": mask(asked), "weighed": weighed(asked)}
     with reader(snapshot) as answers:
+        prepare(answers)
         answers.rows(_JUDGED.format(**parts), market=None, today=now.today, sku_code=sku_code)
         groups = answers.records(_GROUPS)
         items = answers.records(_ITEMS, sku_code=sku_code, limit=limit, offset=offset)
+        unread = _unread(answers, [item["sku_code"] for item in items])
     total = sum(group["skus"] for group in groups if group["weight"] > 0 or sku_code is not None)
     return {
         **now.head(snapshot),
@@ -46,11 +59,20 @@ def missing(
             {
                 **{name: item[name] for name in ("id", "sku_code", "name", "units", "weight")},
                 "gaps": [found.as_dict() for found in of_mask(asked, item["mask"])],
+                "not_understood": unread.get(item["sku_code"], []),
             }
             for item in items
         ],
         "pagination": {"limit": limit, "offset": offset, "total": total},
     }
+
+
+def _unread(answers: Reader, codes: list[str]) -> dict[str, list[dict[str, Any]]]:
+    """By SKU: its material texts that no material is known by, each with the nearest known words."""
+    rules, found = ruleset.load(), defaultdict[str, list[dict[str, Any]]](list)
+    for code, field, text in answers.rows(_UNREAD, codes=codes):
+        found[code].append({"field": field, "text": text, "nearest": list(nearest_materials(text, rules))})
+    return found
 
 
 def _worst_first(asked: list[Finding], groups: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from compliance import annex_v
 from compliance.readiness import Finding, findings
 from schemas.normalise import market as normalised
-from warehouse.analytics.findings import FACTS, holding, mask, of_mask
+from warehouse.analytics.findings import FACTS, holding, mask, of_mask, prepare
 from warehouse.analytics.now import Now
 from warehouse.analytics.reader import reader
 from warehouse.snapshots import Snapshot
@@ -38,6 +38,7 @@ def readiness(snapshot: Snapshot, market: str, now: Now) -> dict[str, Any]:
     asked = holding(findings(), in_union=in_union, today=now.today)
     query = _GROUPS.format(facts=FACTS, mask=mask(asked), examples=_EXAMPLES)
     with reader(snapshot) as answers:
+        prepare(answers)
         groups = answers.records(query, market=code, today=now.today)
     places = Counter[str]()
     by_key: dict[str, list[dict[str, Any]]] = {}

@@ -4,6 +4,9 @@ The database builds the body of every list, because a page through rows, objects
 as much. What an item of a list shows is the list's own (`skus`, `library`, `docs`, …).
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 
 def instant(column: str) -> str:
     """An instant as RFC 3339 in UTC with Z, microseconds only where there are any: as details show it."""
@@ -12,20 +15,23 @@ def instant(column: str) -> str:
 
 
 def page(
-    item: str, table: str, *, order: str, limit: int, offset: int, rows: str | None = None, total: str | None = None
-) -> str:
+    item: str, table: str, *, order: str, limit: int, offset: int, rows: str | None = None, total: str | None = None,
+    beside: str = "", more: Mapping[str, str] = MappingProxyType({}),
+) -> str:  # fmt: skip
     """A list's answer as the column `page` of one row.
 
     `item` is the select list of an item, `order` a total order of the table's rows. `rows` selects the page's rows,
-    and `total` counts all of the list, where there is a cheaper way than to skip and to count. Limit and offset stand
+    and `total` counts all of the list, where there is a cheaper way than to skip and to count. `beside` joins what
+    an item needs of other tables, `more` names what the answer has beside data and pagination. Limit and offset stand
     in the text and not in parameters: the plan hangs on them, so that Postgres would plan a prepared statement anew
     each time, at half the query's cost.
     """
     chosen = rows or f"SELECT * FROM {table} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}"
+    others = "".join(f", '{name}', {expression}" for name, expression in more.items())
     counted = total or f"(SELECT count(*) FROM {table})"
     return f"""
 SELECT json_build_object(
     'data', coalesce((SELECT json_agg(item) FROM (
-        SELECT {item} FROM ({chosen}) AS {table} ORDER BY {order}) AS item), '[]'::json),
-    'pagination', json_build_object('limit', {limit:d}, 'offset', {offset:d}, 'total', {counted})
+        SELECT {item} FROM ({chosen}) AS {table}{beside} ORDER BY {order}) AS item), '[]'::json),
+    'pagination', json_build_object('limit', {limit:d}, 'offset', {offset:d}, 'total', {counted}){others}
 )::text AS page"""

@@ -1,4 +1,4 @@
-"""The SKU list's page, near and deep, and the DoC status that list and detail share.
+"""The SKU list's page, near and deep, and what list and detail share of a SKU's DoCs: status, and when that changed.
 
 `today` is the UTC day of the service's clock, never the database's.
 """
@@ -9,6 +9,7 @@ from uuid import UUID
 import psycopg
 
 from warehouse.queries import pages
+from warehouse.visible import AS_OF, LATE
 
 COVERAGE: Final = """CASE
     WHEN bool_or(docs.status = 'valid' AND coalesce(docs.issued_on <= %(today)s::date, true)
@@ -22,14 +23,33 @@ COVERAGE: Final = """CASE
 DOC_STATUS: Final = f"(SELECT {COVERAGE} FROM docs WHERE docs.sku_id = skus.id)"
 """Coverage of a row of `skus` by its DoCs."""
 
+_MIDNIGHT: Final = "({day})::timestamp AT TIME ZONE 'UTC'"
+_BEGAN: Final = f"({_MIDNIGHT.format(day='docs.issued_on')})"
+_ENDED: Final = f"({_MIDNIGHT.format(day='docs.expires_on + 1')})"
+DOC_CHANGED: Final = f"""greatest(
+    docs.updated_at,
+    CASE WHEN docs.status = 'valid' AND docs.issued_on <= %(today)s::date THEN {_BEGAN} END,
+    CASE WHEN docs.status = 'valid' AND docs.expires_on < %(today)s::date THEN {_ENDED} END)"""
+"""When a row of `docs` last changed what it gives to its SKU, by a write or by the passing of a day."""
+
+UPDATED_AT: Final = f"""greatest(
+    skus.updated_at, (SELECT max({DOC_CHANGED}) FROM docs WHERE docs.sku_id = skus.id))"""
+"""When a row of `skus` last changed as it is listed: its own fields, or its coverage."""
+
+_COVERED: Final = f"""
+    CROSS JOIN LATERAL (
+        SELECT {COVERAGE} AS doc_status, max({DOC_CHANGED}) AS covered_at FROM docs WHERE docs.sku_id = skus.id
+    ) AS covered"""
+
 LIST_ITEM: Final = f"""
     id, sku_code, name, description, material, material_subtype,
     coalesce(weight_grams, components_weight_g) AS weight_grams,
     recyclability_grade, recyclability_score, recycled_content_percent, food_contact, product_category, markets,
-    {DOC_STATUS} AS doc_status,
+    doc_status,
     packaging_level, packaging_format, gtin, ppwr_role, brand_id, manufacturing_site_id, packing_site_id,
-    {pages.instant("created_at")} AS created_at, {pages.instant("updated_at")} AS updated_at"""
-"""SkuListItem in the order of the contract, out of a row of `skus`."""
+    {pages.instant("created_at")} AS created_at,
+    {pages.instant("greatest(updated_at, covered_at)")} AS updated_at"""
+"""SkuListItem in the order of the contract, out of a row of `skus` and its coverage."""
 
 
 def code_of(connection: psycopg.Connection[Any], sku_id: UUID) -> str | None:
@@ -52,26 +72,40 @@ SELECT coalesce(array_agg(id::text), '{}') FROM skus WHERE id = ANY(%(ids)s::uui
 _NEWEST_FIRST: Final = "skus.created_at DESC, skus.id"
 _OLDEST_FIRST: Final = "skus.created_at, skus.id DESC"
 _HELD: Final = "coalesce((SELECT company_counters.skus FROM company_counters), 0)"
-_FILTER: Final = """
-    WHERE (%(sku_codes)s::text[] IS NULL OR sku_code = ANY(%(sku_codes)s::text[]))
-      AND (%(updated_since)s::timestamptz IS NULL OR updated_at >= %(updated_since)s::timestamptz)"""
+_SINCE: Final = "%(updated_since)s::timestamptz"
+_NAMED: Final = "(%(sku_codes)s::text[] IS NULL OR sku_code = ANY(%(sku_codes)s::text[]))"
+_LATE_DOCS: Final = """
+    SELECT entries.resource_id FROM late JOIN audit_entries AS entries
+      ON entries.id BETWEEN late.first_entry AND late.first_entry + late.entries - 1
+    WHERE entries.action LIKE 'doc.%%'"""
+_CHANGED: Final = f"""
+    WITH late AS MATERIALIZED ({LATE})
+    SELECT * FROM skus
+    WHERE {_NAMED} AND (
+        updated_at >= {_SINCE} OR transaction_id = ANY(ARRAY(SELECT id FROM late))
+        OR id = ANY(ARRAY(SELECT sku_id FROM docs WHERE {DOC_CHANGED} >= {_SINCE} OR id::text IN ({_LATE_DOCS}))))"""
+"""The SKUs of which somebody who looked at the instant may not have seen how they are listed (decision 0033)."""
 _DEEP: Final = 1000
 """Rows to skip from which on it pays to ask which end of the list is nearer."""
 
 
-def page(limit: int, offset: int, *, filtered: bool) -> str:
-    """SkuListResponse as one JSON text, `page`, for the parameter `today`.
+def page(limit: int, offset: int, *, filtered: bool = False, since: bool = False) -> str:
+    """SkuListResponse as one JSON text, `page`, for the parameters `today` and `now`.
 
     Unfiltered, the total is the counter that the plan's limit is held against. Filtered, it counts what `sku_codes`
-    and `updated_since` leave, either of which may be null.
+    and `updated_since` leave, of which the one may be null; with `since` the other is not.
     """
-    total, rows = _HELD, None
+    total, rows = _HELD, f"SELECT * FROM skus ORDER BY {_NEWEST_FIRST} LIMIT {limit:d} OFFSET {offset:d}"
     if filtered:
-        total = f"(SELECT count(*) FROM skus {_FILTER})"
-        rows = f"SELECT * FROM skus {_FILTER} ORDER BY {_NEWEST_FIRST} LIMIT {limit:d} OFFSET {offset:d}"
+        chosen = _CHANGED if since else f"SELECT * FROM skus WHERE {_NAMED}"
+        total = f"(SELECT count(*) FROM ({chosen}) AS skus)"
+        rows = f"SELECT * FROM ({chosen}) AS skus ORDER BY {_NEWEST_FIRST} LIMIT {limit:d} OFFSET {offset:d}"
     elif offset >= _DEEP:
         rows = _deep(limit, offset)
-    return pages.page(LIST_ITEM, "skus", order=_NEWEST_FIRST, limit=limit, offset=offset, rows=rows, total=total)
+    return pages.page(
+        LIST_ITEM, "skus", order=_NEWEST_FIRST, limit=limit, offset=offset, rows=rows, total=total,
+        beside=_COVERED, more={"as_of": pages.instant(AS_OF)},
+    )  # fmt: skip
 
 
 def _deep(limit: int, offset: int) -> str:

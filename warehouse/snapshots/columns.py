@@ -10,7 +10,7 @@ import polars as pl
 
 from compliance.rollup.portfolio import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS
 from schemas.vocabularies import SUBSTANCES
-from warehouse.queries.skus import COVERAGE
+from warehouse.queries.skus import COVERAGE, DOC_CHANGED
 
 FLAG: Final = pl.Struct({
     "code": pl.String(), "certainty": pl.String(), "applies_from": pl.Date(), "text": pl.String(),
@@ -40,9 +40,11 @@ SELECT skus.id, sku_code, material, material_subtype, weight_grams, packaging_fo
        {", ".join(f"{substance} ->> 'status' AS {substance}_status" for substance in SUBSTANCES)},
        recyclability_grade, recyclability_score, grade_provisional, ruleset_version,
        coalesce(covered.doc_status, 'missing') AS doc_status, import_id,
-       (extract(epoch FROM updated_at) * 1000000)::bigint AS updated_at, components, volumes
+       (extract(epoch FROM greatest(updated_at, covered_at)) * 1000000)::bigint AS updated_at, components, volumes
 FROM skus
-LEFT JOIN (SELECT sku_id, {COVERAGE} AS doc_status FROM docs GROUP BY sku_id) AS covered ON covered.sku_id = skus.id"""
+LEFT JOIN (
+    SELECT sku_id, {COVERAGE} AS doc_status, max({DOC_CHANGED}) AS covered_at FROM docs GROUP BY sku_id
+) AS covered ON covered.sku_id = skus.id"""
 """The SKUs of the session's company on the UTC day `today`, each with its graph and volumes as they lie there."""
 NAMED_ROWS: Final = f"{ROWS} WHERE skus.id = ANY(%(ids)s::uuid[])"
 """Those of them that have the `ids`."""

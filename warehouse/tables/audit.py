@@ -19,6 +19,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     Uuid,
+    text,
 )  # fmt: skip
 
 from warehouse.tables.base import company, identity, instant, metadata
@@ -41,8 +42,11 @@ audit_transactions = Table(
     Column("entries", Integer, nullable=False, comment="how many they are"),
     Column("digest_version", Integer, nullable=False, comment="what the hash is made of (warehouse.chain)"),
     Column("hash", LargeBinary, nullable=False, comment="over the hash of the link before and all of this one"),
+    instant("visible_at", nullable=True),
     UniqueConstraint("company_id", "number"),
     Index(None, "company_id", "at"),
+    Index(None, "company_id", "visible_at"),
+    Index("ix_audit_transactions_unstamped", "id", postgresql_where=text("visible_at IS NULL")),
 )
 
 audit_entries = Table(

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+import polars as pl
+
 from compliance.declarations.uk.tables import LARGE, MARKETPLACE, Period, errors, periods
 
 _ORGANISATION: Final = re.compile(r"[0-9]{6}")
@@ -12,10 +14,13 @@ _SUBSIDIARY: Final = re.compile(r"[A-Za-z0-9]{0,32}")
 
 
 class FileRefused(ValueError):  # noqa: N818  (an answer, not a fault)
-    """The regulator would refuse this file; `numbers` are its error numbers, the text says each in words."""
+    """The regulator would refuse this file; `numbers` are its error numbers, the text says each in words.
 
-    def __init__(self, numbers: list[str], more: str = "") -> None:
-        self.numbers = numbers
+    `uncounted` is what was left out of it, where it came so far that something was counted.
+    """
+
+    def __init__(self, numbers: list[str], more: str = "", uncounted: pl.DataFrame | None = None) -> None:
+        self.numbers, self.uncounted = numbers, uncounted
         said = " ".join(f"{number}: {errors()[number]}" for number in numbers)
         super().__init__(f"The file would be refused. {said}{' ' + more if more else ''}")
 

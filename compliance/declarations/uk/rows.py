@@ -47,7 +47,7 @@ def packaging_file(lines: Lines, producer: Producer, period: Period) -> Packagin
         exact += kilograms - whole
         if whole > 0:
             rows.append(_row(dict(zip(IDENTITY, identity, strict=True)), whole, units, producer, period))
-    hold(rows, producer, period, lines.uncounted["sku_code"].to_list())
+    hold(rows, producer, period, lines.uncounted)
     return PackagingFile(tuple(rows), exact, lines.uncounted)
 
 

@@ -4,8 +4,10 @@ Nothing is composed here: each rule looks at a row as the regulator's validator 
 `combinations.csv` has is named by the error number of the reason nearest to it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
+
+import polars as pl
 
 from compliance.declarations.uk.producer import FileRefused, Producer
 from compliance.declarations.uk.tables import Period, codes, combinations
@@ -23,10 +25,10 @@ _NAMED: Final = 5
 Row = Mapping[str, str]
 
 
-def hold(rows: Iterable[Row], producer: Producer, period: Period, uncounted: Sequence[str] = ()) -> None:
+def hold(rows: Iterable[Row], producer: Producer, period: Period, uncounted: pl.DataFrame | None = None) -> None:
     """Raise `FileRefused` with the error numbers that a file of these rows would be refused with.
 
-    Where there is no row, the sentence names the first of the SKUs that are not counted.
+    Where SKUs are not counted, the sentence names the first of them with what each lacks.
     """
     table = list(rows)
     numbers = {number for row in table for number in _faults(row, producer, period)}
@@ -35,8 +37,17 @@ def hold(rows: Iterable[Row], producer: Producer, period: Period, uncounted: Seq
     if not table:
         numbers.add("82")
     if numbers:
-        named = ", ".join(dict.fromkeys(uncounted[:_NAMED]))
-        raise FileRefused(sorted(numbers, key=int), f"Not counted: {named}." if not table and named else "")
+        raise FileRefused(sorted(numbers, key=int), _left_out(uncounted), uncounted)
+
+
+def _left_out(uncounted: pl.DataFrame | None) -> str:
+    if uncounted is None or uncounted.is_empty():
+        return ""
+    named = ", ".join(
+        f"{code} ({reason})" for code, reason in uncounted.select("sku_code", "reason").head(_NAMED).rows()
+    )
+    more = f" and {uncounted.height - _NAMED} more" if uncounted.height > _NAMED else ""
+    return f"Not counted: {named}{more}."
 
 
 def _faults(row: Row, producer: Producer, period: Period) -> Iterator[str]:

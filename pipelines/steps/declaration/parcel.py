@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import polars as pl
 import psycopg
 
 from compliance.declarations import document
@@ -72,6 +73,11 @@ def uk_file(desk: Desk, asked: Asked, said: Statements) -> Parcel:
     }  # fmt: skip
     files = _with_companions(desk, asked, forms.uk_csv(file.rows), uncounted, sums)
     return _parcel(desk, asked, files, sums, sorted({row["packaging_material"] for row in file.rows}))
+
+
+def left_out(asked: Asked, uncounted: pl.DataFrame) -> Mapping[Path, bytes]:
+    """What a refused file left out, as the file that lies beside one that was not refused."""
+    return {beside(asked.out, UNCOUNTED): forms.uncounted_csv(document.uncounted_rows(uncounted))}
 
 
 def explained(

@@ -243,6 +243,7 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
         _advance(conn, job, chunk, counts)
         if chunk.last:
             settle.complete(conn, job.claim, work, now)
+    job.pool.stamp(work.company_id)
     grades: Counter[str | None] = Counter(outcome.merged["recyclability_grade"])
     grades.update(held)
     return Done(counts, grades, outcome.seconds)

@@ -15,7 +15,7 @@ from pipelines.steps.admit import nameless
 from pipelines.steps.imports.work import Work
 from pipelines.steps.patch import RowIssue
 from pipelines.steps.reading import TypedRows, Upload
-from pipelines.steps.reading.values import unescaped
+from pipelines.steps.reading.values import as_codes, unescaped
 from pipelines.steps.substances import LEGACY
 
 _COLUMNS: Final = {
@@ -37,6 +37,9 @@ _SCHEMA: Final = {
 _COMPONENT: Final = re.compile(r"components\[(\d+)\](?:\.(.+))?")
 _SUBSTANCE: Final = re.compile(r"substances\.(\w+)")
 _LONGEST_VALUE: Final = 200
+_CONTROL: Final = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r"]
+_PICTURES: Final = [chr(0x2400 + ord(control)) if control < " " else "\ufffd" for control in _CONTROL]
+"""What stands for a control character in a report: its picture (U+2400 and on), or that there was one."""
 
 
 def of_reader(typed: TypedRows, work: Work) -> pl.DataFrame:
@@ -96,7 +99,8 @@ def _place(record: dict[str, Any], path: str | None, upload: Upload, work: Work)
     if upload.components is not None and (component or named_there):
         field = path
         if component:
-            of_sku = unescaped(upload.components["sku_code"]).str.strip_chars() == record["sku_code"]
+            cells = unescaped(upload.components["sku_code"]).to_frame("code")
+            of_sku = cells.select(as_codes(pl.col("code")))["code"] == record["sku_code"]
             line = upload.components.filter(of_sku)["line"][int(component[1])]
             place |= {"line": line} | ({} if apart is None else {"sheet_position": 1, "sheet": apart})
             field = _column_name(component[2], work.source["components"]["columns"])
@@ -132,7 +136,7 @@ def store(conn: psycopg.Connection[Any], work: Work, faults: pl.DataFrame) -> No
     if faults.is_empty():
         return
     rows = faults.with_columns(
-        pl.col(pl.String).str.replace_all("\x00", "␀", literal=True),  # no database text holds the character itself
+        pl.col(pl.String).str.replace_many(_CONTROL, _PICTURES),  # a report is read in terminals, too
         number=pl.int_range(pl.len()).over("sheet_position", "line"),
     )
     conn.execute(_INSERT, (work.company_id, work.id, orjson.dumps(rows.select(list(_COLUMNS)).to_dicts()).decode()))

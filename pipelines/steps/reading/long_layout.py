@@ -14,6 +14,7 @@ from pipelines.steps.reading.grid import TEXT, LineFault
 from pipelines.steps.reading.part_types import part_types
 from pipelines.steps.reading.sheet import Sheet
 from pipelines.steps.reading.unit_columns import is_shared, speaks_of
+from pipelines.steps.reading.values import as_codes
 from schemas.words import code_of
 
 _MOVED: Final = {
@@ -35,7 +36,7 @@ def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
     A SKU's own field is the first value that one of its lines gives; a line that gives another one is a fault. A line
     without code and name that gives a component belongs to the SKU above it: merged cells hold their value once.
     """
-    table = sheet.table.with_columns(pl.col("sku_code").str.strip_chars()).with_row_index("at")
+    table = sheet.table.with_columns(as_codes(pl.col("sku_code"))).with_row_index("at")
     parts = [column for column in sheet.columns if column.table == "component"]
     table = _carried_down(table, _TYPE if parts else "material", keys=["sku_code", "name"])
     helpers = [column for column in sheet.columns if column.field in WEIGHT_HELPERS]

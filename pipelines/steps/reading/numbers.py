@@ -160,7 +160,7 @@ def _fitting(values: pl.Series, faults: pl.DataFrame, field: Field) -> Typed:
     bad = []
     if field.kind == "integer":
         broken = (values != values.floor()).fill_null(value=False)
-        bad.append((broken, "invalid_number", f"{field.name} is a whole number; write it without decimals."))
+        bad.append((broken, "invalid_type", f"{field.name} is a whole number; write it without decimals."))
     low, high = field.minimum, field.maximum
     if field.kind == "integer":
         high = _LARGEST_INTEGER if high is None else high

@@ -22,7 +22,7 @@ from pipelines.steps.reading.ragged import without_ragged
 from pipelines.steps.reading.refusal import refuse
 from pipelines.steps.reading.rewritten import rewritten
 from pipelines.steps.reading.skipped import listed, not_data
-from schemas.invisible import INVISIBLE
+from schemas.texts import INVISIBLE
 
 MOST_ROWS = 50_000
 _MOST_PARTS = 20 * MOST_ROWS

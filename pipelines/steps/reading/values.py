@@ -22,6 +22,7 @@ from schemas import normalise
 from schemas.fields import Field
 from schemas.formulas import COMPUTED
 from schemas.normalise import Unfit, shown
+from schemas.texts import CONTROL, INVISIBLE, UNUSUAL
 from schemas.words import code_of
 
 LIST_SEPARATOR = re.compile(r"[,;|]|\s/\s|\n")
@@ -87,13 +88,17 @@ def _error_words() -> list[str]:
         return [row["error"] for row in csv.DictReader(file)]
 
 
+def as_codes(cells: pl.Expr) -> pl.Expr:
+    """Cells in the form in which codes are compared, as `schemas.texts.code` has it."""
+    return cells.str.replace_all(f"[{INVISIBLE}]", "").str.normalize("NFC").str.strip_chars()
+
+
 def _texts(cells: pl.Series, field: Field) -> Typed:
     """Text as it stands; only cells that the field cannot hold, or may have to trim, are looked at one by one."""
-    key = field.min_length is not None
-    if key:
+    if field.min_length is not None:
         cells = cells.str.strip_chars()
     longest = field.max_length if field.max_length is not None else 2**31
-    unusual = (cells.str.len_bytes() > longest) | cells.str.contains("\x00", literal=True)
+    unusual = (cells.str.len_bytes() > longest) | cells.str.contains(CONTROL) | cells.str.contains(UNUSUAL)
     if field.name == "sku_code":
         unusual |= cells.str.contains(_ROUNDED)
     if not unusual.any():
@@ -105,7 +110,7 @@ def _texts(cells: pl.Series, field: Field) -> Typed:
 def _text(cell: str, field: Field) -> str:
     if field.name == "sku_code" and re.match(_ROUNDED, cell):
         raise _digits_lost(cell)
-    return normalise.text(cell, min_length=field.min_length, max_length=field.max_length)
+    return normalise.text(cell, min_length=field.min_length, max_length=field.max_length, is_code=field.is_code)
 
 
 def _gtins(cells: pl.Series) -> Typed:

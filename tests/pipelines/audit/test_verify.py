@@ -145,4 +145,4 @@ def test_the_digest_covers_every_column_that_is_stored():
     assert set(CURRENT.entry) == {column.name for column in audit_entries.columns} - {
         "id", "company_id", "transaction_id", "digest"}  # fmt: skip
     assert set(CURRENT.link) == {column.name for column in audit_transactions.columns} - {
-        "ip", "user_agent", "digest_version", "hash"}  # fmt: skip
+        "ip", "user_agent", "digest_version", "hash", "visible_at"}  # fmt: skip

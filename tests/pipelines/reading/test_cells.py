@@ -92,7 +92,7 @@ def test_a_lone_mark_is_decided_by_the_column_then_the_delimiter_then_the_exact_
         ("gtin", "3250390017165.0", "3250390017165"), ("gtin", "3250390017166", "invalid_gtin"),
         ("gtin", "1,76701E+15", "digits_lost"), ("gtin", "3,25039E+12", "digits_lost"), ("gtin", "12", "invalid_gtin"),
         ("brand_id", UUID, UUID.lower()), ("brand_id", "Evian", "invalid_format"),
-        ("reuse_cycles_target", "25", 25), ("reuse_cycles_target", "2.5", "invalid_number"),
+        ("reuse_cycles_target", "25", 25), ("reuse_cycles_target", "2.5", "invalid_type"),
         ("heavy_metals_sum_ppm", "<100", "<100"), ("heavy_metals_sum_ppm", "12,5", "12.5"),
         ("heavy_metals_sum_ppm", "<101", "out_of_range"), ("heavy_metals_sum_ppm", "-1", "out_of_range"),
         ("pfas_status", "unter Grenzwert", "below_limit"), ("pfas_value", "12", 12.0),
@@ -100,7 +100,7 @@ def test_a_lone_mark_is_decided_by_the_column_then_the_delimiter_then_the_exact_
         ("description", "  padded ", "  padded "), ("description", "x" * 32_768, "too_long"),
         ("annual_volume_gb_2026_h1", "1 000", '{"GB/2026/1":1000}'), ("Volume annuel DE", "5", '{"DE/2026/0":5}'),
         ("annual_volume_us_ca_2025", "5", '{"US-CA/2025/0":5}'), ("annual_volume_fr", "null", '{"FR/2026/0":null}'),
-        ("annual_volume_fr", "-1", "out_of_range"), ("annual_volume_fr", "1.5", "invalid_number"),
+        ("annual_volume_fr", "-1", "out_of_range"), ("annual_volume_fr", "1.5", "invalid_type"),
     ],
 )  # fmt: skip
 def test_other_kinds(header: str, cell: str, expected: object) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from schemas.invisible import INVISIBLE
+from schemas.texts import INVISIBLE
 from schemas.words import fold
 from tests.pipelines.reading.writing import delimited, faults, read, workbook
 

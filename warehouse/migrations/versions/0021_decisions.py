@@ -6,7 +6,7 @@ A declaration is never changed: a later one takes its place with a draft of its 
 from alembic import op
 
 revision = "0021"
-down_revision = "0019"
+down_revision = "0020"
 
 _OWN = "company_id = (SELECT nullif(current_setting('app.company_id', true), '')::uuid)"
 

@@ -1,0 +1,36 @@
+"""`pcds doctor`: what is held from before a rule and needs a decision; it reports and changes nothing."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+
+from api.commands.operator import operator
+from api.commands.shared import AsJson, DataDir, show
+from pipelines.steps.doctor import codes
+from pipelines.steps.housekeeping.companies import every_company
+
+
+def doctor(
+    *,
+    company: Annotated[UUID | None, typer.Option("--company", help="Only this company's.")] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Report codes from before texts had one form: those that collide now, and those that nobody can send any more.
+
+    Exit status 0 either way: the examination was done, and what it found is its result.
+    """
+    found: dict[str, list[dict[str, Any]]] = {"collisions": [], "unreachable": []}
+    with operator(data_dir) as we:
+        companies = [company] if company else list(every_company(we.pool))
+        for each in companies:
+            with we.company(each) as connection:
+                for finding in codes(connection):
+                    record = {
+                        "company_id": str(each), "record": finding.record,
+                        "code": finding.form if as_json else ascii(finding.form),
+                        "held": [code if as_json else ascii(code) for code in finding.codes],
+                    }  # fmt: skip
+                    found["collisions" if finding.collides else "unreachable"].append(record)
+    show({"companies": len(companies), **found}, as_json=as_json)

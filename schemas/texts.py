@@ -1,0 +1,92 @@
+"""The characters of a text: which are refused, which are taken out, and the one form in which texts are stored.
+
+Every text that comes in passes here, whatever the road: `schemas.normalise.text` for fields and cells, `refused_in` for
+arguments that are looked at as a whole. What a field's text may be besides (its length, its white space) is not here.
+
+Control characters can make a terminal do what the text says, and no printed document shows them: they are refused but
+for tab and line ends. Characters that nobody sees make one code look like another: they are taken out of codes, and
+off the ends of other texts, where they come along with copied text and mean nothing.
+"""
+
+import re
+import unicodedata
+from typing import Any, Final
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+CONTROL: Final = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\u{9f}]"
+"""The same for Polars, whose expressions have another form."""
+
+INVISIBLE: Final = "\u00ad\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
+"""Soft hyphen, zero-width space, byte-order mark, and what turns the direction of writing (Unicode's Bidi_Control)."""
+WITHOUT_INVISIBLE: Final = dict.fromkeys(map(ord, INVISIBLE))
+"""For `str.translate`: a text without them. Joiners that scripts are written with (U+200C, U+200D) stay."""
+_INVISIBLE: Final = re.compile(f"[{INVISIBLE}]")
+_AT_ENDS: Final = re.compile(rf"\A[\s{INVISIBLE}]*[{INVISIBLE}]|[{INVISIBLE}][\s{INVISIBLE}]*\Z")
+_MOST_MARKS: Final = 30
+_FEW: Final = 256
+UNUSUAL: Final = rf"[^\x00-\u{{2ff}}]|[{INVISIBLE[0]}]"
+"""For Polars: what a text may have that is changed here; plain Latin has none of it but the soft hyphen."""
+
+
+def control_in(text: str) -> str | None:
+    """A sentence that names the first control character and its place, counted from 1; None where there is none."""
+    if (found := _CONTROL.search(text)) is None:
+        return None
+    return (
+        f"The text holds the control character U+{ord(found[0]):04X} as its character {found.start() + 1}; "
+        "send it without. Tab and line ends are taken."
+    )
+
+
+def refused_in(value: Any) -> str | None:
+    """The same for the first such text anywhere in a value of JSON."""
+    waiting = [value]
+    while waiting:
+        held = waiting.pop()
+        if isinstance(held, str):
+            if (sentence := control_in(held)) is not None:
+                return sentence
+        elif isinstance(held, dict):
+            waiting += [*held, *held.values()]
+        elif isinstance(held, list):
+            waiting += held
+    return None
+
+
+def plain(text: str) -> str:
+    """A text in NFC (Unicode Standard Annex 15), without what nobody sees at its ends."""
+    if text.isascii():
+        return text
+    return _composed(_AT_ENDS.sub("", text))
+
+
+def code(text: str) -> str:
+    """A code as it is stored and compared: NFC, without what nobody sees and without outer white space."""
+    if text.isascii():
+        return text.strip()
+    return _composed(_INVISIBLE.sub("", text)).strip()
+
+
+def shown(text: str) -> str:
+    """What a person typed into a field of a page, in the stored form and without control characters.
+
+    A browser sends none of them by itself, so that there is nothing to tell its user of.
+    """
+    return plain(_CONTROL.sub("", text)).strip()
+
+
+def _composed(text: str) -> str:
+    """A text in NFC. Marks beyond 30 on one letter, which no script has (Annex 15, section 13), are composed apart.
+
+    Composing puts the marks of a letter in order, which takes the square of their number.
+    """
+    if len(text) <= _FEW:
+        return unicodedata.normalize("NFC", text)
+    cuts, marks = [0], 0
+    for at, letter in enumerate(text):
+        marks = marks + 1 if unicodedata.combining(letter) else 0
+        if marks > _MOST_MARKS:
+            cuts.append(at)
+            marks = 1
+    pieces = (text[begin:end] for begin, end in zip(cuts, [*cuts[1:], len(text)], strict=True))
+    return "".join(unicodedata.normalize("NFC", piece) for piece in pieces)

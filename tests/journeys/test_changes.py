@@ -1,0 +1,151 @@
+"""Two pollers beside writers of every kind: what `updated_since` answers, added up, is the list as it stands.
+
+Most of what is written is new, so that what a poller missed is not told to it by a later write. One poller asks with
+`as_of`, the other with the instants of its own runs. `make soak` runs it for longer (`PCDS_CHANGES_SECONDS`).
+"""
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid4
+
+from pipelines.steps import ledger, review
+from pipelines.steps.origin import Origin
+from tests.journeys.place import Place
+from tests.waiting import PATIENCE_SECONDS
+from warehouse.clock import Clock
+from warehouse.database import Database
+from warehouse.queries import docs
+from warehouse.rulesets import Rulesets
+from warehouse.sessions import Pool
+
+SECONDS = float(os.environ.get("PCDS_CHANGES_SECONDS", "4"))
+CODES = [f"P-{number:04d}" for number in range(400)]
+PERSON = Origin("user", str(uuid4()), "Ada Marsh", "correlation")
+Listed = dict[str, dict[str, Any]]
+
+
+@dataclass
+class Poller:
+    """Asks for what changed since its last run and keeps what it was told."""
+
+    place: Place
+    by_as_of: bool
+    since: str | None = None
+    known: Listed = field(default_factory=dict)
+    runs: int = 0
+
+    def run(self) -> None:
+        began, as_of = datetime.now(UTC).isoformat(), None
+        for page in pages(self.place, **({"updated_since": self.since} if self.since else {})):
+            as_of = as_of or page["as_of"]
+            self.known |= {item["sku_code"]: item for item in page["data"]}
+        self.since = as_of if self.by_as_of else began
+        self.runs += 1
+
+
+def pages(place: Place, **params: str) -> Iterator[dict[str, Any]]:
+    """Every page of the list, the filter the same on each."""
+    offset, rows = 0, 200
+    while rows == 200:
+        page = place.call("GET", "/api/v1/skus", params={**params, "limit": "200", "offset": str(offset)})
+        rows = len(page["data"])
+        offset += rows
+        yield page
+
+
+def test_a_poller_misses_nothing_beside_writers_of_every_kind(place: Place):
+    place.start_and_wait("api", "other api")
+    place.start("worker")
+    everything = [{"sku_code": code, "name": "Bottle"} for code in CODES]
+    place.call("POST", "/api/v1/skus/batch", json={"skus": everything})
+    ids = {item["sku_code"]: item["id"] for page in pages(place) for item in page["data"]}
+    pollers, deadline = [Poller(place, by_as_of=by_as_of) for by_as_of in (True, False)], time.monotonic() + SECONDS
+
+    def until_then(work: Callable[[], object]) -> None:
+        while time.monotonic() < deadline:
+            work()
+
+    with Pool(Database.of(place.settings).app_url, size=6) as pool:
+        writers = [
+            *[partial(post, place, random.Random(n), of) for n, of in enumerate(["api", "other api"] * 5)],
+            *[partial(put, place, random.Random(n), ids) for n in range(4)],
+            *[partial(batch, place, random.Random(n)) for n in range(3)],
+            partial(send_file, place), partial(cover, place, pool, random.Random(1), ids),
+            partial(accept, place, pool, random.Random(2), ids),
+        ]  # fmt: skip
+        with ThreadPoolExecutor(len(writers) + 2) as threads:
+            works = [*writers, *(poller.run for poller in pollers)]
+            for done in [threads.submit(until_then, work) for work in works]:
+                done.result(PATIENCE_SECONDS + SECONDS)
+    held = {item["sku_code"]: item for page in pages(place) for item in page["data"]}
+    for poller in pollers:
+        poller.run()
+        lost = [code for code, item in held.items() if poller.known.get(code) != item]
+        assert not lost, f"{len(lost)} of {len(held)} after {poller.runs} runs, by as_of: {poller.by_as_of}"
+        poller.run()
+        before = poller.since
+        poller.run()
+        if poller.by_as_of:  # nothing was written since: nothing is told again
+            [page] = pages(place, updated_since=str(before))
+            assert page["data"] == []
+
+
+def post(place: Place, rng: random.Random, of: str) -> None:
+    body = {"sku_code": rng.choice([*CODES, str(uuid4())]), "name": f"Name {rng.random()}"}
+    answer = place.ask("POST", "/api/v1/skus", of=of, json=body)
+    assert answer is not None
+    assert answer.is_success, answer.text
+
+
+def put(place: Place, rng: random.Random, ids: dict[str, str]) -> None:
+    code = rng.choice(CODES)
+    place.call(
+        "PUT", f"/api/v1/skus/{ids[code]}", json={"sku_code": code, "name": "n", "description": f"{rng.random()}"}
+    )
+
+
+def batch(place: Place, rng: random.Random) -> None:
+    codes = [*rng.sample(CODES, 50), *(str(uuid4()) for _ in range(100))]
+    rows = [{"sku_code": code, "name": "n", "weight_grams": rng.randrange(900)} for code in codes]
+    place.call("POST", "/api/v1/skus/batch", json={"skus": rows})
+
+
+def send_file(place: Place) -> None:
+    """The worker writes it in chunks of a hundred rows."""
+    token = str(uuid4())
+    codes = [*CODES[:100], *(f"{token}-{number}" for number in range(200))]
+    lines = "\n".join(f"{code};n;{token}" for code in codes)
+    file = {"file": ("changes.csv", f"sku_code;name;product_category\n{lines}\n".encode(), "text/csv")}
+    url = place.call("POST", "/api/v1/imports", files=file)["poll_url"]
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while place.call("GET", str(url))["status"] not in {"completed", "failed"}:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def cover(place: Place, pool: Pool, rng: random.Random, ids: dict[str, str]) -> None:
+    """One more declaration, by a writer that is not there to say when it was done."""
+    doc_id, sku_id, now = uuid4(), UUID(ids[rng.choice(CODES)]), Clock().now()
+    values = {"sku_id": sku_id, "reference": "R", "supplier_name": None, "status": rng.choice(["draft", "valid"]),
+              "issued_on": None, "expires_on": None}  # fmt: skip
+    with pool.company(place.company) as conn:
+        docs.add(conn, place.company, doc_id, values=values, at=now)
+        time.sleep(0.05)
+        ledger.enter(conn, place.company, "doc.created", doc_id, origin=PERSON, now=now, before=None, after={})
+
+
+def accept(place: Place, pool: Pool, rng: random.Random, ids: dict[str, str]) -> None:
+    """A proposal of the assistant, accepted by a person."""
+    payload, sku_id = {"changes": {"material_subtype": str(rng.random())}}, UUID(ids[rng.choice(CODES)])
+    with pool.company(place.company) as conn:
+        entry = review.file(conn, place.company, "sku_update", payload, sku_id=sku_id, origin=PERSON, now=Clock().now())
+    pool.run(place.company, lambda conn: review.accept(
+        conn, place.company, entry.id, origin=PERSON, now=Clock().now(), rulesets=Rulesets()
+    ))  # fmt: skip

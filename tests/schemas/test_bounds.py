@@ -1,0 +1,65 @@
+"""What one body may ask of the service: the work of a refusal is bounded, and so is its answer."""
+
+import time
+
+import orjson
+import pytest
+
+from schemas.bounds import MAX_COMPONENTS, MAX_FAULTS, MAX_VALUES, listed
+from schemas.issues import Issue, more
+from schemas.models import Invalid, parse_sku, parse_volumes
+from schemas.supplier import parse_submission
+
+BODY = 2 * 2**20
+PART = {"component_type": "body", "material_family": "plastic"}
+
+
+def refused(parse, body):
+    begun = time.process_time()
+    with pytest.raises(Invalid) as error:
+        parse(body)
+    issues = listed(error.value.issues)
+    return [issue.as_dict() for issue in issues], time.process_time() - begun
+
+
+def test_a_hundred_faults_are_listed_and_the_rest_is_counted():
+    issues, _ = refused(parse_sku, {"sku_code": "A", "name": "n", **{f"f{n}": 1 for n in range(250)}})
+    assert (len(issues), issues[-1]) == (MAX_FAULTS + 1, {"code": "more", "count": 150})
+    rows, _ = refused(parse_volumes, [{"market": "FR", "year": 1, "units_placed": 1}] * 10_000)
+    assert (len(rows), rows[-1]) == (MAX_FAULTS + 1, {"code": "more", "count": 9_900})
+    assert rows[0]["row"] == 0
+    assert listed([*[Issue("required", "m")] * 101, more(7)])[-1].count == 8
+    assert len(listed([Issue("required", "m")] * 100)) == 100
+
+
+@pytest.mark.parametrize("bodies", [
+    lambda: (parse_submission, {"consent": True, "response": {"components": [{"additives": ["x"] * 20_000}]}}),
+    lambda: (parse_submission, {"consent": True, "response": {"components": [None] * 400_000}}),
+    lambda: (parse_sku, {"sku_code": "A", "name": "n", "components": [PART] * 36_000}),
+    lambda: (parse_sku, {"sku_code": "A", "name": "n", "markets": ["x"] * 500_000}),
+    lambda: (parse_sku, {"sku_code": "A", "name": "n", "components": [{"additives": [""] * 1_000}] * 500}),
+    lambda: (parse_sku, {"sku_code": "A", "name": "n", **{str(n): n for n in range(150_000)}}),
+    lambda: (parse_sku, {"sku_code": "A", "name": "n", "weight_grams": 10**400}),
+    lambda: (parse_sku, orjson.loads("[" * 200 + "]" * 200)),
+    lambda: (parse_volumes, [[]] * 700_000),
+])  # fmt: skip
+def test_a_refusal_costs_less_than_half_a_second_of_work_and_answers_little(bodies):
+    parse, body = bodies()
+    issues, seconds = refused(parse, body)
+    assert len(issues) <= MAX_FAULTS + 1
+    assert len(orjson.dumps(issues)) < 200_000
+    assert seconds < 0.5
+
+
+def test_a_sku_has_at_most_so_many_components():
+    assert len(parse_sku({"sku_code": "A", "name": "n", "components": [PART] * MAX_COMPONENTS})["components"]) == 500
+    for number in (MAX_COMPONENTS + 1, 36_000):
+        issues, _ = refused(parse_sku, {"sku_code": "A", "name": "n", "components": [PART] * number})
+        assert [(issue["code"], issue["field"]) for issue in issues] == [("out_of_range", "components")]
+
+
+def test_the_largest_records_that_are_meant_are_looked_at():
+    full = {**PART, "substances": {name: {"status": "absent", "evidence": "e", "source": "test_report"}
+                                   for name in ("pfas", "svhc", "bpa")}, "additives": []}  # fmt: skip
+    assert MAX_VALUES > 2 * MAX_COMPONENTS * 40
+    assert parse_sku({"sku_code": "A", "name": "n", "components": [full] * MAX_COMPONENTS})
