@@ -10,7 +10,7 @@ from typing import Final
 
 from pipelines.steps.reading.fields import WEIGHTS, Column, fields_of
 from pipelines.steps.reading.grid import Grid
-from pipelines.steps.reading.units import unit_of, unit_within
+from pipelines.steps.reading.units import Unit, unit_of, unit_within
 from schemas.words import fold, words
 
 _UNIT: Final = "weight_unit"
@@ -23,6 +23,11 @@ _LINES: Final = 40
 def is_shared(column: Column) -> bool:
     """Whether a column holds units and belongs to no group of columns."""
     return column.field.name == _UNIT and column.group is None
+
+
+def unit_of_header(column: Column) -> Unit | None:
+    """The unit that a weight's header names; the field's own name (`weight_grams`) names the field and no unit."""
+    return None if column.exact else unit_within(column.header, "g")
 
 
 def paired(found: Sequence[Column], weights: Sequence[Column]) -> list[Column]:
@@ -70,7 +75,7 @@ def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column
     if len(said) != 1 or any(column.field.name == _UNIT for column in columns):
         return columns
     unit = said.pop()
-    silent = [c for c in columns if c.field.name in WEIGHTS and c.factor == 1 and unit_within(c.header, "g") is None]
+    silent = [c for c in columns if c.field.name in WEIGHTS and c.factor == 1 and unit_of_header(c) is None]
     return [replace(column, factor=unit.factor) if column in silent else column for column in columns]
 
 
@@ -95,7 +100,7 @@ def for_each_group(columns: Sequence[Column]) -> list[tuple[str, Column]]:
 def speaks_of(columns: Sequence[Column]) -> list[Column]:
     """The weights that a shared column of units is of: those whose header names no unit; all where each names one."""
     weights = [column for column in columns if column.field.name in WEIGHTS]
-    silent = [column for column in weights if unit_within(column.header, "g") is None]
+    silent = [column for column in weights if unit_of_header(column) is None]
     return silent or weights
 
 

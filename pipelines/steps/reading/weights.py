@@ -11,7 +11,8 @@ import polars as pl
 
 from pipelines.steps.reading.fields import Column
 from pipelines.steps.reading.typed import faults_where
-from pipelines.steps.reading.units import unit_of, unit_within
+from pipelines.steps.reading.unit_columns import unit_of_header
+from pipelines.steps.reading.units import unit_of
 
 _WHOLE = ("weight_g", "weight_grams")
 _OWN_UNIT = re.compile(r"(?:[.,\s'’]*+\d++)++\s*+(?:[eE][+-]?\d++\s*+)?+(?P<unit>[^\d\s.,'’].*)", re.DOTALL)
@@ -77,7 +78,7 @@ def _in_grams(grams: pl.Series, weight: Column, cells: pl.Series, units: pl.Seri
 
 def _told(cells: pl.Series, weight: Column) -> pl.Series:
     """The factor that each cell's own unit has, or the header's; null where neither names one."""
-    said = weight.factor != 1 or unit_within(weight.header, "g") is not None
+    said = weight.factor != 1 or unit_of_header(weight) is not None
     of_header = float(weight.factor) if said else None
     lettered = cells.set(~cells.str.contains(r"\p{L}").fill_null(value=False), None)
     distinct = lettered.drop_nulls().unique()

@@ -59,7 +59,6 @@ def test_a_table_without_a_header_needs_its_columns_by_letter() -> None:
     [
         [[None, "Foo", "Bar"], [None, "1", "2"]],
         [["Foo", None, "Bezeichnung"], ["1", None, "2"]],
-        [["Foo", "EAN", "Bezeichnung"], ["1", "4006381333931", "2"]],
     ],
 )
 def test_a_refusal_suggests_columns_that_are_there_and_taking_it_helps(table) -> None:
