@@ -25,9 +25,14 @@ def is_shared(column: Column) -> bool:
     return column.field.name == _UNIT and column.group is None
 
 
-def unit_of_header(column: Column) -> Unit | None:
-    """The unit that a weight's header names; the field's own name (`weight_grams`) names the field and no unit."""
-    return None if column.exact else unit_within(column.header, "g")
+def unit_of_header(weight: Column, unit: Column | None = None) -> Unit | None:
+    """The unit that a weight's header names.
+
+    The field's own name (`weight_grams`) names none beside a `unit` that the caller gives as one: by that column's own
+    name, or by the mapping.
+    """
+    given = unit is not None and (unit.exact or unit.mapped)
+    return None if weight.exact and given else unit_within(weight.header, "g")
 
 
 def paired(found: Sequence[Column], weights: Sequence[Column]) -> list[Column]:
@@ -75,7 +80,7 @@ def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column
     if len(said) != 1 or any(column.field.name == _UNIT for column in columns):
         return columns
     unit = said.pop()
-    silent = [c for c in columns if c.field.name in WEIGHTS and c.factor == 1 and unit_of_header(c) is None]
+    silent = [c for c in columns if c.field.name in WEIGHTS and c.factor == 1 and unit_within(c.header, "g") is None]
     return [replace(column, factor=unit.factor) if column in silent else column for column in columns]
 
 
@@ -100,7 +105,8 @@ def for_each_group(columns: Sequence[Column]) -> list[tuple[str, Column]]:
 def speaks_of(columns: Sequence[Column]) -> list[Column]:
     """The weights that a shared column of units is of: those whose header names no unit; all where each names one."""
     weights = [column for column in columns if column.field.name in WEIGHTS]
-    silent = [column for column in weights if unit_of_header(column) is None]
+    shared = next((column for column in columns if is_shared(column)), None)
+    silent = [column for column in weights if unit_of_header(column, shared) is None]
     return silent or weights
 
 

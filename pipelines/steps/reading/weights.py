@@ -52,7 +52,7 @@ def _with_unit(
     """A column of weights in grams by the unit beside it, with its faults."""
     if unit is None:
         return values[weight.name], []
-    grams, found = _in_grams(values[weight.name], weight, table[weight.name], table[unit.name])
+    grams, found = _in_grams(values[weight.name], weight, unit, table)
     return grams, [(weight.name, found)]
 
 
@@ -61,13 +61,14 @@ def names_mass(cells: pl.Series) -> bool:
     return any(unit_of(cell, "g") is not None for cell in cells.drop_nulls().unique())
 
 
-def _in_grams(grams: pl.Series, weight: Column, cells: pl.Series, units: pl.Series) -> tuple[pl.Series, pl.DataFrame]:
+def _in_grams(grams: pl.Series, weight: Column, unit: Column, table: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
     """Weights times the factor of the unit beside them; a unit in the cell or in the header must be the same."""
+    cells, units = table[weight.name], table[unit.name]
     distinct = units.drop_nulls().unique()
-    factors = {cell: unit.factor for cell in distinct if (unit := unit_of(cell, "g")) is not None}
-    known = [float(factors[cell]) if cell in factors else None for cell in distinct]
-    factor = units.replace_strict(distinct, known, default=None, return_dtype=pl.Float64)
-    told = _told(cells, weight)
+    factors = {cell: known.factor for cell in distinct if (known := unit_of(cell, "g")) is not None}
+    of_cells = [float(factors[cell]) if cell in factors else None for cell in distinct]
+    factor = units.replace_strict(distinct, of_cells, default=None, return_dtype=pl.Float64)
+    told = _told(cells, weight, unit)
     without = ((grams != 0) & factor.is_null() & told.is_null()).fill_null(value=False)
     message = "No unit of mass stands beside this weight, as in other lines; write g, kg, mg, t, oz or lb there."
     differs = (told.is_not_null() & factor.is_not_null() & (told != factor)).fill_null(value=False)
@@ -76,9 +77,9 @@ def _in_grams(grams: pl.Series, weight: Column, cells: pl.Series, units: pl.Seri
     return grams * factor.set(told.is_not_null(), 1.0).fill_null(1.0), faults
 
 
-def _told(cells: pl.Series, weight: Column) -> pl.Series:
+def _told(cells: pl.Series, weight: Column, unit: Column) -> pl.Series:
     """The factor that each cell's own unit has, or the header's; null where neither names one."""
-    said = weight.factor != 1 or unit_of_header(weight) is not None
+    said = weight.factor != 1 or unit_of_header(weight, unit) is not None
     of_header = float(weight.factor) if said else None
     lettered = cells.set(~cells.str.contains(r"\p{L}").fill_null(value=False), None)
     distinct = lettered.drop_nulls().unique()
