@@ -32,7 +32,7 @@ def word(vocabulary: str, code: str, lang: str) -> str:
 def format_word(text: str, lang: str) -> str:
     """The word for a kind of packaging, where the free text is the name of one; other texts stay as they were given."""
     key = "_".join(text.lower().replace("-", " ").replace("_", " ").split())
-    return _shown().get(("packaging_format", key, lang), text)
+    return _shown().get(("packaging_format_key", key, lang), text)
 
 
 def meaning(table: str, field: Field, lang: str) -> str:

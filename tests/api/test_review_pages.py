@@ -223,7 +223,7 @@ def test_what_was_decided_is_shown_with_who_when_and_why(caller, browser, person
         assert decide(browser, path, decision, reason="Seen at the plant").status_code == 303
         caller.put(f"/skus/{sku['id']}", {"sku_code": "S-1", "name": f"Later {decision}"})
         page = browser.get(path).text
-        assert cells(page) == [["Weight (g)", "20", "21.5"], ["Market", "FR", "DE, FR"]]
+        assert cells(page) == [["Packaging weight (g)", "20", "21.5"], ["Market", "FR", "DE, FR"]]
         for said in (person.email, "Seen at the plant", "Before", other):
             assert said in page, said
 
