@@ -39,6 +39,7 @@ OF_NOBODY = {
     "GET /", "GET /healthz", "GET /readyz", "GET /reference", "GET /reference/{page}", "GET /reference/template.xlsx",
     "GET /pages/style.css", "GET /sign-in", "POST /sign-in", "POST /sign-out", "GET /oauth/authorize",
     "POST /oauth/authorize", "POST /oauth/register", "POST /oauth/token", "POST /oauth/revoke",
+    "GET /password", "POST /password", "GET /password/{token}", "POST /password/{token}",  # of one's own account alone
 }  # fmt: skip
 """Routes that name no record of a company; those below /.well-known/, and preflights, neither."""
 OF_STAFF = {

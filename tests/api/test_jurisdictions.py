@@ -53,7 +53,8 @@ def test_a_credential_that_is_sent_is_checked_and_counted_as_everywhere(http, ca
 
 def test_the_service_is_ready_when_the_catalogue_is_there_and_a_worker_listens(http, database):
     assert http.get("/healthz").json() == {"status": "ok"}
-    assert (http.get("/readyz").status_code, http.get("/readyz").json()) == (503, {"status": "starting"})
+    starting = http.get("/readyz")
+    assert (starting.status_code, starting.json()) == (503, {"status": "starting", "failing": ["worker"]})
     with psycopg.connect(database.app_url, application_name=LISTENER):
         assert (http.get("/readyz").status_code, http.get("/readyz").json()) == (200, {"status": "ok"})
 

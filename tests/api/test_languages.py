@@ -95,4 +95,4 @@ def test_a_file_is_refused_in_the_callers_language(caller):
         "POST", "/imports", content=b"a;b\n1;2\n", params={"filename": "f.csv"}, headers={"Accept-Language": "fr"}
     )
     assert [issue["code"] for issue in answer.json()["details"]] == ["missing_column", "missing_column"]
-    assert "La ligne 1 ressemble le plus à un en-tête et contient : A “a”, B “b”." in answer.text.replace("\\", "")
+    assert "La ligne 1 ressemble le plus à l'en-tête et contient : A “a”, B “b”." in answer.text.replace("\\", "")
