@@ -56,7 +56,8 @@ def test_the_service_is_ready_when_the_catalogue_is_there_and_a_worker_listens(h
     starting = http.get("/readyz")
     assert (starting.status_code, starting.json()) == (503, {"status": "starting", "failing": ["worker"]})
     with psycopg.connect(database.app_url, application_name=LISTENER):
-        assert (http.get("/readyz").status_code, http.get("/readyz").json()) == (200, {"status": "ok"})
+        wait_until(lambda: http.get("/readyz").status_code == 200)  # it looks once a second
+        assert http.get("/readyz").json() == {"status": "ok"}
 
 
 def test_a_review_makes_depth_3_to_its_last_day_and_2_from_the_next(stopped, clock, database):
