@@ -6,6 +6,7 @@ import psycopg
 
 from pipelines.steps.imports.queue import LISTENER
 from schemas.responses import JurisdictionListResponse
+from tests.waiting import wait_until
 
 
 def _all(http, **params):
