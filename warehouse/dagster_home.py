@@ -4,6 +4,9 @@ What belongs here: where the instance's settings and storage are. What does not:
 at the top of the repository) and what runs.
 """
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -23,3 +26,10 @@ def environment(settings: Settings, database: Database) -> dict[str, str]:
         draft.write_bytes(wanted)
         draft.replace(held)
     return {"DAGSTER_HOME": str(home), "PCDS_DAGSTER_STORAGE_URL": database.dagster_url}
+
+
+def make_tables(settings: Settings, database: Database) -> bool:
+    """Have Dagster make its own tables where it has none, in a process of its own; whether it could."""
+    command = [sys.executable, "-m", "dagster", "instance", "info"]
+    variables = os.environ | environment(settings, database)
+    return subprocess.run(command, env=variables, check=False, capture_output=True).returncode == 0  # noqa: S603
