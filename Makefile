@@ -86,6 +86,8 @@ explore: setup-dev  ## The property tests with examples never drawn before (ROUN
 soak: setup-dev  ## The same for longer and from other beginnings (SEEDS="2 3", EXAMPLES=400)
 	for seed in $(or $(SEEDS),2 3); do \
 	  $(BIN)/python -m tools.fuzz_api --seed $$seed --max-examples $(or $(EXAMPLES),400) || exit 1; done
+	PCDS_TEST_POSTGRES="15 16 17" $(BIN)/python -m pytest -n 0 -rs tests/warehouse/test_roles.py \
+	  tests/warehouse/test_database.py tests/warehouse/test_backup.py
 	$(BIN)/python -m tools.fuzz_files --seeds $(or $(FILE_SEEDS),50000) --from 100000 --minutes 60 --files $(or $(FILES),examples)
 
 bench: setup-dev  ## Ratios to floors measured in the same run (ROWS=50000, SKUS="1000 50000 1000000", ONLY=regrade)

@@ -1,7 +1,7 @@
 """Dagster's home in the data directory, for every process that opens its instance; this module does not import Dagster.
 
-What belongs here: where the instance's settings and storage are. What does not: what the settings are (`dagster.yaml`
-at the top of the repository) and what runs.
+What belongs here: where the instance's settings and storage are, and having Dagster make its tables. What does not:
+what the settings are (`dagster.yaml` at the top of the repository) and what runs.
 """
 
 import os

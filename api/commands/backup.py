@@ -24,6 +24,7 @@ Key = Annotated[
 def backup(folder: Folder, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Copy database and files into a new folder while the service works."""
     settings = Settings.load(data_dir=data_dir)
+    prepared(settings.data_dir)  # the key is kept there
     with running(settings) as database:
         try:
             made = backups.back_up(settings, database, folder)

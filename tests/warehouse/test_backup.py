@@ -1,10 +1,15 @@
 """A backup comes back on another server, release or owner; who had signed in signs in again."""
 
+import hashlib
+import os
+import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 from uuid import UUID, uuid4
 
+import orjson
 import psycopg
 import pytest
 
@@ -12,8 +17,11 @@ from pipelines.steps.origin import Origin
 from pipelines.steps.restored import enter_ended
 from tests.conftest import migrated
 from tests.servers import RELEASES, on, operators
-from warehouse.backup import Restored, back_up, check, find_key, restore
+from warehouse.backup import BackupError, Restored, back_up, check, find_key, restore
 from warehouse.database import Database
+from warehouse.embedded import places
+from warehouse.embedded.account import Account
+from warehouse.migrate import migrate
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
@@ -24,6 +32,13 @@ ENDED = ("api_keys WHERE revoked_at IS NULL", "connections WHERE revoked_at IS N
 """Every credential that a restored database could take."""
 CODES = ("authorization_codes (code_hash, company_id, connection_id, redirect_uri, code_challenge, resource, scopes, "
          "expires_at)")  # fmt: skip
+
+
+class Other(NamedTuple):
+    """A database of an owner who is no superuser, and its server as the superuser sees it."""
+
+    database: Database
+    server: Database
 
 
 @pytest.fixture
@@ -90,19 +105,19 @@ def empty(server: Database) -> Iterator[Database]:
 
 
 @pytest.fixture(params=RELEASES)
-def other(request: pytest.FixtureRequest, open_dir: Path) -> Iterator[Database]:
+def elsewhere(request: pytest.FixtureRequest, open_dir: Path) -> Iterator["Other"]:
     """A new database of a server of each release; its owner is no superuser."""
     with operators(request.param, open_dir) as server:
         with psycopg.connect(server.owner_url, autocommit=True) as superuser:
-            superuser.execute("CREATE ROLE there LOGIN CREATEROLE BYPASSRLS PASSWORD 'there'")
+            superuser.execute("CREATE ROLE there LOGIN CREATEROLE PASSWORD 'there'")
             superuser.execute("CREATE DATABASE there OWNER there")
-        yield Database.of(Settings.load(database_url=on(server, "there", "there", "there")))
+        yield Other(Database.of(Settings.load(database_url=on(server, "there", "there", "there"))), server)
 
 
 def test_a_backup_goes_to_another_release_and_back_without_a_superuser(
-    source: Database, other: Database, empty: Database, here: Settings, tmp_path: Path
+    source: Database, elsewhere: Other, empty: Database, here: Settings, tmp_path: Path
 ) -> None:
-    company = put_credentials(source)
+    company, other = put_credentials(source), elsewhere.database
     back_up(here, source, tmp_path / "one")
     done = bring(here, other, tmp_path / "one")
     assert alive(other) == [0] * len(ENDED)
@@ -119,6 +134,11 @@ def test_a_backup_goes_to_another_release_and_back_without_a_superuser(
         keys = "SELECT count(*) FROM pg_constraint WHERE contype = 'f' AND connamespace = 'public'::regnamespace"
         with psycopg.connect(source.owner_url) as first:
             assert owner.execute(keys).fetchone() == first.execute(keys).fetchone()
+    with pytest.raises(BackupError, match="BYPASSRLS"):
+        back_up(here, other, tmp_path / "two")
+    assert not (tmp_path / "two").exists()
+    with psycopg.connect(elsewhere.server.owner_url) as superuser:
+        superuser.execute("ALTER ROLE there BYPASSRLS")
     back_up(here, other, tmp_path / "two")
     bring(here, empty, tmp_path / "two")
     with psycopg.connect(empty.owner_url) as owner:
@@ -143,3 +163,31 @@ def test_every_table_that_holds_a_secret_ends_with_a_restore(source: Database) -
             name for like in ("%token_hash", "%key_hash", "%code_hash") for (name,) in owner.execute(hashes, [like])
         }
     assert found == {table.partition(" ")[0] for table in ENDED} - {"connections"} | {"confirmations"}
+
+
+def test_a_dump_of_an_older_release_comes_back_where_it_is_trusted(
+    source: Database, empty: Database, here: Settings, tmp_path: Path
+) -> None:
+    put_credentials(source)
+    folder = tmp_path / "older"
+    folder.mkdir()
+    program = places.binaries(Account(os.geteuid(), os.getegid(), other=False)) / "pg_dump"
+    command = [program, "--format=custom", "--no-unlogged-table-data", f"--file={folder / 'database.dump'}"]
+    subprocess.run([*command, f"--dbname={source.owner_url}"], check=True)
+    digest = hashlib.sha256((folder / "database.dump").read_bytes()).hexdigest()
+    (folder / "backup.json").write_bytes(orjson.dumps({"database.dump": digest}))
+    restore(here, empty, check(folder, None, trust_dump=True), at=AT, keep_keys=False)
+    assert alive(empty) == [0] * len(ENDED)
+    with psycopg.connect(empty.owner_url) as owner:
+        assert owner.execute("SELECT count(*) FROM companies").fetchone() == (1,)
+
+
+def test_a_restore_that_was_killed_before_its_rows_is_run_again(
+    source: Database, empty: Database, here: Settings, tmp_path: Path
+) -> None:
+    put_credentials(source)
+    back_up(here, source, tmp_path / "one")
+    migrate(empty)
+    bring(here, empty, tmp_path / "one")
+    with pytest.raises(BackupError, match="not empty"):
+        bring(here, empty, tmp_path / "one")
