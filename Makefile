@@ -88,6 +88,8 @@ soak: setup-dev  ## Hostile load, then the fuzzers for longer and from other beg
 	for seed in $(or $(SEEDS),2 3); do \
 	  $(BIN)/python -m tools.fuzz_api --seed $$seed --max-examples $(or $(EXAMPLES),400) || exit 1; done
 	PCDS_CHANGES_SECONDS=$(or $(CHANGES_SECONDS),3600) $(BIN)/python -m pytest -n 0 -q tests/journeys/test_changes.py
+	PCDS_TEST_POSTGRES="15 16 17" $(BIN)/python -m pytest -n 0 -rs tests/warehouse/test_roles.py \
+	  tests/warehouse/test_database.py tests/warehouse/test_backup.py
 	$(BIN)/python -m tools.fuzz_files --seeds $(or $(FILE_SEEDS),50000) --from 100000 --minutes 60 --files $(or $(FILES),examples)
 
 bench: setup-dev  ## Ratios to floors measured in the same run (ROWS=50000, SKUS="1000 50000 1000000", ONLY=regrade)

@@ -37,6 +37,7 @@ ACTIONS: Final[dict[str, str]] = {
     "supplier_document.accepted": "A person accepted a supplier's document for the technical files of a SKU.",
     "supplier_document.filed": "A supplier's document was filed for review.",
     "supplier_document.rejected": "A person rejected a supplier's document.",
+    "supplier_request.closed": "The link of a supplier ended; it takes no answer any more.",
     "supplier_request.created": "A supplier was asked about components of a SKU.",
     "supplier_submission.accepted": "A person accepted a supplier's answer, which was then written.",
     "supplier_submission.filed": "A supplier answered a request; the answer waits for review.",

@@ -106,6 +106,13 @@ def migrated(server: Database) -> Iterator[Database]:
         owner.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
+def as_operators(database: Database) -> Database:
+    """The same database by the logins that it has where `DATABASE_URL` names it, which are its own."""
+    own = Database.of(Settings.load(database_url=database.owner_url))
+    migrate(own)
+    return own
+
+
 @pytest.fixture(scope="session")
 def database(server: Database) -> Iterator[Database]:
     """This worker's database."""

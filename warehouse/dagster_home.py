@@ -1,11 +1,13 @@
 """Dagster's home in the data directory, for every process that opens its instance; this module does not import Dagster.
 
-What belongs here: where the instance's settings and storage are. What does not: what the settings are (`dagster.yaml`
-at the top of the repository) and what runs.
+What belongs here: where the instance's settings and storage are, and having Dagster make its tables. What does not:
+what the settings are (`dagster.yaml` at the top of the repository) and what runs.
 """
 
 import os
 import secrets
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -53,3 +55,10 @@ def _home(settings: Settings) -> Path:
     home = settings.data_dir / "dagster"
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     return home
+
+
+def make_tables(settings: Settings, database: Database) -> bool:
+    """Have Dagster make its own tables where it has none, in a process of its own; whether it could."""
+    command = [sys.executable, "-m", "dagster", "instance", "info"]
+    variables = os.environ | environment(settings, database)
+    return subprocess.run(command, env=variables, check=False, capture_output=True).returncode == 0  # noqa: S603

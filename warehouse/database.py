@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Self
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
+from psycopg.conninfo import conninfo_to_dict
 from pydantic import SecretStr
 
 from warehouse.settings import Settings, SettingsError
@@ -19,9 +20,10 @@ from warehouse.settings import Settings, SettingsError
 OWNER: Final = "pcds_owner"
 """Owns every table of the embedded server; on a server of the operator's, `DATABASE_URL` names the owner."""
 APP: Final = "pcds_app"
-"""The application's role: owns nothing, bound by row-level security. API, workers and assets use it."""
+"""The application's role: owns nothing, bound by row-level security. API, workers and assets act as it."""
 DAGSTER: Final = "pcds_dagster"
 """Owns the schema `dagster` alone, where Dagster keeps its runs and events."""
+_MARK_DIGITS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,12 @@ class Database:
     def of(cls, settings: Settings) -> Self:
         """The database of these settings. Raises `SettingsError` where a role's password cannot be known."""
         if settings.database_url is None:
-            owner = Address.read(settings.data_dir).url()
+            owner, mark = Address.read(settings.data_dir).url(), ""
         else:
             owner = settings.database_url.get_secret_value()
-        app = _given(settings.app_database_url) or _derived(owner, APP)
-        dagster = _given(settings.dagster_database_url) or _derived(owner, DAGSTER)
+            mark = _mark(owner)
+        app = _given(settings.app_database_url) or _derived(owner, APP + mark)
+        dagster = _given(settings.dagster_database_url) or _derived(owner, DAGSTER + mark)
         return cls(owner, app, urlunsplit(urlsplit(dagster)._replace(scheme="postgresql+psycopg2")))
 
     def named(self, name: str) -> Self:
@@ -87,6 +90,24 @@ def _given(url: SecretStr | None) -> str | None:
     return None if url is None else url.get_secret_value()
 
 
+def _mark(owner: str) -> str:
+    """What the names of a database's own roles end with: roles are the whole server's, which may hold several of us."""
+    given = conninfo_to_dict(owner)
+    name = str(given.get("dbname") or given.get("user"))
+    return f"_{hashlib.sha256(name.encode()).hexdigest()[:_MARK_DIGITS]}"
+
+
+def follows(url: str, owner: str) -> bool:
+    """Whether the URL's password is the one that follows from the owner's, so that it is ours to set."""
+    role, password = urlsplit(url).username or "", urlsplit(url).password or ""
+    wanted = _password(owner, unquote(role))
+    return bool(urlsplit(owner).password) and hmac.compare_digest(password.encode(), wanted.encode())
+
+
+def _password(owner: str, role: str) -> str:
+    return hmac.new(unquote(urlsplit(owner).password or "").encode(), role.encode(), hashlib.sha256).hexdigest()
+
+
 def _derived(owner: str, role: str) -> str:
     """The role's URL: its password follows from the owner's, so that every machine with `DATABASE_URL` knows it."""
     parts = urlsplit(owner)
@@ -95,5 +116,4 @@ def _derived(owner: str, role: str) -> str:
             "DATABASE_URL holds no password to derive the roles' passwords from: put one in it, or set "
             "PCDS_APP_DATABASE_URL and PCDS_DAGSTER_DATABASE_URL."
         )
-    password = hmac.new(unquote(parts.password).encode(), role.encode(), hashlib.sha256).hexdigest()
-    return urlunsplit(parts._replace(netloc=f"{role}:{password}@{parts.netloc.rpartition('@')[2]}"))
+    return urlunsplit(parts._replace(netloc=f"{role}:{_password(owner, role)}@{parts.netloc.rpartition('@')[2]}"))

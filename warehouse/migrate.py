@@ -22,22 +22,37 @@ _LOCK: Final = 0x70636473  # "pcds": the advisory lock of whoever migrates
 _REVISION: Final = "SELECT version_num FROM alembic_version"
 
 
-def migrate(database: Database) -> str:
-    """Make roles and tables as this release needs them; the revision that the database then has.
+def head() -> str:
+    """The revision of this release."""
+    newest = ScriptDirectory.from_config(_config()).get_current_head()
+    assert newest is not None
+    return newest
+
+
+def knows(revision: str) -> bool:
+    """Whether it is a revision of this release or of one before."""
+    return revision in {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
+
+
+def migrate(database: Database, revision: str | None = None) -> str:
+    """Make roles and tables as this release needs them, or as they were at a revision; the one that they then have.
 
     Raises `SettingsError` where roles are missing that the owner may not make.
     """
-    config = Config()
-    config.set_main_option("script_location", str(_SCRIPTS))
-    head = ScriptDirectory.from_config(config).get_current_head()
-    assert head is not None
+    wanted = revision or head()
     with psycopg.connect(database.owner_url) as connection:
         connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
         connection.commit()  # the lock is the session's and stands until the connection ends
         roles.prepare(connection, database)
-        if _revision(connection) != head:
-            _upgrade(config, database)
-    return head
+        if _revision(connection) != wanted:
+            _upgrade(database, wanted)
+    return wanted
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(_SCRIPTS))
+    return config
 
 
 def _revision(connection: psycopg.Connection[Any]) -> str | None:
@@ -47,8 +62,9 @@ def _revision(connection: psycopg.Connection[Any]) -> str | None:
     return None if row is None else str(row[0])
 
 
-def _upgrade(config: Config, database: Database) -> None:
+def _upgrade(database: Database, revision: str) -> None:
+    config = _config()
     engine = create_engine(make_url(database.owner_url).set(drivername="postgresql+psycopg"), poolclass=NullPool)
     with engine.connect() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config, revision)

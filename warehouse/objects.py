@@ -155,9 +155,14 @@ class _Reader(io.RawIOBase):
         return len(data)
 
 
+def is_key(text: str) -> bool:
+    """Whether the text is an object's key: a company's id and plain names."""
+    return _KEY.fullmatch(text) is not None
+
+
 def _checked(key: str) -> str:
     """The key when it is a company's; a key made of anything else would be a fault of ours."""
-    if not _KEY.fullmatch(key):
+    if not is_key(key):
         raise ValueError(f"An object's key is <company_id>/<name>, with plain names; this is not one: {key!r}")
     return key
 

@@ -1,43 +1,143 @@
-"""The roles of the application and of Dagster's storage: made, given their passwords and their limits.
+"""The roles of the application and of Dagster's storage: made, given their passwords, their limits and their database.
 
-What belongs here: what a role is. What does not: what it may do with our tables, which the migrations grant.
+`pcds_app` and `pcds_dagster` are what tables and the schema `dagster` are granted to. On a server of the operator's
+each database has logins of its own, members of these two, because roles are the whole server's and it may hold several
+deployments (decision 0036). What belongs here: what a role is. What does not: what it may do with our tables, which the
+migrations grant.
 """
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import psycopg
 from psycopg import errors, sql
 
-from warehouse.database import APP, DAGSTER, Database
+from warehouse.database import APP, DAGSTER, Database, follows
 from warehouse.settings import SettingsError
 
-_MADE: Final = "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS"
+_LIMITS: Final = "NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS"
 _SETTINGS: Final = {
     # Requests last milliseconds, an import's chunk a few seconds: what holds locks for minutes has been forgotten.
     APP: {"jit": "off", "statement_timeout": "300s", "idle_in_transaction_session_timeout": "300s"},
     # A run's last events may be lost with the machine; the import itself is in our tables, committed for good.
     DAGSTER: {"jit": "off", "search_path": "dagster", "synchronous_commit": "off"},
 }
+_ACTS_AS: Final = {DAGSTER: {"role": DAGSTER}}
+"""Dagster's tables belong to the role that all logins share. The application makes none, and stays its login: a session
+sees when transactions of its own login began, which a regrade asks."""
+_IS_MEMBER: Final = "SELECT FROM pg_auth_members WHERE roleid = %s::regrole AND member = %s::regrole"
+_IS_OLDER: Final = """
+SELECT to_regclass('public.alembic_version') IS NOT NULL
+       AND EXISTS (SELECT FROM pg_roles WHERE rolname = %s AND rolcanlogin)
+"""
+
+Connection = psycopg.Connection[Any]
 
 
-def prepare(connection: psycopg.Connection[Any], database: Database) -> None:
-    """Make both roles and Dagster's schema, or bring them up to date. The connection is the owner's.
+class Login(NamedTuple):
+    """As whom a process signs in: `group` is the role whose rights it has, which may be itself."""
 
-    Raises `SettingsError` where a role is missing and the owner may not make it.
-    """
-    for role, url in ((APP, database.app_url), (DAGSTER, database.dagster_url)):
+    name: str
+    group: str
+    password: str
+    ours: bool
+    """Whether its password follows from the owner's; else an operator made it, who keeps password and limits."""
+
+    @classmethod
+    def of(cls, url: str, group: str, owner_url: str) -> "Login":
+        """Who the URL names. Raises `SettingsError` where that cannot be a role of this group."""
         parts = urlsplit(url)
-        if parts.username != role:
+        name = unquote(parts.username or "")
+        if name != group and not name.startswith(f"{group}_"):
             raise SettingsError(
-                f"The URL given for the role {role} names {parts.username}; that role must have this name."
+                f"The URL given for the role {group} names {name}; its name must be {group}, or begin with {group}_."
             )
-        _role(connection, role, unquote(parts.password or ""))
+        return cls(name, group, unquote(parts.password or ""), follows(url, owner_url))
+
+
+def prepare(connection: Connection, database: Database) -> None:
+    """Make the roles and Dagster's schema, or bring them up to date. The connection is the owner's.
+
+    A role that is there keeps its password, unless it is the login of this database alone. Raises `SettingsError` where
+    a role is missing and the owner may not make it, and says what a superuser runs.
+    """
+    urls = ((APP, database.app_url), (DAGSTER, database.dagster_url))
+    logins = [Login.of(url, group, database.owner_url) for group, url in urls]
+    for login in logins:
+        if login.name == login.group:
+            _make(connection, login.name, login)
+        else:
+            _make(connection, login.group, None)
+            _make(connection, login.name, login)
+            _join(connection, login)
     _dagster_schema(connection)
+    if all(login.name != login.group for login in logins):
+        _close(connection, logins)
     connection.commit()
 
 
-def _dagster_schema(connection: psycopg.Connection[Any]) -> None:
+def _make(connection: Connection, role: str, login: Login | None) -> None:
+    """Make a role that is missing; bring one up to date that is the login of this database alone."""
+    name, exists = sql.Identifier(role), _exists(connection, role)
+    if exists and (login is None or not login.ours):
+        return
+    changes = [] if exists else [_created(role, login)]
+    if login is not None:
+        if not exists or login.name != login.group:
+            changes.append(sql.SQL("ALTER ROLE {} PASSWORD {}").format(name, _hashed(connection, login)))
+        changes += _settings(login)
+    try:
+        with connection.transaction():
+            for change in changes:
+                connection.execute(change)
+    except errors.InsufficientPrivilege:
+        if exists:
+            return
+        raise SettingsError(
+            f"The role {role} is missing and DATABASE_URL may not make it: give its role CREATEROLE; or create {APP} "
+            f"and {DAGSTER} (LOGIN {_LIMITS}) and set PCDS_APP_DATABASE_URL and PCDS_DAGSTER_DATABASE_URL."
+        ) from None
+    except (errors.DuplicateObject, errors.UniqueViolation):  # another deployment of this server was first
+        _make(connection, role, login)
+
+
+def _exists(connection: Connection, role: str) -> bool:
+    return connection.execute("SELECT FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is not None
+
+
+def _created(role: str, login: Login | None) -> sql.Composed:
+    kind = f"{'NOLOGIN' if login is None else 'LOGIN'} {_LIMITS}"
+    return sql.SQL("CREATE ROLE {} " + kind).format(sql.Identifier(role))
+
+
+def _hashed(connection: Connection, login: Login) -> sql.Literal:
+    hashed = connection.pgconn.encrypt_password(login.password.encode(), login.name.encode(), b"scram-sha-256")
+    return sql.Literal(hashed.decode())
+
+
+def _settings(login: Login) -> list[sql.Composed]:
+    wanted = _SETTINGS[login.group] | (_ACTS_AS.get(login.group, {}) if login.name != login.group else {})
+    return [
+        sql.SQL("ALTER ROLE {} SET {} = {}").format(sql.Identifier(login.name), sql.Identifier(key), sql.Literal(value))
+        for key, value in wanted.items()
+    ]
+
+
+def _join(connection: Connection, login: Login) -> None:
+    if connection.execute(_IS_MEMBER, (login.group, login.name)).fetchone() is not None:
+        return
+    grant = sql.SQL("GRANT {} TO {}").format(sql.Identifier(login.group), sql.Identifier(login.name))
+    try:
+        with connection.transaction():
+            connection.execute(grant)
+    except errors.InsufficientPrivilege:
+        raise SettingsError(
+            f"The role {login.group} is another owner's, and DATABASE_URL may not let {login.name} act as it: run "
+            f'GRANT {APP}, {DAGSTER} TO "{connection.info.user}" WITH ADMIN OPTION as a superuser.'
+        ) from None
+
+
+def _dagster_schema(connection: Connection) -> None:
     if connection.execute("SELECT to_regnamespace('dagster')").fetchone() != (None,):
         return
     dagster = sql.Identifier(DAGSTER)
@@ -53,25 +153,20 @@ def _dagster_schema(connection: psycopg.Connection[Any]) -> None:
         ) from None
 
 
-def _role(connection: psycopg.Connection[Any], role: str, password: str) -> None:
-    name = sql.Identifier(role)
-    exists = connection.execute("SELECT FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is not None
-    hashed = connection.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256").decode()
-    settings = [
-        sql.SQL("ALTER ROLE {} SET {} = {}").format(name, sql.Identifier(key), sql.Literal(value))
-        for key, value in _SETTINGS[role].items()
+def _close(connection: Connection, logins: list[Login]) -> None:
+    """Let these logins into the database, and nobody else but its owner and superusers.
+
+    A database that an older release works on as `pcds_app` stays open until that role can no longer sign in.
+    """
+    name = sql.Identifier(connection.info.dbname)
+    changes = [
+        sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(name, sql.Identifier(login.name)) for login in logins
     ]
-    changes = [sql.SQL("ALTER ROLE {} PASSWORD {}").format(name, sql.Literal(hashed)), *settings]
+    if connection.execute(_IS_OLDER, (APP,)).fetchone() == (False,):
+        changes.append(sql.SQL("REVOKE CONNECT ON DATABASE {} FROM PUBLIC").format(name))
     try:
         with connection.transaction():
-            if not exists:
-                connection.execute(sql.SQL("CREATE ROLE {} " + _MADE).format(name))
             for change in changes:
                 connection.execute(change)
     except errors.InsufficientPrivilege:
-        if exists:  # made by an operator, who keeps its password and limits
-            return
-        raise SettingsError(
-            f"The role {role} is missing and DATABASE_URL may not make it: create it ({_MADE}) and set "
-            f"PCDS_APP_DATABASE_URL and PCDS_DAGSTER_DATABASE_URL."
-        ) from None
+        return  # not this owner's database: who may come in is its owner's to say

@@ -60,6 +60,8 @@ class Settings(BaseSettings):
     """The application role's URL, where the operator makes the roles; else it follows from the owner's."""
     dagster_database_url: PostgresUrl | None = None
     """The URL of Dagster's own storage, where the operator makes the roles."""
+    backup_key_file: Annotated[Path, AfterValidator(Path.absolute)] | None = None
+    """The key that seals backups; without it `backup.key` in the data directory, made at the first backup."""
     objects_url: str | None = None
     """`s3://bucket/prefix`, with credentials in the AWS variables; without it a folder of the data directory."""
 

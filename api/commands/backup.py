@@ -5,18 +5,26 @@ from typing import Annotated
 
 import typer
 
+from api.commands.operator import at as operator_at
 from api.commands.shared import AsJson, DataDir, Refusal, show
+from pipelines.steps.restored import enter_ended
 from warehouse import backup as backups
 from warehouse.backup import BackupError
+from warehouse.clock import Clock
 from warehouse.embedded import prepared, running
+from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The backup's folder.", file_okay=False)]
+Key = Annotated[
+    Path | None, typer.Option("--key", help="The key that sealed it; default backup.key of the data directory.")
+]
 
 
 def backup(folder: Folder, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Copy database and files into a new folder while the service works."""
     settings = Settings.load(data_dir=data_dir)
+    prepared(settings.data_dir)  # the key is kept there
     with running(settings) as database:
         try:
             made = backups.back_up(settings, database, folder)
@@ -25,14 +33,43 @@ def backup(folder: Folder, data_dir: DataDir = None, as_json: AsJson = False) ->
     show({"folder": str(folder), **made._asdict()}, as_json=as_json)
 
 
-def restore(folder: Folder, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+def restore(
+    *,
+    folder: Folder,
+    key: Key = None,
+    without_seal: Annotated[bool, typer.Option("--without-seal", help="Though the key is lost.")] = False,
+    trust_dump: Annotated[bool, typer.Option("--trust-dump", help="Run a dump of release 1.8 or older.")] = False,
+    keep_keys: Annotated[bool, typer.Option("--keep-keys", help="Though some may have been revoked since.")] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
     """Bring a backup back into an empty database, and its files into the data directory."""
     settings = Settings.load(data_dir=data_dir)
     try:
-        whole = backups.check(folder)  # before a data directory is made
-        prepared(settings.data_dir)
+        secret = None if without_seal or trust_dump else lambda: backups.find_key(settings, key)
+        whole = backups.check(folder, secret, trust_dump=trust_dump)
+        prepared(settings.data_dir)  # not before it is known that the backup is one
         with running(settings) as database:
-            held = backups.restore(settings, database, whole)
+            done = backups.restore(settings, database, whole, at=Clock.of(settings).now(), keep_keys=keep_keys)
+            with Pool(database.app_url) as pool:
+                enter_ended(pool, done.ended, operator_at(settings, database, pool).origin)
     except BackupError as error:
         raise Refusal(str(error)) from None
-    show({"folder": str(folder), **held._asdict()}, as_json=as_json)
+    _say(folder, done, as_json=as_json)
+
+
+def _say(folder: Path, done: backups.Restored, *, as_json: bool) -> None:
+    revoked = {
+        "api_keys_revoked": len(done.ended.api_keys),
+        "connections_revoked": len(done.ended.connections),
+        "supplier_links_closed": len(done.ended.supplier_requests),
+    }
+    show({"folder": str(folder), **done.backup._asdict(), **revoked}, as_json=as_json)
+    if done.without_history is not None:
+        typer.echo(done.without_history, err=True)
+    if any(revoked.values()):
+        typer.echo(
+            "Keys, connections and suppliers' links ended, as some may have been revoked after the backup: issue keys "
+            "with `pcds key issue`, have people connect their assistants again, and ask suppliers anew.",
+            err=True,
+        )

@@ -30,7 +30,8 @@ def add(pool):
 @pytest.fixture
 def pcds(caller, database, tmp_path):
     """`pcds doc add` for the caller's company, as an operator types it."""
-    places = {"DATABASE_URL": database.owner_url, "PCDS_DATA_DIR": str(tmp_path)}
+    urls = {"DATABASE_URL": database.owner_url, "PCDS_APP_DATABASE_URL": database.app_url}
+    places = urls | {"PCDS_DATA_DIR": str(tmp_path)}
 
     def run(*arguments):
         program = [sys.executable, "-m", "api.cli", "doc", "add", "--company", str(caller.company), *arguments]

@@ -18,7 +18,7 @@ import typer
 
 from api import cli, serve
 from tests.api.test_commands import NOBODY
-from tests.conftest import migrated
+from tests.conftest import as_operators, migrated
 from tools.ports import free_port
 from warehouse.database import Database
 
@@ -77,7 +77,7 @@ def said(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp
 def empty(server: Database) -> Iterator[Database]:
     """A database of this release without a company."""
     with migrated(server) as made:
-        yield made
+        yield as_operators(made)
 
 
 @pytest.mark.parametrize("path", HERE, ids=" ".join)

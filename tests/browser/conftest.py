@@ -20,7 +20,7 @@ from pipelines.steps.origin import Origin
 from tests.api.people import Person, added
 from tests.api.portfolios import weigh
 from tests.browser.visitor import LetIn, Shop, Visitor
-from tests.conftest import migrated
+from tests.conftest import as_operators, migrated
 from tests.contract.outside import Caller, Place, Server
 from tests.waiting import PATIENCE_SECONDS
 from tools.browser import chromium
@@ -50,7 +50,7 @@ def browser() -> Iterator[Browser]:
 def database(server: Database) -> Iterator[Database]:
     """Not the other tests' database: the worker here takes whatever import it finds queued."""
     with migrated(server) as database:
-        yield database
+        yield as_operators(database)
 
 
 @pytest.fixture(scope="package")

@@ -14,7 +14,7 @@ import pytest
 
 from pipelines.steps.catalogue import load, read
 from pipelines.steps.origin import Origin
-from tests.conftest import migrated
+from tests.conftest import as_operators, migrated
 from tests.contract.outside import Caller, Place, Server
 from warehouse.dagster_home import environment as dagster_environment
 from warehouse.database import Database
@@ -28,7 +28,7 @@ DAY_SECONDS = 86_400
 def database(server: Database) -> Iterator[Database]:
     """Not the other tests' database: the worker here takes whatever import it finds queued."""
     with migrated(server) as database:
-        yield database
+        yield as_operators(database)
 
 
 @pytest.fixture(scope="session")

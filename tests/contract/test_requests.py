@@ -1,7 +1,6 @@
 """What holds for every request: correlation, unknown paths and methods, the error body, its codes."""
 
 import re
-from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
 import pytest
@@ -104,10 +103,11 @@ def test_the_document_names_the_codes_of_the_contract_with_their_statuses(shop):
 
 
 @pytest.mark.promise("ERR-10", "CNV-05")
-def test_a_fault_shows_nothing_of_itself_and_is_found_in_the_log(place, shop):
+def test_a_fault_shows_nothing_of_itself_and_is_found_in_the_log(place, database, shop):
     """A deployment whose database has none of our tables: every question to it is a fault."""
-    url = urlsplit(place.environment["DATABASE_URL"])
-    with place.shifted(DATABASE_URL=urlunsplit(url._replace(path="/postgres"))).serving() as server:
+    empty = database.named("postgres")
+    elsewhere = place.shifted(DATABASE_URL=empty.owner_url, PCDS_APP_DATABASE_URL=empty.app_url)
+    with elsewhere.serving() as server:
         lost = shop.at(server)
         for answer in (lost.get("/skus"), lost.post("/skus", {"sku_code": "F", "name": "F"})):
             refused(answer, 500, "internal_error")

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from sqlalchemy import create_engine
 
+from tests.servers import RELEASES, on, operators
 from warehouse.database import Database
 from warehouse.embedded import running
 from warehouse.migrate import migrate
@@ -17,10 +18,10 @@ from warehouse.settings import Settings, SettingsError
 from warehouse.snapshots import follow
 
 
-@pytest.fixture
-def operators_server(open_dir: Path) -> Iterator[Database]:
+@pytest.fixture(params=RELEASES)
+def operators_server(request: pytest.FixtureRequest, open_dir: Path) -> Iterator[Database]:
     """A server that knows nothing of us yet, as its superuser sees it."""
-    with running(Settings.load(data_dir=open_dir), durable=False) as database:
+    with operators(request.param, open_dir) as database:
         yield database
 
 
@@ -29,8 +30,7 @@ def _owned_by(server: Database, attributes: str) -> str:
     with psycopg.connect(server.owner_url, autocommit=True) as superuser:
         superuser.execute(f"CREATE ROLE acme LOGIN PASSWORD 'p@ss/word' {attributes}")
         superuser.execute("CREATE DATABASE acme OWNER acme")
-    address = server.owner_url.rpartition("@")[2].replace("/postgres?", "/acme?")
-    return f"postgresql://acme:p%40ss%2Fword@{address}"
+    return on(server, "acme", "acme", "p%40ss%2Fword")
 
 
 def test_an_owner_that_is_no_superuser_makes_roles_and_tables(operators_server: Database) -> None:
@@ -82,13 +82,16 @@ def test_an_owner_that_may_not_make_the_schema_is_told_which_to_make(operators_s
     with psycopg.connect(operators_server.owner_url) as superuser:
         superuser.execute("CREATE ROLE pcds_app LOGIN")
         superuser.execute("CREATE ROLE pcds_dagster LOGIN")
+    plain = Database(
+        url, on(operators_server, "acme", "pcds_app", "x"), on(operators_server, "acme", "pcds_dagster", "x")
+    )
     with pytest.raises(SettingsError, match="CREATE SCHEMA dagster AUTHORIZATION pcds_dagster"):
-        migrate(Database.of(Settings.load(database_url=url)))
+        migrate(plain)
 
 
 def test_roles_made_by_hand_are_used_as_they_are(operators_server: Database) -> None:
     url = _owned_by(operators_server, "NOCREATEROLE")
-    with psycopg.connect(operators_server.owner_url.replace("/postgres?", "/acme?")) as superuser:
+    with psycopg.connect(on(operators_server, "acme")) as superuser:
         superuser.execute("CREATE ROLE pcds_app LOGIN PASSWORD 'by hand'")
         superuser.execute("CREATE ROLE pcds_dagster LOGIN PASSWORD 'by hand'")
         superuser.execute("CREATE SCHEMA dagster AUTHORIZATION pcds_dagster")

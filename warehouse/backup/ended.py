@@ -1,0 +1,51 @@
+"""What ends with a restore: whoever had signed in signs in again, and what may have been revoked since is revoked.
+
+What belongs here: which credentials end, in the transaction that brings them back. What does not: their entries in the
+companies' ledgers, which need the tables of this release (`pipelines.steps.restored`).
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from psycopg import sql
+
+from warehouse.backup import tables
+from warehouse.backup.held import OURS
+from warehouse.backup.tables import Connection
+
+_DELETED: Final = (
+    "authorization_codes", "bearer_tokens", "confirmations", "connection_tokens", "password_links", "staff_sessions",
+    "user_sessions",
+)  # fmt: skip
+_REVOKED: Final = {
+    "api_keys": "UPDATE api_keys SET revoked_at = %s WHERE revoked_at IS NULL RETURNING company_id, id",
+    "connections": "UPDATE connections SET revoked_at = %s WHERE revoked_at IS NULL RETURNING company_id, id",
+    "supplier_requests": "UPDATE supplier_requests SET state = 'closed', updated_at = %s WHERE state = 'open' "
+    "RETURNING company_id, id",
+}
+
+
+class Ended(NamedTuple):
+    """What was revoked: company and id of each, and when."""
+
+    at: datetime
+    api_keys: Sequence[tuple[UUID, UUID]] = ()
+    connections: Sequence[tuple[UUID, UUID]] = ()
+    supplier_requests: Sequence[tuple[UUID, UUID]] = ()
+
+
+def end_all(owner: Connection, at: datetime, *, keep_keys: bool) -> Ended:
+    """End every session, token, code and link for a password; keys, connections and suppliers' links unless kept.
+
+    A table that the backup's release did not have is passed over. Inside `load.open_tables`, or every row is seen.
+    """
+    found = tables.columns_of(owner, OURS)
+    for table in _DELETED:
+        if table in found:
+            owner.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(OURS, table)))
+    if keep_keys:
+        return Ended(at)
+    revoked = {table: owner.execute(query, (at,)).fetchall() for table, query in _REVOKED.items() if table in found}
+    return Ended(at, **revoked)

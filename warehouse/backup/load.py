@@ -1,0 +1,103 @@
+"""Filling tables that our own migrations, or Dagster itself, have made: every row of a backup, in one transaction.
+
+Foreign keys are taken off meanwhile and put back as the catalogue has them, which checks every row. Nothing here needs
+more than the tables' owner.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import psycopg
+from psycopg import sql
+
+from warehouse.backup import tables
+from warehouse.backup.folder import BackupError, opened
+from warehouse.backup.held import DAGSTERS, OURS, Held, place_of
+from warehouse.backup.tables import Connection
+
+_FORCED: Final = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relforcerowsecurity"
+_FOREIGN_KEYS: Final = """
+SELECT relname, conname, pg_get_constraintdef(pg_constraint.oid)
+FROM pg_constraint JOIN pg_class ON pg_class.oid = conrelid
+WHERE contype = 'f' AND relnamespace = to_regnamespace(%s)
+"""
+_SEQUENCES: Final = """
+SELECT relname, attname, pg_get_serial_sequence(format('%%I.%%I', nspname, relname), attname)
+FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace JOIN pg_attribute ON attrelid = pg_class.oid
+WHERE nspname = %s AND relkind = 'r' AND attnum > 0 AND NOT attisdropped
+      AND pg_get_serial_sequence(format('%%I.%%I', nspname, relname), attname) IS NOT NULL
+"""
+
+
+def load_ours(owner: Connection, folder: Path, held: Held) -> None:
+    """Fill our tables, inside `open_tables`.
+
+    Raises `BackupError` where the backup's are not those of its revision, or a row is none.
+    """
+    found = tables.columns_of(owner, OURS)
+    for table, columns in held.tables.items():
+        if table not in found or sorted(found[table]) != sorted(columns):
+            raise BackupError(f"The backup's table {table!r} is none that revision {held.revision} has.")
+    _load(owner, OURS, folder, held)
+
+
+def load_dagsters(owner: Connection, folder: Path, held: Held) -> str | None:
+    """Fill Dagster's tables where they are as those of the backup; else the sentence that says why they stay empty."""
+    revision = tables.revision_of(owner, DAGSTERS)
+    if not held.dagster or revision != held.dagster_revision:
+        return "Dagster's record of runs was not brought back: its tables are of another version here."
+    found = tables.columns_of(owner, DAGSTERS)
+    if any(sorted(found.get(table, [])) != sorted(columns) for table, columns in held.dagster.items()):
+        return "Dagster's record of runs was not brought back: its tables have other columns here."
+    try:
+        with owner.transaction(), open_tables(owner, DAGSTERS):
+            _load(owner, DAGSTERS, folder, held)
+    except psycopg.errors.InsufficientPrivilege:
+        return "Dagster's record of runs was not brought back: DATABASE_URL is no member of pcds_dagster."
+    return None
+
+
+def _load(owner: Connection, schema: str, folder: Path, held: Held) -> None:
+    columns = held.columns(schema)
+    tables.plain(owner)
+    names = sql.SQL(", ").join(sql.Identifier(schema, table) for table in columns)
+    owner.execute(sql.SQL("TRUNCATE {}").format(names))  # what migrations put in comes with the backup
+    for table, names_of in columns.items():
+        place = place_of(schema, table)
+        with opened(folder / place, held.files[place]) as file:
+            tables.copy_in(owner, schema, table, names_of, file)
+    for table, column, sequence in owner.execute(_SEQUENCES, (schema,)).fetchall():
+        newest = sql.SQL("SELECT setval({}, (SELECT max({}) FROM {}))").format(
+            sql.Literal(sequence), sql.Identifier(column), sql.Identifier(schema, table)
+        )
+        owner.execute(newest)
+
+
+@contextmanager
+def open_tables(owner: Connection, schema: str) -> Iterator[None]:
+    """For the time of the block the owner sees every row, and no foreign key or trigger looks at one."""
+    every = list(tables.columns_of(owner, schema))
+    forced = [name for (name,) in owner.execute(_FORCED, (schema,)).fetchall()]
+    keys = owner.execute(_FOREIGN_KEYS, (schema,)).fetchall()
+    _alter(owner, schema, forced, "NO FORCE ROW LEVEL SECURITY")
+    _alter(owner, schema, every, "DISABLE TRIGGER USER")
+    for table, name, _ in keys:
+        owner.execute(
+            sql.SQL("ALTER TABLE {} DROP CONSTRAINT {}").format(sql.Identifier(schema, table), sql.Identifier(name))
+        )
+    yield
+    for table, name, definition in keys:
+        add = sql.SQL("ADD CONSTRAINT {} {}").format(sql.Identifier(name), sql.SQL(definition))
+        try:
+            owner.execute(sql.SQL("ALTER TABLE {} {}").format(sql.Identifier(schema, table), add))
+        except psycopg.IntegrityError as error:
+            raise BackupError(f"The backup's rows do not fit together: {error.diag.message_primary}.") from None
+    _alter(owner, schema, every, "ENABLE TRIGGER USER")
+    _alter(owner, schema, forced, "FORCE ROW LEVEL SECURITY")
+
+
+def _alter(owner: Connection, schema: str, names: list[str], change: str) -> None:
+    for name in names:
+        owner.execute(sql.SQL("ALTER TABLE {} {}").format(sql.Identifier(schema, name), sql.SQL(change)))

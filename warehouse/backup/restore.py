@@ -1,0 +1,103 @@
+"""Bringing a checked backup back: tables by our own migrations, rows in one transaction, then up to this release.
+
+What belongs here: the order, and when a database counts as empty. What does not: how rows are read
+(`warehouse.backup.load`) and what ends with a restore (`warehouse.backup.ended`).
+"""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import psycopg
+
+from warehouse import roles
+from warehouse.backup import dump, ended, load, tables
+from warehouse.backup.check import Checked
+from warehouse.backup.ended import Ended
+from warehouse.backup.folder import KEY, OBJECTS, BackupError, copy_file, files
+from warehouse.backup.held import OURS, Backup, Held
+from warehouse.dagster_home import make_tables
+from warehouse.database import Database
+from warehouse.migrate import knows, migrate
+from warehouse.settings import Settings
+
+_NOT_EMPTY: Final = "The database is not empty; a backup is brought back into an empty one alone."
+
+
+class Restored(NamedTuple):
+    """What came back, whose credentials ended with it, and why Dagster's history did not come where it did not."""
+
+    backup: Backup
+    ended: Ended
+    without_history: str | None
+
+
+def restore(settings: Settings, database: Database, backup: Checked, *, at: datetime, keep_keys: bool) -> Restored:
+    """Bring a folder back: the database whole or not at all, then up to this release; files that are there stay.
+
+    All sessions, tokens and codes end. So do keys, connections and suppliers' links unless `keep_keys`: any of them may
+    have been revoked after the backup. Raises `BackupError` where the database is not empty or the backup not ours.
+    """
+    if backup.held is None:
+        done = _from_dump(settings, database, backup.folder, at, keep_keys=keep_keys)
+    else:
+        done = _from_rows(settings, database, backup.folder, backup.held, at, keep_keys=keep_keys)
+    migrate(database)
+    with psycopg.connect(database.owner_url, autocommit=True) as owner:
+        owner.execute("ANALYZE")  # a backup has no statistics, and plans without them are slow
+    return done
+
+
+def _from_rows(
+    settings: Settings, database: Database, folder: Path, held: Held, at: datetime, *, keep_keys: bool
+) -> Restored:
+    if not knows(held.revision):
+        raise BackupError(
+            f"The backup is of a newer release: its tables have the revision {held.revision}. Nothing was changed; "
+            "restore it with that release."
+        )
+    with psycopg.connect(database.owner_url) as owner:
+        if tables.revision_of(owner, OURS) not in (None, held.revision):
+            raise BackupError(_NOT_EMPTY)
+        _refuse_companies(owner)
+    migrate(database, held.revision)
+    if held.dagster:
+        make_tables(settings, database)
+    with psycopg.connect(database.owner_url) as owner:
+        with load.open_tables(owner, OURS):
+            load.load_ours(owner, folder, held)
+            ending = ended.end_all(owner, at, keep_keys=keep_keys)
+        without = load.load_dagsters(owner, folder, held)
+        _copy_files(settings, folder, held.files)
+    return Restored(Backup.of(folder), ending, without)
+
+
+def _from_dump(settings: Settings, database: Database, folder: Path, at: datetime, *, keep_keys: bool) -> Restored:
+    with psycopg.connect(database.owner_url) as owner:
+        if tables.revision_of(owner, OURS) is not None:
+            raise BackupError(_NOT_EMPTY)
+    with psycopg.connect(database.owner_url) as owner:
+        roles.prepare(owner, database)
+        _copy_files(settings, folder, {path.relative_to(folder).as_posix(): None for path in files(folder)})
+        dump.load(owner, database, folder)
+    with psycopg.connect(database.owner_url) as owner, load.open_tables(owner, OURS):
+        ending = ended.end_all(owner, at, keep_keys=keep_keys)
+    return Restored(Backup.of(folder), ending, None)
+
+
+def _refuse_companies(owner: tables.Connection) -> None:
+    """Refuse tables that somebody works with; those that a restore made before it was killed are filled now."""
+    found = tables.columns_of(owner, OURS)
+    if "companies" not in found:
+        return
+    owner.execute("ALTER TABLE public.companies NO FORCE ROW LEVEL SECURITY")
+    has_any = owner.execute("SELECT EXISTS (SELECT FROM public.companies)").fetchone()
+    owner.rollback()
+    if has_any == (True,):
+        raise BackupError(_NOT_EMPTY)
+
+
+def _copy_files(settings: Settings, folder: Path, listed: dict[str, str] | dict[str, None]) -> None:
+    for place, digest in listed.items():
+        if place.startswith(f"{OBJECTS}/") or place == KEY:
+            copy_file(folder / place, settings.data_dir, settings.data_dir / place, digest)

@@ -1,0 +1,68 @@
+"""The seal of a backup: HMAC-SHA-256 over its list, by a key that lies elsewhere than the backup.
+
+Without the key nobody can make or alter a backup that a restore takes. What belongs here: the key and the seal.
+"""
+
+import hashlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+from typing import Final
+
+from warehouse.backup.folder import BackupError
+from warehouse.settings import Settings
+
+_NAME: Final = "backup.key"
+_LEAST_LETTERS: Final = 32
+
+
+def seal_of(key: bytes, sealed: bytes) -> str:
+    """The seal over these bytes, in hexadecimal digits."""
+    return hmac.new(key, sealed, hashlib.sha256).hexdigest()
+
+
+def is_sealed(key: bytes, sealed: bytes, seal: str) -> bool:
+    """Whether the seal is the key's; compared in constant time."""
+    return hmac.compare_digest(seal_of(key, sealed), seal)
+
+
+def made_key(settings: Settings) -> bytes:
+    """The deployment's key, made at its first backup, for this account alone. Raises `BackupError`."""
+    path = _place(settings)
+    if not path.exists():
+        draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(f"{secrets.token_hex(32)}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(draft, path)  # whoever is first: two backups at once have one key
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    return _read(path)
+
+
+def find_key(settings: Settings, given: Path | None) -> bytes:
+    """The key that a restore checks with: the file given, or the deployment's. Raises `BackupError`."""
+    path = given or _place(settings)
+    if not path.exists():
+        raise BackupError(
+            f"There is no key {path} to check the backup's seal with. Name the {_NAME} of the data directory that the "
+            "backup was taken of with --key; where it is lost and you know who made the backup, use --without-seal."
+        )
+    return _read(path)
+
+
+def _place(settings: Settings) -> Path:
+    return settings.backup_key_file or settings.data_dir / _NAME
+
+
+def _read(path: Path) -> bytes:
+    key = path.read_bytes().strip()
+    if len(key) < _LEAST_LETTERS:
+        raise BackupError(f"{path} holds no key: it has less than {_LEAST_LETTERS} letters.")
+    return key

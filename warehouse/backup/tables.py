@@ -1,0 +1,86 @@
+"""Tables as the database's own catalogue has them: which there are, their columns, their rows in and out.
+
+What belongs here: questions to the catalogue, and COPY. Names come from the catalogue and are quoted; names of a backup
+are compared with them. What does not: in which order a backup is taken or brought back.
+"""
+
+import gzip
+from pathlib import Path
+from typing import IO, Any, Final
+
+import psycopg
+from psycopg import sql
+
+from warehouse.backup.folder import BackupError
+from warehouse.backup.held import OURS, Columns
+
+Connection = psycopg.Connection[Any]
+
+_BLOCK_BYTES: Final = 256 * 1024
+_COLUMNS: Final = """
+SELECT relname, array_agg(attname::text ORDER BY attnum)
+FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+WHERE relnamespace = to_regnamespace(%s) AND relkind = 'r' AND relpersistence = 'p' AND relname <> 'alembic_version'
+      AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+GROUP BY relname ORDER BY relname
+"""
+_REVISIONS: Final = {
+    OURS: ("SELECT to_regclass('public.alembic_version')", "SELECT version_num FROM public.alembic_version"),
+    "dagster": ("SELECT to_regclass('dagster.alembic_version')", "SELECT version_num FROM dagster.alembic_version"),
+}
+_PLAIN: Final = (
+    "SET LOCAL datestyle = 'ISO, YMD'", "SET LOCAL intervalstyle = 'postgres'", "SET LOCAL timezone = 'UTC'",
+    "SET LOCAL bytea_output = 'hex'", "SET LOCAL extra_float_digits = 1", "SET LOCAL client_encoding = 'UTF8'",
+    "SET LOCAL statement_timeout = 0", "SET LOCAL idle_in_transaction_session_timeout = 0",
+    "SET LOCAL row_security = off",
+)  # fmt: skip
+"""How values are written and read, whatever server and role say; the last makes a policy an error and no filter."""
+
+
+def plain(connection: Connection) -> None:
+    """Write and read values in one way for the rest of the transaction, all rows of them."""
+    for setting in _PLAIN:
+        connection.execute(setting)
+
+
+def columns_of(connection: Connection, schema: str) -> Columns:
+    """The columns of every table whose rows survive a crash, those alone that are not computed from others."""
+    return dict(connection.execute(_COLUMNS, (schema,)).fetchall())
+
+
+def revision_of(connection: Connection, schema: str) -> str | None:
+    """The newest migration that made the schema's tables; none where there are no tables."""
+    exists, revision = _REVISIONS[schema]
+    if connection.execute(exists).fetchone() == (None,):
+        return None
+    row = connection.execute(revision).fetchone()
+    return None if row is None else str(row[0])
+
+
+def copy_out(connection: Connection, schema: str, table: str, columns: list[str], path: Path) -> None:
+    """Write a table's rows into a file."""
+    query = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT").format(_names(columns), sql.Identifier(schema, table))
+    with gzip.open(path, "wb", compresslevel=1) as file, connection.cursor().copy(query) as copy:
+        for block in copy:
+            file.write(block)
+
+
+def copy_in(connection: Connection, schema: str, table: str, columns: list[str], file: IO[bytes]) -> None:
+    """Read a table's rows from an open file. Raises `BackupError` where they are no such rows."""
+    query = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(schema, table), _names(columns))
+    try:
+        with gzip.open(file) as rows, connection.cursor().copy(query) as copy:
+            _pour(rows, copy)
+    except (psycopg.DataError, psycopg.IntegrityError) as error:
+        raise BackupError(f"The backup's file of {table} holds no rows of it: {error.diag.message_primary}.") from None
+    except (EOFError, OSError) as error:
+        raise BackupError(f"The backup's file of {table} is cut off or not compressed: {error}.") from None
+
+
+def _pour(rows: IO[bytes] | gzip.GzipFile, copy: psycopg.Copy) -> None:
+    while block := rows.read(_BLOCK_BYTES):
+        copy.write(block)
+
+
+def _names(columns: list[str]) -> sql.Composed:
+    return sql.SQL(", ").join(map(sql.Identifier, columns))
