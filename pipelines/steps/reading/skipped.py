@@ -29,7 +29,7 @@ _READABLE = ("ambiguous_number", "value_range", "digits_lost", "out_of_range", "
 _ACCENTED = {"a": "[aàáâä]", "c": "[cç]", "e": "[eèéêë]", "i": "[iìíîï]", "n": "[nñ]", "o": "[oòóôö]",
              "u": "[uùúûü]", " ": r"[\W_]+"}  # fmt: skip
 
-_FORMAT = re.compile(r"(?:[MKOCRP]\s*[-/,;]?\s*)?(?:an|a|n)\s?(?:\.\.)?\s?\d{1,4}(?:[.,]\d{1,2})?", re.IGNORECASE)
+_FORMAT = re.compile(r"(?:[MKOCRP]\s*+[-/,;]?+\s*+)?(?:an|a|n)\s?(?:\.\.)?\s?\d{1,4}(?:[.,]\d{1,2})?", re.IGNORECASE)
 """A format as EDI guides write it, behind a flag or not: `an35`, `n..6`, `n6,2`, `M an..17`."""
 
 NOTHING_READ = "no recognised column has a value"
