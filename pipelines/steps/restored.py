@@ -29,8 +29,8 @@ def _enter(connection: psycopg.Connection[tuple[object, ...]], company_id: UUID,
 
 def _each(ended: Ended) -> list[tuple[UUID, UUID, str, dict[str, str | None], dict[str, str | None]]]:
     revoked: dict[str, str | None] = {"revoked_at": None}
-    opened: dict[str, str | None] = {"state": "open"}
-    closed: dict[str, str | None] = {"state": "closed"}
+    opened: dict[str, str | None] = {"link": "open"}
+    closed: dict[str, str | None] = {"link": "closed"}
     return [
         *((company, key, "api_key.revoked", revoked, revoked) for company, key in ended.api_keys),
         *((company, each, "connection.revoked", revoked, revoked) for company, each in ended.connections),

@@ -28,7 +28,7 @@ from warehouse.settings import Settings
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 ENDED = ("api_keys WHERE revoked_at IS NULL", "connections WHERE revoked_at IS NULL", "user_sessions",
          "bearer_tokens", "password_links", "connection_tokens", "authorization_codes",
-         "supplier_requests WHERE state = 'open'")  # fmt: skip
+         "supplier_requests WHERE token_hash IN ('l', 'm')")  # fmt: skip
 """Every credential that a restored database could take."""
 CODES = ("authorization_codes (code_hash, company_id, connection_id, redirect_uri, code_challenge, resource, scopes, "
          "expires_at)")  # fmt: skip
@@ -73,13 +73,16 @@ def put_credentials(database: Database) -> UUID:
             (CODES, (b"a", company, connection, "u", "x", "r", ["read"], later)),
             ("connection_tokens (token_hash, company_id, connection_id, family, kind, resource, scopes, expires_at)",
              (b"c", company, connection, uuid4(), "refresh", "r", ["read"], later)),
-            ("supplier_requests (id, company_id, sku_id, component_ids, token_hash, state, created_at, updated_at)",
-             (uuid4(), company, uuid4(), [uuid4()], b"l", "open", AT, AT)),
+            *[("supplier_requests (id, company_id, sku_id, component_ids, token_hash, state, created_at, updated_at)",
+               (uuid4(), company, uuid4(), [uuid4()], digest, state, AT, AT))
+              for digest, state in ((b"l", "open"), (b"m", "awaiting_review"))],
         ]  # fmt: skip
         for into, values in insert:
             owner.execute(f"INSERT INTO {into} VALUES ({', '.join(['%s'] * len(values))})", values)
         for table in ENDED:
-            assert owner.execute(f"SELECT count(*) FROM {table}").fetchone() == (1,), table
+            assert owner.execute(f"SELECT count(*) FROM {table}").fetchone() == (2 if "supplier" in table else 1,), (
+                table
+            )
     return company
 
 
@@ -121,13 +124,13 @@ def test_a_backup_goes_to_another_release_and_back_without_a_superuser(
     back_up(here, source, tmp_path / "one")
     done = bring(here, other, tmp_path / "one")
     assert alive(other) == [0] * len(ENDED)
-    assert [len(each) for each in done.ended[1:]] == [1, 1, 1]
+    assert [len(each) for each in done.ended[1:]] == [1, 1, 2]
     with Pool(other.app_url) as app:
         enter_ended(app, done.ended, Origin("operator", "me", "operator", "c-1"))
         with app.company(company) as connection:
             assert connection.execute("SELECT name FROM companies").fetchall() == [('A \\ "b"\n\té',)]
             actions = connection.execute("SELECT action FROM audit_entries ORDER BY action").fetchall()
-    assert actions == [("api_key.revoked",), ("connection.revoked",), ("supplier_request.closed",)]
+    assert actions == [("api_key.revoked",), ("connection.revoked",), *[("supplier_request.closed",)] * 2]
     with psycopg.connect(other.owner_url) as owner:
         forced = "SELECT count(*) FROM pg_class WHERE relrowsecurity AND NOT relforcerowsecurity"
         assert owner.execute(forced).fetchone() == (0,)
@@ -142,7 +145,7 @@ def test_a_backup_goes_to_another_release_and_back_without_a_superuser(
     back_up(here, other, tmp_path / "two")
     bring(here, empty, tmp_path / "two")
     with psycopg.connect(empty.owner_url) as owner:
-        assert owner.execute("SELECT count(*) FROM audit_entries").fetchone() == (3,)
+        assert owner.execute("SELECT count(*) FROM audit_entries").fetchone() == (4,)
 
 
 def test_keys_stay_where_that_is_asked_for_and_sessions_end_all_the_same(
@@ -151,7 +154,7 @@ def test_keys_stay_where_that_is_asked_for_and_sessions_end_all_the_same(
     put_credentials(source)
     back_up(here, source, tmp_path / "one")
     done = bring(here, empty, tmp_path / "one", keep_keys=True)
-    assert alive(empty) == [1, 1, 0, 0, 0, 0, 0, 1]
+    assert alive(empty) == [1, 1, 0, 0, 0, 0, 0, 2]
     assert done.ended[1:] == ((), (), ())
 
 

@@ -22,7 +22,10 @@ _DELETED: Final = (
 _REVOKED: Final = {
     "api_keys": "UPDATE api_keys SET revoked_at = %s WHERE revoked_at IS NULL RETURNING company_id, id",
     "connections": "UPDATE connections SET revoked_at = %s WHERE revoked_at IS NULL RETURNING company_id, id",
-    "supplier_requests": "UPDATE supplier_requests SET state = 'closed', updated_at = %s WHERE state = 'open' "
+    # An answer that waits for review stays to be decided; nobody's token has the new digest.
+    "supplier_requests": "UPDATE supplier_requests SET token_hash = "
+    "sha256(convert_to(gen_random_uuid()::text, 'UTF8')), "
+    "state = CASE state WHEN 'open' THEN 'closed' ELSE state END, updated_at = %s WHERE state <> 'closed' "
     "RETURNING company_id, id",
 }
 
