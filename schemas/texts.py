@@ -21,8 +21,10 @@ INVISIBLE: Final = "\u00ad\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e
 WITHOUT_INVISIBLE: Final = dict.fromkeys(map(ord, INVISIBLE))
 """For `str.translate`: a text without them. Joiners that scripts are written with (U+200C, U+200D) stay."""
 _INVISIBLE: Final = re.compile(f"[{INVISIBLE}]")
-_AT_ENDS: Final = re.compile(rf"\A[\s{INVISIBLE}]*[{INVISIBLE}]|[{INVISIBLE}][\s{INVISIBLE}]*\Z")
+_BLANK: Final = INVISIBLE + "".join(letter for letter in map(chr, range(0x3001)) if letter.isspace())
 _MOST_MARKS: Final = 30
+_OF_MARKS: Final = "\u0f73\u0f75\u0f81"
+"""Letters by their class that are taken apart into marks (Annex 15, section 5)."""
 _FEW: Final = 256
 UNUSUAL: Final = rf"[^\x00-\u{{2ff}}]|[{INVISIBLE[0]}]"
 """For Polars: what a text may have that is changed here; plain Latin has none of it but the soft hyphen."""
@@ -54,10 +56,13 @@ def refused_in(value: Any) -> str | None:
 
 
 def plain(text: str) -> str:
-    """A text in NFC (Unicode Standard Annex 15), without what nobody sees at its ends."""
+    """A text in NFC (Unicode Standard Annex 15), without what nobody sees at its ends and white space beyond that."""
     if text.isascii():
         return text
-    return _composed(_AT_ENDS.sub("", text))
+    begin, end = len(text) - len(text.lstrip(_BLANK)), len(text.rstrip(_BLANK))
+    first = next((at for at in range(end, len(text)) if text[at] in INVISIBLE), len(text))
+    last = next((at for at in range(begin - 1, -1, -1) if text[at] in INVISIBLE), -1)
+    return _composed(text[last + 1 : first])
 
 
 def code(text: str) -> str:
@@ -84,7 +89,7 @@ def _composed(text: str) -> str:
         return unicodedata.normalize("NFC", text)
     cuts, marks = [0], 0
     for at, letter in enumerate(text):
-        marks = marks + 1 if unicodedata.combining(letter) else 0
+        marks = marks + 1 if unicodedata.combining(letter) or letter in _OF_MARKS else 0
         if marks > _MOST_MARKS:
             cuts.append(at)
             marks = 1

@@ -1,5 +1,7 @@
 """Characters that no text holds, characters that nobody sees, and one form for what looks the same."""
 
+import re
+import time
 import unicodedata
 from typing import Any
 
@@ -101,3 +103,18 @@ def test_control_characters_are_found_however_deep_they_stand():
     assert texts.refused_in({"a": [{"b": ["fine", "\x9b31m"]}]}) is not None
     assert texts.refused_in({"\x07": 1}) is not None
     assert texts.refused_in({"a": ["two\r\nlines\t", 1, None, True]}) is None
+
+
+@pytest.mark.parametrize("text", ["\u200b" * 30_000 + "x", "\u0f73" * 30_000, "e" + "\u0301\u0316" * 15_000])
+def test_a_text_costs_its_length(text: str) -> None:
+    """Composing marks took the square of their number, and so did looking for what nobody sees at the ends."""
+    before = time.process_time()
+    texts.plain(text)
+    texts.code(text)
+    assert time.process_time() - before < 1
+
+
+@given(st.text(alphabet=" \t\u200b\u00adaé", max_size=12))
+def test_only_what_nobody_sees_and_white_space_beyond_it_goes_from_the_ends(text: str) -> None:
+    seen = re.sub(r"\A[\s\u200b\u00ad]*[\u200b\u00ad]|[\u200b\u00ad][\s\u200b\u00ad]*\Z", "", text)
+    assert texts.plain(text) == unicodedata.normalize("NFC", seen)

@@ -177,12 +177,13 @@ def _label(body: Grid, header: Header) -> pl.Series | None:
 
 def _visible(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
     """The cells without characters that nobody sees: within codes and numbers, and at the ends of other texts."""
-    anywhere, at_ends = f"[{INVISIBLE}]", f"^[{INVISIBLE}]+|[{INVISIBLE}]+$"
+    anywhere = f"[{INVISIBLE}]"
     held = cells.select(pl.all().str.contains(anywhere).any()).row(0) if cells.height else ()
     hidden = {name for name, any_held in zip(cells.columns, held, strict=False) if any_held}
     for column in (column for column in columns if column.name in hidden):
         of_text = column.field.kind == "text" and column.name != "sku_code"
-        shown = cells[column.name].str.replace_all(at_ends if of_text else anywhere, "")
+        given = cells[column.name].str
+        shown = given.strip_chars(INVISIBLE) if of_text else given.replace_all(anywhere, "")
         cells = cells.with_columns(shown.set(shown.str.strip_chars() == "", None).alias(column.name))
     return cells
 

@@ -9,6 +9,7 @@ import re
 import uuid
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 import pycountry
@@ -82,6 +83,10 @@ def unescaped(cells: pl.Series) -> pl.Series:
     return cells
 
 
+_LONGEST_CODE: Final = 1_000
+"""Characters of a cell that is compared as a code: four times what a code may have."""
+
+
 @cache
 def _error_words() -> list[str]:
     with (Path(__file__).parent / "cell_errors.csv").open(encoding="utf-8", newline="") as file:
@@ -89,8 +94,8 @@ def _error_words() -> list[str]:
 
 
 def as_codes(cells: pl.Expr) -> pl.Expr:
-    """Cells in the form in which codes are compared, as `schemas.texts.code` has it."""
-    return cells.str.replace_all(f"[{INVISIBLE}]", "").str.normalize("NFC").str.strip_chars()
+    """Cells in the form in which codes are compared, as `schemas.texts.code` has it; longer ones are none, and cut."""
+    return cells.str.head(_LONGEST_CODE).str.replace_all(f"[{INVISIBLE}]", "").str.normalize("NFC").str.strip_chars()
 
 
 def _texts(cells: pl.Series, field: Field) -> Typed:
