@@ -62,7 +62,7 @@ def plain(text: str) -> str:
     begin, end = len(text) - len(text.lstrip(_BLANK)), len(text.rstrip(_BLANK))
     first = next((at for at in range(end, len(text)) if text[at] in INVISIBLE), len(text))
     last = next((at for at in range(begin - 1, -1, -1) if text[at] in INVISIBLE), -1)
-    return _composed(text[last + 1 : first])
+    return _composed(text[last + 1 : first if last < first else len(text)])
 
 
 def code(text: str) -> str:
