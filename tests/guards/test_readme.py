@@ -29,7 +29,7 @@ for attempt in $(seq {attempts}); do
 REPORT=$(
 {polling}
 )
-case $REPORT in *'"status":"completed"'*) break ;; *) sleep 1 ;; esac
+case $REPORT in *'"completed"'*) break ;; *) sleep 1 ;; esac
 done
 echo "$REPORT"
 echo {BREAK}
