@@ -129,4 +129,5 @@ def test_days_that_passed_while_the_service_was_stopped_are_made_up_for_once(pla
         "AND asset_key = '[\"jurisdiction_catalogue\"]' ORDER BY id DESC LIMIT 1"
     )
     [codes] = [entry for entry in json.loads(str(place.one(told)[0])) if entry["label"] == "codes"]
-    assert "'change': 'demoted', 'codes': 'AT'" in str(codes)
+    records = [record["data"] for record in codes["entry_data"]["records"]]
+    assert {"change": "demoted", "codes": "AT"} in records
