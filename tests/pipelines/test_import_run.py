@@ -189,7 +189,7 @@ def test_an_import_that_meets_a_fault_of_ours_fails_once_and_says_so(
     def broken(*_: object, **__: object) -> None:
         raise KeyError("sku_code of “a cell of the caller”")
 
-    monkeypatch.setattr("pipelines.assets.intake.type_rows", broken)
+    monkeypatch.setattr("pipelines.assets.intake._typed", broken)
     import_id = desk.send(FILE)
     assert not desk.run(import_id)
     ended = desk.poll(import_id)
@@ -217,7 +217,7 @@ def test_what_is_away_for_a_while_is_tried_again(
 
     import_id = desk.send(FILE)
     with monkeypatch.context() as patched:
-        patched.setattr("pipelines.assets.intake.type_rows", broken)
+        patched.setattr("pipelines.assets.intake._typed", broken)
         claim = claims.take(desk.workshop.pool, desk.workshop.clock, import_id)
         assert claim is not None
         assert not execute(claim, desk.workshop, desk.instance)

@@ -26,7 +26,7 @@ from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
-ENDED = ("api_keys WHERE revoked_at IS NULL", "connections WHERE revoked_at IS NULL", "user_sessions",
+ENDED = ("api_keys WHERE revoked_at IS NULL", "connections WHERE revoked_at IS NULL", "user_sessions", "staff_sessions",
          "bearer_tokens", "password_links", "connection_tokens", "authorization_codes",
          "supplier_requests WHERE token_hash IN ('l', 'm')")  # fmt: skip
 """Every credential that a restored database could take."""
@@ -56,6 +56,7 @@ def here(tmp_path: Path) -> Settings:
 def put_credentials(database: Database) -> UUID:
     """A company with one credential of every kind, all of them live."""
     company, key, user, connection, later = uuid4(), uuid4(), uuid4(), uuid4(), datetime(2199, 1, 1, tzinfo=UTC)
+    staff = uuid4()
     with psycopg.connect(database.owner_url) as owner:
         insert = [
             ("companies (id, name, plan, created_at)", (company, 'A \\ "b"\n\té', "growth", AT)),
@@ -66,6 +67,8 @@ def put_credentials(database: Database) -> UUID:
              (b"t", company, key, ["read"], later)),
             ("users (id, company_id, email, password_hash, created_at)", (user, company, "a@b.example", "h", AT)),
             ("user_sessions (token_hash, company_id, user_id, seen_at, expires_at)", (b"s", company, user, AT, later)),
+            ("staff (id, email, role, password_hash, created_at)", (staff, "s@b.example", "analyst", "h", AT)),
+            ("staff_sessions (token_hash, staff_id, seen_at, expires_at)", (b"f", staff, AT, later)),
             ("password_links (token_hash, company_id, user_id, expires_at)", (b"p", company, user, later)),
             ("oauth_clients (id, name, redirect_uris, auth_method, held_since)", ("c", "C", ["u"], "none", AT)),
             ("connections (id, company_id, user_id, client_id, scopes, authorised_at)",
@@ -154,7 +157,7 @@ def test_keys_stay_where_that_is_asked_for_and_sessions_end_all_the_same(
     put_credentials(source)
     back_up(here, source, tmp_path / "one")
     done = bring(here, empty, tmp_path / "one", keep_keys=True)
-    assert alive(empty) == [1, 1, 0, 0, 0, 0, 0, 2]
+    assert alive(empty) == [1, 1, 0, 0, 0, 0, 0, 0, 2]
     assert done.ended[1:] == ((), (), ())
 
 

@@ -21,7 +21,7 @@ def large_table() -> bytes:
 
 @cache
 def large_volumes() -> bytes:
-    """A CSV of 4 000 rows with 40 volumes each: about a second to type, as no catalogue serves them, and less to read."""
+    """A CSV of 4 000 rows with 40 volumes each: a second to type, as no catalogue serves them, less to read."""
     markets = [f"annual_volume_{market}_{year}" for market in ("bw", "fj", "nz", "za") for year in range(2021, 2031)]
     rows = "".join(f"V-{n},Bottle,{','.join(str(n + at) for at in range(len(markets)))}\n" for n in range(4_000))
     return f"sku_code,name,{','.join(markets)}\n{rows}".encode()
