@@ -55,13 +55,14 @@ def not_data(
     others = cells.select(pl.any_horizontal(False, pl.exclude("sku_code", "name").is_not_null())).to_series()
     said = _says(code, _total())
     totals = _totals(said, code, name, label)
+    alone = (code.set(others, None), name.set(others, None))  # no line that gives more is a note
     return {
         NOTHING_READ: code.is_null() & name.is_null() & ~others,
         EXAMPLE: _examples(code, name, label),
         TOTAL: totals | sums(cells, columns, said & ~totals, totals),
         REPEATED: _repeats(cells, columns),
         HELP: _help(cells, columns, nothing if titled else label),
-        NOTE: _below_signature(_notes(code, name) & ~others, code, others) | (_says(code, _TITLE) & name.is_null()),
+        NOTE: _notes(*alone, others) | _says(code.set(name.is_not_null(), None), _TITLE),
     }
 
 
@@ -95,26 +96,18 @@ def _totals(of_code: pl.Series, code: pl.Series, name: pl.Series, label: pl.Seri
     return (of_code & (nameless | of_name)) | (code.is_null() & (of_name | of_label))
 
 
-def _notes(code: pl.Series, name: pl.Series) -> pl.Series:
-    """A remark in the code or the name alone: a note's word, a colon, a sentence; or notes' words and their answer."""
-    alone = (_says(code, _note()) & name.is_null()) | (_says(name, _note()) & code.is_null())
-    return alone | _signs(code)
+def _notes(code: pl.Series, name: pl.Series, others: pl.Series) -> pl.Series:
+    """A remark in the code or the name alone: a note's word, a colon, a sentence; or notes' words and their answer.
 
-
-def _signs(code: pl.Series) -> pl.Series:
-    """The titles of a signature, alone or with their answer."""
-    return _says(code, _note_alone())
-
-
-def _below_signature(notes: pl.Series, code: pl.Series, others: pl.Series) -> pl.Series:
-    """The notes, and below a signature's titles the lines of its answers, where nothing but such lines follows.
-
-    Only in a table that gives more than codes and names: in another one such a line may as well be a row.
+    Below a signature's titles also the lines of its answers, where nothing but such lines follows: only in a table that
+    gives `others` than codes and names, since in another one such a line may as well be a row.
     """
+    signs = _says(code, _note_alone())
+    notes = (_says(code, _note()) & name.is_null()) | (_says(name, _note()) & code.is_null()) | signs
     rows = others.arg_true()
     if not len(rows):
         return notes
-    first = next((at for at in (notes & _signs(code)).arg_true() if at > rows[-1]), len(notes))
+    first = next((at for at in signs.arg_true() if at > rows[-1]), len(notes))
     return notes | (pl.int_range(len(notes), eager=True) >= first)
 
 
