@@ -71,11 +71,7 @@ def reset(
     The password stays as it is until the link is used. Send the link on a way that only the person reads.
     """
     with operator(data_dir) as we:
-        with we.owner() as connection:
-            found = users.company_of(connection, email)
-        if found is None:
-            raise Refusal("There is no account with this email address.")
-        (user_id, company), at = found, we.clock.now()
+        (user_id, company), at = _account(we, email), we.clock.now()
         with we.company(company) as connection:
             if not users.is_live(connection, user_id):
                 raise Refusal("This account was ended; `pcds user add` makes a new one for the address.")
@@ -108,17 +104,22 @@ def check_password(password: str) -> None:
         raise Refusal(FAULTS[fault])
 
 
+def _account(we: Operator, email: str) -> tuple[UUID, UUID]:
+    """The account of an address, and its company. Raises `Refusal` where there is none."""
+    with we.owner() as connection:
+        found = users.company_of(connection, email)
+    if found is None:
+        raise Refusal("There is no account with this email address.")
+    return found
+
+
 @app.command("disable")
 def disable(
     *, email: Annotated[str, typer.Argument(metavar="EMAIL")], data_dir: DataDir = None, as_json: AsJson = False
 ) -> None:
     """End an account with its sessions and connections, from the next request on; doing it again changes nothing."""
     with operator(data_dir) as we:
-        with we.owner() as connection:
-            found = users.company_of(connection, email)
-        if found is None:
-            raise Refusal("There is no account with this email address.")
-        (user_id, company), at = found, we.clock.now()
+        (user_id, company), at = _account(we, email), we.clock.now()
         with we.company(company) as connection:
             if users.disable(connection, user_id, at):
                 after = {"disabled_at": at.isoformat()}
