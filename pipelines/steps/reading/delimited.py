@@ -32,6 +32,9 @@ _MANY_FAULTS = 50_000
 _MOST_RECORDS = 200_000
 """Four times what one import takes, for totals and blank records; what has more costs memory for nothing."""
 
+_MOST_PADDED = 12_000_000
+"""Empty cells that stand for what shorter lines do not give: one line of thousands of cells makes them of all others."""
+
 _NO_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)
 
@@ -132,6 +135,10 @@ def _careful(text: str, delimiter: str) -> Grid:
             records.append(record)
             lines.append(line)
     width = max(map(len, records), default=0)
+    if width * len(records) - sum(map(len, records)) > _MOST_PADDED:
+        longest = next(line for line, record in zip(lines, records, strict=True) if len(record) == width)
+        message = f"Line {longest} has {width} cells, and most lines have far fewer. Is a line break missing there?"
+        raise refuse("unreadable_file", message)
     names = [f"c{i}" for i in range(width)]
     padded = ([*record, *[None] * (width - len(record))] if len(record) < width else record for record in records)
     columns = list(zip(*padded, strict=True)) if records else []

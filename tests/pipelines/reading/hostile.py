@@ -221,6 +221,7 @@ TABLES: Final[dict[str, Callable[[], bytes]]] = {
     "a GTIN of zeros": lambda: _csv("1" + ".0" * 16_000 + "x", "gtin"),
     "a truth of slashes": lambda: _csv("yes/" * 8_000, "food_contact"),
     "a list of white space": lambda: _csv("a" + " " * 16_000 + "b", "use_contexts"),
+    "one line of many cells among short ones": lambda: b"sku_code;name\n" + b"A;B\n" * 8_000 + b"A;" * 4_000 + b'"B',
     "a component of slashes": lambda: b"sku_code;name;component_type;material_family\nA;B;" + b"a/" * 8_000 + b";x\n",
     "a first column of marks": lambda: b"sku_code;name\n" + b"-" * 30_000 + b";x\n",
     "a first column of words": lambda: b"sku_code;name\n" + b"a " * 15_000 + b";\n",
