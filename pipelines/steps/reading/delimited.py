@@ -32,7 +32,7 @@ _MANY_FAULTS = 50_000
 _MOST_RECORDS = 200_000
 """Four times what one import takes, for totals and blank records; what has more costs memory for nothing."""
 
-_MOST_PADDED = 12_000_000
+_MOST_PADDED = 6_000_000
 """Empty cells that stand for what shorter lines do not give: one line of thousands of cells makes them of all others."""
 
 _NO_CHARACTER = re.compile("[\x00\ud800-\udfff]")
