@@ -4,15 +4,16 @@ A SKU has the worst rating of its units, and none while one of them lacks a fact
 parts of one type in units of different ratings have the worst.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from compliance.grading.components import Record, lines
 from compliance.grading.units import LAYERS
 from compliance.ruleset import RuleSet
 from compliance.schemes.rating import BODY, Rated, is_exempt, rate, worst
-from compliance.schemes.settling import OpenFact, open_facts
-from compliance.schemes.tables import RatingRow, Scheme, SchemeRule, of_year
-from compliance.schemes.units import RatedUnit, units_of
+from compliance.schemes.settling import Case, OpenFact
+from compliance.schemes.tables import Scheme, SchemeRule, of_year
+from compliance.schemes.units import units_of
+from schemas.sentences import ORIGINAL
 
 
 class PartRating(NamedTuple):
@@ -26,38 +27,35 @@ class PartRating(NamedTuple):
     standing: tuple[SchemeRule, ...]
 
 
-def shown(record: Record, rules: RuleSet, year: int) -> list[dict[str, object]]:
+def shown(record: Record, rules: RuleSet, year: int, lang: str = ORIGINAL) -> list[dict[str, object]]:
     """`compliance.schemes` of a SKU in a year: an entry for each scheme of its markets, all where it names none.
 
-    A SKU that a scheme does not rate at all has no entry of it.
+    A SKU that a scheme does not rate at all has no entry of it. Questions are in a language of `schemas.labels`.
     """
     markets = record.get("markets") or ()
     return [
-        _entry(record, scheme, rules)
+        _entry(record, scheme, rules, lang)
         for scheme in of_year(year)
         if (not markets or any(code[:2] == scheme.market for code in markets)) and not is_exempt(record, scheme)
     ]
 
 
-def _entry(record: Record, scheme: Scheme, rules: RuleSet) -> dict[str, object]:
-    units, found = _rated(record, scheme, rules)
-    ratings = [each.rating for each in found if each.rating]
-    complete = bool(found) and len(ratings) == len(found)
+def _entry(record: Record, scheme: Scheme, rules: RuleSet, lang: str) -> dict[str, object]:
+    case = _case(record, scheme, rules)
+    ratings = [each.rating for each in case.found if each.rating]
+    complete = bool(case.found) and len(ratings) == len(case.found)
     return {
         "scheme": scheme.key,
         "version": scheme.version,
         "rating": worst(ratings).name if complete else None,
-        "open": [_told(fact, record, rules) for fact in _open(record, units, found, scheme, rules)],
+        "open": _open(case, lang),
         "source_url": scheme.source_url,
     }
 
 
 def asked(record: Record, scheme: Scheme, rules: RuleSet) -> list[dict[str, object]]:
     """The open facts of a record as they are published; none where the scheme does not rate it."""
-    if is_exempt(record, scheme):
-        return []
-    units, found = _rated(record, scheme, rules)
-    return [_told(fact, record, rules) for fact in _open(record, units, found, scheme, rules)]
+    return [] if is_exempt(record, scheme) else _open(_case(record, scheme, rules), ORIGINAL)
 
 
 def part_ratings(record: Record, scheme: Scheme, rules: RuleSet) -> list[PartRating]:
@@ -68,8 +66,8 @@ def part_ratings(record: Record, scheme: Scheme, rules: RuleSet) -> list[PartRat
     if is_exempt(record, scheme):
         return []
     by_type: dict[str, list[Rated]] = {}
-    units, found = _rated(record, scheme, rules)
-    for unit, rated in zip(units, found, strict=True):
+    case = _case(record, scheme, rules)
+    for unit, rated in zip(case.units, case.found, strict=True):
         for piece in unit.pieces:
             is_layer = piece.matched in LAYERS and piece.matched != BODY
             if not is_layer and not piece.part.weightless:
@@ -88,31 +86,28 @@ def _part(component_type: str, found: list[Rated], *, is_medical: bool) -> PartR
     return PartRating(component_type, code, tuple(row for row in standing if row.rating == rating))
 
 
-def _rated(record: Record, scheme: Scheme, rules: RuleSet) -> tuple[list[RatedUnit], list[Rated]]:
+def _case(record: Record, scheme: Scheme, rules: RuleSet) -> Case:
     units = units_of(record, rules)
-    return units, [rate(unit, scheme, rules) for unit in units]
+    return Case(record, scheme, rules, units, [rate(unit, scheme, rules) for unit in units])
 
 
-def _open(
-    record: Record, units: list[RatedUnit], found: list[Rated], scheme: Scheme, rules: RuleSet
-) -> list[OpenFact]:
-    if not units:
-        field = "components" if lines(record) else "material"
-        every: tuple[RatingRow, ...] = tuple(reversed(scheme.ratings))
-        return [OpenFact(field, None, "", every)]
-    return open_facts(record, units, found, scheme, rules)
+def _open(case: Case, lang: str) -> list[dict[str, object]]:
+    """The open facts; without a unit the one that would make one."""
+    if case.units:
+        return [_told(fact, case, lang) for fact in case.open_facts()]
+    field, every = "components" if lines(case.record) else "material", case.scheme.ratings
+    return [_told(OpenFact(field, None, "", every), case, lang)]
 
 
-def _told(fact: OpenFact, record: Record, rules: RuleSet) -> dict[str, object]:
-    component = None if fact.index is None else lines(record)[fact.index]
-    question = rules.question(_QUESTION.get(fact.field, fact.field), fact.component_type)
+def _told(fact: OpenFact, case: Case, lang: str) -> dict[str, object]:
+    question = case.rules.question(_QUESTION.get(fact.field, fact.field), fact.component_type)
     return {
         "field": fact.field,
-        "component_id": component.get("id") if component else None,
-        "ask": question.en if question else fact.field,
+        "component_id": None if fact.place is None else lines(case.record)[fact.place].get("id"),
+        "ask": getattr(question, lang) if question else fact.field,
         "could_become": [rating.name for rating in fact.could_become],
     }
 
 
-_QUESTION = {"weight_grams": "weight_g", "material_subtype": "polymer_or_grade"}
+_QUESTION: Final = {"weight_grams": "weight_g", "material_subtype": "polymer_or_grade"}
 """Fields of a SKU without components that ask what a component's field asks."""

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 from compliance import rule_rows
 from compliance.rule_rows import Rule
-from compliance.tables import RULES, Row, TableError, rows, words
 from compliance.ruleset_checks import OPERATORS
+from compliance.tables import RULES, Row, TableError, rows, words
 from schemas.vocabularies import VOCABULARIES
 
 FOLDER: Final = RULES / "schemes"

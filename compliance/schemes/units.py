@@ -18,6 +18,7 @@ from compliance.ruleset import RuleSet
 from compliance.schemes.tables import Scheme
 
 COMPOSITE: Final = "composite"
+MATERIAL: Final = "polymer_or_grade"
 CARTON: Final = "composite/beverage_carton"
 
 
@@ -98,9 +99,9 @@ def placed(unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Placed:
     Weights are asked for only where there is more than one material.
     """
     weighty = [(place, piece) for place, piece in enumerate(unit.pieces) if not piece.part.weightless]
-    unknown = [(place, "polymer_or_grade") for place, piece in weighty if piece.path is None]
+    unknown = [(place, MATERIAL) for place, piece in weighty if piece.path is None]
     if unknown or not weighty:
-        return Placed(None, tuple(unknown) or ((0, "polymer_or_grade"),))
+        return Placed(None, tuple(unknown) or ((0, MATERIAL),))
     kinds = {_kind(piece) for _, piece in weighty}
     if len(kinds) > 1 and (unweighed := [(place, "weight_g") for place, piece in weighty if not _grams(piece)]):
         return Placed(None, tuple(unweighed))
@@ -108,7 +109,7 @@ def placed(unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Placed:
     found = category(path, _market(scheme.market))
     if found is not None and (key := scheme.category(found.code, path)):
         return Placed(key)
-    asked = material_paths()[path].fields_missing or ("polymer_or_grade",)
+    asked = material_paths()[path].fields_missing or (MATERIAL,)
     return Placed(None, tuple((weighty[0][0], field) for field in asked))
 
 
