@@ -65,7 +65,7 @@ async def get_item(request: Request, session: SignedIn) -> Response:
 def _page(request: Request, session: Session) -> Response:
     service, lang = service_of(request), language_of(request)
     with service.writes.company(session.company_id) as conn:
-        held = _held(service, conn, session.company_id, _id(request))
+        held = _held(service, conn, session.company_id, _id(request), lang)
     item = held.item
     return page(
         request, "item.html", session=session, item=item, gaps=held.gaps,
@@ -77,7 +77,7 @@ def _page(request: Request, session: Session) -> Response:
     )  # fmt: skip
 
 
-def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID) -> _Held:
+def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, lang: str) -> _Held:
     now = Now.read(conn, service.clock)
     row = conn.execute(_DETAIL, {"id": sku_id, "today": now.today}).fetchone()
     if row is None:
@@ -85,7 +85,7 @@ def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID) ->
     held = dict(zip(_COLUMNS, row, strict=True))
     item = present.sku_detail(
         held, present.record(held), rules=service.rulesets.active(conn), doc_status=held["doc_status"],
-        graded_by=service.rulesets.of(conn, held["ruleset_version"]),
+        graded_by=service.rulesets.of(conn, held["ruleset_version"]), year=now.today.year, lang=lang,
     )  # fmt: skip
     gaps = analytics.missing_in_one(
         conn, company_id, sku_id, now, at=service.clock.now(), rules=service.rulesets.active(conn)

@@ -4,7 +4,7 @@ A SKU has the worst rating of its units, and none while one of them lacks a fact
 parts of one type in units of different ratings have the worst.
 """
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from compliance.grading.components import Record, lines
 from compliance.grading.units import LAYERS
@@ -53,7 +53,7 @@ def _entry(record: Record, scheme: Scheme, rules: RuleSet, lang: str) -> dict[st
     }
 
 
-def asked(record: Record, scheme: Scheme, rules: RuleSet) -> list[dict[str, object]]:
+def asked(record: Record, scheme: Scheme, rules: RuleSet) -> list[dict[str, Any]]:
     """The open facts of a record as they are published; none where the scheme does not rate it."""
     return [] if is_exempt(record, scheme) else _open(_case(record, scheme, rules), ORIGINAL)
 
@@ -91,7 +91,7 @@ def _case(record: Record, scheme: Scheme, rules: RuleSet) -> Case:
     return Case(record, scheme, rules, units, [rate(unit, scheme, rules) for unit in units])
 
 
-def _open(case: Case, lang: str) -> list[dict[str, object]]:
+def _open(case: Case, lang: str) -> list[dict[str, Any]]:
     """The open facts; without a unit the one that would make one."""
     if case.units:
         return [_told(fact, case, lang) for fact in case.open_facts()]
@@ -99,7 +99,7 @@ def _open(case: Case, lang: str) -> list[dict[str, object]]:
     return [_told(OpenFact(field, None, "", every), case, lang)]
 
 
-def _told(fact: OpenFact, case: Case, lang: str) -> dict[str, object]:
+def _told(fact: OpenFact, case: Case, lang: str) -> dict[str, Any]:
     question = case.rules.question(_QUESTION.get(fact.field, fact.field), fact.component_type)
     return {
         "field": fact.field,

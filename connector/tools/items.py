@@ -104,11 +104,13 @@ class ItemTools:
         """Get one packaging item by sku_code or id: components, weights, substances, volumes, DoC status, format bans.
 
         Also why it has its recyclability grade: compliance.grade_trace names the rules, what was missing and what was
-        assumed. Use it for any question about a single item; limit and offset page one of very many parts.
+        assumed. compliance.schemes holds what other schemes, such as the UK's RAM, would rate it: proposals that a
+        person checks. Use it for any question about a single item; limit and offset page one of very many parts.
         """
         require_one(id, sku_code)
         named = uuid_of(id) if id is not None else texts.code(str(sku_code))
-        parameters = {"named": named, "today": self._service.clock.today()}
+        today = self._service.clock.today()
+        parameters = {"named": named, "today": today}
         query = _BY["id" if id is not None else "sku_code"]
         found = await reading.row(self._service, current().company_id, query, parameters)
         if found is None:
@@ -116,8 +118,9 @@ class ItemTools:
         row = dict(zip(_COLUMNS, found, strict=True))
         rules, graded_by = await self._service.rules_for(row["ruleset_version"])
         item = present.sku_detail(
-            row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"]
-        )
+            row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"],
+            year=today.year,
+        )  # fmt: skip
         shown, page = windowed(orjson.loads(orjson.dumps(item)), limit, offset)
         return ItemDetail(
             as_of=instant(self._service.clock.now()), sources=[_SOURCE, _GRADES],

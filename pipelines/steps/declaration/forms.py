@@ -38,6 +38,11 @@ def uncounted_csv(rows: Iterable[Mapping[str, Any]]) -> bytes:
     return _csv(UNCOUNTED_COLUMNS, ([_cell(row[name]) for name in UNCOUNTED_COLUMNS] for row in texts))
 
 
+def table_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """Rows under these columns, each cell as text."""
+    return _csv(columns, ([_cell(row[name]) for name in columns] for row in rows))
+
+
 def explained_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
     """What a figure is the sum of, a SKU a row, under the names of the first."""
     return _csv(list(rows[0]), ([_cell(value) for value in row.values()] for row in rows))
