@@ -69,7 +69,7 @@ async def get_sku(request: Request, key_hash: Presented) -> Response:
     rules, graded_by = await service_of(request).rules_for(row["ruleset_version"])
     shown = present.sku_detail(
         row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"],
-        year=today.year, lang=asked_for(request),
+        today=today, lang=asked_for(request),
     )  # fmt: skip
     return spoken(request, json_of({"data": shown}))
 

@@ -119,7 +119,7 @@ class ItemTools:
         rules, graded_by = await self._service.rules_for(row["ruleset_version"])
         item = present.sku_detail(
             row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"],
-            year=today.year,
+            today=today,
         )  # fmt: skip
         shown, page = windowed(orjson.loads(orjson.dumps(item)), limit, offset)
         return ItemDetail(

@@ -5,7 +5,7 @@ the entries, the grade is explained by the rule-set version that made it. The li
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Final
 
 import orjson
@@ -69,12 +69,12 @@ def _fields(row: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
 
 def sku_detail(
     row: Mapping[str, Any], held: Mapping[str, Any], *, rules: RuleSet, graded_by: RuleSet, doc_status: str,
-    year: int | None = None, lang: str = ORIGINAL,
+    today: date | None = None, lang: str = ORIGINAL,
 ) -> dict[str, Any]:  # fmt: skip
     """SkuDetailResponse.data of one row and its `record`; a dry run's new SKU has neither `id` nor instants.
 
     `rules` is the rule-set of the day; the grade is explained by the one of its version, `graded_by`. Other schemes
-    rate for a `year`, and ask in a language of `schemas.labels.LANGUAGES`; none does where nobody reads it.
+    rate for the year of `today`, and ask in a language of `schemas.labels.LANGUAGES`; none does where nobody reads it.
     """
     return {
         "id": row["id"],
@@ -86,7 +86,7 @@ def sku_detail(
             "doc_status": doc_status,
             "annex_v_flags": annex_v.flags(held, rules),
             "grade_trace": grading.explain_row(tuple(row[name] for name in grading.GRADED_INPUTS), held, graded_by),
-            "schemes": [] if year is None else schemes.shown(held, rules, year, lang),
+            "schemes": [] if today is None else schemes.shown(held, rules, today.year, lang),
         },
         "created_at": instant(row["created_at"]),
         "updated_at": instant(row["updated_at"]),
