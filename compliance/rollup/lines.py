@@ -26,6 +26,7 @@ from compliance.rollup.exact import beyond_reach
 from compliance.rollup.parts import PATH, Parts, composed, field_of, parts_of
 from compliance.rollup.periods import held, placed
 from compliance.rollup.portfolio import Portfolio
+from compliance.rollup.standings import Standings, standings
 from compliance.ruleset import RuleSet
 
 BASIS: Final = pl.Enum(BASES)
@@ -35,13 +36,15 @@ UNCOUNTED_SCHEMA: Final = pl.Schema({
 })  # fmt: skip
 _CATEGORY_SCHEMA: Final = pl.Schema({
     "path": PATH, "category_code": pl.String(), "category_name": pl.String(), "basis": BASIS,
+    "scope_key": pl.String(), "confidence": pl.String(),
 })  # fmt: skip
 
 
 class Prepared(NamedTuple):
     """A portfolio as its markets are worked out from: numbered SKUs, held volumes, parts.
 
-    `lines` are those that are the same in every market, `materials` the rows of `bodies` that each market judges.
+    `lines` are those that are the same in every market, `materials` the rows of `bodies` that each market judges,
+    `standings` what the SKUs answer to the facts that decide a scope.
     """
 
     skus: pl.DataFrame
@@ -49,6 +52,7 @@ class Prepared(NamedTuple):
     parts: Parts
     lines: pl.DataFrame
     materials: pl.DataFrame
+    standings: Standings
     jurisdictions: Mapping[str, Jurisdiction]
 
 
@@ -76,7 +80,7 @@ def prepared(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules:
     parts = parts_of(portfolio, skus, rules)
     materials = bodies(composed(parts.layers, rules))
     lines = pl.concat([plain_lines(materials.filter(is_plain())), unit_lines(parts.units)]).select(LINE_COLUMNS)
-    return Prepared(skus, volumes, parts, lines, materials.filter(~is_plain()), by_code)
+    return Prepared(skus, volumes, parts, lines, materials.filter(~is_plain()), standings(skus, rules), by_code)
 
 
 def lines_of(market: str, ready: Prepared) -> MarketLines:
@@ -103,7 +107,7 @@ def lines_of(market: str, ready: Prepared) -> MarketLines:
 
 @lru_cache(maxsize=1024)
 def categories(jurisdiction: Jurisdiction) -> pl.DataFrame:
-    """`path`, `category_code`, `category_name`, `basis` of every path that has a category in the jurisdiction."""
+    """The category (`_CATEGORY_SCHEMA`) of every path that has one in the jurisdiction."""
     found = [(path, *each) for path in material_paths() if (each := category(path, jurisdiction))]
     return pl.DataFrame(found, schema=_CATEGORY_SCHEMA, orient="row")
 
