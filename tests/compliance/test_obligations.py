@@ -11,7 +11,6 @@ from compliance.scopes import Standing
 from compliance.tables import TableError
 from tests.compliance.portfolios import rolled_up
 
-
 FOOD = Standing.of("sales|no|no|yes|no")
 REUSED = Standing.of("sales|yes|no|yes|no")
 
@@ -72,7 +71,8 @@ def test_what_the_record_cannot_decide_says_why_and_has_no_quantity(market, reas
 
 
 def test_uncounted_skus_make_a_lower_bound_of_what_is_not_above():
-    assert [reason for _, _, reason, _ in answers("BE", held(glass="299", reused=[("glass", "101")], uncounted=True))] == [
+    belgian = held(glass="299", reused=[("glass", "101")], uncounted=True)
+    assert [reason for _, _, reason, _ in answers("BE", belgian)] == [
         None, None, "lower_bound", "turnover_needed",
     ]  # fmt: skip
 
