@@ -50,8 +50,8 @@ def test_every_worked_example_is_declared_as_it_says(caller):
         said = json.loads(by_category(desk, asked).files[out])
         for row in said["scope_missing"]:
             row["sku_code"] = row["sku_code"].partition("-")[2]
-        wrong |= {example["why"]: found for found in (differences(example, said),) if found}
-    assert wrong == {}
+        wrong[example["why"]] = differences(example, said)
+    assert {why: found for why, found in wrong.items() if found} == {}
 
 
 def test_a_market_shows_what_is_counted_what_is_missing_and_how_sure_each_row_is(caller, pool):
@@ -68,7 +68,7 @@ def test_a_market_shows_what_is_counted_what_is_missing_and_how_sure_each_row_is
     told = words(browser.get("/markets/de"))
     assert "Aluminium aluminium 35 0 35 0 packaging that typically ends in households" in told
     assert "on a page of the authority" in told
-    assert "30 0 , up to 35 not decidable: it is not known what is counted (Deposit)" in told
+    assert "30 0, up to 35 not decidable: it is not known what is counted (Deposit)" in told
     assert "1 items lack one" in told
     assert "drinks containers with a deposit no" in told
     assert "Pfand" in words(browser.get("/markets/DE?lang=de"))
