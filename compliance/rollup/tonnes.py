@@ -1,7 +1,8 @@
 """Figures: tonnes by market, year, half and category, and what could not be counted (rollup.md, step 6).
 
 Figures add up over SKUs: a large portfolio is rolled up in blocks of SKUs, whose figures `combined` adds, so that
-memory follows the block. Figures stay exact here; `compliance.rollup.exact` rounds them when written.
+memory follows the block. Figures stay exact here; `compliance.rollup.exact` rounds them when written. Which part of
+them a category or a duty is about is `compliance.rollup.scoped`.
 """
 
 from collections.abc import Iterable
@@ -13,26 +14,41 @@ from compliance.catalogue import Jurisdiction
 from compliance.rollup.exact import COUNT, GRAMS, times_units, within_reach
 from compliance.rollup.lines import BASIS, UNCOUNTED_SCHEMA, Prepared, categories, lines_of, prepared
 from compliance.rollup.portfolio import Portfolio
+from compliance.rollup.scoped import (
+    MISSING_SCHEMA,
+    STANDING_SCHEMA,
+    category_grams,
+    judged_in,
+    missing,
+    standing_grams,
+)
 from compliance.ruleset import RuleSet
 
 TONNES_SCHEMA: Final = pl.Schema({
     "market": pl.String(), "year": pl.Int32(), "half": pl.Int8(), "category_code": pl.String(),
     "category_name": pl.String(), "basis": BASIS, "grams": GRAMS, "single_use_grams": GRAMS, "units": COUNT,
-    "skus": pl.UInt32(),
+    "skus": pl.UInt32(), "in_scope_grams": GRAMS, "undecided_grams": GRAMS, "scope_key": pl.String(),
+    "confidence": pl.String(),
 })  # fmt: skip
 _PERIOD: Final = ("year", "half")
+_SUMMED: Final = ("grams", "single_use_grams", "units", "skus", "in_scope_grams", "undecided_grams")
+_NAMED: Final = ("category_name", "scope_key", "confidence")
 
 
 class Figures(NamedTuple):
-    """Both frames are sorted by market, year, half, then by category code, or by SKU code and reason.
+    """All frames are sorted by market, year, half, then by category code, or by SKU code.
 
     `tonnes` has `TONNES_SCHEMA`: exact grams, those of them of SKUs that are not reusable, units and SKUs once per
-    category, the least sure basis. `uncounted` has `UNCOUNTED_SCHEMA`: one row per SKU and reason; units are null
-    where they are not known; `fields` are the facts to give, in the order of the parts.
+    category, the least sure basis, the grams that the category's scope lets in, and those of which nothing that is
+    recorded decides. `uncounted` has `UNCOUNTED_SCHEMA`: one row per SKU and reason; units are null where they are not
+    known; `fields` are the facts to give, in the order of the parts. `scope_missing` has `MISSING_SCHEMA`: what would
+    decide. `standings` has `STANDING_SCHEMA`: the calendar years' grams once more, for the scopes of duties.
     """
 
     tonnes: pl.DataFrame
     uncounted: pl.DataFrame
+    scope_missing: pl.DataFrame
+    standings: pl.DataFrame
 
 
 def rollup(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: RuleSet) -> Figures:
@@ -50,69 +66,92 @@ def combined(blocks: Iterable[Figures]) -> Figures:
     Raises `OverflowError` beyond 10^14 tonnes.
     """
     every = list(blocks)
-    key = ("market", "year", "half", "category_code", "category_name")
+    key = ("market", "year", "half", "category_code", *_NAMED)
     tonnes = pl.concat([pl.DataFrame(schema=TONNES_SCHEMA), *(each.tonnes for each in every)])
     within_reach(tonnes["grams"])
     uncounted = pl.concat([pl.DataFrame(schema=UNCOUNTED_SCHEMA), *(each.uncounted for each in every)])
+    scope_missing = pl.concat([pl.DataFrame(schema=MISSING_SCHEMA), *(each.scope_missing for each in every)])
+    standings = pl.concat([pl.DataFrame(schema=STANDING_SCHEMA), *(each.standings for each in every)])
     return Figures(
         tonnes=tonnes.group_by(key)
-        .agg(pl.col("basis").max(), pl.col("grams", "single_use_grams", "units", "skus").sum())
+        .agg(pl.col("basis").max(), pl.col(_SUMMED).sum())
         .select(pl.col(name).cast(dtype) for name, dtype in TONNES_SCHEMA.items())
         .sort("market", "year", "half", "category_code"),
         uncounted=uncounted.sort("market", "year", "half", "sku_code", "reason"),
+        scope_missing=scope_missing.sort("market", "year", "half", "sku_code", "fields"),
+        standings=standings.group_by("market", "year", "category_code", "standing")
+        .agg(pl.col("grams").sum())
+        .select(pl.col(name).cast(dtype) for name, dtype in STANDING_SCHEMA.items())
+        .sort("market", "year", "category_code", "standing"),
     )
 
 
 def _figures(market: str, ready: Prepared) -> Figures:
     lines, counting, uncounted = lines_of(market, ready)
     category_of = categories(ready.jurisdictions[market])
-    grams = _grams(lines, counting.join(ready.skus.select("sku", "reusable"), on="sku", how="inner"), category_of)
-    found = grams.join(_units(lines, counting, category_of), on=[*_PERIOD, "category_code"], how="inner")
+    judged = judged_in(category_of, ready.standings)
+    counting = counting.join(ready.standings.of_sku, on="sku", how="inner")
+    bits = _bits(category_of)
+    held = _held(lines, category_of, bits)
+    grams = _grams(lines, counting, category_of)
+    named = category_of.sort("basis").unique("category_code", keep="first", maintain_order=True)
+    found = (
+        category_grams(grams, judged)
+        .join(_units(held, counting, bits), on=[*_PERIOD, "category_code"], how="inner")
+        .join(named.select("category_code", *_NAMED), on="category_code", how="inner")
+    )
     return Figures(
         found.with_columns(pl.lit(market).alias("market")).select(
             pl.col(name).cast(dtype) for name, dtype in TONNES_SCHEMA.items()
         ),
         uncounted,
+        missing(market, counting.join(held, on="sku", how="inner"), judged, bits, ready.skus),
+        standing_grams(market, grams, judged),
     )
 
 
 def _grams(lines: pl.DataFrame, counting: pl.DataFrame, category_of: pl.DataFrame) -> pl.DataFrame:
-    """Grams by category with its basis, the least sure that occurs, and the name that the surest row gives it.
+    """Grams by period, path and standing, with what is known of the path's category.
 
-    They are summed by path first, which is one row per line and period; a path has one category.
+    That is all that scopes are judged by, in few rows; the sum over lines and periods is done here, once.
     """
-    single_use = pl.col("grams").filter(pl.col("reusable").ne_missing(pl.lit(value=True)))
-    by_path = (
+    return (
         counting.lazy()
         .join(lines.lazy().select("sku", "path", "grams"), on="sku", how="inner")
         .with_columns(times_units("grams"))
-        .group_by(*_PERIOD, "path")
-        .agg(pl.col("grams").sum(), single_use.sum().alias("single_use_grams"))
+        .group_by(*_PERIOD, "path", "standing")
+        .agg(pl.col("grams").sum())
+        .collect()
+        .join(category_of.drop("category_name", "confidence"), on="path", how="inner")
+    )
+
+
+def _bits(category_of: pl.DataFrame) -> pl.DataFrame:
+    """A bit for each category, so that those of a SKU are one number."""
+    found = category_of.select("category_code", "scope_key").unique("category_code", keep="first").sort("category_code")
+    return found.with_columns(pl.Series("bit", [1 << n for n in range(found.height)], dtype=pl.UInt64))
+
+
+def _held(lines: pl.DataFrame, category_of: pl.DataFrame, bits: pl.DataFrame) -> pl.DataFrame:
+    """The categories of each SKU: `sku`, `held`."""
+    bit_of = category_of.join(bits, on="category_code", how="inner").select("path", pl.col("bit").alias("held"))
+    return (
+        lines.lazy()
+        .join(bit_of.lazy(), on="path", how="inner")
+        .group_by("sku")
+        .agg(pl.col("held").bitwise_or())
         .collect()
     )
-    names = category_of.sort("basis").unique("category_code", keep="first", maintain_order=True)
-    return (
-        by_path.join(category_of.drop("category_name"), on="path", how="inner")
-        .group_by(*_PERIOD, "category_code")
-        .agg(pl.col("basis").max(), pl.col("grams", "single_use_grams").sum())
-        .join(names.select("category_code", "category_name"), on="category_code", how="inner")
-    )
 
 
-def _units(lines: pl.DataFrame, counting: pl.DataFrame, category_of: pl.DataFrame) -> pl.DataFrame:
+def _units(held: pl.DataFrame, counting: pl.DataFrame, bits: pl.DataFrame) -> pl.DataFrame:
     """Units and SKUs by category, a SKU once in each however many of its lines fall into it.
 
-    A SKU's categories are the bits of one number, so that what is grouped is a row per SKU and period.
+    What is grouped is a row per SKU and period.
     """
-    codes = category_of["category_code"].unique().sort()
-    bits = pl.DataFrame(
-        {"category_code": codes, "bit": pl.Series([1 << n for n in range(len(codes))], dtype=pl.UInt64)}
-    )
-    bit_of = category_of.join(bits, on="category_code", how="inner").select("path", pl.col("bit").alias("held"))
-    of_sku = lines.lazy().join(bit_of.lazy(), on="path", how="inner").group_by("sku").agg(pl.col("held").bitwise_or())
     by_bits = (
         counting.lazy()
-        .join(of_sku, on="sku", how="inner")
+        .join(held.lazy(), on="sku", how="inner")
         .group_by(*_PERIOD, "held")
         .agg(pl.col("units").cast(COUNT).sum(), pl.len().alias("skus"))
         .collect()

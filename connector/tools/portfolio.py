@@ -60,11 +60,14 @@ class PortfolioTools:
         """Which packaging items can or cannot be sold in one market, and why, by the company's own records.
 
         Use it for questions such as "which of our items cannot be sold in France". Items are blocked, to decide,
-        incomplete or ready; each finding has its article, the number of items and examples. It is not legal advice.
+        incomplete or ready; each finding has its article, the number of items and examples. With it come the market's
+        tonnes by category, the thresholds that they are held against, how sure each is, and the facts that are missing
+        to know which packaging counts. It is not legal advice.
         """
         snapshot, now = self._newest()
         try:
-            found = analytics.readiness(snapshot, market, now)
+            stored = figures.current(self._service.settings.data_dir, snapshot.company_id)
+            found = analytics.readiness(snapshot, market, now, stored)
         except Unfit as unfit:
             raise refused(unfit.code, unfit.message) from None
         return _told(found, "Call check_missing_data for an item to see what to complete first.")

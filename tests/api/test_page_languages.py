@@ -18,7 +18,7 @@ from schemas.labels import header, word
 from schemas.vocabularies import VOCABULARIES
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
-from tests.api.portfolios import counted, run, sent
+from tests.api.portfolios import counted, run, sent, weighed
 from tests.api.test_draft_pages import filed as drafted
 from tests.api.test_issuing_pages import SIGNED
 from tests.api.test_review_pages import filed
@@ -159,7 +159,10 @@ def test_no_page_shows_a_code_for_a_word_or_a_decimal_point(caller, pool, lang):
                "use_contexts": ["beverage"], "substances": {"pfas": pfas}}  # fmt: skip
     filed(pool, caller.company, "sku_update", {"changes": changes}, asked.sku_id)
     draft = drafted(pool, caller.company, asked.sku_id, lang)
+    placed = [{"market": market, "year": 2025, "units_placed": 1_500_000} for market in ("FR", "DE", "AT", "IT")]
+    caller.put(f"/skus/{asked.sku_id}/volumes", placed)
     counted(caller)
+    weighed(caller)
     browser = Browser(caller.http, caller.address)
     browser.sign_in(added(pool, caller.company))
     open_entries = set(re.findall(r'href="(/review/[0-9a-f-]{36})', browser.get("/review").text))
@@ -173,6 +176,7 @@ def test_no_page_shows_a_code_for_a_word_or_a_decimal_point(caller, pool, lang):
         "/supplier-requests?sku=X-1",
         supplier,
         "/connections",
+        *(f"/markets/{row['market']}" for row in placed),
         f"/items/{asked.sku_id}",
         f"/items/{bare['id']}",
         f"/review/{draft}/draft",

@@ -5,6 +5,7 @@
     findings.py   when a SKU has a finding (`compliance.readiness` says what it means)
     overview.py   the portfolio by grade, DoC status, flags, markets, level; tonnes; jurisdictions in scope
     readiness.py  what the records show for one market
+    market.py     one market's tonnes by category, what they oblige to, which packaging its duties reach
     missing.py    what is missing, the worst first
     one.py        the same of one SKU as it stands now
     imports.py    which imports wrote the portfolio
@@ -17,10 +18,13 @@ functions take the snapshot (`warehouse.snapshots.current`) and `Now`; they read
 
 from warehouse.analytics.imports import imports
 from warehouse.analytics.items import Wanted, items
+from warehouse.analytics.market import covered, figures_in
 from warehouse.analytics.missing import missing
 from warehouse.analytics.now import Now
 from warehouse.analytics.one import missing_in_one
 from warehouse.analytics.overview import overview
 from warehouse.analytics.readiness import readiness
 
-__all__ = ["Now", "Wanted", "imports", "items", "missing", "missing_in_one", "overview", "readiness"]
+__all__ = [
+    "Now", "Wanted", "covered", "figures_in", "imports", "items", "missing", "missing_in_one", "overview", "readiness",
+]  # fmt: skip

@@ -107,7 +107,10 @@ def test_killed_at_any_step_the_last_complete_ones_stay(tmp_path, monkeypatch, s
 def test_rows_changed_are_those_that_are_new_differ_or_are_gone():
     def frame(*rows):
         return written(pl.DataFrame(
-            [("DE", 2026, 0, code, code, "own", grams, grams, units, 1) for code, grams, units in rows],
+            [
+                ("DE", 2026, 0, code, code, "own", grams, grams, units, 1, grams, 0, "all", "primary")
+                for code, grams, units in rows
+            ],
             schema=TONNES_SCHEMA, orient="row",
         ))  # fmt: skip
 
