@@ -15,15 +15,15 @@ from compliance.material_path import material_paths
 from compliance.rollup.categories import BASES, category
 from compliance.rollup.composites import (
     LINE_COLUMNS,
-    bodies,
-    body_lines,
     is_plain,
+    judged_lines,
+    materials_of,
     plain_lines,
-    unit_lines,
+    with_composite_paths,
     with_riders,
 )
 from compliance.rollup.exact import beyond_reach
-from compliance.rollup.parts import PATH, Parts, composed, field_of, parts_of
+from compliance.rollup.parts import PATH, Parts, field_of, parts_of
 from compliance.rollup.periods import held, placed
 from compliance.rollup.portfolio import Portfolio
 from compliance.ruleset import RuleSet
@@ -41,7 +41,7 @@ _CATEGORY_SCHEMA: Final = pl.Schema({
 class Prepared(NamedTuple):
     """A portfolio as its markets are worked out from: numbered SKUs, held volumes, parts.
 
-    `lines` are those that are the same in every market, `materials` the rows of `bodies` that each market judges.
+    `lines` are those that are the same in every market, `materials` those of the units that each market judges.
     """
 
     skus: pl.DataFrame
@@ -74,9 +74,10 @@ def prepared(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules:
     numbered = portfolio.volumes.join(skus.select("sku_code", "sku"), on="sku_code", how="inner")
     volumes = held(numbered, by_code)
     parts = parts_of(portfolio, skus, rules)
-    materials = bodies(composed(parts.layers, rules))
-    lines = pl.concat([plain_lines(materials.filter(is_plain())), unit_lines(parts.units)]).select(LINE_COLUMNS)
-    return Prepared(skus, volumes, parts, lines, materials.filter(~is_plain()), by_code)
+    materials = materials_of(parts)
+    lines = plain_lines(materials.filter(is_plain())).select(LINE_COLUMNS)
+    judged = with_composite_paths(materials.filter(~is_plain()), rules)
+    return Prepared(skus, volumes, parts, lines, judged, by_code)
 
 
 def lines_of(market: str, ready: Prepared) -> MarketLines:
@@ -87,7 +88,7 @@ def lines_of(market: str, ready: Prepared) -> MarketLines:
     there = counting.select("sku").unique()
     every = (ready.lines, ready.materials, ready.parts.riders, ready.parts.gaps, ready.parts.own)
     same, materials, riders, gaps, own = (frame.join(there, on="sku", how="semi") for frame in every)
-    lines = pl.concat([body_lines(materials, jurisdiction).select(LINE_COLUMNS), same])
+    lines = pl.concat([judged_lines(materials, jurisdiction).select(LINE_COLUMNS), same])
     has_category = pl.col("path").is_in(categories(jurisdiction)["path"].implode())
     unspecified = _unspecified(lines.filter(~has_category), own)
     counted = with_riders(lines.filter(has_category), riders)

@@ -10,18 +10,18 @@ from compliance.ruleset import load
 
 MARKETS = ["DE", "GB", "CZ", "IT", "FR", "BE", "NL", "GR", "CA-ON", "US-CA", "EE", "NO", "LT", "DK", "ES", "AT"]
 TEXTS = {
-    "plastic": ["PET", "PE", "LDPE", "PP", "PS", "PLA", "glass", "no such stuff", None],
+    "plastic": ["PET", "PE", "PET/PE", "LDPE", "PP", "PS", "PLA", "glass", "no such stuff", None],
     "paper": ["PAP20", "PAP21", "paper", "cup stock", "LPB", None],
     "metal": ["ALU", "steel", None],
-    "composite": ["LPB", "C84", "C91", None],
+    "composite": ["LPB", "C82", "C84", "C90", "C91", "PET/PE", None],
     "glass": ["glass", "C95", None],
-    "bio_based": ["PLA", "cork", None],
-    "other": ["ceramic", "unknown", None],
-    "wood": [None],
+    "bio_based": ["PLA", "cork", "wood", None],
+    "other": ["ceramic", "rubber", "wax", "unknown", None],
+    "wood": ["cork", None],
     "textile": ["jute", None],
 }
 FORMATS = ["bottle", "pouch", "cup", "box", "beverage carton", "portion pack", "no such thing", None]
-TYPES = ["body", "coating", "liner", "tie_layer", "cap", "label", "sleeve", "ink", "adhesive", "varnish"]
+TYPES = ["body", "coating", "liner", "tie_layer", "cap", "label", "sleeve", "seal", "ink", "adhesive", "varnish"]
 WEIGHTS = (
     st.none() | st.sampled_from([0, 0.0, 1, 3, 5, 95, 97.0, 100]) | st.integers(1, 9_999_999).map(lambda n: n / 1000)
 )

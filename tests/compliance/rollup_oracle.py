@@ -125,6 +125,7 @@ def parts_of(sku, gaps):
                 "place": place,
                 "path": path,
                 "grams": weight,
+                "kind": kind,
                 "body": kind == "body",
                 "layer": layer,
                 "field": material_field,
@@ -188,7 +189,8 @@ def category(path, market):
 # 5. Composites
 
 
-def body_lines(layers, sku, market):
+def unit_lines(layers, kind, sku, market):
+    """The lines of one unit: all layers of the body (kind `body`), or one other part of that type."""
     row = JURISDICTIONS[market]
     materials = {}
     for layer in layers:
@@ -226,7 +228,7 @@ def body_lines(layers, sku, market):
     if row["composite_rule"] == "own_category":
         return [line(whole, composite)]
     if row["composite_rule"] == "predominant":
-        mainly = PATHS[path]["main_material"].replace("{shape}", shape_of("body", sku))
+        mainly = PATHS[path]["main_material"].replace("{shape}", shape_of(kind, sku))
         return [line(whole, mainly or path)]
     unsplit = {name: "composite/unsplit" if name == "composite" else heaviest[name]["path"] for name in materials}
     minor = [name for name in others if name not in significant]
@@ -241,8 +243,10 @@ def of_sku(sku, market):
     gaps = []
     parts, riding = parts_of(sku, gaps)
     layers = [part for part in parts if part["layer"]]
-    lines = body_lines(layers, sku, market) if layers else []
-    lines += [{**part, "first": part["place"], "named": part} for part in parts if not part["layer"]]
+    lines = unit_lines(layers, "body", sku, market) if layers else []
+    for part in parts:
+        if not part["layer"]:
+            lines += unit_lines([part], part["kind"], sku, market)
     counted = []
     for line in sorted(lines, key=lambda line: line["first"]):
         found = category(line["path"], market)

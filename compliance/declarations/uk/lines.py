@@ -73,7 +73,7 @@ def lines_of(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules:
     left_out = skus.filter(pl.col("reason").is_not_null())
     parts = _typed(lines, skus.filter(pl.col("reason").is_null()), producer)
     parts = _named(parts, producer)
-    parts = rated(parts, given(ready.parts, ready.skus, portfolio.components, said.ratings), producer, period)
+    parts = rated(parts, given(ready.parts, ready.skus, said.ratings), producer, period)
     lacking = parts.filter(pl.col("lacking").is_not_null())
     kept = parts.filter(pl.col("lacking").is_null())
     return Lines(

@@ -42,18 +42,16 @@ def rated(parts: pl.DataFrame, ratings: pl.DataFrame, producer: Producer, period
     )
 
 
-def given(parts: Parts, skus: pl.DataFrame, components: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
+def given(parts: Parts, skus: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
     """`sku`, `position`, `given`, `named`: the rating of each part, and the type by which it is asked for.
 
     A body has one rating: the first that one of its layers has.
     """
-    layers = parts.layers.select("sku", "position", "is_body", pl.lit(value=True).alias("is_layer"))
-    units = parts.units.select("sku", "position", *(pl.lit(value=False).alias(n) for n in ("is_body", "is_layer")))
+    layers = parts.layers.with_columns(pl.lit(value=True).alias("is_layer"))
+    units = parts.units.with_columns(pl.lit(value=False).alias("is_layer"))
     each = (
         pl.concat([layers, units])
         .join(skus.select("sku", "sku_code"), on="sku", how="left")
-        .join(components.select("sku_code", "position", "component_type"), on=["sku_code", "position"], how="left")
-        .with_columns(pl.col("component_type").fill_null("body"))  # a SKU without components is its own body
         .join(ratings, on=["sku_code", "component_type"], how="left")
         .sort("sku", "position")
     )
@@ -62,7 +60,7 @@ def given(parts: Parts, skus: pl.DataFrame, components: pl.DataFrame, ratings: p
         .group_by("sku")
         .agg(
             pl.col("rating").drop_nulls().first().alias("of_body"),
-            pl.col("is_body").any().alias("has_body"),
+            (pl.col("component_type") == "body").any().alias("has_body"),
             pl.col("component_type").first().alias("first_layer"),
         )
     )
