@@ -11,7 +11,7 @@ import polars as pl
 from compliance.catalogue import Jurisdiction
 from compliance.material_path import material_paths, same_material, shape_of
 from compliance.rollup.categories import takes
-from compliance.rollup.exact import exceeds
+from compliance.rollup.exact import GRAMS, exceeds
 from compliance.rollup.parts import PATH, Parts
 from compliance.ruleset import RuleSet
 from compliance.words import resolve_format
@@ -26,64 +26,37 @@ LINE_COLUMNS: Final = ("sku", "line", "first", "path", "grams", "has_body")
 a body."""
 _MATERIAL: Final = (
     "sku", "same_material", "position", "first", "path", "grams", "has_body", "unit_type", "packaging_format",
-    "main_position", "main_path", "main_material", "main_grams", "total_grams", "materials",
+    "main_position", "main_path", "main_material", "main_grams", "next_grams", "total_grams",
 )  # fmt: skip
 
 
-def materials_of(parts: Parts) -> pl.DataFrame:
-    """One row per SKU, unit and material, with what of the whole unit decides, and how many materials it has.
+def plain_and_judged(parts: Parts, rules: RuleSet) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The lines of units that are one material and no composite, the same in every market; the others' materials.
 
-    The layers of a body are one unit, every other part is one. `position` and `path` are those of the material's
-    heaviest layer, the first of equals; `main_…` those of the unit's heaviest material, of equals the one that stands
-    first in the order of the components. No two units of a SKU have one `main_position`.
+    The layers of a body are one unit, every other part is one. Materials have a row per SKU, unit and material, with
+    what of the whole unit decides in a market, and its composite paths.
     """
-    return pl.concat([_bodies(parts.layers), _others(parts.units)])
-
-
-def with_composite_paths(materials: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
-    """The rows with `composite_path` and `predominant_path`, each distinct face of a unit worked out once."""
-    deciding = ["main_path", "unit_type", "packaging_format"]
-    faces = materials.select(deciding).unique()
-    rows = list(faces.iter_rows())
-    faces = faces.with_columns(
-        pl.Series("composite_path", [_composite_path(main, text, rules) for main, _, text in rows], dtype=PATH),
-        pl.Series(
-            "predominant_path",
-            [_predominant_path(main, shape_of(kind, text, rules)) for main, kind, text in rows],
-            dtype=PATH,
-        ),
-    )
-    return materials.join(faces, on=deciding, how="left", nulls_equal=True)
-
-
-def is_plain() -> pl.Expr:
-    """Which rows of `materials_of` are of units that are one material, and no composite, in every market."""
-    return (pl.col("materials") == 1) & (pl.col("main_material") != COMPOSITE)
-
-
-def plain_lines(materials: pl.DataFrame) -> pl.DataFrame:
-    """The lines of plain units, the same in every market."""
-    return materials.select(
-        "sku", pl.col("position").alias("line"), "first", pl.col("main_path").alias("path"), "grams", "has_body"
-    )
+    bodies = _bodies(parts.layers)
+    is_plain = (pl.col("materials") == 1) & (pl.col("main_material") != COMPOSITE)
+    is_composite = pl.col("path").is_in(pl.Series(_composite_paths(), dtype=PATH).implode())
+    judged = [bodies.filter(~is_plain).select(_MATERIAL), _others(parts.units.filter(is_composite))]
+    lines = [bodies.filter(is_plain), parts.units.filter(~is_composite)]
+    return pl.concat(map(_plain_lines, lines)), _with_composite_paths(pl.concat(judged), rules)
 
 
 def judged_lines(materials: pl.DataFrame, jurisdiction: Jurisdiction) -> pl.DataFrame:
     """The lines of units that may be composites in a market; `materials` are all rows of each unit."""
     is_main = pl.col("position") == pl.col("main_position")
-    others = pl.col("total_grams") - pl.col("main_grams")
-    weighed = pl.col("grams") if jurisdiction.composite_rule == CONSTITUENTS else others
-    significant = ~is_main & exceeds(weighed, pl.col("total_grams"), jurisdiction.composite_threshold_percent)
-    whole = [path for path in material_paths() if path.startswith(COMPOSITE) and takes(path, jurisdiction)]
-    judged = materials.with_columns(significant.alias("significant")).with_columns(
-        (pl.col("significant").any().over("sku", "main_position") | (pl.col("main_material") == COMPOSITE)).alias(
-            "is_composite"
-        ),
+    together = pl.col("total_grams") - pl.col("main_grams")
+    by_constituent = jurisdiction.composite_rule == CONSTITUENTS
+    one, heaviest = (pl.col("grams"), pl.col("next_grams")) if by_constituent else (together, together)
+    whole = [path for path in _composite_paths() if takes(path, jurisdiction)]
+    judged = materials.with_columns(
+        (~is_main & _significant(one, jurisdiction)).alias("significant"),
+        (_significant(heaviest, jurisdiction) | (pl.col("main_material") == COMPOSITE)).alias("is_composite"),
         pl.col("composite_path").is_in(pl.Series(whole, dtype=PATH).implode()).alias("is_taken_whole"),
     )
-    split = (
-        pl.col("is_composite") & ~pl.col("is_taken_whole") & pl.lit(jurisdiction.composite_rule == CONSTITUENTS)
-    )  # fmt: skip
+    split = pl.col("is_composite") & ~pl.col("is_taken_whole") & pl.lit(by_constituent)
     stands_alone = split & pl.col("significant")
     of_whole = {CONSTITUENTS: "main_path", "predominant": "predominant_path", "own_category": "composite_path"}
     path = (
@@ -118,7 +91,19 @@ def with_riders(lines: pl.DataFrame, riders: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([lines, carrier.join(riders, on="sku", how="inner").select(lines.columns)])
 
 
+def _plain_lines(units: pl.DataFrame) -> pl.DataFrame:
+    """A line for each unit of one material: rows of `_bodies`, or parts."""
+    first = pl.col("first") if "first" in units.columns else pl.col("position").alias("first")
+    has_body = pl.col("has_body") if "has_body" in units.columns else pl.lit(value=False).alias("has_body")
+    return units.select("sku", pl.col("position").alias("line"), first, "path", "grams", has_body)
+
+
 def _bodies(layers: pl.DataFrame) -> pl.DataFrame:
+    """`position` and `path` are those of the material's heaviest layer, the first of equals.
+
+    `main_…` are those of the body's heaviest material, of equals the one that stands first in the order of the
+    components; `next_grams` are those of the heaviest of the others.
+    """
     ranked = layers.with_columns(_same_material().alias("same_material")).sort(
         "sku", "same_material", "grams", "position", descending=[False, False, True, False]
     )
@@ -136,31 +121,56 @@ def _bodies(layers: pl.DataFrame) -> pl.DataFrame:
         pl.col("path").first().alias("main_path"),
         pl.col("same_material").first().alias("main_material"),
         pl.col("grams").first().alias("main_grams"),
+        pl.col("grams").get(1, null_on_oob=True).fill_null(0).alias("next_grams"),
         pl.col("grams").sum().alias("total_grams"),
         pl.len().alias("materials"),
     )
-    whole = materials.join(units, on="sku", how="inner").with_columns(pl.lit(BODY).alias("unit_type"))
-    return whole.select(_MATERIAL)
+    return materials.join(units, on="sku", how="inner").with_columns(pl.lit(BODY).alias("unit_type"))
 
 
 def _others(units: pl.DataFrame) -> pl.DataFrame:
-    """A part that is a unit of its own has one layer, which is its main one."""
+    """Each part is a unit with one layer, its main one. No two units of a SKU have one `main_position`."""
     return units.with_columns(
         *(_same_material().alias(name) for name in ("same_material", "main_material")),
         pl.col("path").alias("main_path"),
         *(pl.col("position").alias(name) for name in ("first", "main_position")),
         *(pl.col("grams").alias(name) for name in ("main_grams", "total_grams")),
-        pl.lit(1, pl.get_index_type()).alias("materials"), pl.lit(value=False).alias("has_body"),
+        pl.lit(0, GRAMS).alias("next_grams"), pl.lit(value=False).alias("has_body"),
         pl.col("component_type").alias("unit_type"),
     ).select(_MATERIAL)  # fmt: skip
+
+
+def _significant(grams: pl.Expr, jurisdiction: Jurisdiction) -> pl.Expr:
+    return exceeds(grams, pl.col("total_grams"), jurisdiction.composite_threshold_percent)
 
 
 def _unsplit(path: str, material: str) -> pl.Expr:
     return pl.when(pl.col(material) == COMPOSITE).then(pl.lit(UNSPLIT, PATH)).otherwise(pl.col(path))
 
 
+def _with_composite_paths(materials: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+    """The rows with `composite_path` and `predominant_path`, each distinct face of a unit worked out once."""
+    deciding = ["main_path", "unit_type", "packaging_format"]
+    faces = materials.select(deciding).unique()
+    rows = list(faces.iter_rows())
+    faces = faces.with_columns(
+        pl.Series("composite_path", [_composite_path(main, text, rules) for main, _, text in rows], dtype=PATH),
+        pl.Series(
+            "predominant_path",
+            [_predominant_path(main, shape_of(kind, text, rules)) for main, kind, text in rows],
+            dtype=PATH,
+        ),
+    )
+    return materials.join(faces, on=deciding, how="left", nulls_equal=True)
+
+
+def _composite_paths() -> list[str]:
+    return [path for path, row in material_paths().items() if row.family == COMPOSITE]
+
+
 def _same_material() -> pl.Expr:
-    return pl.col("path").cast(pl.String).replace_strict(dict(same_material()), return_dtype=pl.String)
+    """By the place of the path in its table, which is several times quicker than by its text."""
+    return pl.lit(pl.Series(list(same_material().values()))).gather(pl.col("path").to_physical())
 
 
 def _composite_path(main_path: str, packaging_format: str | None, rules: RuleSet) -> str:

@@ -15,11 +15,8 @@ from compliance.material_path import material_paths
 from compliance.rollup.categories import BASES, category
 from compliance.rollup.composites import (
     LINE_COLUMNS,
-    is_plain,
     judged_lines,
-    materials_of,
-    plain_lines,
-    with_composite_paths,
+    plain_and_judged,
     with_riders,
 )
 from compliance.rollup.exact import beyond_reach
@@ -74,10 +71,8 @@ def prepared(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules:
     numbered = portfolio.volumes.join(skus.select("sku_code", "sku"), on="sku_code", how="inner")
     volumes = held(numbered, by_code)
     parts = parts_of(portfolio, skus, rules)
-    materials = materials_of(parts)
-    lines = plain_lines(materials.filter(is_plain())).select(LINE_COLUMNS)
-    judged = with_composite_paths(materials.filter(~is_plain()), rules)
-    return Prepared(skus, volumes, parts, lines, judged, by_code)
+    lines, materials = plain_and_judged(parts, rules)
+    return Prepared(skus, volumes, parts, lines.select(LINE_COLUMNS), materials, by_code)
 
 
 def lines_of(market: str, ready: Prepared) -> MarketLines:
