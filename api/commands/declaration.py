@@ -17,7 +17,8 @@ from api.commands.declaration_ratings import ratings
 from api.commands.operator import operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, one_of, show
 from compliance.declarations.uk.lines import Statements
-from compliance.declarations.uk.producer import FileRefused, Producer
+from compliance.declarations.uk.producer import Producer
+from compliance.declarations.uk.rules import FileRefused
 from compliance.declarations.uk.tables import codes
 from pipelines.steps.declaration import declare, files, forms, statements
 from pipelines.steps.declaration.parcel import FORMS, Asked, by_category, explained, left_out, uk_file

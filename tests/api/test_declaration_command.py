@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from api.app import create
 from api.commands import declaration as command
 from compliance.declarations.document import UNCOUNTED_COLUMNS
-from compliance.declarations.uk.producer import FileRefused
+from compliance.declarations.uk.rules import FileRefused
 from compliance.declarations.uk.tables import columns
 from pipelines.steps.declaration.parcel import Asked
 from warehouse.embedded import running

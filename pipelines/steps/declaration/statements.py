@@ -12,8 +12,8 @@ from typing import Final
 import polars as pl
 
 from compliance.declarations.uk.lines import DRINKS
-from compliance.declarations.uk.producer import FileRefused
 from compliance.declarations.uk.ratings import RATINGS
+from compliance.declarations.uk.rules import FileRefused
 from compliance.declarations.uk.tables import codes
 from schemas.formulas import is_computed
 from schemas.vocabularies import VOCABULARIES
