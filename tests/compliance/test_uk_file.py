@@ -184,7 +184,7 @@ def test_no_row_that_the_regulator_refuses_is_written_and_nothing_else_refuses_a
 def test_the_file_and_its_difference_are_what_the_figures_count(skus, data):
     """Of a small organisation nothing is left out but what has no level, so that the sums can be compared."""
     levelled = [
-        {**sku, "packaging_level": data.draw(st.sampled_from(LEVELS)),
+        {**sku, "packaging_level": data.draw(st.sampled_from(LEVELS)), "use_contexts": None,
          "volumes": [{"market": "GB", "year": 2025, "half": 0, "units_placed": data.draw(st.integers(0, 10**6))}]}
         for sku in skus
     ]  # fmt: skip
