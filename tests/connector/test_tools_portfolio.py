@@ -5,6 +5,9 @@ from uuid import uuid4
 
 import pytest
 
+from pipelines.steps.origin import Origin
+from pipelines.steps.volume_rows import write_volumes
+from schemas.models import parse_volumes
 from tests.api.portfolios import weigh
 from tests.connector.assistants import Assistant
 from warehouse.snapshots import publish
@@ -103,13 +106,18 @@ async def test_a_market_is_told_with_its_tonnes_thresholds_and_what_is_missing(a
     can = assistant.made(
         packaging_level="sales", packaging_format="can", use_contexts=["beverage"], markets=["DE"],
         components=[{**COMPONENTS[0], "material_family": "metal", "polymer_or_grade": "aluminium", "weight_g": 14}],
-        volumes=[{"market": "DE", "year": 2025, "half": 0, "units_placed": 2_500_000}],
     )  # fmt: skip
+    rows = [{"market": "DE", "year": 2025, "units_placed": 2_500_000}]
+    service, origin = assistant.service, Origin("operator", "test", "test", str(uuid4()))
+    with service.writes.company(assistant.company) as conn:
+        write_volumes(
+            conn, assistant.company, can.sku_code, parse_volumes(rows), origin=origin, now=service.clock.now(),
+            rulesets=service.rulesets, dry_run=False,
+        )  # fmt: skip
     published(assistant)
     told = (await assistant.call("check_market_readiness", market="DE")).told["answer"]
     assert told["figures"] is None
     assert (told["coverage"]["deposit"], told["coverage"]["confidence"]) == ("N", "official_page")
-    service = assistant.service
     weigh(service.writes, service.rulesets, service.settings.data_dir, assistant.company)
     told = (await assistant.call("check_market_readiness", market="DE")).told["answer"]["figures"]
     [aluminium] = told["tonnes"]
