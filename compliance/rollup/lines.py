@@ -35,6 +35,8 @@ _CATEGORY_SCHEMA: Final = pl.Schema({
     "path": PATH, "category_code": pl.String(), "category_name": pl.String(), "basis": BASIS,
     "scope_key": pl.String(), "confidence": pl.String(),
 })  # fmt: skip
+BIT: Final = pl.UInt64()
+"""Of a category of a jurisdiction: those of a SKU are one number."""
 
 
 class Prepared(NamedTuple):
@@ -104,9 +106,19 @@ def lines_of(market: str, ready: Prepared) -> MarketLines:
 
 @lru_cache(maxsize=1024)
 def categories(jurisdiction: Jurisdiction) -> pl.DataFrame:
-    """The category (`_CATEGORY_SCHEMA`) of every path that has one in the jurisdiction."""
+    """The category (`_CATEGORY_SCHEMA` and its `bit`) of every path that has one in the jurisdiction."""
     found = [(path, *each) for path in material_paths() if (each := category(path, jurisdiction))]
-    return pl.DataFrame(found, schema=_CATEGORY_SCHEMA, orient="row")
+    bits = {code: 1 << place for place, code in enumerate(sorted({code for _, code, *_ in found}))}
+    return pl.DataFrame(found, schema=_CATEGORY_SCHEMA, orient="row").with_columns(
+        pl.col("category_code").replace_strict(bits, return_dtype=BIT).alias("bit")
+    )
+
+
+@lru_cache(maxsize=1024)
+def codes(jurisdiction: Jurisdiction) -> pl.DataFrame:
+    """The categories of a jurisdiction by code: `category_code` and `bit`, then what its surest path has of them."""
+    surest = categories(jurisdiction).sort("basis").unique("category_code", keep="first", maintain_order=True)
+    return surest.select("category_code", "bit", "category_name", "scope_key", "confidence").sort("category_code")
 
 
 def _unspecified(lines: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 Many SKUs give few different answers: each is worked out once by `compliance.scopes`, and SKUs hold its number.
 """
 
-from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -47,13 +47,13 @@ def standings(skus: pl.DataFrame, rules: RuleSet) -> Standings:
     return Standings(tuple(known), of_sku.select("sku", "standing"))
 
 
-def judgements(known: Iterable[Standing], scope_keys: Iterable[str]) -> pl.DataFrame:
+@lru_cache(maxsize=256)
+def judgements(known: tuple[Standing, ...], scope_keys: tuple[str, ...]) -> pl.DataFrame:
     """`standing`, `scope_key`, `verdict` (in, out, ask), `fields`: what the scopes say of each standing."""
-    keys = list(scope_keys)
     found = [
         (number, key, verdict, list(fields))
         for number, standing in enumerate(known)
-        for key in keys
+        for key in scope_keys
         for verdict, fields, _ in (judged(key, standing),)
     ]
     return pl.DataFrame(found, schema=_JUDGED, orient="row")

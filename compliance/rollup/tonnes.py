@@ -12,16 +12,16 @@ import polars as pl
 
 from compliance.catalogue import Jurisdiction
 from compliance.rollup.exact import COUNT, GRAMS, times_units, within_reach
-from compliance.rollup.lines import BASIS, UNCOUNTED_SCHEMA, Prepared, categories, lines_of, prepared
+from compliance.rollup.lines import BASIS, UNCOUNTED_SCHEMA, Prepared, categories, codes, lines_of, prepared
 from compliance.rollup.portfolio import Portfolio
 from compliance.rollup.scoped import (
     MISSING_SCHEMA,
     STANDING_SCHEMA,
     category_grams,
-    judged_in,
     missing,
     standing_grams,
 )
+from compliance.rollup.standings import judgements
 from compliance.ruleset import RuleSet
 
 TONNES_SCHEMA: Final = pl.Schema({
@@ -78,7 +78,7 @@ def combined(blocks: Iterable[Figures]) -> Figures:
         .select(pl.col(name).cast(dtype) for name, dtype in TONNES_SCHEMA.items())
         .sort("market", "year", "half", "category_code"),
         uncounted=uncounted.sort("market", "year", "half", "sku_code", "reason"),
-        scope_missing=scope_missing.sort("market", "year", "half", "sku_code", "fields"),
+        scope_missing=scope_missing.sort("market", "year", "half", "sku_code", pl.col("fields").list.join(" ")),
         standings=standings.group_by("market", "year", "category_code", "standing")
         .agg(pl.col("grams").sum())
         .select(pl.col(name).cast(dtype) for name, dtype in STANDING_SCHEMA.items())
@@ -87,26 +87,25 @@ def combined(blocks: Iterable[Figures]) -> Figures:
 
 
 def _figures(market: str, ready: Prepared) -> Figures:
+    jurisdiction = ready.jurisdictions[market]
     lines, counting, uncounted = lines_of(market, ready)
-    category_of = categories(ready.jurisdictions[market])
-    judged = judged_in(category_of, ready.standings)
+    category_of, by_code = categories(jurisdiction), codes(jurisdiction)
+    judged = judgements(ready.standings.known, tuple(by_code["scope_key"].unique().sort()))
     counting = counting.join(ready.standings.of_sku, on="sku", how="inner")
-    bits = _bits(category_of)
-    held = _held(lines, category_of, bits)
     grams = _grams(lines, counting, category_of)
-    named = category_of.sort("basis").unique("category_code", keep="first", maintain_order=True)
+    placed = counting.join(_held(lines, category_of), on="sku", how="inner")
     found = (
-        category_grams(grams, judged)
-        .join(_units(held, counting, bits), on=[*_PERIOD, "category_code"], how="inner")
-        .join(named.select("category_code", *_NAMED), on="category_code", how="inner")
+        category_grams(grams, judged, ready.standings.known)
+        .join(_units(placed, by_code), on=[*_PERIOD, "category_code"], how="inner")
+        .join(by_code.select("category_code", *_NAMED), on="category_code", how="inner")
     )
     return Figures(
         found.with_columns(pl.lit(market).alias("market")).select(
             pl.col(name).cast(dtype) for name, dtype in TONNES_SCHEMA.items()
         ),
         uncounted,
-        missing(market, counting.join(held, on="sku", how="inner"), judged, bits, ready.skus),
-        standing_grams(market, grams, judged),
+        missing(market, placed, judged, by_code, ready.skus),
+        standing_grams(market, grams, ready.standings.known),
     )
 
 
@@ -122,42 +121,21 @@ def _grams(lines: pl.DataFrame, counting: pl.DataFrame, category_of: pl.DataFram
         .group_by(*_PERIOD, "path", "standing")
         .agg(pl.col("grams").sum())
         .collect()
-        .join(category_of.drop("category_name", "confidence"), on="path", how="inner")
+        .join(category_of.select("path", "category_code", "basis", "scope_key"), on="path", how="inner")
     )
 
 
-def _bits(category_of: pl.DataFrame) -> pl.DataFrame:
-    """A bit for each category, so that those of a SKU are one number."""
-    found = category_of.select("category_code", "scope_key").unique("category_code", keep="first").sort("category_code")
-    return found.with_columns(pl.Series("bit", [1 << n for n in range(found.height)], dtype=pl.UInt64))
+def _held(lines: pl.DataFrame, category_of: pl.DataFrame) -> pl.DataFrame:
+    """The categories of each SKU by their bits: `sku`, `held`."""
+    bit_of = category_of.lazy().select("path", pl.col("bit").alias("held"))
+    return lines.lazy().join(bit_of, on="path", how="inner").group_by("sku").agg(pl.col("held").bitwise_or()).collect()
 
 
-def _held(lines: pl.DataFrame, category_of: pl.DataFrame, bits: pl.DataFrame) -> pl.DataFrame:
-    """The categories of each SKU: `sku`, `held`."""
-    bit_of = category_of.join(bits, on="category_code", how="inner").select("path", pl.col("bit").alias("held"))
+def _units(placed: pl.DataFrame, by_code: pl.DataFrame) -> pl.DataFrame:
+    """Units and SKUs by category, a SKU once in each however many of its lines fall into it."""
+    by_bits = placed.group_by(*_PERIOD, "held").agg(pl.col("units").cast(COUNT).sum(), pl.len().alias("skus"))
     return (
-        lines.lazy()
-        .join(bit_of.lazy(), on="path", how="inner")
-        .group_by("sku")
-        .agg(pl.col("held").bitwise_or())
-        .collect()
-    )
-
-
-def _units(held: pl.DataFrame, counting: pl.DataFrame, bits: pl.DataFrame) -> pl.DataFrame:
-    """Units and SKUs by category, a SKU once in each however many of its lines fall into it.
-
-    What is grouped is a row per SKU and period.
-    """
-    by_bits = (
-        counting.lazy()
-        .join(held.lazy(), on="sku", how="inner")
-        .group_by(*_PERIOD, "held")
-        .agg(pl.col("units").cast(COUNT).sum(), pl.len().alias("skus"))
-        .collect()
-    )
-    return (
-        by_bits.join(bits, how="cross")
+        by_bits.join(by_code.select("category_code", "bit"), how="cross")
         .filter(pl.col("held") & pl.col("bit") > 0)
         .group_by(*_PERIOD, "category_code")
         .agg(pl.col("units", "skus").sum())

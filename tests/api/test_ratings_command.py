@@ -79,7 +79,8 @@ def test_ratings_are_proposed_checked_by_a_person_and_only_then_declared(operato
         csv.writer(file).writerow(["=POT", "cap", "A", "", "", "", ""])
     after = operator.declare(*UK, "--ram", out, uk)
     assert after["uncounted"] == 0
-    assert {(row["packaging_material"], row["packaging_material_subtype"], row["ram_rag_rating"]) for row in table(uk)} == {
+    columns = ("packaging_material", "packaging_material_subtype", "ram_rag_rating")
+    assert {tuple(row[name] for name in columns) for row in table(uk)} == {
         ("GL", "", "G"), ("ST", "", "G"), ("PL", "Rigid", "R"), ("PC", "", "R"), ("PL", "Rigid", "G"),
         ("PL", "Rigid", "A"), ("PC", "", "G-M"), ("WD", "", ""),
     }  # fmt: skip

@@ -37,6 +37,16 @@ def test_none_before_the_first_and_the_same_when_read_again(tmp_path):
     assert figures.current(tmp_path, company) == made
 
 
+def test_figures_of_another_release_are_none_and_are_computed_anew(tmp_path):
+    company = uuid4()
+    made = publish(tmp_path, company, 1)
+    manifest = made.folder / "manifest.json"
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace('"form":2,', ""), encoding="utf-8")
+    assert figures.current(tmp_path, company) is None
+    publish(tmp_path, company, 2)
+    assert held(tmp_path, company) == 2
+
+
 def test_of_two_rollups_the_later_data_stands(tmp_path):
     company = uuid4()
     newer = publish(tmp_path, company, 7)

@@ -76,7 +76,8 @@ def test_a_figure_leads_to_the_line_of_the_file(desk: Desk) -> None:
     assert row == {
         "sku_code": "R2", "units": 1000, "unit_grams": Decimal(200), "tonnes": Decimal("0.2"),
         "components": "glass glass 200.0 g", "version": 1, "import_id": sent, "filename": "autumn.csv",
-        "import_sheet": None, "import_line": 3, "earlier_versions": "",
+        "import_sheet": None, "import_line": 3, "earlier_versions": "", "scope": "ask",
+        "scope_why": "packaging_level; use_contexts",
     }  # fmt: skip
     desk.run(desk.send("sku_code,name\nR2,Jam jar\n", filename="names.csv"))
     with desk.workshop.pool.company(desk.company) as conn:
