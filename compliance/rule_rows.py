@@ -253,7 +253,8 @@ def ban(row: dict[str, str]) -> Ban:
 class RuleSet:
     """All tables of one version. Compared by identity, so that it can key a cache at no cost.
 
-    `questions` by field and component type, `en18120` and `guidance` are empty in versions before 2026-11-22.
+    `attachments_speak_for_layers` says whether, by analogy, a row that also names a cap or a seal speaks for the wall, too
+    (grading.md, step 6). `questions` by field and component type, `en18120` and `guidance` are empty in versions before 2026-11-22.
     """
 
     version: str
@@ -271,6 +272,7 @@ class RuleSet:
     caps: tuple[float, ...]
     grade_lines: tuple[tuple[str, float], ...]
     disqualified_score: float
+    attachments_speak_for_layers: bool
     limits: Mapping[str, Limit]
     bans: tuple[Ban, ...]
     questions: Mapping[tuple[str, str], Question]
