@@ -83,7 +83,7 @@ def _fill(
         result = results[row["row"]]
         result.outcome, result.id = row["outcome"], row["id"]
         result.recyclability_grade, result.recyclability_score = row["recyclability_grade"], row["recyclability_score"]
-        held = present.record(row)
+        held, earlier = present.record(row), present.version_before(row)
         result.warnings = [
             *_weight_warning(row),
             *(Issue(str(w["code"]), str(w["message"]), str(w["field"])) for w in grading.warnings(held, rules)),
@@ -94,6 +94,7 @@ def _fill(
         result.detail = partial(
             present.sku_detail, row, held, rules=rules, graded_by=graded_by(row["ruleset_version"]),
             doc_status=row.get("doc_status") or "missing",
+            before=None if earlier is None else graded_by(earlier),
         )  # fmt: skip
 
 
