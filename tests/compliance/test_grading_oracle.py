@@ -19,6 +19,9 @@ BLOCKS = 4
 PACKS = int(os.environ.get("PCDS_PACKS", "800"))
 """Numbered packs for each rule-set; `make oracle` compares 100 000."""
 
+FOUND = (81480,)
+"""Packs over which the two have differed: a part that a row of its own removes is removed once, though nothing lists it."""
+
 
 def _path(record, index, field):
     if index is None:
@@ -55,7 +58,7 @@ def test_the_kernel_agrees_with_the_slow_transcription(record, version):
 @pytest.mark.parametrize("version", versions())
 def test_the_kernel_agrees_with_the_slow_transcription_on_every_numbered_pack(version, block):
     rules = load(version)
-    for number in range(block, PACKS, BLOCKS):
+    for number in (*FOUND, *range(block, PACKS, BLOCKS)):
         try:
             agree(pack(number), rules)
         except AssertionError as differs:
