@@ -20,7 +20,7 @@ PACKS = int(os.environ.get("PCDS_PACKS", "800"))
 """Numbered packs for each rule-set; `make oracle` compares 100 000."""
 
 FOUND = (81480,)
-"""Packs over which the two have differed: a part that a row of its own removes is removed once, though nothing lists it."""
+"""Packs over which the two have differed: a part that a row of its own removes and nothing lists is removed once."""
 
 
 def _path(record, index, field):

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-_DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parent / "data"
 _FILES = {"2026-11-21": "grading_examples_2026-11-21.json", "2026-11-22": "grading_examples.json"}
 EXAMPLES = [
     pytest.param(version, example, id=f"{version} {example['name']}")
     for version, name in _FILES.items()
-    for example in json.loads((_DATA / name).read_text(encoding="utf-8"))["examples"]
+    for example in json.loads((DATA / name).read_text(encoding="utf-8"))["examples"]
 ]
 """(version, example) of each; 39 of the first version, 61 of the second."""
 
