@@ -66,9 +66,9 @@ async def get_sku(request: Request, key_hash: Presented) -> Response:
     row = dict(zip(_COLUMNS, await read(request, key_hash, _DETAIL, parameters), strict=True))
     if row["id"] is None:
         raise NotFound
-    rules, graded_by = await service_of(request).rules_for(row["ruleset_version"])
+    rules, graded_by, before = await service_of(request).rules_for(row["ruleset_version"], present.version_before(row))
     shown = present.sku_detail(
-        row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"],
+        row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"], before=before,
         today=today, lang=asked_for(request),
     )  # fmt: skip
     return spoken(request, json_of({"data": shown}))

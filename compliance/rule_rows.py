@@ -42,7 +42,8 @@ class Rule:
     """One row of `dfr_rules.csv`.
 
     `low` and `high` bound the share in percent, `low` inside and `high` outside, with `TOLERANCE` already applied;
-    both are infinite where the row has no bounds. `removed` is the part of the weight that leaves, 0 to 1.
+    both are infinite where the row has no bounds. `removed` is the part of the weight that leaves, 0 to 1. `basis` is
+    `source`, `extended` or `ours`, `confidence` how sure the source is (compliance/rules/README.md).
     """
 
     rule_id: str
@@ -66,6 +67,13 @@ class Rule:
     lists: str
     verdict: str
     source_url: str
+    basis: str
+    confidence: str
+
+    @property
+    def published(self) -> bool:
+        """Whether the row says what its published source says, and no more."""
+        return (self.basis, self.confidence) == ("source", "published")
 
     @property
     def bounded(self) -> bool:
@@ -209,6 +217,8 @@ def rule(row: dict[str, str]) -> Rule:
         lists=row["lists"],
         verdict=row["verdict"],
         source_url=row["source_url"],
+        basis=row.get("basis", ""),
+        confidence=row.get("confidence", ""),
     )
 
 
@@ -253,7 +263,9 @@ def ban(row: dict[str, str]) -> Ban:
 class RuleSet:
     """All tables of one version. Compared by identity, so that it can key a cache at no cost.
 
-    `questions` by field and component type, `en18120` and `guidance` are empty in versions before 2026-11-22.
+    `attachments_speak_for_layers` says whether, by analogy, a row that also names a cap or a seal speaks for the wall,
+    too (grading.md, step 6). `questions` by field and component type, `en18120` and `guidance` are empty in versions
+    before 2026-11-22.
     """
 
     version: str
@@ -271,6 +283,7 @@ class RuleSet:
     caps: tuple[float, ...]
     grade_lines: tuple[tuple[str, float], ...]
     disqualified_score: float
+    attachments_speak_for_layers: bool
     limits: Mapping[str, Limit]
     bans: tuple[Ban, ...]
     questions: Mapping[tuple[str, str], Question]

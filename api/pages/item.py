@@ -83,9 +83,11 @@ def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
     if row is None:
         raise PageRefused(404, "refused.gone")
     held = dict(zip(_COLUMNS, row, strict=True))
+    earlier = present.version_before(held)
     item = present.sku_detail(
         held, present.record(held), rules=service.rulesets.active(conn), doc_status=held["doc_status"],
-        graded_by=service.rulesets.of(conn, held["ruleset_version"]), today=now.today, lang=lang,
+        graded_by=service.rulesets.of(conn, held["ruleset_version"]),
+        before=None if earlier is None else service.rulesets.of(conn, earlier), today=now.today, lang=lang,
     )  # fmt: skip
     gaps = analytics.missing_in_one(
         conn, company_id, sku_id, now, at=service.clock.now(), rules=service.rulesets.active(conn)

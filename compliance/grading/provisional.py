@@ -35,11 +35,15 @@ def judge(record: Record, rules: RuleSet) -> Judgement:
 
 
 def is_provisional(record: Record, assessed: Assessment, rules: RuleSet) -> bool:
-    """Whether the grade rests on a reading, or an open fact could change it; never of a pack without a grade."""
+    """Whether the grade rests on a reading, or an open fact could change it; never of a pack without a grade.
+
+    Only units that were assessed are asked: one that was not makes nothing provisional.
+    """
     if assessed.result.grade == "not_assessed":
         return False
-    return any(_rests_on_a_reading(unit) for unit in assessed.units) or any(
-        _could_change(record, assessed, place, rules) for place in range(len(assessed.units))
+    asked = [place for place, unit in enumerate(assessed.units) if unit.result.grade != "not_assessed"]
+    return any(_rests_on_a_reading(assessed.units[place]) for place in asked) or any(
+        _could_change(record, assessed, place, rules) for place in asked
     )
 
 

@@ -68,4 +68,4 @@ def _unrecordable(rules: RuleSet, stream: str, component_type: str, material: Ma
 
 
 def _rule(rule: Rule) -> Hashable:
-    return rule.rule_id, rule.verdict, rule.feature, rule.source_url, rule.effect
+    return rule.rule_id, rule.verdict, rule.feature, rule.source_url, rule.effect, rule.basis, rule.confidence

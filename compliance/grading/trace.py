@@ -5,6 +5,7 @@ It tells what `compliance.grading.assessment` found and decides nothing.
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Final
 
 from compliance.grading.assessment import Assessment, UnitAssessment
 from compliance.grading.components import Record, lines
@@ -16,6 +17,8 @@ from compliance.rule_rows import Material, Rule
 from compliance.ruleset import RuleSet
 from schemas.issues import Issue
 
+SCHEME: Final = "eu"
+"""Whose grades these are: Article 6 and Annex II of Regulation (EU) 2025/40."""
 ASKED: dict[str, str] = {
     "material": "Give the material, the material subtype, or the component graph.",
     "components": "Give the component graph: one body at least, each layer of a composite with its own weight.",
@@ -34,11 +37,12 @@ def explain(record: Record, rules: RuleSet) -> dict[str, object]:
 
 
 def traced(judged: Judgement, record: Record, rules: RuleSet) -> dict[str, object]:
-    """The same of a record that is judged already."""
+    """The same of a record that is judged already. `previous` is filled by who knows the record's versions."""
     assessed, provisional = judged
     body = assessed.units[0] if assessed.units else None
     limited = body.result.limited if body else None
     return {
+        "scheme": SCHEME,
         "ruleset_version": rules.version,
         "indicative": True,
         "provisional": provisional,
@@ -49,6 +53,7 @@ def traced(judged: Judgement, record: Record, rules: RuleSet) -> dict[str, objec
         "cap": None if limited is None else rules.cap(limited),
         "units": [_unit(unit, lines(record), rules) for unit in assessed.units],
         "missing": [_missing(field).as_dict() for field in assessed.missing],
+        "previous": None,
         "assumptions": list(dict.fromkeys(text for unit in assessed.units for text in _assumptions(unit, rules))),
     }
 
@@ -129,6 +134,8 @@ def _rule(rule: Rule, *, overruled: bool) -> dict[str, object]:
         "verdict": "overruled" if overruled else rule.verdict,
         "text": rule.feature,
         "source": rule.source_url,
+        "basis": None if rule.published else rule.basis or None,
+        "confidence": None if rule.published else rule.confidence or None,
     }
 
 

@@ -116,9 +116,9 @@ class ItemTools:
         if found is None:
             raise refused("not_found", UNKNOWN_ITEM)
         row = dict(zip(_COLUMNS, found, strict=True))
-        rules, graded_by = await self._service.rules_for(row["ruleset_version"])
+        rules, graded_by, before = await self._service.rules_for(row["ruleset_version"], present.version_before(row))
         item = present.sku_detail(
-            row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"],
+            row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"], before=before,
             today=today,
         )  # fmt: skip
         shown, page = windowed(orjson.loads(orjson.dumps(item)), limit, offset)

@@ -14,7 +14,7 @@ import polars as pl
 from compliance import annex_v, grading, schemes
 from compliance.ruleset import RuleSet
 from compliance.words import resolve_format
-from pipelines.steps import components, substances, volumes
+from pipelines.steps import components, previous, substances, volumes
 from pipelines.steps.patch import DTYPES, array_values
 from schemas.fields import SKU_FIELDS
 from schemas.sentences import ORIGINAL
@@ -26,9 +26,11 @@ COLUMNS: Final = ("id", *VALUE_COLUMNS, *DERIVED_COLUMNS, "created_at", "updated
 SELECT: Final = ", ".join(f"skus.{name}::text" if DTYPES[name] == pl.String else f"skus.{name}" for name in COLUMNS)
 """The select list that gives `sku_detail` its row."""
 
-OF_THE_DAY: Final = f"{SELECT.replace('skus.updated_at', UPDATED_AT)}, {DOC_STATUS} AS doc_status"
-"""The same as it is listed on the day of the parameter `today`: with its DoCs' coverage, and when that changed."""
-COLUMNS_OF_THE_DAY: Final = (*COLUMNS, "doc_status")
+OF_THE_DAY: Final = f"{SELECT.replace('skus.updated_at', UPDATED_AT)}, {DOC_STATUS} AS doc_status, \
+{previous.SELECT} AS {previous.COLUMN}"
+"""The same as it is listed on the day of the parameter `today`: with its DoCs' coverage, when that changed, and what
+the rule-set before gave."""
+COLUMNS_OF_THE_DAY: Final = (*COLUMNS, "doc_status", previous.COLUMN)
 
 _KINDS: Final = frozenset({"text", "code", "number", "integer", "truth", "gtin", "uuid"})
 _GRADE: Final = ("recyclability_grade", "recyclability_score")
@@ -69,12 +71,13 @@ def _fields(row: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
 
 def sku_detail(
     row: Mapping[str, Any], held: Mapping[str, Any], *, rules: RuleSet, graded_by: RuleSet, doc_status: str,
-    today: date | None = None, lang: str = ORIGINAL,
+    before: RuleSet | None = None, today: date | None = None, lang: str = ORIGINAL,
 ) -> dict[str, Any]:  # fmt: skip
     """SkuDetailResponse.data of one row and its `record`; a dry run's new SKU has neither `id` nor instants.
 
-    `rules` is the rule-set of the day; the grade is explained by the one of its version, `graded_by`. Other schemes
-    rate for the year of `today`, and ask in a language of `schemas.labels.LANGUAGES`; none does where nobody reads it.
+    `rules` is the rule-set of the day; the grade is explained by the one of its version, `graded_by`, and what was
+    before a regrade by `before`, the one of `version_before`. Other schemes rate for the year of `today`, and ask in a
+    language of `schemas.labels.LANGUAGES`; none does where nobody reads it.
     """
     return {
         "id": row["id"],
@@ -85,12 +88,29 @@ def sku_detail(
             **{name: row[name] for name in _GRADE},
             "doc_status": doc_status,
             "annex_v_flags": annex_v.flags(held, rules),
-            "grade_trace": grading.explain_row(tuple(row[name] for name in grading.GRADED_INPUTS), held, graded_by),
+            "grade_trace": _trace(row, held, graded_by, before),
             "schemes": [] if today is None else schemes.shown(held, rules, today.year, lang),
         },
         "created_at": instant(row["created_at"]),
         "updated_at": instant(row["updated_at"]),
     }
+
+
+def _trace(
+    row: Mapping[str, Any], held: Mapping[str, Any], graded_by: RuleSet, before: RuleSet | None
+) -> dict[str, object]:
+    inputs = tuple(row[name] for name in grading.GRADED_INPUTS)
+    trace = grading.explain_row(inputs, held, graded_by)
+    if before is None:
+        return trace
+    earlier = {**orjson.loads(row[previous.COLUMN]), "reason": grading.explain_row(inputs, held, before)["reason"]}
+    return {**trace, "previous": earlier}
+
+
+def version_before(row: Mapping[str, Any]) -> str | None:
+    """The version of the rule-set that graded the row before a regrade, its facts being the same; None for no such."""
+    found = row.get(previous.COLUMN)
+    return None if found is None else str(orjson.loads(found)["ruleset_version"])
 
 
 def _format_key(text: str | None, rules: RuleSet) -> str | None:

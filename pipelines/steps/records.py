@@ -83,7 +83,7 @@ def _fill(
         result = results[row["row"]]
         result.outcome, result.id = row["outcome"], row["id"]
         result.recyclability_grade, result.recyclability_score = row["recyclability_grade"], row["recyclability_score"]
-        held = present.record(row)
+        held, earlier = present.record(row), present.version_before(row)
         result.warnings = [
             *_weight_warning(row),
             *(Issue(str(w["code"]), str(w["message"]), str(w["field"])) for w in grading.warnings(held, rules)),
@@ -93,7 +93,8 @@ def _fill(
             row["created_at"], row["updated_at"] = row["created_at"] or now.isoformat(), now.isoformat()
         result.detail = partial(
             present.sku_detail, row, held, rules=rules, graded_by=graded_by(row["ruleset_version"]),
-            doc_status=row.get("doc_status") or "missing", today=now.date(),
+            doc_status=row.get("doc_status") or "missing", before=None if earlier is None else graded_by(earlier),
+            today=now.date(),
         )  # fmt: skip
 
 
