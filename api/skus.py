@@ -13,7 +13,7 @@ from api.auth import Presented
 from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
-from api.languages import spoken
+from api.languages import asked_for, spoken
 from api.operations import resource
 from api.origin import origin_of
 from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, SKU_CODE, UPDATED_SINCE, record_id
@@ -22,6 +22,7 @@ from api.service import service_of
 from api.several import Sent
 from api.together import caught
 from api.writing import answer, written
+from compliance.flag_texts import retold
 from pipelines.steps import present
 from pipelines.steps.records import RowResult, write_records
 from schemas import texts
@@ -61,14 +62,18 @@ async def list_skus(request: Request, key_hash: Presented) -> Response:
     parameters=(RECORD_ID,), answers={200: SkuDetailResponse}, errors=(*READ_ERRORS, "not_found")))  # fmt: skip
 async def get_sku(request: Request, key_hash: Presented) -> Response:
     """All fields, the component graph, the volumes, and why the grade is what it is."""
-    parameters = {"id": record_id(request), "today": service_of(request).clock.today()}
+    today = service_of(request).clock.today()
+    parameters = {"id": record_id(request), "today": today}
     row = dict(zip(_COLUMNS, await read(request, key_hash, _DETAIL, parameters), strict=True))
     if row["id"] is None:
         raise NotFound
     rules, graded_by = await service_of(request).rules_for(row["ruleset_version"])
     shown = present.sku_detail(
-        row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"]
+        row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"],
+        today=today,
     )  # fmt: skip
+    for flag in shown["compliance"]["annex_v_flags"]:
+        flag["reason"] = retold(flag["code"], flag["reason"], rules, asked_for(request))
     return spoken(request, json_of({"data": shown}))
 
 

@@ -5,7 +5,7 @@ the entries, the grade is explained by the rule-set version that made it. The li
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Final
 
 import orjson
@@ -67,11 +67,13 @@ def _fields(row: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sku_detail(
-    row: Mapping[str, Any], held: Mapping[str, Any], *, rules: RuleSet, graded_by: RuleSet, doc_status: str
-) -> dict[str, Any]:
+    row: Mapping[str, Any], held: Mapping[str, Any], *, rules: RuleSet, graded_by: RuleSet, doc_status: str,
+    today: date,
+) -> dict[str, Any]:  # fmt: skip
     """SkuDetailResponse.data of one row and its `record`; a dry run's new SKU has neither `id` nor instants.
 
-    `rules` is the rule-set of the day; the grade is explained by the one of its version, `graded_by`.
+    `rules` is the rule-set of the day, and `today` the UTC day by which a format ban is in force; the grade is
+    explained by the rule-set of its version, `graded_by`.
     """
     return {
         "id": row["id"],
@@ -81,7 +83,7 @@ def sku_detail(
         "compliance": {
             **{name: row[name] for name in _GRADE},
             "doc_status": doc_status,
-            "annex_v_flags": annex_v.flags(held, rules),
+            "annex_v_flags": annex_v.flags(held, rules, today=today),
             "grade_trace": grading.explain_row(tuple(row[name] for name in grading.GRADED_INPUTS), held, graded_by),
         },
         "created_at": instant(row["created_at"]),
