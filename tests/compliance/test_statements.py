@@ -167,5 +167,5 @@ def test_statements_agree_with_the_flags_on_the_day_of_every_ban():
      ("Shops of up to 100 square metres are exempt from the PPWR.", "not_covered")],
 )  # fmt: skip
 def test_one_pack_another_day_and_what_has_ended(statement: str, found: str):
-    """What one pack has is no limit; what held on a day; a limit that has ended needs a day; `only` supports nothing."""
+    """What one pack has is no limit; what held on a day; what has ended needs a day; `only` supports nothing."""
     assert verdict(statement, "en", "regulation") == found
