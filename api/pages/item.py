@@ -21,6 +21,7 @@ from api.pages.turns import in_turn
 from api.service import Service, service_of
 from compliance.flag_texts import retold
 from compliance.ruleset import RuleSet
+from compliance.standards import unread
 from pipelines.steps import present
 from pipelines.steps.audit import history
 from schemas.technical_files import CONTENTS
@@ -77,6 +78,7 @@ def _page(request: Request, session: Session) -> Response:
         grade=item_words.grade(item, lang), substances=item_words.substances(item["substances"], lang),
         files=held.files, types=CONTENTS[lang], docs=held.docs, declared=held.declared,
         origin=held.origin, ban=partial(retold, rules=held.rules, lang=lang),
+        standards=unread(item["compliance"]["grade_trace"].get("stream"), held.rules),
         history=None if held.history is None else [item_words.version(each, lang) for each in held.history],
     )  # fmt: skip
 

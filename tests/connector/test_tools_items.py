@@ -101,3 +101,12 @@ async def test_statements_on_bans_are_judged_by_the_clock(assistant: Assistant, 
     assert await verdict() == "contradicted"
     clock.instant = datetime(2029, 2, 12, tzinfo=UTC)
     assert await verdict() == "supported"
+
+
+async def test_a_grade_names_the_standard_that_nobody_here_has_read(assistant: Assistant):
+    body = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}
+    bottle = assistant.made(packaging_format="bottle", components=[body])
+    jar = assistant.made(packaging_format="jar", material="glass", weight_grams=200)
+    named = (await assistant.call("get_packaging_item", id=str(bottle.id))).told["sources"]
+    assert [source for source in named if "EN 18120-4:2026, which we have not read" in source]
+    assert "EN 18120" not in str((await assistant.call("get_packaging_item", id=str(jar.id))).told["sources"])
