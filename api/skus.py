@@ -22,6 +22,7 @@ from api.service import service_of
 from api.several import Sent
 from api.together import caught
 from api.writing import answer, written
+from compliance.flag_texts import retold
 from pipelines.steps import present
 from pipelines.steps.records import RowResult, write_records
 from schemas import texts
@@ -71,6 +72,8 @@ async def get_sku(request: Request, key_hash: Presented) -> Response:
         row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"], before=before,
         today=today, lang=asked_for(request),
     )  # fmt: skip
+    for flag in shown["compliance"]["annex_v_flags"]:
+        flag["reason"] = retold(flag["code"], flag["reason"], rules, asked_for(request))
     return spoken(request, json_of({"data": shown}))
 
 

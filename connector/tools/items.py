@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 import orjson
 from pydantic import BaseModel, Field
 
+from compliance.standards import unread
 from connector.principal import current
 from connector.service import Service
 from connector.tools import reading
@@ -110,9 +111,8 @@ class ItemTools:
         require_one(id, sku_code)
         named = uuid_of(id) if id is not None else texts.code(str(sku_code))
         today = self._service.clock.today()
-        parameters = {"named": named, "today": today}
         query = _BY["id" if id is not None else "sku_code"]
-        found = await reading.row(self._service, current().company_id, query, parameters)
+        found = await reading.row(self._service, current().company_id, query, {"named": named, "today": today})
         if found is None:
             raise refused("not_found", UNKNOWN_ITEM)
         row = dict(zip(_COLUMNS, found, strict=True))
@@ -121,9 +121,10 @@ class ItemTools:
             row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"], before=before,
             today=today,
         )  # fmt: skip
+        stream = item["compliance"]["grade_trace"].get("stream")
         shown, page = windowed(orjson.loads(orjson.dumps(item)), limit, offset)
         return ItemDetail(
-            as_of=instant(self._service.clock.now()), sources=[_SOURCE, _GRADES],
+            as_of=instant(self._service.clock.now()), sources=[_SOURCE, _GRADES, *unread(stream, rules)],
             next_step=page.way_on("Call check_missing_data with this sku_code for what is missing, the worst first."),
             item=shown, page=page,
         )  # fmt: skip

@@ -71,13 +71,13 @@ def _fields(row: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
 
 def sku_detail(
     row: Mapping[str, Any], held: Mapping[str, Any], *, rules: RuleSet, graded_by: RuleSet, doc_status: str,
-    before: RuleSet | None = None, today: date | None = None, lang: str = ORIGINAL,
+    today: date, before: RuleSet | None = None, lang: str = ORIGINAL,
 ) -> dict[str, Any]:  # fmt: skip
     """SkuDetailResponse.data of one row and its `record`; a dry run's new SKU has neither `id` nor instants.
 
-    `rules` is the rule-set of the day; the grade is explained by the one of its version, `graded_by`, and what was
-    before a regrade by `before`, the one of `version_before`. Other schemes rate for the year of `today`, and ask in a
-    language of `schemas.labels.LANGUAGES`; none does where nobody reads it.
+    `rules` is the rule-set of the day, and `today` the UTC day by which a format ban is in force and for whose year
+    other schemes rate, with questions in a language of `schemas.labels.LANGUAGES`. The grade is explained by the
+    rule-set of its version, `graded_by`, and what was before a regrade by `before`, the one of `version_before`.
     """
     return {
         "id": row["id"],
@@ -87,9 +87,9 @@ def sku_detail(
         "compliance": {
             **{name: row[name] for name in _GRADE},
             "doc_status": doc_status,
-            "annex_v_flags": annex_v.flags(held, rules),
+            "annex_v_flags": annex_v.flags(held, rules, today=today),
             "grade_trace": _trace(row, held, graded_by, before),
-            "schemes": [] if today is None else schemes.shown(held, rules, today.year, lang),
+            "schemes": schemes.shown(held, rules, today.year, lang),
         },
         "created_at": instant(row["created_at"]),
         "updated_at": instant(row["updated_at"]),
