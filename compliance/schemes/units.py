@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from compliance import catalogue
 from compliance.grading.components import Part, Record, Weighed, lines, parts
 from compliance.grading.units import LAYERS, Unit, packaging_format, units
-from compliance.material_path import body_shape, material_path, material_paths
+from compliance.material_path import material_path, material_paths, shape_of
 from compliance.rollup.categories import category, takes
 from compliance.rule_rows import Format, Value
 from compliance.ruleset import RuleSet
@@ -132,7 +132,7 @@ def _main_path(pieces: Sequence[Piece], kinds: set[str], unit: RatedUnit, market
     whole = CARTON if is_carton else whole
     if takes(whole, _market(market)):
         return whole
-    return (main.main_material or main.path).replace("{shape}", body_shape(unit.text, rules))
+    return (main.main_material or main.path).replace("{shape}", shape_of("body", unit.text, rules))
 
 
 def _kind(piece: Piece) -> str:

@@ -22,7 +22,7 @@ def read(office: Office, code: str) -> dict[str, Any] | None:
         detail = present.sku_detail(
             row, present.record(row), rules=shop.rulesets.active(conn), doc_status="missing",
             graded_by=shop.rulesets.of(conn, row["ruleset_version"]),
-            before=before and shop.rulesets.of(conn, before),
+            before=before and shop.rulesets.of(conn, before), today=shop.clock.today(),
         )  # fmt: skip
     return detail["compliance"]["grade_trace"]["previous"]
 
