@@ -12,6 +12,7 @@ from math import inf
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from compliance.rule_notes import Guidance, Question, StandardPart
 from compliance.tables import words
 
 TOLERANCE: Final = 5e-10
@@ -250,7 +251,10 @@ def ban(row: dict[str, str]) -> Ban:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleSet:
-    """All tables of one version. Compared by identity, so that it can key a cache at no cost."""
+    """All tables of one version. Compared by identity, so that it can key a cache at no cost.
+
+    `questions` by field and component type, `en18120` and `guidance` are empty in versions before 2026-11-22.
+    """
 
     version: str
     rules: Mapping[str, Rule]
@@ -269,6 +273,13 @@ class RuleSet:
     disqualified_score: float
     limits: Mapping[str, Limit]
     bans: tuple[Ban, ...]
+    questions: Mapping[tuple[str, str], Question]
+    en18120: tuple[StandardPart, ...]
+    guidance: tuple[Guidance, ...]
+
+    def question(self, field: str, component_type: str = "") -> Question | None:
+        """What to ask for a field, of a part of this type where the tables have a question of its own for it."""
+        return self.questions.get((field, component_type)) or self.questions.get((field, ""))
 
     def cap(self, limited: int) -> float:
         """The highest score that so many limited features leave."""

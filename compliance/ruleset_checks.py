@@ -33,8 +33,13 @@ KEYS: Final = {
     "limits.csv": ("code",),
     "annex_v.csv": ("code",),
     "ppwr_categories.csv": ("category_no",),
+    "attribute_questions.csv": ("field", "component_type"),
+    "en18120.csv": ("part",),
+    "guidance.csv": ("document", "date"),
 }
 """All tables of a rule-set, with the columns that name a row."""
+FURTHER: Final = frozenset({"attribute_questions.csv", "en18120.csv", "guidance.csv"})
+"""Those that a rule-set may lack, as those before 2026-11-22 do: nothing is graded by them."""
 
 
 def check(rules: "RuleSet", tables: Mapping[str, Sequence[Row]]) -> None:
@@ -46,6 +51,7 @@ def check(rules: "RuleSet", tables: Mapping[str, Sequence[Row]]) -> None:
         *_streams(rules),
         *(fault for rule in rules.rules.values() for fault in _rule(rule, rules)),
         *_scoring(rules),
+        *_notes(rules),
     ]
     if faults:
         raise TableError(f"Rule-set {rules.version}: " + " ".join(faults))
@@ -140,3 +146,15 @@ def _scoring(rules: "RuleSet") -> Iterator[str]:
     lines = [line for _, line in rules.grade_lines]
     if lines != sorted(lines, reverse=True):
         yield "scoring.csv: the lines of A, B and C must fall."
+
+
+def _notes(rules: "RuleSet") -> Iterator[str]:
+    for question in rules.questions.values():
+        where = f"attribute_questions.csv, {question.field} {question.component_type}".rstrip() + ":"
+        if question.component_type and question.component_type not in VOCABULARIES["component_type"]:
+            yield f"{where} the component type is unknown."
+        if not (question.en and question.fr and question.de):
+            yield f"{where} a language has no sentence."
+    for part in rules.en18120:
+        if unknown := part.streams - rules.targets.keys():
+            yield f"en18120.csv, {part.part}: stream {', '.join(sorted(unknown))} is not in streams.csv."
