@@ -253,7 +253,8 @@ def ban(row: dict[str, str]) -> Ban:
 class RuleSet:
     """All tables of one version. Compared by identity, so that it can key a cache at no cost.
 
-    `questions` by field and component type, `en18120` and `guidance` are empty in versions before 2026-11-22.
+    `questions` by field and component type, `texts` by rule and language, `en18120` and `guidance` are empty in versions
+    before 2026-11-22.
     """
 
     version: str
@@ -274,6 +275,7 @@ class RuleSet:
     limits: Mapping[str, Limit]
     bans: tuple[Ban, ...]
     questions: Mapping[tuple[str, str], Question]
+    texts: Mapping[str, Mapping[str, str]]
     en18120: tuple[StandardPart, ...]
     guidance: tuple[Guidance, ...]
 

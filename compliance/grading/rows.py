@@ -14,11 +14,14 @@ import orjson
 
 from compliance.grading.assessment import assess
 from compliance.grading.components import Record
+from compliance.grading.languages import in_language
+from compliance.grading.open_facts import open_facts
 from compliance.grading.provisional import Judgement, judge
 from compliance.grading.score import stored
 from compliance.grading.telling import told
 from compliance.grading.trace import traced
 from compliance.ruleset import RuleSet
+from schemas.sentences import ORIGINAL
 
 GRADED_INPUTS: Final = (
     "material", "material_subtype", "packaging_format", "packaging_level", "weight_grams", "use_contexts", "svhc",
@@ -62,9 +65,14 @@ def _deciding(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*others, None, contexts, svhc, _IDS.sub("", graph))
 
 
-def explain_row(row: tuple[Any, ...], record: Record, rules: RuleSet) -> dict[str, object]:
-    """The `grade_trace` of a row of `GRADED_INPUTS`; `record` is the same row, from which the lines' ids are told."""
-    return traced(_judged(_deciding(row), rules), record, rules)
+def explain_row(
+    row: tuple[Any, ...], record: Record, rules: RuleSet, *, day: RuleSet, lang: str = ORIGINAL
+) -> dict[str, object]:
+    """The `grade_trace` of a row of `GRADED_INPUTS` by the rule-set that graded it, in a language of `LANGUAGES`.
+
+    `record` is the same row, from which the lines' ids are told; `day` is the rule-set of the day, which asks.
+    """
+    return in_language(traced(_judged(_deciding(row), rules), record, rules, day), (rules, day), lang)
 
 
 @lru_cache(maxsize=32_768)
@@ -77,9 +85,11 @@ def _regraded(row: tuple[Any, ...], held: Answer, was: RuleSet | None, rules: Ru
 
 def _says_the_same(row: tuple[Any, ...], was: RuleSet, rules: RuleSet) -> bool:
     """Whether the traces by two rule-sets differ in nothing but the version; most are equal at first sight."""
-    if told(assess(_record(row), was), was) == told(_judged(row, rules).assessment, rules):
-        return True
-    before, after = (traced(_judged(row, each), _record(row), each) for each in (was, rules))
+    record, now = _record(row), _judged(row, rules)
+    then = assess(record, was)
+    if told(then, was) == told(now.assessment, rules):
+        return not now.provisional or open_facts(record, then, was) == open_facts(record, now.assessment, rules)
+    before, after = (traced(_judged(row, each), record, each, rules) for each in (was, rules))
     return {**before, "ruleset_version": None} == {**after, "ruleset_version": None}
 
 
