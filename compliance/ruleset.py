@@ -106,6 +106,7 @@ def _assembled(version: str, tables: Mapping[str, Sequence[Row]]) -> RuleSet:
         caps=tuple(float(scoring[key]) for key in sorted(key for key in scoring if key.startswith("cap_"))),
         grade_lines=tuple((grade, float(scoring[f"grade_{grade}"])) for grade in "ABC"),
         disqualified_score=float(scoring["disqualified_score"]),
+        attachments_speak_for_layers=scoring.get("analogy_attachments_to_layers", "Y") == "Y",
         limits=MappingProxyType({row["code"]: rule_rows.limit(row) for row in tables["limits.csv"]}),
         bans=tuple(rule_rows.ban(row) for row in tables["annex_v.csv"]),
         questions=MappingProxyType(

@@ -51,7 +51,7 @@ def check(rules: "RuleSet", tables: Mapping[str, Sequence[Row]]) -> None:
         *_words(rules),
         *_streams(rules),
         *(fault for rule in rules.rules.values() for fault in _rule(rule, rules)),
-        *_scoring(rules),
+        *_scoring(rules, tables["scoring.csv"]),
         *_notes(rules),
     ]
     if faults:
@@ -139,9 +139,12 @@ def _rule(rule: Rule, rules: "RuleSet") -> Iterator[str]:
         yield f"{where} only {' and '.join(BODY_WIDE)} hold for the whole body."
 
 
-def _scoring(rules: "RuleSet") -> Iterator[str]:
+def _scoring(rules: "RuleSet", rows: Sequence[Row]) -> Iterator[str]:
     if missing := [rule_id for rule_id in STEP_6_RULES if rule_id not in rules.rules]:
         yield f"dfr_rules.csv: {', '.join(missing)} is missing."
+    switch = next((row["value"] for row in rows if row["key"] == "analogy_attachments_to_layers"), "Y")
+    if switch not in {"Y", "N"}:
+        yield f"scoring.csv, analogy_attachments_to_layers: {switch} is neither Y nor N."
     if list(rules.caps) != sorted(rules.caps, reverse=True):
         yield "scoring.csv: more limited features must not raise the cap."
     lines = [line for _, line in rules.grade_lines]

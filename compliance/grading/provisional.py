@@ -44,7 +44,10 @@ def judge(record: Record, rules: RuleSet) -> Judgement:
 
 
 def is_provisional(record: Record, assessed: Assessment, rules: RuleSet) -> bool:
-    """Whether the grade rests on a reading, or an open fact could change it; never of a pack without a grade."""
+    """Whether the grade rests on a reading, or an open fact could change it; never of a pack without a grade.
+
+    Only units that were assessed are asked: one that was not makes nothing provisional.
+    """
     if assessed.result.grade == "not_assessed":
         return False
     asked = asked_units(assessed)
@@ -54,7 +57,7 @@ def is_provisional(record: Record, assessed: Assessment, rules: RuleSet) -> bool
 
 
 def asked_units(assessed: Assessment) -> list[int]:
-    """The places of the units that are asked: one that was not assessed makes nothing provisional."""
+    """The places of the units that were assessed."""
     return [place for place, unit in enumerate(assessed.units) if unit.result.grade != "not_assessed"]
 
 

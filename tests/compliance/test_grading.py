@@ -1,7 +1,6 @@
 """The worked examples in full, and what a caller is told about a grade."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -9,11 +8,9 @@ from compliance.grading import Grade, explain, grade, warnings
 from compliance.grading.assessment import assess
 from compliance.grading.score import stored
 from compliance.ruleset import load
+from tests.compliance.worked import EXAMPLES, record_of
 
 RULES = load()
-EXAMPLES = json.loads((Path(__file__).parent / "data" / "grading_examples.json").read_text(encoding="utf-8"))[
-    "examples"
-]
 BOTTLE = {
     "packaging_format": "bottle",
     "packaging_level": "sales",
@@ -30,23 +27,18 @@ BOTTLE = {
 }
 
 
-def _stored(example):
-    """The example as a stored record: the level in its canonical form."""
-    level = example["input"].get("packaging_level")
-    return {**example["input"], "packaging_level": {"tertiary": "transport"}.get(level, level)}
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["name"])
-def test_a_worked_example_comes_out_as_worked(example):
-    record, expected = _stored(example), example["expected"]
-    trace = explain(record, RULES)
+@pytest.mark.parametrize(("version", "example"), EXAMPLES)
+def test_a_worked_example_comes_out_as_worked(version, example):
+    rules = load(version)
+    record, expected = record_of(example), example["expected"]
+    trace = explain(record, rules)
     fired = {rule["rule_id"] for unit in trace["units"] for part in unit["components"] for rule in part["rules"]}
     units = [
         [unit.unit.name, unit.stream, unit.result.grade, stored(unit.result.score)]
-        for unit in assess(record, RULES).units
+        for unit in assess(record, rules).units
     ]
 
-    assert grade(record, RULES) == Grade(expected["grade"], expected["score"], expected["provisional"], RULES.version)
+    assert grade(record, rules) == Grade(expected["grade"], expected["score"], expected["provisional"], version)
     assert trace["provisional"] == expected["provisional"]
     assert trace["stream"] == expected["stream"]
     assert sorted(fired) == expected["rules"]
@@ -56,11 +48,11 @@ def test_a_worked_example_comes_out_as_worked(example):
     assert units == expected["units"]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["name"])
-def test_a_trace_is_json_and_gives_one_sentence_as_its_reason(example):
-    trace = json.loads(json.dumps(explain(_stored(example), RULES)))
+@pytest.mark.parametrize(("version", "example"), EXAMPLES)
+def test_a_trace_is_json_and_gives_one_sentence_as_its_reason(version, example):
+    trace = json.loads(json.dumps(explain(record_of(example), load(version))))
     assert trace["indicative"] is True
-    assert trace["ruleset_version"] == RULES.version
+    assert trace["ruleset_version"] == version
     assert trace["reason"].endswith(".")
     for unit in trace["units"]:
         assert unit["component_ids"] == [part["component_id"] for part in unit["components"]]
