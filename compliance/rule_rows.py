@@ -253,13 +253,9 @@ def ban(row: dict[str, str]) -> Ban:
 class RuleSet:
     """All tables of one version. Compared by identity, so that it can key a cache at no cost.
 
-<<<<<<< HEAD
-    `questions` by field and component type, `texts` by rule and language, `en18120` and `guidance` are empty in versions
-    before 2026-11-22.
-=======
     `attachments_speak_for_layers` says whether, by analogy, a row that also names a cap or a seal speaks for the wall, too
-    (grading.md, step 6). `questions` by field and component type, `en18120` and `guidance` are empty in versions before 2026-11-22.
->>>>>>> f87a05b (Grading by 2026-11-22: analogy switched by a row, a unit that was not assessed makes nothing provisional; the second transcription under both rule-sets)
+    (grading.md, step 6). `questions` by field and component type, `texts` by rule and language, `en18120` and
+    `guidance` are empty in versions before 2026-11-22.
     """
 
     version: str

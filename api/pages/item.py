@@ -52,7 +52,7 @@ class _Held:
     docs: list[dict[str, Any]]
     origin: origins.Origin
     history: list[dict[str, Any]] | None
-    gaps: list[dict[str, Any]]
+    missing: dict[str, list[dict[str, Any]]]
     declared: set[UUID]
 
 
@@ -65,10 +65,13 @@ async def get_item(request: Request, session: SignedIn) -> Response:
 def _page(request: Request, session: Session) -> Response:
     service, lang = service_of(request), language_of(request)
     with service.writes.company(session.company_id) as conn:
-        held = _held(service, conn, session.company_id, _id(request))
+        held = _held(service, conn, session.company_id, _id(request), lang)
     item = held.item
     return page(
-        request, "item.html", session=session, item=item, gaps=held.gaps,
+        request, "item.html", session=session, item=item, gaps=held.missing["gaps"],
+        not_understood=[
+            {**each, "name": item_words.path_of(each["field"], item, lang)} for each in held.missing["not_understood"]
+        ],
         facts=item_words.facts(item, held.names, lang), parts=item_words.parts(item, held.names, lang),
         grade=item_words.grade(item, lang), substances=item_words.substances(item["substances"], lang),
         files=held.files, types=CONTENTS[lang], docs=held.docs, declared=held.declared,
@@ -77,7 +80,7 @@ def _page(request: Request, session: Session) -> Response:
     )  # fmt: skip
 
 
-def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID) -> _Held:
+def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, lang: str) -> _Held:
     now = Now.read(conn, service.clock)
     row = conn.execute(_DETAIL, {"id": sku_id, "today": now.today}).fetchone()
     if row is None:
@@ -85,16 +88,16 @@ def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID) ->
     held = dict(zip(_COLUMNS, row, strict=True))
     item = present.sku_detail(
         held, present.record(held), rules=service.rulesets.active(conn), doc_status=held["doc_status"],
-        graded_by=service.rulesets.of(conn, held["ruleset_version"]),
+        graded_by=service.rulesets.of(conn, held["ruleset_version"]), lang=lang,
     )  # fmt: skip
-    gaps = analytics.missing_in_one(
+    missing = analytics.missing_in_one(
         conn, company_id, sku_id, now, at=service.clock.now(), rules=service.rulesets.active(conn)
     )  # fmt: skip
     (listed,) = conn.execute(files.page(_FILES_SHOWN, 0), {"sku_id": sku_id}).fetchone() or ('{"data": []}',)
     return _Held(
         item, _names(conn, item), orjson.loads(listed)["data"], docs.of_sku(conn, sku_id, today=now.today),
         origins.of(conn, [item["sku_code"]])[item["sku_code"]],
-        history.of_sku(conn, sku_id, limit=_VERSIONS_SHOWN), gaps, declarations.of_sku(conn, sku_id),
+        history.of_sku(conn, sku_id, limit=_VERSIONS_SHOWN), missing, declarations.of_sku(conn, sku_id),
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.pages.render import page
+from api.pages.render import language_of, page
 from api.pages.sessions import Session, SignedIn
 from api.pages.turns import in_turn
 from api.service import service_of
@@ -46,6 +46,8 @@ def _page(request: Request, session: Session) -> Response:
     if snapshot is not None and snapshot.rows["skus"]:
         overview = analytics.overview(snapshot, now, stored)
         missing = analytics.missing(snapshot, now, limit=_SHOWN)
+        with service.writes.company(session.company_id) as conn:
+            missing["items"] = analytics.with_asked(conn, missing["items"], service.rulesets, language_of(request))
     return page(
         request, "portfolio.html", session=session, held=held, overview=overview, missing=missing, expiring=expiring,
         days=EXPIRES_WITHIN_DAYS, recent=recent,

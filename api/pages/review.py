@@ -156,6 +156,7 @@ def _shown(
         attached = files.of_entry(conn, entry.id)
         comparison = _comparison(request, session, conn, entry)
         issue = issuing.of(request, conn, entry)
+        rules = service.rulesets.active(conn)
     refused = _sentences(comparison.refused, comparison.issues, lang) if comparison and comparison.refused else []
     is_compared = comparison is not None and not refused
     return page(
@@ -165,7 +166,7 @@ def _shown(
         payload=[] if is_compared else changes.filed(entry.kind, entry.payload, lang), given=form or Form(),
         issue=issue, faults=issuing.faults(faults, issue, lang),
         conflict=_sentences(str(conflict), conflict.issues, lang) if conflict else [],
-        reason=partial(changes.reason, lang=lang),
+        reason=partial(changes.reason, lang=lang, rules=rules),
         warnings=[told(warning.message, lang) for warning in comparison.warnings] if comparison else [],
     )  # fmt: skip
 

@@ -50,7 +50,7 @@ def opened(facts: Sequence[OpenFact], record: Record, day: RuleSet) -> list[dict
     return [
         {
             "field": fact.field,
-            "component_id": None if fact.index is None else lines(record)[fact.index].get("id"),
+            "component_id": None if fact.line is None else lines(record)[fact.line].get("id"),
             "ask": question(fact.field, [fact.component_type, fact.matched], day),
             "could_become": list(fact.could_become),
         }

@@ -8,11 +8,16 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from compliance.ruleset import RuleSet
+from schemas.labels import word
 from schemas.sentences import ORIGINAL, told
 
+_UNIT: Final = re.compile(r"(?<=of the separate )[a-z_]+(?=:)|(?<=^The form of the )[a-z_]+(?= is not known:)")
+"""Where a sentence of ours names a unit, which is a component type."""
+_FORMS: Final = ("{0} ({1})", "{1} asks ({0})")
+"""How a sentence of ours names a rule: what it says, and its id."""
 _RULE_ID: Final = re.compile(r"\b[A-Za-z_]+-\d+[a-z]?\b")
 
 
@@ -22,22 +27,24 @@ def in_language(trace: Mapping[str, Any], rule_sets: Sequence[RuleSet], lang: st
     `rule_sets` are those whose tables may have the texts, the one that graded first.
     """
     if lang == ORIGINAL:
-        return cast("dict[str, Any]", trace)
-
-    def said(sentence: str) -> str:
-        return told(with_rules(sentence, rule_sets, lang), lang)
-
+        return dict(trace)
     return {
         **trace,
-        "reason": said(trace["reason"]),
+        "reason": said(trace["reason"], rule_sets, lang),
         "units": [
             {**unit, "components": [_component(part, rule_sets, lang) for part in unit["components"]]}
             for unit in trace["units"]
         ],
         "missing": [{**issue, "message": asked(issue["message"], rule_sets, lang)} for issue in trace["missing"]],
         "open": [{**fact, "ask": asked(fact["ask"], rule_sets, lang)} for fact in trace["open"]],
-        "assumptions": [said(sentence) for sentence in trace["assumptions"]],
+        "assumptions": [said(sentence, rule_sets, lang) for sentence in trace["assumptions"]],
     }
+
+
+def said(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
+    """A reason or an assumption in the language: with the rules' texts, and units by their words."""
+    named = _UNIT.sub(lambda unit: word("component_type", unit[0], lang), with_rules(sentence, rule_sets, lang))
+    return told(named, lang)
 
 
 def asked(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
@@ -50,9 +57,10 @@ def with_rules(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
     """The sentence with what the rules say that it names, each beside its id, in the language; the rest as it is."""
     for rule_id in dict.fromkeys(_RULE_ID.findall(sentence)):
         for rules in rule_sets:
-            if (rule := rules.rules.get(rule_id)) and rule.feature in sentence:
-                sentence = sentence.replace(rule.feature, rule_text(rule_id, rule.feature, rule_sets, lang))
-                break
+            if rule := rules.rules.get(rule_id):
+                text = rule_text(rule_id, rule.feature, rule_sets, lang)
+                for form in _FORMS:
+                    sentence = sentence.replace(form.format(rule.feature, rule_id), form.format(text, rule_id))
     return sentence
 
 

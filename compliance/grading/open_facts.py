@@ -28,14 +28,14 @@ _STEPS: Final = {"A": 3, "B": 2, "C": 1}
 class OpenFact(NamedTuple):
     """A fact that nobody gave and that could change the SKU's grade.
 
-    `field` is its name in the component, `index` the component's place in the graph; None for a fact of the SKU and for
+    `field` is its name in the component, `line` the component's place in the graph; None for a fact of the SKU and for
     a SKU without components. `component_type` and `matched` are the part's type and the one that rules take it for,
     None for a fact of the SKU. `could_become` are the other grades that one of its values gives, the best first; empty
     where only a reading stands in its place, so that nobody can list what it may turn out to be.
     """
 
     field: str
-    index: int | None
+    line: int | None
     component_type: str | None
     matched: str | None
     could_become: tuple[str, ...]
@@ -45,7 +45,7 @@ def open_facts(record: Record, assessed: Assessment, rules: RuleSet) -> list[Ope
     """The open facts of an assessed SKU, the one with the strongest effect first; none of a SKU without a grade.
 
     The effect of a fact is how far the grades that it could give and the present one lie apart, in grades and then in
-    points; facts of equal effect stand in the order of the record.
+    points; facts of equal effect stand in the order of the record, those of one part in that of `attributes.csv`.
     """
     now = assessed.result
     if now.grade == "not_assessed":
@@ -57,13 +57,17 @@ def open_facts(record: Record, assessed: Assessment, rules: RuleSet) -> list[Ope
                 reached.setdefault(fact, [])
             elif result.grade != now.grade:
                 reached.setdefault(fact, []).append(result)
-    order = sorted(reached, key=lambda fact: (*_effect(now, reached[fact]), fact.index or 0, fact.field))
+    places = {field: place for place, field in enumerate(rules.vocabularies)}
+    order = sorted(
+        reached,
+        key=lambda fact: (
+            *_effect(now, reached[fact]), fact.line or 0, places.get(fact.field, len(places)), fact.field
+        ),
+    )  # fmt: skip
     return [fact._replace(could_become=_grades(reached[fact])) for fact in order]
 
 
-def _tried(
-    record: Record, assessed: Assessment, place: int, rules: RuleSet
-) -> Iterator[tuple[OpenFact, Score | None]]:
+def _tried(record: Record, assessed: Assessment, place: int, rules: RuleSet) -> Iterator[tuple[OpenFact, Score | None]]:
     """Each open fact of a unit with what one of its values makes of the SKU; None where only a reading is known."""
     unit = assessed.units[place]
     members, types = unit.unit.members, unit.unit.types

@@ -85,7 +85,7 @@ def _regraded(row: tuple[Any, ...], held: Answer, was: RuleSet | None, rules: Ru
 
 def _says_the_same(row: tuple[Any, ...], was: RuleSet, rules: RuleSet) -> bool:
     """Whether the traces by two rule-sets differ in nothing but the version; most are equal at first sight."""
-    record, now = _record(row), _judged(row, rules)
+    record, now = record_of(row), _judged(row, rules)
     then = assess(record, was)
     if told(then, was) == told(now.assessment, rules):
         return not now.provisional or open_facts(record, then, was) == open_facts(record, now.assessment, rules)
@@ -101,10 +101,11 @@ def _graded(row: tuple[Any, ...], rules: RuleSet) -> Answer:
 
 @lru_cache(maxsize=64)
 def _judged(row: tuple[Any, ...], rules: RuleSet) -> Judgement:
-    return judge(_record(row), rules)
+    return judge(record_of(row), rules)
 
 
-def _record(row: tuple[Any, ...]) -> Record:
+def record_of(row: tuple[Any, ...]) -> Record:
+    """What is graded, out of a row of `GRADED_INPUTS`."""
     record = dict(zip(GRADED_INPUTS, row, strict=True))
     contexts, svhc, components = record["use_contexts"], record["svhc"], record["components"]
     record["use_contexts"] = contexts.strip("{}").split(",") if contexts else ()

@@ -17,6 +17,7 @@ from compliance.grading.score import stored
 from compliance.rule_rows import Material, Rule
 from compliance.ruleset import RuleSet
 
+
 def explain(record: Record, rules: RuleSet, day: RuleSet | None = None) -> dict[str, object]:
     """The `grade_trace` of a record (decisions §9, §12), ready for JSON; what it asks is asked as `traced` says."""
     return traced(judge(record, rules), record, rules, day or rules)

@@ -103,8 +103,8 @@ class ItemTools:
     ) -> ItemDetail:  # fmt: skip
         """Get one packaging item by sku_code or id: components, weights, substances, volumes, DoC status, format bans.
 
-        Also why it has its recyclability grade: compliance.grade_trace names the rules, what was missing and what was
-        assumed. Use it for any question about a single item; limit and offset page one of very many parts.
+        Also why it has its recyclability grade: compliance.grade_trace names the rules, what is missing, what is open
+        and what was assumed. Use it for any question about a single item; limit and offset page one of very many parts.
         """
         require_one(id, sku_code)
         named = uuid_of(id) if id is not None else texts.code(str(sku_code))

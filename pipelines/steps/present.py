@@ -17,6 +17,7 @@ from compliance.words import resolve_format
 from pipelines.steps import components, substances, volumes
 from pipelines.steps.patch import DTYPES, array_values
 from schemas.fields import SKU_FIELDS
+from schemas.sentences import ORIGINAL
 from schemas.vocabularies import SUBSTANCES
 from warehouse.queries.skus import DOC_STATUS, UPDATED_AT
 from warehouse.tables.skus import DERIVED_COLUMNS, VALUE_COLUMNS
@@ -67,11 +68,13 @@ def _fields(row: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sku_detail(
-    row: Mapping[str, Any], held: Mapping[str, Any], *, rules: RuleSet, graded_by: RuleSet, doc_status: str
-) -> dict[str, Any]:
+    row: Mapping[str, Any], held: Mapping[str, Any], *, rules: RuleSet, graded_by: RuleSet, doc_status: str,
+    lang: str = ORIGINAL,
+) -> dict[str, Any]:  # fmt: skip
     """SkuDetailResponse.data of one row and its `record`; a dry run's new SKU has neither `id` nor instants.
 
-    `rules` is the rule-set of the day; the grade is explained by the one of its version, `graded_by`.
+    `rules` is the rule-set of the day; the grade is explained by the one of its version, `graded_by`, in a language of
+    `schemas.labels.LANGUAGES`.
     """
     return {
         "id": row["id"],
@@ -82,7 +85,9 @@ def sku_detail(
             **{name: row[name] for name in _GRADE},
             "doc_status": doc_status,
             "annex_v_flags": annex_v.flags(held, rules),
-            "grade_trace": grading.explain_row(tuple(row[name] for name in grading.GRADED_INPUTS), held, graded_by),
+            "grade_trace": grading.explain_row(
+                tuple(row[name] for name in grading.GRADED_INPUTS), held, graded_by, day=rules, lang=lang
+            ),
         },
         "created_at": instant(row["created_at"]),
         "updated_at": instant(row["updated_at"]),
