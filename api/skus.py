@@ -61,14 +61,15 @@ async def list_skus(request: Request, key_hash: Presented) -> Response:
     parameters=(RECORD_ID,), answers={200: SkuDetailResponse}, errors=(*READ_ERRORS, "not_found")))  # fmt: skip
 async def get_sku(request: Request, key_hash: Presented) -> Response:
     """All fields, the component graph, the volumes, and why the grade is what it is."""
-    parameters = {"id": record_id(request), "today": service_of(request).clock.today()}
+    today = service_of(request).clock.today()
+    parameters = {"id": record_id(request), "today": today}
     row = dict(zip(_COLUMNS, await read(request, key_hash, _DETAIL, parameters), strict=True))
     if row["id"] is None:
         raise NotFound
     rules, graded_by = await service_of(request).rules_for(row["ruleset_version"])
     shown = present.sku_detail(
         row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"],
-        lang=asked_for(request),
+        lang=asked_for(request), today=today,
     )  # fmt: skip
     return spoken(request, json_of({"data": shown}))
 

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from compliance.rule_notes import Guidance, Question, StandardPart
 from compliance.tables import words
+from schemas.labels import LANGUAGES
 
 TOLERANCE: Final = 5e-10
 """Half a unit of the ninth decimal: comparing a share with a bound shifted by it is comparing the share rounded
@@ -150,7 +151,10 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Ban:
-    """One banned format (`annex_v.csv`) with the facts that point to it."""
+    """One banned format (`annex_v.csv`) with the facts that point to it.
+
+    `texts` are its `flag_text` in other languages (`flag_texts.csv`), empty where the rule-set has none of it.
+    """
 
     code: str
     format: str
@@ -159,6 +163,7 @@ class Ban:
     required_facts: str
     open_facts: str
     flag_text: str
+    texts: Mapping[str, str]
 
 
 def material(row: dict[str, str]) -> Material:
@@ -236,8 +241,8 @@ def limit(row: dict[str, str]) -> Limit:
     return Limit(row["comparator"], row["value"], row["unit"], day, row["article_ref"])
 
 
-def ban(row: dict[str, str]) -> Ban:
-    """A row of `annex_v.csv`."""
+def ban(row: dict[str, str], texts: Mapping[str, str]) -> Ban:
+    """A row of `annex_v.csv`, with its row of `flag_texts.csv`: empty where there is none."""
     return Ban(
         code=row["code"],
         format=row["format"],
@@ -246,6 +251,7 @@ def ban(row: dict[str, str]) -> Ban:
         required_facts=row["required_facts"],
         open_facts=row["open_facts"],
         flag_text=row["flag_text"],
+        texts=MappingProxyType({lang: texts[f"text_{lang}"] for lang in LANGUAGES[1:] if texts}),
     )
 
 

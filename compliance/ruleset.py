@@ -80,6 +80,7 @@ def _assembled(version: str, tables: Mapping[str, Sequence[Row]]) -> RuleSet:
     stream_rows = tuple(rule_rows.stream_row(row) for row in tables["streams.csv"])
     attributes = tables["attributes.csv"]
     words_to_drop = tables["alias_words.csv"]
+    flag_texts = {row["code"]: row for row in tables["flag_texts.csv"]}
     scoring = {row["key"]: row["value"] for row in tables["scoring.csv"]}
     return RuleSet(
         version=version,
@@ -108,7 +109,7 @@ def _assembled(version: str, tables: Mapping[str, Sequence[Row]]) -> RuleSet:
         disqualified_score=float(scoring["disqualified_score"]),
         attachments_speak_for_layers=scoring.get("analogy_attachments_to_layers", "Y") == "Y",
         limits=MappingProxyType({row["code"]: rule_rows.limit(row) for row in tables["limits.csv"]}),
-        bans=tuple(rule_rows.ban(row) for row in tables["annex_v.csv"]),
+        bans=tuple(rule_rows.ban(row, flag_texts.get(row["code"], {})) for row in tables["annex_v.csv"]),
         questions=MappingProxyType(
             {
                 (row["field"], row["component_type"]): rule_notes.question(row)

@@ -37,9 +37,12 @@ KEYS: Final = {
     "rule_texts.csv": ("rule_id",),
     "en18120.csv": ("part",),
     "guidance.csv": ("document", "date"),
+    "flag_texts.csv": ("code",),
 }
 """All tables of a rule-set, with the columns that name a row."""
-FURTHER: Final = frozenset({"attribute_questions.csv", "rule_texts.csv", "en18120.csv", "guidance.csv"})
+FURTHER: Final = frozenset(
+    {"attribute_questions.csv", "rule_texts.csv", "flag_texts.csv", "en18120.csv", "guidance.csv"}
+)
 """Those that a rule-set may lack, as those before 2026-11-22 do: nothing is graded by them."""
 
 
@@ -53,6 +56,7 @@ def check(rules: "RuleSet", tables: Mapping[str, Sequence[Row]]) -> None:
         *(fault for rule in rules.rules.values() for fault in _rule(rule, rules)),
         *_scoring(rules, tables["scoring.csv"]),
         *_notes(rules),
+        *_flag_texts(rules, tables["flag_texts.csv"]),
     ]
     if faults:
         raise TableError(f"Rule-set {rules.version}: " + " ".join(faults))
@@ -167,3 +171,11 @@ def _notes(rules: "RuleSet") -> Iterator[str]:
     for part in rules.en18120:
         if unknown := part.streams - rules.targets.keys():
             yield f"en18120.csv, {part.part}: stream {', '.join(sorted(unknown))} is not in streams.csv."
+
+
+def _flag_texts(rules: "RuleSet", texts: Sequence[Row]) -> Iterator[str]:
+    if unknown := {row["code"] for row in texts} - {ban.code for ban in rules.bans}:
+        yield f"flag_texts.csv: {', '.join(sorted(unknown))} is not in annex_v.csv."
+    for ban in rules.bans:
+        if ban.texts and not all(ban.texts.values()):
+            yield f"flag_texts.csv, {ban.code}: a language has no text."

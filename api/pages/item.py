@@ -85,14 +85,12 @@ def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
     row = conn.execute(_DETAIL, {"id": sku_id, "today": now.today}).fetchone()
     if row is None:
         raise PageRefused(404, "refused.gone")
-    held = dict(zip(_COLUMNS, row, strict=True))
+    held, rules = dict(zip(_COLUMNS, row, strict=True)), service.rulesets.active(conn)
     item = present.sku_detail(
-        held, present.record(held), rules=service.rulesets.active(conn), doc_status=held["doc_status"],
+        held, present.record(held), rules=rules, doc_status=held["doc_status"], today=now.today,
         graded_by=service.rulesets.of(conn, held["ruleset_version"]), lang=lang,
     )  # fmt: skip
-    missing = analytics.missing_in_one(
-        conn, company_id, sku_id, now, at=service.clock.now(), rules=service.rulesets.active(conn)
-    )  # fmt: skip
+    missing = analytics.missing_in_one(conn, company_id, sku_id, now, at=service.clock.now(), rules=rules)
     (listed,) = conn.execute(files.page(_FILES_SHOWN, 0), {"sku_id": sku_id}).fetchone() or ('{"data": []}',)
     return _Held(
         item, _names(conn, item), orjson.loads(listed)["data"], docs.of_sku(conn, sku_id, today=now.today),

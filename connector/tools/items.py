@@ -108,16 +108,17 @@ class ItemTools:
         """
         require_one(id, sku_code)
         named = uuid_of(id) if id is not None else texts.code(str(sku_code))
-        parameters = {"named": named, "today": self._service.clock.today()}
+        today = self._service.clock.today()
         query = _BY["id" if id is not None else "sku_code"]
-        found = await reading.row(self._service, current().company_id, query, parameters)
+        found = await reading.row(self._service, current().company_id, query, {"named": named, "today": today})
         if found is None:
             raise refused("not_found", UNKNOWN_ITEM)
         row = dict(zip(_COLUMNS, found, strict=True))
         rules, graded_by = await self._service.rules_for(row["ruleset_version"])
         item = present.sku_detail(
-            row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"]
-        )
+            row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"],
+            today=today,
+        )  # fmt: skip
         shown, page = windowed(orjson.loads(orjson.dumps(item)), limit, offset)
         return ItemDetail(
             as_of=instant(self._service.clock.now()), sources=[_SOURCE, _GRADES],

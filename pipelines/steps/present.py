@@ -5,13 +5,14 @@ the entries, the grade is explained by the rule-set version that made it. The li
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Final
 
 import orjson
 import polars as pl
 
 from compliance import annex_v, grading
+from compliance.flag_texts import retold
 from compliance.ruleset import RuleSet
 from compliance.words import resolve_format
 from pipelines.steps import components, substances, volumes
@@ -69,12 +70,12 @@ def _fields(row: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
 
 def sku_detail(
     row: Mapping[str, Any], held: Mapping[str, Any], *, rules: RuleSet, graded_by: RuleSet, doc_status: str,
-    lang: str = ORIGINAL,
+    today: date, lang: str = ORIGINAL,
 ) -> dict[str, Any]:  # fmt: skip
     """SkuDetailResponse.data of one row and its `record`; a dry run's new SKU has neither `id` nor instants.
 
-    `rules` is the rule-set of the day; the grade is explained by the one of its version, `graded_by`, in a language of
-    `schemas.labels.LANGUAGES`.
+    `rules` is the rule-set of the day, and `today` the UTC day by which a format ban is in force; the grade is
+    explained by the rule-set of its version, `graded_by`. Sentences are in a language of `schemas.labels.LANGUAGES`.
     """
     return {
         "id": row["id"],
@@ -84,7 +85,10 @@ def sku_detail(
         "compliance": {
             **{name: row[name] for name in _GRADE},
             "doc_status": doc_status,
-            "annex_v_flags": annex_v.flags(held, rules),
+            "annex_v_flags": [
+                {**flag, "reason": retold(str(flag["code"]), str(flag["reason"]), rules, lang)}
+                for flag in annex_v.flags(held, rules, today=today)
+            ],
             "grade_trace": grading.explain_row(
                 tuple(row[name] for name in grading.GRADED_INPUTS), held, graded_by, day=rules, lang=lang
             ),

@@ -93,7 +93,7 @@ def _fill(
             row["created_at"], row["updated_at"] = row["created_at"] or now.isoformat(), now.isoformat()
         result.detail = partial(
             present.sku_detail, row, held, rules=rules, graded_by=graded_by(row["ruleset_version"]),
-            doc_status=row.get("doc_status") or "missing",
+            doc_status=row.get("doc_status") or "missing", today=now.date(),
         )  # fmt: skip
 
 

@@ -1,8 +1,10 @@
 """The portfolio at a glance: SKUs by grade, DoC status, flags, markets and level; tonnes; jurisdictions in scope."""
 
 from collections.abc import Iterable
+from datetime import date
 from typing import Any, Final
 
+from compliance.flag_texts import dated
 from schemas.vocabularies import VOCABULARIES
 from warehouse.analytics.now import Now
 from warehouse.analytics.reader import Reader, Row, reader
@@ -56,7 +58,7 @@ def overview(snapshot: Snapshot, now: Now, figures: StoredFigures | None = None)
         "packaging_levels": _by_code("packaging_level", counted.get("packaging_levels", ()), "unknown"),
         "markets": [{"market": row[0], "skus": row[2]} for row in _most_first(counted.get("markets", ()))],
         "skus_without_market": counted["without_market"][0][2],
-        "annex_v_flags": _flags(counted.get("flags", ())),
+        "annex_v_flags": _flags(counted.get("flags", ()), now.today),
         "tonnes": tonnes,
         "jurisdictions": _in_scope(counted, now),
     }
@@ -71,12 +73,12 @@ def _most_first(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (-row[2], row[0]))
 
 
-def _flags(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Bans by code, the most SKUs first, in the words of the rules of the snapshot's day."""
+def _flags(rows: Iterable[Row], today: date) -> list[dict[str, Any]]:
+    """Bans by code, the most SKUs first, in the words of the rules of the snapshot; `today` says which are in force."""
     return [
         {
-            "code": code, "text": text, "applies_from": day.isoformat(), "skus": skus, "certain": certain,
-            "depends": skus - certain,
+            "code": code, "text": dated(text, day, today), "applies_from": day.isoformat(), "skus": skus,
+            "certain": certain, "depends": skus - certain,
         }
         for code, day, skus, certain, text in _most_first(rows)
     ]  # fmt: skip
