@@ -259,7 +259,7 @@ def ban(row: dict[str, str], texts: Mapping[str, str]) -> Ban:
 class RuleSet:
     """All tables of one version. Compared by identity, so that it can key a cache at no cost.
 
-    `attachments_speak_for_layers` says whether, by analogy, a row that also names a cap or a seal speaks for the wall, too
+    `attachments_speak_for_layers` says whether, by analogy, a row that also names a cap or a seal speaks for the wall
     (grading.md, step 6). `questions` by field and component type, `texts` by rule and language, `en18120` and
     `guidance` are empty in versions before 2026-11-22.
     """

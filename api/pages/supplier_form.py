@@ -7,7 +7,7 @@ What an answer may hold is `schemas.supplier`'s to judge, for the form as for pr
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from api.pages.forms import Form
 from api.pages.texts import text
@@ -37,8 +37,7 @@ class Question:
     choices: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """What is asked of one component in the tables' words: a question by field, and the fields that its grade needs."""
 
     questions: Mapping[str, str] = MappingProxyType({})

@@ -1,4 +1,4 @@
-"""What would settle a provisional grade: the open facts that its trace names, beside the slow transcription's trials."""
+"""What would settle a provisional grade: the open facts of its trace, beside the slow transcription's trials."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -121,7 +121,7 @@ def test_a_text_that_nobody_knows_asks_for_the_material_of_its_part():
 def test_without_a_grade_what_is_missing_speaks():
     trace = explain({"material": "plastic"}, RULES)
     assert trace["open"] == []
-    assert [issue["message"] for issue in trace["missing"]][0] == RULES.question("polymer_or_grade").en
+    assert next(issue["message"] for issue in trace["missing"]) == RULES.question("polymer_or_grade").en
 
 
 def test_every_field_that_a_rule_asks_of_a_part_has_a_question():
