@@ -43,6 +43,8 @@ def in_language(trace: Mapping[str, Any], rule_sets: Sequence[RuleSet], lang: st
 
 def said(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
     """A reason or an assumption in the language: with the rules' texts, and units by their words."""
+    if lang == ORIGINAL:
+        return sentence
     named = _UNIT.sub(lambda unit: word("component_type", unit[0], lang), with_rules(sentence, rule_sets, lang))
     return told(named, lang)
 

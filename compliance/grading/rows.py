@@ -19,7 +19,7 @@ from compliance.grading.open_facts import open_facts
 from compliance.grading.provisional import Judgement, judge
 from compliance.grading.score import stored
 from compliance.grading.telling import told
-from compliance.grading.trace import traced
+from compliance.grading.trace import traced, traced_but_open
 from compliance.ruleset import RuleSet
 from schemas.sentences import ORIGINAL
 
@@ -87,10 +87,11 @@ def _says_the_same(row: tuple[Any, ...], was: RuleSet, rules: RuleSet) -> bool:
     """Whether the traces by two rule-sets differ in nothing but the version; most are equal at first sight."""
     record, now = record_of(row), _judged(row, rules)
     then = assess(record, was)
-    if told(then, was) == told(now.assessment, rules):
-        return not now.provisional or open_facts(record, then, was) == open_facts(record, now.assessment, rules)
-    before, after = (traced(_judged(row, each), record, each, rules) for each in (was, rules))
-    return {**before, "ruleset_version": None} == {**after, "ruleset_version": None}
+    if told(then, was) != told(now.assessment, rules):
+        before, after = (traced_but_open(_judged(row, each), record, each, rules) for each in (was, rules))
+        if {**before, "ruleset_version": None} != {**after, "ruleset_version": None}:
+            return False
+    return not now.provisional or open_facts(record, then, was) == open_facts(record, now.assessment, rules)
 
 
 @lru_cache(maxsize=32_768)

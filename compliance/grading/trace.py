@@ -25,6 +25,12 @@ def explain(record: Record, rules: RuleSet, day: RuleSet | None = None) -> dict[
 
 def traced(judged: Judgement, record: Record, rules: RuleSet, day: RuleSet) -> dict[str, object]:
     """The same of a record that is judged already by `rules`; the questions are those of the rule-set of the day."""
+    facts = open_facts(record, judged.assessment, rules) if judged.provisional else []
+    return traced_but_open(judged, record, rules, day) | {"open": opened(facts, record, day)}
+
+
+def traced_but_open(judged: Judgement, record: Record, rules: RuleSet, day: RuleSet) -> dict[str, object]:
+    """The same with no fact open: finding those of many records would take longer than all else."""
     assessed, provisional = judged
     body = assessed.units[0] if assessed.units else None
     limited = body.result.limited if body else None
@@ -39,7 +45,7 @@ def traced(judged: Judgement, record: Record, rules: RuleSet, day: RuleSet) -> d
         "cap": None if limited is None else rules.cap(limited),
         "units": [_unit(unit, lines(record), rules) for unit in assessed.units],
         "missing": missing(assessed.missing, record, day),
-        "open": opened(open_facts(record, assessed, rules), record, day) if provisional else [],
+        "open": [],
         "assumptions": list(dict.fromkeys(text for unit in assessed.units for text in _assumptions(unit, rules))),
     }
 
