@@ -22,7 +22,6 @@ from api.service import service_of
 from api.several import Sent
 from api.together import caught
 from api.writing import answer, written
-from compliance.flag_texts import retold
 from pipelines.steps import present
 from pipelines.steps.records import RowResult, write_records
 from schemas import texts
@@ -72,8 +71,6 @@ async def get_sku(request: Request, key_hash: Presented) -> Response:
         row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"], before=before,
         today=today, lang=asked_for(request),
     )  # fmt: skip
-    for flag in shown["compliance"]["annex_v_flags"]:
-        flag["reason"] = retold(flag["code"], flag["reason"], rules, asked_for(request))
     return spoken(request, json_of({"data": shown}))
 
 
@@ -117,7 +114,7 @@ def _written_one(request: Request, key: Key, body: Any) -> Response:
         ).values()
         if row.outcome == "rejected":
             raise InvalidBody(row.errors)
-        return partial(_shown, row, dry_run=dry_run)
+        return partial(_shown, row, asked_for(request), dry_run=dry_run)
 
     return answer(request, key, fingerprint(body), work, dry_run=dry_run, pipelined=True)
 
@@ -140,7 +137,9 @@ def _written_together(conn: Connection, sent: Mapping[int, Sent]) -> dict[int, C
             rulesets=service.rulesets, dry_run=False,
         )  # fmt: skip
         for place, row in rows.items():
-            done[place] = InvalidBody(row.errors) if row.outcome == "rejected" else partial(_shown, row, dry_run=False)
+            lang = asked_for(sent[place].request)
+            shown = partial(_shown, row, lang, dry_run=False)
+            done[place] = InvalidBody(row.errors) if row.outcome == "rejected" else shown
     return done
 
 
@@ -158,12 +157,12 @@ def _valid(body: Any) -> dict[str, Any]:
         raise InvalidBody(invalid.issues) from None
 
 
-def _shown(row: RowResult, *, dry_run: bool) -> Response:
+def _shown(row: RowResult, lang: str, *, dry_run: bool) -> Response:
     assert row.detail is not None, "an accepted row can be shown"
     shown = {
         "outcome": row.outcome,
         "dry_run": dry_run,
-        "data": row.detail(),
+        "data": row.detail(lang=lang),
         "warnings": [warning.as_dict() for warning in row.warnings],
     }
     return json_of(shown, 201 if row.outcome == "created" and not dry_run else 200)

@@ -3,7 +3,9 @@
 What decides a grade is in `compliance.rule_rows`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from compliance.tables import words
 
@@ -56,6 +58,11 @@ class Guidance:
 def question(row: dict[str, str]) -> Question:
     """A row of `attribute_questions.csv`."""
     return Question(row["field"], row["component_type"], row["ask_en"], row["ask_fr"], row["ask_de"])
+
+
+def rule_text(row: dict[str, str]) -> Mapping[str, str]:
+    """A row of `rule_texts.csv`: what a rule says (`feature` of `dfr_rules.csv`, in English) by other language."""
+    return MappingProxyType({"fr": row["text_fr"], "de": row["text_de"]})
 
 
 def standard_part(row: dict[str, str]) -> StandardPart:

@@ -269,9 +269,9 @@ def ban(row: dict[str, str], texts: Mapping[str, str]) -> Ban:
 class RuleSet:
     """All tables of one version. Compared by identity, so that it can key a cache at no cost.
 
-    `attachments_speak_for_layers` says whether, by analogy, a row that also names a cap or a seal speaks for the wall,
-    too (grading.md, step 6). `questions` by field and component type, `en18120` and `guidance` are empty in versions
-    before 2026-11-22.
+    `attachments_speak_for_layers` says whether, by analogy, a row that also names a cap or a seal speaks for the wall
+    (grading.md, step 6). `questions` by field and component type, `texts` by rule and language, `en18120` and
+    `guidance` are empty in versions before 2026-11-22.
     """
 
     version: str
@@ -293,6 +293,7 @@ class RuleSet:
     limits: Mapping[str, Limit]
     bans: tuple[Ban, ...]
     questions: Mapping[tuple[str, str], Question]
+    texts: Mapping[str, Mapping[str, str]]
     en18120: tuple[StandardPart, ...]
     guidance: tuple[Guidance, ...]
 

@@ -116,6 +116,7 @@ def _assembled(version: str, tables: Mapping[str, Sequence[Row]]) -> RuleSet:
                 for row in tables["attribute_questions.csv"]
             }
         ),
+        texts=MappingProxyType({row["rule_id"]: rule_notes.rule_text(row) for row in tables["rule_texts.csv"]}),
         en18120=tuple(rule_notes.standard_part(row) for row in tables["en18120.csv"]),
         guidance=tuple(rule_notes.guidance(row) for row in tables["guidance.csv"]),
     )

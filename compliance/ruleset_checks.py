@@ -34,12 +34,15 @@ KEYS: Final = {
     "annex_v.csv": ("code",),
     "ppwr_categories.csv": ("category_no",),
     "attribute_questions.csv": ("field", "component_type"),
+    "rule_texts.csv": ("rule_id",),
     "en18120.csv": ("part",),
     "guidance.csv": ("document", "date"),
     "flag_texts.csv": ("code",),
 }
 """All tables of a rule-set, with the columns that name a row."""
-FURTHER: Final = frozenset({"attribute_questions.csv", "en18120.csv", "guidance.csv", "flag_texts.csv"})
+FURTHER: Final = frozenset(
+    {"attribute_questions.csv", "rule_texts.csv", "flag_texts.csv", "en18120.csv", "guidance.csv"}
+)
 """Those that a rule-set may lack, as those before 2026-11-22 do: nothing is graded by them."""
 
 
@@ -160,6 +163,11 @@ def _notes(rules: "RuleSet") -> Iterator[str]:
             yield f"{where} the component type is unknown."
         if not (question.en and question.fr and question.de):
             yield f"{where} a language has no sentence."
+    for rule_id, by_language in rules.texts.items():
+        if rule_id not in rules.rules:
+            yield f"rule_texts.csv, {rule_id}: there is no such rule in dfr_rules.csv."
+        if not all(by_language.values()):
+            yield f"rule_texts.csv, {rule_id}: a language has no text."
     for part in rules.en18120:
         if unknown := part.streams - rules.targets.keys():
             yield f"en18120.csv, {part.part}: stream {', '.join(sorted(unknown))} is not in streams.csv."

@@ -56,7 +56,7 @@ class _Held:
     docs: list[dict[str, Any]]
     origin: origins.Origin
     history: list[dict[str, Any]] | None
-    gaps: list[dict[str, Any]]
+    missing: dict[str, list[dict[str, Any]]]
     rules: RuleSet
     declared: set[UUID]
 
@@ -73,7 +73,10 @@ def _page(request: Request, session: Session) -> Response:
         held = _held(service, conn, session.company_id, _id(request), lang)
     item = held.item
     return page(
-        request, "item.html", session=session, item=item, gaps=held.gaps,
+        request, "item.html", session=session, item=item, gaps=held.missing["gaps"],
+        not_understood=[
+            {**each, "name": item_words.path_of(each["field"], item, lang)} for each in held.missing["not_understood"]
+        ],
         facts=item_words.facts(item, held.names, lang), parts=item_words.parts(item, held.names, lang),
         grade=item_words.grade(item, lang), substances=item_words.substances(item["substances"], lang),
         files=held.files, types=CONTENTS[lang], docs=held.docs, declared=held.declared,
@@ -95,12 +98,12 @@ def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
         graded_by=service.rulesets.of(conn, held["ruleset_version"]),
         before=None if earlier is None else service.rulesets.of(conn, earlier), today=now.today, lang=lang,
     )  # fmt: skip
-    gaps = analytics.missing_in_one(conn, company_id, sku_id, now, at=service.clock.now(), rules=rules)
+    missing = analytics.missing_in_one(conn, company_id, sku_id, now, at=service.clock.now(), rules=rules)
     (listed,) = conn.execute(files.page(_FILES_SHOWN, 0), {"sku_id": sku_id}).fetchone() or ('{"data": []}',)
     return _Held(
         item, _names(conn, item), orjson.loads(listed)["data"], docs.of_sku(conn, sku_id, today=now.today),
         origins.of(conn, [item["sku_code"]])[item["sku_code"]],
-        history.of_sku(conn, sku_id, limit=_VERSIONS_SHOWN), gaps, rules, declarations.of_sku(conn, sku_id),
+        history.of_sku(conn, sku_id, limit=_VERSIONS_SHOWN), missing, rules, declarations.of_sku(conn, sku_id),
     )  # fmt: skip
 
 

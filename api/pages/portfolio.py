@@ -49,6 +49,8 @@ def _page(request: Request, session: Session) -> Response:
     if snapshot is not None and snapshot.rows["skus"]:
         overview = analytics.overview(snapshot, now, stored)
         missing = analytics.missing(snapshot, now, limit=_SHOWN)
+        with service.writes.company(session.company_id) as conn:
+            missing["items"] = analytics.with_asked(conn, missing["items"], service.rulesets, language_of(request))
     return page(
         request, "portfolio.html", session=session, held=held, overview=overview, missing=missing, expiring=expiring,
         days=EXPIRES_WITHIN_DAYS, recent=recent, ban=ban,

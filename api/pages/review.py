@@ -157,7 +157,7 @@ def _shown(
         attached = files.of_entry(conn, entry.id)
         comparison = _comparison(request, session, conn, entry)
         issue = issuing.of(request, conn, entry)
-        ban = partial(retold, rules=service.rulesets.active(conn), lang=lang)
+        rules = service.rulesets.active(conn)
     refused = _sentences(comparison.refused, comparison.issues, lang) if comparison and comparison.refused else []
     is_compared = comparison is not None and not refused
     return page(
@@ -167,7 +167,7 @@ def _shown(
         payload=[] if is_compared else changes.filed(entry.kind, entry.payload, lang), given=form or Form(),
         issue=issue, faults=issuing.faults(faults, issue, lang),
         conflict=_sentences(str(conflict), conflict.issues, lang) if conflict else [],
-        reason=partial(changes.reason, lang=lang), ban=ban,
+        reason=partial(changes.reason, lang=lang, rules=rules), ban=partial(retold, rules=rules, lang=lang),
         warnings=[told(warning.message, lang) for warning in comparison.warnings] if comparison else [],
     )  # fmt: skip
 

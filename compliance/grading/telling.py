@@ -17,7 +17,7 @@ _CACHED = 65_536
 
 
 def told(assessed: Assessment, rules: RuleSet) -> Hashable:
-    """Everything that a trace follows from besides the grade, the score and whether it is provisional."""
+    """Everything that a trace follows from besides grade, score, and of a provisional one the facts that are open."""
     return assessed.why_none, tuple(assessed.missing), tuple(_unit(unit, rules) for unit in assessed.units)
 
 

@@ -104,9 +104,9 @@ class ItemTools:
     ) -> ItemDetail:  # fmt: skip
         """Get one packaging item by sku_code or id: components, weights, substances, volumes, DoC status, format bans.
 
-        Also why it has its recyclability grade: compliance.grade_trace names the rules, what was missing and what was
-        assumed. compliance.schemes holds what other schemes, such as the UK's RAM, would rate it: proposals that a
-        person checks. Use it for any question about a single item; limit and offset page one of very many parts.
+        Also why it has its recyclability grade: compliance.grade_trace names the rules, what is missing, what is open
+        and what was assumed. compliance.schemes holds what other schemes, such as the UK's RAM, would rate it, for a
+        person to check. Use it for any question about a single item; limit and offset page one of very many parts.
         """
         require_one(id, sku_code)
         named = uuid_of(id) if id is not None else texts.code(str(sku_code))

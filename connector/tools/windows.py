@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from connector.tools.answer import Page
 
-_REASONS: Final = ("missing", "assumptions")
+_REASONS: Final = ("missing", "open", "assumptions")
 
 
 def windowed(item: dict[str, Any], limit: int, offset: int) -> tuple[dict[str, Any], Page]:

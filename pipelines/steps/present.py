@@ -12,6 +12,7 @@ import orjson
 import polars as pl
 
 from compliance import annex_v, grading, schemes
+from compliance.flag_texts import retold
 from compliance.ruleset import RuleSet
 from compliance.words import resolve_format
 from pipelines.steps import components, previous, substances, volumes
@@ -76,8 +77,8 @@ def sku_detail(
     """SkuDetailResponse.data of one row and its `record`; a dry run's new SKU has neither `id` nor instants.
 
     `rules` is the rule-set of the day, and `today` the UTC day by which a format ban is in force and for whose year
-    other schemes rate, with questions in a language of `schemas.labels.LANGUAGES`. The grade is explained by the
-    rule-set of its version, `graded_by`, and what was before a regrade by `before`, the one of `version_before`.
+    other schemes rate. The grade is explained by the rule-set of its version, `graded_by`, and what was before a
+    regrade by `before`, the one of `version_before`. Sentences are in a language of `schemas.labels.LANGUAGES`.
     """
     return {
         "id": row["id"],
@@ -87,8 +88,11 @@ def sku_detail(
         "compliance": {
             **{name: row[name] for name in _GRADE},
             "doc_status": doc_status,
-            "annex_v_flags": annex_v.flags(held, rules, today=today),
-            "grade_trace": _trace(row, held, graded_by, before),
+            "annex_v_flags": [
+                {**flag, "reason": retold(str(flag["code"]), str(flag["reason"]), rules, lang)}
+                for flag in annex_v.flags(held, rules, today=today)
+            ],
+            "grade_trace": _trace(row, held, graded_by, before, day=rules, lang=lang),
             "schemes": schemes.shown(held, rules, today.year, lang),
         },
         "created_at": instant(row["created_at"]),
@@ -97,14 +101,15 @@ def sku_detail(
 
 
 def _trace(
-    row: Mapping[str, Any], held: Mapping[str, Any], graded_by: RuleSet, before: RuleSet | None
-) -> dict[str, object]:
+    row: Mapping[str, Any], held: Mapping[str, Any], graded_by: RuleSet, before: RuleSet | None, *, day: RuleSet,
+    lang: str,
+) -> dict[str, object]:  # fmt: skip
     inputs = tuple(row[name] for name in grading.GRADED_INPUTS)
-    trace = grading.explain_row(inputs, held, graded_by)
+    trace = grading.explain_row(inputs, held, graded_by, day=day, lang=lang)
     if before is None:
         return trace
-    earlier = {**orjson.loads(row[previous.COLUMN]), "reason": grading.explain_row(inputs, held, before)["reason"]}
-    return {**trace, "previous": earlier}
+    then = grading.explain_row(inputs, held, before, day=day, lang=lang)
+    return {**trace, "previous": {**orjson.loads(row[previous.COLUMN]), "reason": then["reason"]}}
 
 
 def version_before(row: Mapping[str, Any]) -> str | None:

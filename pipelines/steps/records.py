@@ -29,7 +29,7 @@ _MISMATCH: Final = 0.05
 
 @dataclass(slots=True)
 class RowResult:
-    """What became of one record; `detail` makes SkuDetailResponse.data of an accepted one."""
+    """What became of one record; `detail` makes SkuDetailResponse.data of an accepted one, in the language `lang`."""
 
     index: int
     sku_code: str
@@ -39,7 +39,7 @@ class RowResult:
     recyclability_score: float | None = None
     errors: list[Issue] = field(default_factory=list)
     warnings: list[Issue] = field(default_factory=list)
-    detail: Callable[[], dict[str, Any]] | None = None
+    detail: Callable[..., dict[str, Any]] | None = None
 
 
 def write_records(

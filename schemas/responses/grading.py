@@ -66,6 +66,19 @@ class PreviousGrade(Answer):
     reason: Annotated[str, PydanticField(description="One sentence: why that grade was what it was.")]
 
 
+class OpenFact(Answer):
+    """A fact that nobody gave and that could change the grade."""
+
+    field: Annotated[str, PydanticField(description="Its name in the component, or in the SKU.")]
+    component_id: Annotated[
+        Identifier | None, PydanticField(description="Null for a fact of the SKU, and for a SKU without components.")
+    ]
+    ask: Annotated[str, PydanticField(description="What to ask for it, in the language of Accept-Language.")]
+    could_become: Annotated[
+        list[Grade], PydanticField(description="The other grades that one of its values gives, the best first.")
+    ]
+
+
 class GradeTrace(Answer):
     """The way to the grade; stream, share, features and cap are those of the body's unit."""
 
@@ -84,6 +97,10 @@ class GradeTrace(Answer):
     cap: Annotated[Number | None, PydanticField(description="Highest score that these limited features leave.")]
     units: list[GradeUnit]
     missing: Annotated[list[Issue], PydanticField(description="What to send for a grade, or for a firmer one.")]
+    open: Annotated[
+        list[OpenFact],
+        PydanticField(description="The facts that could change the grade, the strongest first; else empty."),
+    ]
     previous: Annotated[
         PreviousGrade | None,
         PydanticField(

@@ -37,6 +37,11 @@ async def test_the_portfolio_is_told_from_the_snapshot_and_says_when_newer_write
     missing = (await assistant.call("check_missing_data", sku_code=made.sku_code)).told["answer"]
     assert [item["sku_code"] for item in missing["items"]] == [made.sku_code]
     assert "doc_missing" in {gap["code"] for gap in missing["items"][0]["gaps"]}
+    item = (await assistant.call("get_packaging_item", sku_code=made.sku_code)).told["item"]
+    trace = item["compliance"]["grade_trace"]
+    assert {name: missing["items"][0][name] for name in ("missing", "open")} == {
+        name: trace[name] for name in ("missing", "open")
+    }
     assistant.made()
     later = (await assistant.call("compliance_overview")).told
     assert later["newer_writes"] == 1

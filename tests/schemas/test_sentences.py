@@ -11,7 +11,7 @@ import pytest
 
 from compliance import ruleset
 from compliance.flag_texts import in_words, retold
-from compliance.grading import trace
+from compliance.grading import asking, trace
 from compliance.readiness import findings
 from pipelines.steps.reading import skipped
 from schemas.errors import ERROR_CODES
@@ -82,7 +82,7 @@ def test_every_code_has_its_meaning_and_remedy_in_all_languages() -> None:
 
 
 def test_everything_that_a_grade_asks_for_is_told() -> None:
-    assert [text for text in trace.ASKED.values() if told(text, "fr") == text] == []
+    assert [text for text in asking.TO_SEND.values() if told(text, "fr") == text] == []
 
 
 @pytest.mark.parametrize(
