@@ -11,6 +11,7 @@ import pytest
 
 from api.pages import texts
 from api.pages.render import STYLE
+from compliance import ruleset
 from compliance.tables import RULES, rows
 from schemas import labels, sentences
 from schemas.fields import COMPONENT, SKU
@@ -101,7 +102,8 @@ def test_what_a_form_leads_to_keeps_the_language(rich, caller, pool):
 def raw_codes(lang):
     """Codes that are no words of the language: nowhere in what we say in it, and not the word that stands for them."""
     of_drafts = [row for name in ("annex_viii.csv", "words.csv") for row in rows(RULES / "drafts" / name)]
-    tables = (*texts.rows(), *sentences.rows(), *of_drafts, *({lang: word} for word in labels_of(lang)))
+    questions = [{lang: getattr(question, lang)} for question in ruleset.load().questions.values()]
+    tables = (*texts.rows(), *sentences.rows(), *of_drafts, *questions, *({lang: word} for word in labels_of(lang)))
     spoken = set(re.findall(r"[\w-]+", " ".join(row[lang] for row in tables)))
     named = (
         {code for vocabulary in SHOWN for code in VOCABULARIES[vocabulary]} | {*SKU, *COMPONENT} | formats_and_streams()
