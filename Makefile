@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled at install: where PYTHONDONTWRITEBYTECODE is set, every start would compile the libraries again.
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 
-.PHONY: help setup setup-dev serve test distributed check lint-api api-clients fuzz-api conformance mcp-clients fuzz-files explore record-release screenshots soak bench lock clean
+.PHONY: help setup setup-dev serve test distributed check lint-api api-clients fuzz-api conformance mcp-clients fuzz-files explore oracle record-release screenshots soak bench lock clean
 help:  ## What can be done here
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -91,6 +91,9 @@ soak: setup-dev  ## Hostile load, then the fuzzers for longer and from other beg
 	PCDS_TEST_POSTGRES="15 16 17" $(BIN)/python -m pytest -n 0 -rs tests/warehouse/test_roles.py \
 	  tests/warehouse/test_database.py tests/warehouse/test_backup.py
 	$(BIN)/python -m tools.fuzz_files --seeds $(or $(FILE_SEEDS),50000) --from 100000 --minutes 60 --files $(or $(FILES),examples)
+
+oracle: setup-dev  ## The grading kernel against its slow transcription, on numbered packs by each rule-set (PACKS=100000)
+	PCDS_PACKS=$(or $(PACKS),100000) $(BIN)/python -m pytest -n 0 -q -k numbered_pack tests/compliance/test_grading_oracle.py
 
 bench: setup-dev  ## Ratios to floors measured in the same run (ROWS=50000, SKUS="1000 50000 1000000", ONLY=regrade)
 	$(BIN)/python -m bench --rows $(or $(ROWS),50000) --skus $(or $(SKUS),1000 50000) $(if $(ONLY),--only $(ONLY))

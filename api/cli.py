@@ -41,7 +41,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "snapshot": ("snapshot", "snapshot"),
     "regrade": ("regrade", "regrade"),
     "rollup": ("rollup", "rollup"),
-    "declaration": ("declaration", "declaration"),
+    "declaration": ("declaration", "app"),
     "doctor": ("doctor", "doctor"),
 }
 """Each command's file below api/commands, and the function, group or groups by name that it has there."""

@@ -44,16 +44,21 @@ class Service:
     together: Together
     readers: Readers
 
-    async def rules_for(self, version: str) -> tuple[RuleSet, RuleSet]:
-        """The rule-set of the day and the one of a version, for a read: asked in a thread where not known lately."""
-        of_the_day, known = self.rulesets.lately(), self.rulesets.known(version)
-        if of_the_day is None or known is None:
-            return await run_in_threadpool(self._rules_for, version)
-        return of_the_day, known
+    async def rules_for(self, version: str, before: str | None) -> tuple[RuleSet, RuleSet, RuleSet | None]:
+        """The rule-set of the day, the one of a version and, if there is one, of the version before, for a read.
 
-    def _rules_for(self, version: str) -> tuple[RuleSet, RuleSet]:
+        They are asked for in a thread where one is not known lately.
+        """
+        of_the_day, known = self.rulesets.lately(), self.rulesets.known(version)
+        earlier = None if before is None else self.rulesets.known(before)
+        if of_the_day is None or known is None or (earlier is None) != (before is None):
+            return await run_in_threadpool(self._rules_for, version, before)
+        return of_the_day, known, earlier
+
+    def _rules_for(self, version: str, before: str | None) -> tuple[RuleSet, RuleSet, RuleSet | None]:
         with self.writes.system() as connection:
-            return self.rulesets.active(connection), self.rulesets.of(connection, version)
+            earlier = None if before is None else self.rulesets.of(connection, before)
+            return self.rulesets.active(connection), self.rulesets.of(connection, version), earlier
 
     async def reading(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         """The result of a read on a connection without a company, sent again where the connection had died."""

@@ -13,7 +13,7 @@ from api.auth import Presented
 from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
-from api.languages import spoken
+from api.languages import asked_for, spoken
 from api.operations import resource
 from api.origin import origin_of
 from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, SKU_CODE, UPDATED_SINCE, record_id
@@ -61,13 +61,15 @@ async def list_skus(request: Request, key_hash: Presented) -> Response:
     parameters=(RECORD_ID,), answers={200: SkuDetailResponse}, errors=(*READ_ERRORS, "not_found")))  # fmt: skip
 async def get_sku(request: Request, key_hash: Presented) -> Response:
     """All fields, the component graph, the volumes, and why the grade is what it is."""
-    parameters = {"id": record_id(request), "today": service_of(request).clock.today()}
+    today = service_of(request).clock.today()
+    parameters = {"id": record_id(request), "today": today}
     row = dict(zip(_COLUMNS, await read(request, key_hash, _DETAIL, parameters), strict=True))
     if row["id"] is None:
         raise NotFound
-    rules, graded_by = await service_of(request).rules_for(row["ruleset_version"])
+    rules, graded_by, before = await service_of(request).rules_for(row["ruleset_version"], present.version_before(row))
     shown = present.sku_detail(
-        row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"]
+        row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"], before=before,
+        today=today, lang=asked_for(request),
     )  # fmt: skip
     return spoken(request, json_of({"data": shown}))
 
@@ -112,7 +114,7 @@ def _written_one(request: Request, key: Key, body: Any) -> Response:
         ).values()
         if row.outcome == "rejected":
             raise InvalidBody(row.errors)
-        return partial(_shown, row, dry_run=dry_run)
+        return partial(_shown, row, asked_for(request), dry_run=dry_run)
 
     return answer(request, key, fingerprint(body), work, dry_run=dry_run, pipelined=True)
 
@@ -135,7 +137,9 @@ def _written_together(conn: Connection, sent: Mapping[int, Sent]) -> dict[int, C
             rulesets=service.rulesets, dry_run=False,
         )  # fmt: skip
         for place, row in rows.items():
-            done[place] = InvalidBody(row.errors) if row.outcome == "rejected" else partial(_shown, row, dry_run=False)
+            lang = asked_for(sent[place].request)
+            shown = partial(_shown, row, lang, dry_run=False)
+            done[place] = InvalidBody(row.errors) if row.outcome == "rejected" else shown
     return done
 
 
@@ -153,12 +157,12 @@ def _valid(body: Any) -> dict[str, Any]:
         raise InvalidBody(invalid.issues) from None
 
 
-def _shown(row: RowResult, *, dry_run: bool) -> Response:
+def _shown(row: RowResult, lang: str, *, dry_run: bool) -> Response:
     assert row.detail is not None, "an accepted row can be shown"
     shown = {
         "outcome": row.outcome,
         "dry_run": dry_run,
-        "data": row.detail(),
+        "data": row.detail(lang=lang),
         "warnings": [warning.as_dict() for warning in row.warnings],
     }
     return json_of(shown, 201 if row.outcome == "created" and not dry_run else 200)

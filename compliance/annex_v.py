@@ -1,15 +1,18 @@
 """Banned packaging formats: Annex V of Regulation (EU) 2025/40, and Annex Part B of Directive (EU) 2019/904.
 
 A flag says that the stored facts point to a ban; it is *certain* where they decide it, else it *depends* on facts
-that the record does not hold. Rows are `annex_v.csv`; what a row's facts mean is read here, and nothing refused.
+that the record does not hold. Rows are `annex_v.csv`; what a row's facts mean is read here, and nothing refused. How a
+flag reads, on a day and in a language, is `compliance.flag_texts`.
 """
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import date
 from functools import cache, lru_cache
 from typing import Any, Final
 
 from compliance import catalogue
+from compliance.flag_texts import reason
 from compliance.grading.components import Record, lines
 from compliance.material_path import material_path, same_material
 from compliance.rule_rows import Ban
@@ -18,31 +21,31 @@ from compliance.words import resolve_format, resolve_material
 
 LAYERS: Final = frozenset({"body", "coating", "liner", "tie_layer"})
 """Types of component that a body may be made of; others say nothing about it."""
-_DECIMAL: Final = re.compile(r"(?<=\d)_(?=\d)")
-"""What stands for the decimal point in the key of a fact."""
 _ATOM: Final = re.compile(r"(\w+)(!=|=|<)(.+)")
 
 
-def flags(record: Record, rules: RuleSet) -> list[dict[str, object]]:
-    """The record's flags in the order of the table, as published; none where all its markets are outside the Union.
+def flags(record: Record, rules: RuleSet, *, today: date) -> list[dict[str, object]]:
+    """The record's flags in the order of the table, as published; `today` says which bans are in force (UTC)."""
+    return [_flag(ban, open_facts, today) for ban, open_facts in bans(record, rules)]
+
+
+def bans(record: Record, rules: RuleSet) -> list[tuple[Ban, list[str]]]:
+    """The bans that the record points to, each with its open facts; none where all its markets are outside the Union.
 
     An empty list of use contexts was never asked and points to no ban (rollup of the record, step 9).
     """
     if not may_be_in_the_union(record.get("markets")):
         return []
-    return [_flag(ban, open_facts) for ban, open_facts in _bans(tuple(_facts(record, rules).items()), rules)]
+    return _bans(tuple(_facts(record, rules).items()), rules)
 
 
 def depend_on_body(record: Record, rules: RuleSet) -> bool:
-    """Whether some body could bring the record a flag in the Union, whatever its own is: asked once for many alike.
+    """Whether some body with the record's additives could bring it a flag in the Union: asked once for many alike.
 
-    Most records are of a level, format and use that no ban speaks of; their graphs need not be looked at.
+    Most records are of a level, format, use and additives that no ban speaks of; their layers need not be looked at.
     """
-    facts = _face(record, rules)
-    return any(
-        all(any(_parsed(atom)[0] not in facts or _holds(atom, facts) for atom in atoms) for atoms in clauses)
-        for clauses in (_clauses(ban.required_facts) for ban in rules.bans)
-    )
+    facts = {**_face(record, rules), "body_additives": _additives(record)}
+    return any(_may_hold(ban, facts) for ban in rules.bans)
 
 
 def use_decides(record: Record, rules: RuleSet) -> bool:
@@ -53,10 +56,14 @@ def use_decides(record: Record, rules: RuleSet) -> bool:
     facts = _face(record, rules)
     if facts.pop("use_contexts"):
         return False
-    asked = (_clauses(ban.required_facts) for ban in rules.bans if "use_contexts=" in ban.required_facts)
-    return any(
-        all(any(_parsed(atom)[0] not in facts or _holds(atom, facts) for atom in atoms) for atoms in clauses)
-        for clauses in asked
+    return any(_may_hold(ban, facts) for ban in rules.bans if "use_contexts=" in ban.required_facts)
+
+
+def _may_hold(ban: Ban, known: Mapping[str, Any]) -> bool:
+    """Whether the ban's clauses hold, were each fact that is not among the known ones as the ban wants it."""
+    return all(
+        any(_parsed(atom)[0] not in known or _holds(atom, known) for atom in atoms)
+        for atoms in _clauses(ban.required_facts)
     )
 
 
@@ -74,27 +81,21 @@ def _bans(stored: tuple[tuple[str, Any], ...], rules: RuleSet) -> list[tuple[Ban
     return [(ban, open_facts) for ban, open_facts in judged if open_facts is not None]
 
 
-def _flag(ban: Ban, open_facts: Sequence[str]) -> dict[str, object]:
-    told = ", ".join(map(in_words, open_facts))
+def _flag(ban: Ban, open_facts: Sequence[str], today: date) -> dict[str, object]:
     return {
         "code": ban.code,
         "format": ban.format,
         "applies_from": ban.applies_from.isoformat(),
-        "reason": f"{ban.flag_text}, if: {told}" if open_facts else ban.flag_text,
+        "reason": reason(ban, open_facts, today),
         "reference": ban.reference,
         "certainty": "depends" if open_facts else "certain",
         "depends_on": list(open_facts),
     }
 
 
-def in_words(fact: str) -> str:
-    """An open fact as people read it: `produce_below_1_5_kg` holds a decimal number."""
-    return _DECIMAL.sub(".", fact).replace("_", " ")
-
-
 def _facts(record: Record, rules: RuleSet) -> dict[str, Any]:
     """The fields that atoms may name."""
-    return {**_face(record, rules), **_body(record, rules)}
+    return {**_face(record, rules), **_body(record, rules), "body_additives": _additives(record)}
 
 
 def _face(record: Record, rules: RuleSet) -> dict[str, Any]:
@@ -133,6 +134,12 @@ def _body(record: Record, rules: RuleSet) -> dict[str, Any]:
         "body_code": resolve_material(text, rules) if text else None,
         "body_thickness_um": layer.get("thickness_um"),
     }
+
+
+def _additives(record: Record) -> tuple[str, ...]:
+    """The additives given on body components, together, in the order of the alphabet."""
+    bodies = [line for line in lines(record) if line["component_type"] == "body"]
+    return tuple(sorted({additive for line in bodies for additive in line.get("additives") or ()}))
 
 
 def _layers(record: Record) -> list[Mapping[str, Any]]:

@@ -25,7 +25,8 @@ class MaterialPath:
 
     `same_material` is what counts as one material when layers are compared: all plastics are one, each metal its own.
     `composite_as` is the kind of composite whose main material this is. A path of unknown kind `stands_for` a set of
-    patterns, and `fields_missing` would settle it. An undivided composite is mainly `main_material`.
+    patterns, and `fields_missing` would settle it. An undivided composite is mainly `main_material`. `uk_other_name`
+    is the subtype under which the UK file reports the path as other material, where it does.
     """
 
     path: str
@@ -34,6 +35,7 @@ class MaterialPath:
     stands_for: tuple[str, ...]
     main_material: str | None
     fields_missing: tuple[str, ...]
+    uk_other_name: str | None
 
     @property
     def family(self) -> str:
@@ -63,7 +65,7 @@ def material_path(
     """
     found = resolve_format(packaging_format, rules) if packaging_format else None
     code = resolve_material(text, rules) if text else None
-    shape = _shape(found) if component_type == "body" else "flexible" if component_type in _FLEXIBLE else "rigid"
+    shape = _shape(component_type, found)
     format_key = found.key if found and component_type == "body" else "-"
     for row in _map():
         if row.fits(family or "-", code or "-", shape, format_key):
@@ -71,9 +73,9 @@ def material_path(
     return None
 
 
-def body_shape(packaging_format: str | None, rules: RuleSet) -> str:
-    """The shape that a SKU's format gives its body: bottle, rigid, flexible or unspecified."""
-    return _shape(resolve_format(packaging_format, rules) if packaging_format else None)
+def shape_of(component_type: str, packaging_format: str | None, rules: RuleSet) -> str:
+    """The shape of a part: bottle, rigid, flexible or unspecified. The SKU's format gives it to the body alone."""
+    return _shape(component_type, resolve_format(packaging_format, rules) if packaging_format else None)
 
 
 @lru_cache(maxsize=1)
@@ -96,10 +98,13 @@ def _material_path(row: dict[str, str]) -> MaterialPath:
         stands_for=words(row["stands_for"]),
         main_material=row["main_material"] or None,
         fields_missing=words(row["fields_missing"]),
+        uk_other_name=row["uk_other_name"] or None,
     )
 
 
-def _shape(found: Format | None) -> str:
+def _shape(component_type: str, found: Format | None) -> str:
+    if component_type != "body":
+        return "flexible" if component_type in _FLEXIBLE else "rigid"
     return _shapes().get((found.form if found else None) or "", "unspecified")
 
 

@@ -12,7 +12,9 @@ from math import inf
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from compliance.rule_notes import Guidance, Question, StandardPart
 from compliance.tables import words
+from schemas.labels import LANGUAGES
 
 TOLERANCE: Final = 5e-10
 """Half a unit of the ninth decimal: comparing a share with a bound shifted by it is comparing the share rounded
@@ -41,7 +43,8 @@ class Rule:
     """One row of `dfr_rules.csv`.
 
     `low` and `high` bound the share in percent, `low` inside and `high` outside, with `TOLERANCE` already applied;
-    both are infinite where the row has no bounds. `removed` is the part of the weight that leaves, 0 to 1.
+    both are infinite where the row has no bounds. `removed` is the part of the weight that leaves, 0 to 1. `basis` is
+    `source`, `extended` or `ours`, `confidence` how sure the source is (compliance/rules/README.md).
     """
 
     rule_id: str
@@ -65,6 +68,13 @@ class Rule:
     lists: str
     verdict: str
     source_url: str
+    basis: str
+    confidence: str
+
+    @property
+    def published(self) -> bool:
+        """Whether the row says what its published source says, and no more."""
+        return (self.basis, self.confidence) == ("source", "published")
 
     @property
     def bounded(self) -> bool:
@@ -149,7 +159,10 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Ban:
-    """One banned format (`annex_v.csv`) with the facts that point to it."""
+    """One banned format (`annex_v.csv`) with the facts that point to it.
+
+    `texts` are its `flag_text` in other languages (`flag_texts.csv`), empty where the rule-set has none of it.
+    """
 
     code: str
     format: str
@@ -158,6 +171,7 @@ class Ban:
     required_facts: str
     open_facts: str
     flag_text: str
+    texts: Mapping[str, str]
 
 
 def material(row: dict[str, str]) -> Material:
@@ -208,6 +222,8 @@ def rule(row: dict[str, str]) -> Rule:
         lists=row["lists"],
         verdict=row["verdict"],
         source_url=row["source_url"],
+        basis=row.get("basis", ""),
+        confidence=row.get("confidence", ""),
     )
 
 
@@ -235,8 +251,8 @@ def limit(row: dict[str, str]) -> Limit:
     return Limit(row["comparator"], row["value"], row["unit"], day, row["article_ref"])
 
 
-def ban(row: dict[str, str]) -> Ban:
-    """A row of `annex_v.csv`."""
+def ban(row: dict[str, str], texts: Mapping[str, str]) -> Ban:
+    """A row of `annex_v.csv`, with its row of `flag_texts.csv`: empty where there is none."""
     return Ban(
         code=row["code"],
         format=row["format"],
@@ -245,12 +261,18 @@ def ban(row: dict[str, str]) -> Ban:
         required_facts=row["required_facts"],
         open_facts=row["open_facts"],
         flag_text=row["flag_text"],
+        texts=MappingProxyType({lang: texts[f"text_{lang}"] for lang in LANGUAGES[1:] if texts}),
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleSet:
-    """All tables of one version. Compared by identity, so that it can key a cache at no cost."""
+    """All tables of one version. Compared by identity, so that it can key a cache at no cost.
+
+    `attachments_speak_for_layers` says whether, by analogy, a row that also names a cap or a seal speaks for the wall
+    (grading.md, step 6). `questions` by field and component type, `texts` by rule and language, `en18120` and
+    `guidance` are empty in versions before 2026-11-22.
+    """
 
     version: str
     rules: Mapping[str, Rule]
@@ -267,8 +289,17 @@ class RuleSet:
     caps: tuple[float, ...]
     grade_lines: tuple[tuple[str, float], ...]
     disqualified_score: float
+    attachments_speak_for_layers: bool
     limits: Mapping[str, Limit]
     bans: tuple[Ban, ...]
+    questions: Mapping[tuple[str, str], Question]
+    texts: Mapping[str, Mapping[str, str]]
+    en18120: tuple[StandardPart, ...]
+    guidance: tuple[Guidance, ...]
+
+    def question(self, field: str, component_type: str = "") -> Question | None:
+        """What to ask for a field, of a part of this type where the tables have a question of its own for it."""
+        return self.questions.get((field, component_type)) or self.questions.get((field, ""))
 
     def cap(self, limited: int) -> float:
         """The highest score that so many limited features leave."""

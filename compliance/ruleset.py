@@ -12,9 +12,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from compliance import rule_rows
+from compliance import rule_notes, rule_rows
 from compliance.rule_rows import Rule, RuleSet, Value
-from compliance.ruleset_checks import KEYS, check
+from compliance.ruleset_checks import FURTHER, KEYS, check
 from compliance.tables import RULES, Row, TableError, parsed, text
 
 __all__ = ["RULES", "TABLES", "VERSION", "RuleSet", "load", "parse", "read", "texts", "versions"]
@@ -49,18 +49,21 @@ def read(folder: Path) -> RuleSet:
 
 
 def texts(folder: Path) -> dict[str, str]:
-    """The tables of a folder as they stand there, by file name. Raises `TableError` where one cannot be read."""
-    return {name: text(folder / name) for name in TABLES}
+    """The tables of a folder as they stand there, by file name; those that a rule-set may lack only if they are there.
+
+    Raises `TableError` where one cannot be read.
+    """
+    return {name: text(folder / name) for name in TABLES if name not in FURTHER or (folder / name).exists()}
 
 
 def parse(version: str, tables: Mapping[str, str]) -> RuleSet:
     """The rule-set of these tables, each the text of a CSV file by its name.
 
-    Raises `TableError` where a table or column is missing, a cell has another form than its column, or the tables
-    contradict each other.
+    The tables that a rule-set may lack are empty where they are not there. Raises `TableError` where another table or a
+    column is missing, a cell has another form than its column, or the tables contradict each other.
     """
     try:
-        found = {name: parsed(name, tables[name]) for name in TABLES}
+        found = {name: parsed(name, tables.get(name, "") if name in FURTHER else tables[name]) for name in TABLES}
         rules = _assembled(version, found)
         check(rules, found)
     except KeyError as missing:
@@ -77,6 +80,7 @@ def _assembled(version: str, tables: Mapping[str, Sequence[Row]]) -> RuleSet:
     stream_rows = tuple(rule_rows.stream_row(row) for row in tables["streams.csv"])
     attributes = tables["attributes.csv"]
     words_to_drop = tables["alias_words.csv"]
+    flag_texts = {row["code"]: row for row in tables["flag_texts.csv"]}
     scoring = {row["key"]: row["value"] for row in tables["scoring.csv"]}
     return RuleSet(
         version=version,
@@ -103,8 +107,18 @@ def _assembled(version: str, tables: Mapping[str, Sequence[Row]]) -> RuleSet:
         caps=tuple(float(scoring[key]) for key in sorted(key for key in scoring if key.startswith("cap_"))),
         grade_lines=tuple((grade, float(scoring[f"grade_{grade}"])) for grade in "ABC"),
         disqualified_score=float(scoring["disqualified_score"]),
+        attachments_speak_for_layers=scoring.get("analogy_attachments_to_layers", "Y") == "Y",
         limits=MappingProxyType({row["code"]: rule_rows.limit(row) for row in tables["limits.csv"]}),
-        bans=tuple(rule_rows.ban(row) for row in tables["annex_v.csv"]),
+        bans=tuple(rule_rows.ban(row, flag_texts.get(row["code"], {})) for row in tables["annex_v.csv"]),
+        questions=MappingProxyType(
+            {
+                (row["field"], row["component_type"]): rule_notes.question(row)
+                for row in tables["attribute_questions.csv"]
+            }
+        ),
+        texts=MappingProxyType({row["rule_id"]: rule_notes.rule_text(row) for row in tables["rule_texts.csv"]}),
+        en18120=tuple(rule_notes.standard_part(row) for row in tables["en18120.csv"]),
+        guidance=tuple(rule_notes.guidance(row) for row in tables["guidance.csv"]),
     )
 
 

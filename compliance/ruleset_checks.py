@@ -33,8 +33,17 @@ KEYS: Final = {
     "limits.csv": ("code",),
     "annex_v.csv": ("code",),
     "ppwr_categories.csv": ("category_no",),
+    "attribute_questions.csv": ("field", "component_type"),
+    "rule_texts.csv": ("rule_id",),
+    "en18120.csv": ("part",),
+    "guidance.csv": ("document", "date"),
+    "flag_texts.csv": ("code",),
 }
 """All tables of a rule-set, with the columns that name a row."""
+FURTHER: Final = frozenset(
+    {"attribute_questions.csv", "rule_texts.csv", "flag_texts.csv", "en18120.csv", "guidance.csv"}
+)
+"""Those that a rule-set may lack, as those before 2026-11-22 do: nothing is graded by them."""
 
 
 def check(rules: "RuleSet", tables: Mapping[str, Sequence[Row]]) -> None:
@@ -45,7 +54,9 @@ def check(rules: "RuleSet", tables: Mapping[str, Sequence[Row]]) -> None:
         *_words(rules),
         *_streams(rules),
         *(fault for rule in rules.rules.values() for fault in _rule(rule, rules)),
-        *_scoring(rules),
+        *_scoring(rules, tables["scoring.csv"]),
+        *_notes(rules),
+        *_flag_texts(rules, tables["flag_texts.csv"]),
     ]
     if faults:
         raise TableError(f"Rule-set {rules.version}: " + " ".join(faults))
@@ -132,11 +143,39 @@ def _rule(rule: Rule, rules: "RuleSet") -> Iterator[str]:
         yield f"{where} only {' and '.join(BODY_WIDE)} hold for the whole body."
 
 
-def _scoring(rules: "RuleSet") -> Iterator[str]:
+def _scoring(rules: "RuleSet", rows: Sequence[Row]) -> Iterator[str]:
     if missing := [rule_id for rule_id in STEP_6_RULES if rule_id not in rules.rules]:
         yield f"dfr_rules.csv: {', '.join(missing)} is missing."
+    switch = next((row["value"] for row in rows if row["key"] == "analogy_attachments_to_layers"), "Y")
+    if switch not in {"Y", "N"}:
+        yield f"scoring.csv, analogy_attachments_to_layers: {switch} is neither Y nor N."
     if list(rules.caps) != sorted(rules.caps, reverse=True):
         yield "scoring.csv: more limited features must not raise the cap."
     lines = [line for _, line in rules.grade_lines]
     if lines != sorted(lines, reverse=True):
         yield "scoring.csv: the lines of A, B and C must fall."
+
+
+def _notes(rules: "RuleSet") -> Iterator[str]:
+    for question in rules.questions.values():
+        where = f"attribute_questions.csv, {question.field} {question.component_type}".rstrip() + ":"
+        if question.component_type and question.component_type not in VOCABULARIES["component_type"]:
+            yield f"{where} the component type is unknown."
+        if not (question.en and question.fr and question.de):
+            yield f"{where} a language has no sentence."
+    for rule_id, by_language in rules.texts.items():
+        if rule_id not in rules.rules:
+            yield f"rule_texts.csv, {rule_id}: there is no such rule in dfr_rules.csv."
+        if not all(by_language.values()):
+            yield f"rule_texts.csv, {rule_id}: a language has no text."
+    for part in rules.en18120:
+        if unknown := part.streams - rules.targets.keys():
+            yield f"en18120.csv, {part.part}: stream {', '.join(sorted(unknown))} is not in streams.csv."
+
+
+def _flag_texts(rules: "RuleSet", texts: Sequence[Row]) -> Iterator[str]:
+    if unknown := {row["code"] for row in texts} - {ban.code for ban in rules.bans}:
+        yield f"flag_texts.csv: {', '.join(sorted(unknown))} is not in annex_v.csv."
+    for ban in rules.bans:
+        if ban.texts and not all(ban.texts.values()):
+            yield f"flag_texts.csv, {ban.code}: a language has no text."

@@ -50,8 +50,8 @@ class Service(Protocol):
     def readers(self) -> Readers:
         """The processes that read files."""
 
-    async def rules_for(self, version: str) -> tuple[RuleSet, RuleSet]:
-        """The rule-set of the day and the one of a version."""
+    async def rules_for(self, version: str, before: str | None) -> tuple[RuleSet, RuleSet, RuleSet | None]:
+        """The rule-set of the day, the one of a version and, if there is one, of the version before."""
 
     async def reading(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         """The result of a read on a connection without a company, sent again where the connection had died."""

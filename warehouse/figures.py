@@ -22,7 +22,9 @@ import polars as pl
 from warehouse import snapshots
 from warehouse.snapshots import Snapshot
 
-TABLES: Final = ("tonnes", "uncounted", "obligations")
+TABLES: Final = ("tonnes", "uncounted", "scope_missing", "obligations")
+FORM: Final = 2
+"""Of the files; figures of another form are another release's, and are computed anew."""
 FOLDER: Final = "figures"
 """Below the data directory."""
 KEPT: Final = 3
@@ -56,13 +58,18 @@ class StoredFigures:
 
     @property
     def tonnes(self) -> Path:
-        """Tonnes by market, year, half and category, with units and SKUs."""
+        """Tonnes by market, year, half and category, with units and SKUs, and which of them are in scope."""
         return self.folder / "tonnes.parquet"
 
     @property
     def uncounted(self) -> Path:
         """What could not be counted: a row per market, year, half, SKU and reason."""
         return self.folder / "uncounted.parquet"
+
+    @property
+    def scope_missing(self) -> Path:
+        """What no record decides about the scope of a category: a row per market, year, half, SKU and fields."""
+        return self.folder / "scope_missing.parquet"
 
     @property
     def obligations(self) -> Path:
@@ -72,8 +79,8 @@ class StoredFigures:
     def manifest(self) -> bytes:
         """What the folder says of itself."""
         said = {
-            "company_id": self.company_id, "name": self.name, "origin": asdict(self.origin), "rows": dict(self.rows),
-            "rows_written": self.rows_written,
+            "form": FORM, "company_id": self.company_id, "name": self.name, "origin": asdict(self.origin),
+            "rows": dict(self.rows), "rows_written": self.rows_written,
         }  # fmt: skip
         return orjson.dumps(said, option=orjson.OPT_UTC_Z)
 
@@ -105,13 +112,15 @@ def publish(
 
 
 def current(data_dir: Path, company_id: UUID) -> StoredFigures | None:
-    """The company's last complete figures; None where none were ever computed in this data directory."""
+    """The company's last complete figures; None where none were computed in this data directory by this release."""
     folder = data_dir / FOLDER / str(company_id)
     try:
         name = (folder / _POINTER).read_text(encoding="ascii")
     except FileNotFoundError:
         return None
     said: dict[str, Any] = orjson.loads((folder / name / _MANIFEST).read_bytes())
+    if said.get("form") != FORM:
+        return None
     origin = Origin(**{**said["origin"], "as_of": datetime.fromisoformat(said["origin"]["as_of"])})
     return StoredFigures(company_id, said["name"], origin, said["rows"], said["rows_written"], folder / name)
 

@@ -1,32 +1,39 @@
 """`pcds declaration`: the tonnes of one market and period as a file to hand in, with what is not counted beside it.
 
 What a declaration says is `pipelines.steps.declaration`; the options of the UK file are docs/declarations.md.
+`pcds declaration ratings` is `declaration_ratings`.
 """
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final
-from uuid import UUID
+from typing import Annotated, Any, Final
 
 import orjson
 import typer
+from typer.core import TyperGroup
 
-from api.commands import runs
-from api.commands.operator import Operator, operator
+from api.commands import declaration_desk
+from api.commands.declaration_ratings import ratings
+from api.commands.operator import operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, one_of, show
 from compliance.declarations.uk.lines import Statements
-from compliance.declarations.uk.producer import FileRefused, Producer
+from compliance.declarations.uk.producer import Producer
+from compliance.declarations.uk.rules import FileRefused
 from compliance.declarations.uk.tables import codes
 from pipelines.steps.declaration import declare, files, forms, statements
 from pipelines.steps.declaration.parcel import FORMS, Asked, by_category, explained, left_out, uk_file
-from pipelines.steps.figures.compute import loaded_catalogue
-from pipelines.steps.figures.portfolio import newest
-from warehouse import snapshots
-from warehouse.rulesets import Rulesets
 from warehouse.settings import Settings
 
 _UK: Final = "of the UK file (--format rpd)"
 _REFUSALS: Final = (declare.NotDeclarable, statements.StatementsRefused, OverflowError)
+
+
+class _Declaring(TyperGroup):
+    """`pcds declaration OUT` declares; only the name of another command behind it is that command."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The arguments with the name of the command that they mean."""
+        return super().parse_args(ctx, args if args and args[0] in self.commands else ["write", *args])
 
 
 def declaration(  # noqa: PLR0917  (each is an option by name)
@@ -52,13 +59,14 @@ def declaration(  # noqa: PLR0917  (each is an option by name)
     """Write a declaration from the newest data, and say what it holds and what could not be counted.
 
     Exit status 0 also where something is not counted: it stands in OUT (json) or in `.uncounted.csv` beside it.
+    `pcds declaration ratings OUT` proposes the ratings that --ram takes.
     """
     asked = Asked(market, year, half or declare.YEAR, one_of(FORMS, [form])[0], out, explain)
     producer = Producer(organisation_id or "", organisation_size, activity, household_type, subsidiary_id)
     _check(asked, producer, ram, drinks)
     try:
         with operator(data_dir) as at_work:
-            desk = _desk(at_work, company, Settings.load(data_dir=data_dir))
+            desk = declaration_desk.desk(at_work, company, Settings.load(data_dir=data_dir))
             asked = replace(asked, market=declare.declared_market(desk, market, asked.half))
             said = Statements(producer, year, asked.half, statements.ratings(ram), statements.drinks(drinks))
             parcel = uk_file(desk, asked, said) if form == "rpd" else by_category(desk, asked)
@@ -97,13 +105,6 @@ def _check(asked: Asked, producer: Producer, ram: Path | None, drinks: Path | No
         raise typer.BadParameter("The options of the UK file go with --format rpd.", param_hint="--format")
 
 
-def _desk(at_work: Operator, company_id: UUID, settings: Settings) -> declare.Desk:
-    """The newest data: a snapshot that lacks a write is published again, as a run that the analyst sees too."""
-    with at_work.company(company_id) as connection:
-        catalogue, rules = loaded_catalogue(connection), Rulesets().active(connection)
-    snapshot = newest(at_work.pool, settings.data_dir, company_id)
-    if snapshot is None:
-        runs.run(settings, "snapshot", "--company", str(company_id), refused="Nothing was declared.")
-        snapshot = snapshots.current(settings.data_dir, company_id)
-        assert snapshot is not None
-    return declare.Desk(snapshot, catalogue, rules)
+app = typer.Typer(cls=_Declaring, help="Declare a market and period, or propose the ratings of its parts.")
+app.command("write")(declaration)
+app.command("ratings")(ratings)

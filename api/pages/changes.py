@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from api.pages.texts import text
+from compliance import grading
+from compliance.ruleset import RuleSet
 from pipelines.steps.review.compare import Change, leaves
 from schemas.fields import COMPONENT, SKU, Field
 from schemas.labels import format_word, header, word
 from schemas.numbers import number
-from schemas.sentences import told as told_again
 from schemas.technical_files import CONTENTS
 
 _ASKING: Final = "Not assessed, because facts are missing: "
@@ -50,13 +51,15 @@ def path_of(path: str, lang: str, parts: Sequence[str] = ()) -> str:
     return _placed(path, parts, lang)[0]
 
 
-def reason(sentence: str, lang: str) -> str:
-    """Why a grade is what it is; the fields that it asks for are told by their names and not by their paths."""
-    said = told_again(sentence, lang)
-    if sentence.startswith(_ASKING):
-        paths = sentence.removeprefix(_ASKING).rstrip(".").split(", ")
-        return _PATH.sub(lambda found: path_of(found[0], lang) if found[0] in paths else found[0], said)
-    return said
+def reason(sentence: str, lang: str, rules: RuleSet) -> str:
+    """Why a grade is what it is, from its English; fields that it asks for are told by their names, not their paths."""
+    paths = sentence.removeprefix(_ASKING).rstrip(".").split(", ") if sentence.startswith(_ASKING) else []
+    return with_names(grading.said(sentence, (rules,), lang), paths, lang)
+
+
+def with_names(sentence: str, paths: Sequence[str], lang: str, parts: Sequence[str] = ()) -> str:
+    """A sentence with the names of these paths in their place; `parts` as in `path_of`."""
+    return _PATH.sub(lambda found: path_of(found[0], lang, parts) if found[0] in paths else found[0], sentence)
 
 
 def _told(change: Change, parts: Sequence[str], lang: str) -> Told:
@@ -69,6 +72,8 @@ def _told(change: Change, parts: Sequence[str], lang: str) -> Told:
 def _placed(path: str, parts: Sequence[str], lang: str) -> tuple[str, str | None]:
     """What a path means in words, and the vocabulary of its value."""
     table, fields, name, prefix = "sku", SKU, path, ""
+    if path in COMPONENT and path not in SKU:  # of a SKU without components, whose one body it is a fact of
+        table, fields = "component", COMPONENT
     if found := _PART.fullmatch(path):
         place = int(found[1])
         part = word("component_type", parts[place], lang) if place < len(parts) and parts[place] else ""

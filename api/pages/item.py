@@ -4,6 +4,7 @@ What is told here in words is `api.pages.item_words`; the facts are those of `GE
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -18,6 +19,9 @@ from api.pages.render import language_of, page
 from api.pages.sessions import Session, SignedIn
 from api.pages.turns import in_turn
 from api.service import Service, service_of
+from compliance.flag_texts import retold
+from compliance.ruleset import RuleSet
+from compliance.standards import unread
 from pipelines.steps import present
 from pipelines.steps.audit import history
 from schemas.technical_files import CONTENTS
@@ -43,7 +47,7 @@ _VERSIONS_SHOWN: Final = 10
 class _Held:
     """What the database has about one SKU; `history` is None where the plan has no audit log.
 
-    `declared` are the DoCs whose PDF is kept here.
+    `rules` are those of the day; `declared` are the DoCs whose PDF is kept here.
     """
 
     item: dict[str, Any]
@@ -52,7 +56,8 @@ class _Held:
     docs: list[dict[str, Any]]
     origin: origins.Origin
     history: list[dict[str, Any]] | None
-    gaps: list[dict[str, Any]]
+    missing: dict[str, list[dict[str, Any]]]
+    rules: RuleSet
     declared: set[UUID]
 
 
@@ -65,36 +70,40 @@ async def get_item(request: Request, session: SignedIn) -> Response:
 def _page(request: Request, session: Session) -> Response:
     service, lang = service_of(request), language_of(request)
     with service.writes.company(session.company_id) as conn:
-        held = _held(service, conn, session.company_id, _id(request))
+        held = _held(service, conn, session.company_id, _id(request), lang)
     item = held.item
     return page(
-        request, "item.html", session=session, item=item, gaps=held.gaps,
+        request, "item.html", session=session, item=item, gaps=held.missing["gaps"],
+        not_understood=[
+            {**each, "name": item_words.path_of(each["field"], item, lang)} for each in held.missing["not_understood"]
+        ],
         facts=item_words.facts(item, held.names, lang), parts=item_words.parts(item, held.names, lang),
         grade=item_words.grade(item, lang), substances=item_words.substances(item["substances"], lang),
         files=held.files, types=CONTENTS[lang], docs=held.docs, declared=held.declared,
-        origin=held.origin,
+        origin=held.origin, ban=partial(retold, rules=held.rules, lang=lang),
+        standards=unread(item["compliance"]["grade_trace"].get("stream"), held.rules),
         history=None if held.history is None else [item_words.version(each, lang) for each in held.history],
     )  # fmt: skip
 
 
-def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID) -> _Held:
+def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, lang: str) -> _Held:
     now = Now.read(conn, service.clock)
     row = conn.execute(_DETAIL, {"id": sku_id, "today": now.today}).fetchone()
     if row is None:
         raise PageRefused(404, "refused.gone")
-    held = dict(zip(_COLUMNS, row, strict=True))
+    held, rules = dict(zip(_COLUMNS, row, strict=True)), service.rulesets.active(conn)
+    earlier = present.version_before(held)
     item = present.sku_detail(
-        held, present.record(held), rules=service.rulesets.active(conn), doc_status=held["doc_status"],
+        held, present.record(held), rules=rules, doc_status=held["doc_status"],
         graded_by=service.rulesets.of(conn, held["ruleset_version"]),
+        before=None if earlier is None else service.rulesets.of(conn, earlier), today=now.today, lang=lang,
     )  # fmt: skip
-    gaps = analytics.missing_in_one(
-        conn, company_id, sku_id, now, at=service.clock.now(), rules=service.rulesets.active(conn)
-    )  # fmt: skip
+    missing = analytics.missing_in_one(conn, company_id, sku_id, now, at=service.clock.now(), rules=rules)
     (listed,) = conn.execute(files.page(_FILES_SHOWN, 0), {"sku_id": sku_id}).fetchone() or ('{"data": []}',)
     return _Held(
         item, _names(conn, item), orjson.loads(listed)["data"], docs.of_sku(conn, sku_id, today=now.today),
         origins.of(conn, [item["sku_code"]])[item["sku_code"]],
-        history.of_sku(conn, sku_id, limit=_VERSIONS_SHOWN), gaps, declarations.of_sku(conn, sku_id),
+        history.of_sku(conn, sku_id, limit=_VERSIONS_SHOWN), missing, rules, declarations.of_sku(conn, sku_id),
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """One packaging item in words: its fields, parts, substances, grade and versions as people of one language read them.
 
-Takes what `GET /skus/{id}` answers and decides nothing. Words of fields and codes are `schemas.labels`; a sentence of
-the rules has no other language than English, and is marked so on the page.
+Takes what `GET /skus/{id}` answers in their language and decides nothing. Words of fields and codes are
+`schemas.labels`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -113,6 +113,8 @@ def _substance(entry: Mapping[str, Any], lang: str) -> dict[str, Any]:
 def grade(item: Mapping[str, Any], lang: str) -> dict[str, Any]:
     """The grade's trace: figures as people write them, and the rules that fired apart by what they say."""
     trace = item["compliance"]["grade_trace"]
+    types = [line["component_type"] for line in item["components"]]
+    places = {line["id"]: place for place, line in enumerate(item["components"])}
     share, cap = trace["weight_share_percent"], trace["cap"]
     fired = [
         {**rule, "part": word("component_type", part["component_type"], lang), "unit": unit["unit"]}
@@ -120,14 +122,31 @@ def grade(item: Mapping[str, Any], lang: str) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         **trace,
-        "reason": changes.reason(trace["reason"], lang),
+        "reason": changes.with_names(trace["reason"], [issue["field"] for issue in trace["missing"]], lang, types),
         "stream_name": trace["stream"] and word("stream", trace["stream"], lang),
         "kept": None if share is None else number(share, lang, digits=1),
         "cap": None if cap is None else number(cap, lang, digits=1),
         "deciding": sorted((rule for rule in fired if rule["verdict"] in _REFUSING), key=_gravest_first),
-        "missing": [{**issue, "name": changes.path_of(issue["field"], lang)} for issue in trace["missing"]],
+        "missing": [{**issue, "name": changes.path_of(issue["field"], lang, types)} for issue in trace["missing"]],
+        "open": [_open(fact, places, types, lang) for fact in trace["open"]],
+        "assumptions": [
+            changes.with_names(sentence, sentence.split(" ")[:1], lang, types) for sentence in trace["assumptions"]
+        ],
         "others": [rule for rule in fired if rule["verdict"] not in _REFUSING],
     }  # fmt: skip
+
+
+def path_of(path: str, item: Mapping[str, Any], lang: str) -> str:
+    """A path of the item in words."""
+    return changes.path_of(path, lang, [line["component_type"] for line in item["components"]])
+
+
+def _open(fact: Mapping[str, Any], places: Mapping[str, int], types: Sequence[str], lang: str) -> dict[str, Any]:
+    """An open fact with its name, its part's too, and the grades that it could give in words."""
+    of_part = fact["component_id"] is not None
+    path = f"components[{places[fact['component_id']]}].{fact['field']}" if of_part else fact["field"]
+    grades = ", ".join(text(f"grade.{grade}", lang) for grade in fact["could_become"])
+    return {"name": changes.path_of(path, lang, types), "ask": fact["ask"], "could_become": grades}
 
 
 def _gravest_first(rule: Mapping[str, Any]) -> int:

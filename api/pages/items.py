@@ -14,12 +14,13 @@ from starlette.responses import Response
 
 from api.errors import InvalidBody
 from api.pages.refusals import PageRefused
-from api.pages.render import page
+from api.pages.render import language_of, page
 from api.pages.sessions import Session, SignedIn
 from api.pages.turns import in_turn
 from api.parameters import OFFSET
 from api.service import service_of
-from compliance import ruleset
+from compliance.flag_texts import retold
+from compliance.ruleset import RuleSet
 from schemas import texts
 from schemas.normalise import Unfit
 from schemas.normalise import market as normalised
@@ -58,7 +59,7 @@ def offset_of(request: Request) -> int:
 def _page(request: Request, session: Session) -> Response:
     service, wanted, offset = service_of(request), _wanted(request), offset_of(request)
     with service.writes.company(session.company_id) as conn:
-        now = Now.read(conn, service.clock)
+        now, rules = Now.read(conn, service.clock), service.rulesets.active(conn)
         snapshot = snapshots.current(service.settings.data_dir, session.company_id)
         found: dict[str, Any] | None = None
         if wanted == Wanted():
@@ -73,8 +74,13 @@ def _page(request: Request, session: Session) -> Response:
     return page(
         request, "items.html", session=session, found=found, wanted=wanted, given=text | filters, choices=CHOICES,
         offset=offset, size=PAGE_SIZE,
-        flag_text=next((ban.flag_text for ban in ruleset.load().bans if ban.code == wanted.flag), wanted.flag),
+        ban=wanted.flag and _ban(wanted.flag, rules, language_of(request)),
     )  # fmt: skip
+
+
+def _ban(code: str, rules: RuleSet, lang: str) -> str:
+    """The words for a ban; the code itself where the rules have no such ban."""
+    return next((retold(code, ban.flag_text, rules, lang) for ban in rules.bans if ban.code == code), code)
 
 
 def _wanted(request: Request) -> Wanted:

@@ -4,16 +4,18 @@ Counts are of the company's newest snapshot and say of which instant it is; DoCs
 Every row leads to the items that it counts.
 """
 
+from functools import partial
 from typing import Any, Final
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.pages.render import page
+from api.pages.render import language_of, page
 from api.pages.sessions import Session, SignedIn
 from api.pages.turns import in_turn
 from api.service import service_of
+from compliance.flag_texts import retold
 from warehouse import analytics, figures, snapshots
 from warehouse.analytics import Now
 from warehouse.figures import StoredFigures
@@ -39,6 +41,7 @@ def _page(request: Request, session: Session) -> Response:
         now = Now.read(conn, service.clock)
         held = counted(conn).skus
         expiring = docs.expiring(conn, today=now.today, days=EXPIRES_WITHIN_DAYS, limit=_SHOWN)
+        ban = partial(retold, rules=service.rulesets.active(conn), lang=language_of(request))
         recent, _ = imports.newest(conn, limit=_SHOWN // 2)
     snapshot = snapshots.current(service.settings.data_dir, session.company_id)
     stored = figures.current(service.settings.data_dir, session.company_id)
@@ -46,9 +49,11 @@ def _page(request: Request, session: Session) -> Response:
     if snapshot is not None and snapshot.rows["skus"]:
         overview = analytics.overview(snapshot, now, stored)
         missing = analytics.missing(snapshot, now, limit=_SHOWN)
+        with service.writes.company(session.company_id) as conn:
+            missing["items"] = analytics.with_asked(conn, missing["items"], service.rulesets, language_of(request))
     return page(
         request, "portfolio.html", session=session, held=held, overview=overview, missing=missing, expiring=expiring,
-        days=EXPIRES_WITHIN_DAYS, recent=recent,
+        days=EXPIRES_WITHIN_DAYS, recent=recent, ban=ban,
         tonnes=_tonnes(overview, stored, request.query_params.get("year"), now.today.year),
     )  # fmt: skip
 

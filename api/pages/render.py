@@ -16,7 +16,6 @@ from starlette.responses import HTMLResponse
 
 from api.languages import asked_for
 from api.pages.texts import text
-from compliance.annex_v import in_words
 from schemas.labels import LANGUAGES, word
 from schemas.numbers import number
 from schemas.sentences import told
@@ -87,4 +86,3 @@ _TEMPLATES: Final = Environment(
     loader=PackageLoader("api.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
 _TEMPLATES.filters["instant"] = _instant
-_TEMPLATES.filters["in_words"] = in_words

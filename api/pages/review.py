@@ -25,6 +25,7 @@ from api.pages.render import language_of, link, page
 from api.pages.sessions import Session, SignedIn
 from api.parameters import OFFSET
 from api.service import service_of
+from compliance.flag_texts import retold
 from pipelines.steps import review
 from pipelines.steps.files import key_of
 from pipelines.steps.review import files, proposed
@@ -156,6 +157,7 @@ def _shown(
         attached = files.of_entry(conn, entry.id)
         comparison = _comparison(request, session, conn, entry)
         issue = issuing.of(request, conn, entry)
+        rules = service.rulesets.active(conn)
     refused = _sentences(comparison.refused, comparison.issues, lang) if comparison and comparison.refused else []
     is_compared = comparison is not None and not refused
     return page(
@@ -165,7 +167,7 @@ def _shown(
         payload=[] if is_compared else changes.filed(entry.kind, entry.payload, lang), given=form or Form(),
         issue=issue, faults=issuing.faults(faults, issue, lang),
         conflict=_sentences(str(conflict), conflict.issues, lang) if conflict else [],
-        reason=partial(changes.reason, lang=lang),
+        reason=partial(changes.reason, lang=lang, rules=rules), ban=partial(retold, rules=rules, lang=lang),
         warnings=[told(warning.message, lang) for warning in comparison.warnings] if comparison else [],
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ from api.pages import (
     issuing,
     item,
     items,
+    market,
     password,
     portfolio,
     review,
@@ -29,7 +30,7 @@ from api.pages.render import STYLE
 router = APIRouter(include_in_schema=False)
 for pages in (
     home, sign_in, password, connections, consent, supplier, drafts, issuing, review, supplier_requests, portfolio,
-    items, item, imports,
+    items, item, market, imports,
 ):  # fmt: skip
     router.include_router(pages.router)
 

@@ -32,6 +32,7 @@ from schemas.sentences import told
 from schemas.supplier import parse_submission
 from schemas.technical_file_form import name_as
 from schemas.technical_files import CONTENTS, TAKEN, MediaType
+from warehouse import analytics
 from warehouse.queries import supplier_requests as queries
 from warehouse.queries.keys import digest
 from warehouse.sessions import AsyncConnection, Connection
@@ -164,6 +165,9 @@ def _form(
         lines = supplier_requests.asked_lines(conn, asked)
         attached = files.of_request(conn, request_id)
         last = review.answer_to(conn, request_id)
+        rulesets = service_of(request).rulesets
+        rules = rulesets.active(conn)
+        [trace] = analytics.with_asked(conn, [{"sku_code": asked.sku_code}], rulesets, lang)
     given = form
     if given is None:
         given = supplier_form.form_of(last.payload if last else {}, [line["id"] for line in lines], lang)
@@ -171,8 +175,8 @@ def _form(
     parts = [
         {
             "line": line,
-            "first": supplier_form.first(place, lang),
-            "design": (design := supplier_form.design(place, lang)),
+            "first": supplier_form.first(place, lang, (of_line := supplier_form.Asked.of(line, trace, rules, lang))),
+            "design": (design := supplier_form.design(place, lang, of_line)),
             "declarations": supplier_form.declarations(place, lang),
             "design_is_open": any(question.name in faulty or given.get(question.name) for question in design),
         }

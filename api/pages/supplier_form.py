@@ -6,10 +6,12 @@ What an answer may hold is `schemas.supplier`'s to judge, for the form as for pr
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, Self
 
 from api.pages.forms import Form
 from api.pages.texts import text
+from compliance.ruleset import RuleSet
 from schemas.fields import COMPONENT, Field
 from schemas.labels import header, meaning, word
 from schemas.numbers import plain
@@ -35,14 +37,33 @@ class Question:
     choices: tuple[tuple[str, str], ...] = ()
 
 
-def first(place: int, lang: str) -> list[Question]:
-    """What is asked of every component."""
-    return [_question(place, COMPONENT[name], lang) for name in _FIRST]
+class Asked(NamedTuple):
+    """What is asked of one component in the tables' words: a question by field, and the fields that its grade needs."""
+
+    questions: Mapping[str, str] = MappingProxyType({})
+    needed: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, line: Mapping[str, Any], trace: Mapping[str, Any], rules: RuleSet, lang: str) -> Self:
+        """Of a line of the graph; `trace` has what its SKU's grade asks for, in the same language."""
+        found = {name: rules.question(name, line["component_type"]) for name in (*_FIRST, *_DESIGN)}
+        questions = {name: str(getattr(asked, lang)) for name, asked in found.items() if asked}
+        of_line = {fact["field"]: fact["ask"] for fact in trace["open"] if fact["component_id"] == line["id"]}
+        return cls(questions | of_line, tuple(of_line))
 
 
-def design(place: int, lang: str) -> list[Question]:
+_NOTHING: Final = Asked()
+
+
+def first(place: int, lang: str, asked: Asked = _NOTHING) -> list[Question]:
+    """What is asked of every component, and what the grade of this one needs."""
+    names = (*_FIRST, *(name for name in _DESIGN if name in asked.needed))
+    return [_question(place, COMPONENT[name], lang, asked) for name in names]
+
+
+def design(place: int, lang: str, asked: Asked = _NOTHING) -> list[Question]:
     """What the design rules ask for beyond that."""
-    return [_question(place, COMPONENT[name], lang) for name in _DESIGN]
+    return [_question(place, COMPONENT[name], lang, asked) for name in _DESIGN if name not in asked.needed]
 
 
 def declarations(place: int, lang: str) -> list[tuple[str, list[Question]]]:
@@ -119,7 +140,7 @@ def labels(place: int, title: str, lang: str) -> dict[str, str]:
     return {name: f"{title}, {label}" for name, label in questions.items()}
 
 
-def _question(place: int, field: Field, lang: str) -> Question:
+def _question(place: int, field: Field, lang: str, asked: Asked) -> Question:
     choices: tuple[tuple[str, str], ...] = ()
     if field.vocabulary:
         choices = tuple((code, word(field.vocabulary, code, lang)) for code in VOCABULARIES[field.vocabulary])
@@ -128,7 +149,8 @@ def _question(place: int, field: Field, lang: str) -> Question:
     if field.kind == "codes":
         choices = ((_NONE, text("supplier.none", lang)), *choices)
     label = header("component", field.name, lang)
-    hint = text(f"supplier.hint.{field.name}", lang) if field.name in _FIRST else meaning("component", field, lang)
+    own = text(f"supplier.hint.{field.name}", lang) if field.name in _FIRST else meaning("component", field, lang)
+    hint = asked.questions.get(field.name, own)
     unit = text(f"unit.{field.unit}", lang) if field.unit else None
     return Question(f"{place}.{field.name}", label, hint, unit, field.kind, choices)
 

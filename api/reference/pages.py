@@ -13,6 +13,8 @@ from markupsafe import Markup, escape
 
 from api.openapi.errors import example
 from api.reference import shapes
+from compliance.rule_sources import by_kind
+from compliance.ruleset import load, versions
 from schemas.errors import ERROR_CODES
 from schemas.issues import ISSUE_CODES
 from schemas.labels import LANGUAGES
@@ -147,6 +149,7 @@ def render(document: Document, lang: str = LANGUAGES[0]) -> dict[str, str]:
         "vocabularies": {name: schema for name, schema in schemas.items() if "enum" in schema},
         "errors": {code: (error, _example(code, lang)) for code, error in ERROR_CODES.items()},
         "issues": ISSUE_CODES,
+        "sources": {version: by_kind(load(version)) for version in versions()},
     }
     given |= {"lang": lang, "languages": LANGUAGES, "say": partial(told, lang=lang)}
     names = PAGES if lang == LANGUAGES[0] else TOLD
@@ -162,5 +165,5 @@ def _example(code: str, lang: str) -> dict[str, Any]:
 
 TOLD: Final = ("errors",)
 """Pages in every language; the others show the document, which is English."""
-PAGES: Final = ("", "errors", "fields")
-"""The pages: operations, error codes, field tables."""
+PAGES: Final = ("", "errors", "fields", "rules")
+"""The pages: operations, error codes, field tables, what the design rules rest on."""

@@ -4,7 +4,7 @@ The document is decisions, section 10, field by field; numbers are exact decimal
 United Kingdom is `compliance.declarations.uk`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
@@ -12,11 +12,15 @@ from typing import Any, Final
 import polars as pl
 
 from compliance.obligations.verdicts import Obligation, obligations, quantities
-from compliance.rollup.exact import rounded, written_tonnes
+from compliance.rollup.exact import difference, rounded, written_tonnes
 from compliance.rollup.tonnes import Figures
 
-TONNES_COLUMNS: Final = ("category_code", "category_name", "basis", "tonnes", "units", "skus")
+TONNES_COLUMNS: Final = (
+    "category_code", "category_name", "basis", "tonnes", "units", "skus", "in_scope_tonnes", "undecided_tonnes",
+    "out_of_scope_tonnes", "scope_key", "confidence",
+)  # fmt: skip
 UNCOUNTED_COLUMNS: Final = ("sku_code", "units", "reason", "fields")
+MISSING_COLUMNS: Final = ("sku_code", "units", "category_codes", "fields")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,7 @@ def document(figures: Figures, market: str, year: int, half: int, source: Source
         "tonnes": list(tonnes_rows(figures, market, year, half)),
         "total_tonnes": total_tonnes(figures, market, year, half),
         "uncounted": list(uncounted_rows(figures.uncounted.filter(_asked(market, year, half)))),
+        "scope_missing": list(missing_rows(figures.scope_missing.filter(_asked(market, year, half)))),
         "obligations": [obligation(each) for each in obligations(market, quantities(figures, market, year))],
     }
 
@@ -55,8 +60,19 @@ def document(figures: Figures, market: str, year: int, half: int, source: Source
 def tonnes_rows(figures: Figures, market: str, year: int, half: int) -> Iterator[dict[str, Any]]:
     """One row a category that anything fell into, by its code."""
     for row in figures.tonnes.filter(_asked(market, year, half)).sort("category_code").iter_rows(named=True):
-        found = {**row, "tonnes": written_tonnes(row["grams"]), "units": int(row["units"])}
+        found = {**row, **scoped_tonnes(row), "units": int(row["units"])}
         yield {name: found[name] for name in TONNES_COLUMNS}
+
+
+def scoped_tonnes(row: Mapping[str, Any]) -> dict[str, Decimal]:
+    """The tonnes of a figure, and which of them its category is about, as they are written."""
+    every, in_scope, undecided = row["grams"], row["in_scope_grams"], row["undecided_grams"]
+    return {
+        "tonnes": written_tonnes(every),
+        "in_scope_tonnes": written_tonnes(in_scope),
+        "undecided_tonnes": written_tonnes(undecided),
+        "out_of_scope_tonnes": written_tonnes(difference(every, in_scope, undecided)),
+    }
 
 
 def total_tonnes(figures: Figures, market: str, year: int, half: int) -> Decimal:
@@ -69,6 +85,11 @@ def uncounted_rows(uncounted: pl.DataFrame) -> Iterator[dict[str, Any]]:
     return uncounted.sort("sku_code", "reason").select(UNCOUNTED_COLUMNS).iter_rows(named=True)
 
 
+def missing_rows(scope_missing: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """One row a SKU and set of fields that would decide whether its categories are about it, by SKU code."""
+    return scope_missing.sort("sku_code", "fields").select(MISSING_COLUMNS).iter_rows(named=True)
+
+
 def obligation(each: Obligation) -> dict[str, Any]:
     """One answer with its rule, where that stands and how sure that is."""
     rule = each.rule
@@ -78,12 +99,16 @@ def obligation(each: Obligation) -> dict[str, Any]:
         "operator": rule.operator or None,
         "threshold_tonnes": rule.threshold_tonnes,
         "tonnes": None if each.tonnes is None else rounded(each.tonnes),
+        "tonnes_upper": None if each.tonnes_upper is None else rounded(each.tonnes_upper),
         "verdict": each.verdict,
         "reason": each.reason,
+        "fields": list(each.fields),
         "group": rule.group,
         "group_verdict": each.group_verdict,
         "source_url": rule.source_url,
         "confidence": rule.confidence,
+        "scope_key": rule.scope_key,
+        "scope_confidence": rule.scope_confidence,
     }
 
 

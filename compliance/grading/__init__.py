@@ -7,15 +7,17 @@ step by step in the modules beside this one; `docs/grading.md` says how to read 
 from dataclasses import dataclass
 
 from compliance.grading.components import Record
+from compliance.grading.languages import said
 from compliance.grading.provisional import judge
-from compliance.grading.rows import GRADED_INPUTS, Answer, explain_row, grade_rows, regrade_rows
+from compliance.grading.rows import GRADED_INPUTS, Answer, explain_row, grade_rows, record_of, regrade_rows
 from compliance.grading.score import stored
 from compliance.grading.trace import explain
 from compliance.grading.warnings import warnings
 from compliance.ruleset import RuleSet
 
 __all__ = [
-    "GRADED_INPUTS", "Answer", "Grade", "explain", "explain_row", "grade", "grade_rows", "regrade_rows", "warnings",
+    "GRADED_INPUTS", "Answer", "Grade", "explain", "explain_row", "grade", "grade_rows", "record_of", "regrade_rows",
+    "said", "warnings",
 ]  # fmt: skip
 
 

@@ -23,6 +23,9 @@ CLASSES: Final = (
 )
 """Types whose rows may stand for each other by analogy (step 6): layers, attachments, decoration, consumables."""
 LAYER_CLASS: Final = CLASSES[0]
+ATTACHMENTS: Final = CLASSES[1]
+WALL: Final = LAYER_CLASS - {"liner"}
+"""The layers that no row about an attachment speaks for by analogy: an induction seal is no wall."""
 CLASS_OF: Final = {component_type: members for members in CLASSES for component_type in members}
 _CACHED: Final = 65_536
 
@@ -89,10 +92,15 @@ def rows_for_type(rules: RuleSet, stream: str, component_type: str) -> tuple[Rul
 def _rows_for_kin(rules: RuleSet, stream: str, component_type: str) -> tuple[Rule, ...]:
     """The rows of the stream that always list codes by name for another type of the class."""
     others = CLASS_OF[component_type] - {component_type}
+    apart = component_type in WALL and not rules.attachments_speak_for_layers
     return tuple(
         rule
         for rule in rules.rules.values()
-        if rule.stream == stream and rule.lists == "always" and rule.named and not rule.types.isdisjoint(others)
+        if rule.stream == stream
+        and rule.lists == "always"
+        and rule.named
+        and not rule.types.isdisjoint(others)
+        and not (apart and not rule.types.isdisjoint(ATTACHMENTS))
     )
 
 

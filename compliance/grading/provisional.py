@@ -1,18 +1,27 @@
 """Step 8 of grading.md: whether a fact that nobody gave could still change the grade.
 
 Each open attribute is given each of its values in turn, all else equal. Values that every row of the stream treats
-alike are tried once; a value that leaves the part's material as it is changes that part alone.
+alike are tried once; a value that leaves the part's material as it is changes that part alone. Here the first that
+changes the grade ends the search; which facts could do so is collected by `compliance.grading.open_facts`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from compliance.grading.assessment import Assessment, UnitAssessment, assess, assess_unit, conclude
-from compliance.grading.components import CARRIED, CONSUMABLE_FIELD, UNSPECIFIED, Part, Record, code_without_text
+from compliance.grading.components import (
+    CARRIED,
+    CONSUMABLE_FIELD,
+    UNSPECIFIED,
+    Part,
+    Record,
+    Weighed,
+    code_without_text,
+)
 from compliance.grading.firing import Face
 from compliance.grading.listing import Effect, open_fields, outcome
-from compliance.grading.score import score, sku_score
+from compliance.grading.score import Score, score, sku_score
 from compliance.rule_rows import Value
 from compliance.ruleset import RuleSet
 
@@ -35,52 +44,89 @@ def judge(record: Record, rules: RuleSet) -> Judgement:
 
 
 def is_provisional(record: Record, assessed: Assessment, rules: RuleSet) -> bool:
-    """Whether the grade rests on a reading, or an open fact could change it; never of a pack without a grade."""
+    """Whether the grade rests on a reading, or an open fact could change it; never of a pack without a grade.
+
+    Only units that were assessed are asked: one that was not makes nothing provisional.
+    """
     if assessed.result.grade == "not_assessed":
         return False
-    return any(_rests_on_a_reading(unit) for unit in assessed.units) or any(
-        _could_change(record, assessed, place, rules) for place in range(len(assessed.units))
+    asked = asked_units(assessed)
+    return any(True for place in asked for _ in readings(assessed.units[place])) or any(
+        _could_change(record, assessed, place, rules) for place in asked
     )
 
 
-def _rests_on_a_reading(assessed: UnitAssessment) -> bool:
-    """An analogy, an unlisted material, a generic reading of a text, or layers that nobody recorded."""
-    if any(found.by_analogy or found.effect.unlisted for found in assessed.outcomes):
-        return True
+def asked_units(assessed: Assessment) -> list[int]:
+    """The places of the units that were assessed."""
+    return [place for place, unit in enumerate(assessed.units) if unit.result.grade != "not_assessed"]
+
+
+def readings(assessed: UnitAssessment) -> Iterator[tuple[str, Weighed | None]]:
+    """The fields that would settle what the unit's grade rests on as a reading, each with its member.
+
+    The material of a part that is graded by analogy, is listed nowhere, or has a text read as its generic kind; the
+    `components` of the SKU (no member) where a material hides layers that nobody recorded.
+    """
+    for owner, found in zip(assessed.unit.owners, assessed.outcomes, strict=False):
+        if found.by_analogy or found.effect.unlisted:
+            yield "polymer_or_grade", assessed.unit.members[owner]
     for member in assessed.unit.members:
         material = member.part.material
         if member.part.generic:
-            return True
+            yield "polymer_or_grade", member
         if (
             material
             and material.layers_unrecorded
             and not (material.family == "paper" and assessed.unit.layers_recorded())
         ):
-            return True
-    return False
+            yield "components", None
 
 
 def _could_change(record: Record, assessed: Assessment, place: int, rules: RuleSet) -> bool:
     """Whether one open fact of one unit would change the SKU's grade."""
+    unit, before = assessed.units[place], assessed.result.grade
+    with_effects = with_effects_in(assessed, place, rules)
+    if any(with_effects(trial).grade != before for _, trial in body_trials(unit, rules)):
+        return True
+    for at, alternative in enumerate(alternatives_of(unit, rules)):
+        if any(with_effects({at: effect}).grade != before for effect in alternative.effects):
+            return True
+    with_part = with_part_in(record, assessed, place, rules)
+    return any(
+        with_part(at, part).grade != before
+        for at, alternative in enumerate(alternatives_of(unit, rules))
+        for _, part in other_parts(unit.unit.parts[at], alternative, rules)
+    )
+
+
+def with_effects_in(assessed: Assessment, place: int, rules: RuleSet) -> Callable[[Mapping[int, Effect]], Score]:
+    """What the SKU's score were if some parts of a unit had other effects, by the place of the part."""
     unit = assessed.units[place]
     scores = [other.result for other in assessed.units]
-    before = assessed.result.grade
     effects = unit.effects()
-    for trial in _other_effects(unit, rules):
+
+    def tried(trial: Mapping[int, Effect]) -> Score:
         changed = [trial.get(part, effect) for part, effect in enumerate(effects)]
         scores[place] = score(changed, unit.unit.grams, unit.total, rules)
-        if sku_score(scores).grade != before:
-            return True
+        return sku_score(scores)
+
+    return tried
+
+
+def with_part_in(record: Record, assessed: Assessment, place: int, rules: RuleSet) -> Callable[[int, Part], Score]:
+    """What the SKU's score were with another part at one place of a unit."""
     others = list(assessed.units)
-    for part_place, part in _other_parts(unit, rules):
-        others[place] = assess_unit(unit.unit.with_part(part_place, part), rules)
-        if conclude(record, others, rules).result.grade != before:
-            return True
-    return False
+    unit = assessed.units[place].unit
+
+    def tried(at: int, part: Part) -> Score:
+        others[place] = assess_unit(unit.with_part(at, part), rules)
+        return conclude(record, others, rules).result
+
+    return tried
 
 
-def _other_effects(assessed: UnitAssessment, rules: RuleSet) -> Iterator[dict[int, Effect]]:
-    """The effects that open attributes could have, by the place of the part: the body's first, then each part's."""
+def body_trials(assessed: UnitAssessment, rules: RuleSet) -> Iterator[tuple[str, dict[int, Effect]]]:
+    """Each open attribute of the whole body with the effects of one of its values, by the place of the part."""
     body_wide = {
         field
         for seen, found in zip(assessed.faces, assessed.outcomes, strict=True)
@@ -90,35 +136,39 @@ def _other_effects(assessed: UnitAssessment, rules: RuleSet) -> Iterator[dict[in
         assert assessed.stream
         for value in trial_values(rules, assessed.stream, name):
             answer = value if isinstance(value, frozenset) else frozenset({str(value)})
-            yield {
-                place: outcome(rules, seen.with_answer(name, answer, of_unit=True), held).effect
-                for place, (seen, held) in enumerate(zip(assessed.faces, assessed.held, strict=True))
-                if name in seen.rows.unit
-            }
-    for place, (seen, held) in enumerate(zip(assessed.faces, assessed.held, strict=True)):
-        for effect in alternatives(rules, seen, held).effects:
-            yield {place: effect}
+            yield (
+                name,
+                {
+                    place: outcome(rules, seen.with_answer(name, answer, of_unit=True), held).effect
+                    for place, (seen, held) in enumerate(zip(assessed.faces, assessed.held, strict=True))
+                    if name in seen.rows.unit
+                },
+            )
 
 
-def _other_parts(assessed: UnitAssessment, rules: RuleSet) -> Iterator[tuple[int, Part]]:
-    """Parts whose material would be another one if an open fact were given, with their place."""
-    for place, (seen, held) in enumerate(zip(assessed.faces, assessed.held, strict=True)):
-        found = alternatives(rules, seen, held)
-        part = assessed.unit.parts[place]
-        for name, value in found.fields:
-            yield place, part.with_field(name, value, rules)
-        for code in found.codes:
-            yield place, part.with_code(code, rules)
+def alternatives_of(assessed: UnitAssessment, rules: RuleSet) -> Iterator["Alternatives"]:
+    """What the open facts of each part could make of it, in the order of the parts."""
+    for seen, held in zip(assessed.faces, assessed.held, strict=True):
+        yield alternatives(rules, seen, held)
+
+
+def other_parts(part: Part, found: "Alternatives", rules: RuleSet) -> Iterator[tuple[str, Part]]:
+    """The open facts that would change more than the part's effect, each with the part as it were."""
+    for name, value in found.fields:
+        yield name, part.with_field(name, value, rules)
+    for code in found.codes:
+        yield "polymer_or_grade", part.with_code(code, rules)
 
 
 class Alternatives(NamedTuple):
     """What the open facts of one part could make of it.
 
-    `effects` where the material stays; `fields` are attributes that would change more than this part's effect, to be
-    tried on the whole unit, like the `codes` that an unspecified material could have.
+    `effects` where the material stays, and the same `by_field`; `fields` are attributes that would change more than
+    this part's effect, to be tried on the whole unit, like the `codes` that an unspecified material could have.
     """
 
     effects: tuple[Effect, ...] = ()
+    by_field: tuple[tuple[str, tuple[Effect, ...]], ...] = ()
     fields: tuple[tuple[str, Value], ...] = ()
     codes: tuple[str, ...] = ()
 
@@ -130,17 +180,20 @@ def alternatives(rules: RuleSet, seen: Face, held: tuple[bool, ...]) -> Alternat
     if rows.is_carried:
         return Alternatives()
     found = outcome(rules, seen, held)
-    effects: dict[Effect, None] = {}
+    by_field: dict[str, set[Effect]] = {}
     fields = []
     for name in sorted(open_fields(rules, found, rows.component_type)[0]):
         for value in trial_values(rules, rows.stream, name):
             if _changes_material(rules, seen, name, value):
                 fields.append((name, value))
             else:
-                effects[outcome(rules, seen.with_answer(name, value, of_unit=False), held).effect] = None
-    effects.pop(found.effect, None)
+                effect = outcome(rules, seen.with_answer(name, value, of_unit=False), held).effect
+                if effect != found.effect:
+                    by_field.setdefault(name, set()).add(effect)
+    effects = dict.fromkeys(effect for tried in by_field.values() for effect in tried)
     return Alternatives(
         effects=tuple(sorted(effects, key=lambda effect: not effect.disqualified)),
+        by_field=tuple((name, tuple(tried)) for name, tried in by_field.items()),
         fields=tuple(fields),
         codes=named_codes(rules, rows.stream, rows.component_type) if rows.material.code in _OPEN_MATERIALS else (),
     )

@@ -14,11 +14,14 @@ import orjson
 
 from compliance.grading.assessment import assess
 from compliance.grading.components import Record
+from compliance.grading.languages import in_language
+from compliance.grading.open_facts import open_facts
 from compliance.grading.provisional import Judgement, judge
 from compliance.grading.score import stored
 from compliance.grading.telling import told
-from compliance.grading.trace import traced
+from compliance.grading.trace import traced, traced_but_open
 from compliance.ruleset import RuleSet
+from schemas.sentences import ORIGINAL
 
 GRADED_INPUTS: Final = (
     "material", "material_subtype", "packaging_format", "packaging_level", "weight_grams", "use_contexts", "svhc",
@@ -62,9 +65,14 @@ def _deciding(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*others, None, contexts, svhc, _IDS.sub("", graph))
 
 
-def explain_row(row: tuple[Any, ...], record: Record, rules: RuleSet) -> dict[str, object]:
-    """The `grade_trace` of a row of `GRADED_INPUTS`; `record` is the same row, from which the lines' ids are told."""
-    return traced(_judged(_deciding(row), rules), record, rules)
+def explain_row(
+    row: tuple[Any, ...], record: Record, rules: RuleSet, *, day: RuleSet, lang: str = ORIGINAL
+) -> dict[str, object]:
+    """The `grade_trace` of a row of `GRADED_INPUTS` by the rule-set that graded it, in a language of `LANGUAGES`.
+
+    `record` is the same row, from which the lines' ids are told; `day` is the rule-set of the day, which asks.
+    """
+    return in_language(traced(_judged(_deciding(row), rules), record, rules, day), (rules, day), lang)
 
 
 @lru_cache(maxsize=32_768)
@@ -77,10 +85,13 @@ def _regraded(row: tuple[Any, ...], held: Answer, was: RuleSet | None, rules: Ru
 
 def _says_the_same(row: tuple[Any, ...], was: RuleSet, rules: RuleSet) -> bool:
     """Whether the traces by two rule-sets differ in nothing but the version; most are equal at first sight."""
-    if told(assess(_record(row), was), was) == told(_judged(row, rules).assessment, rules):
-        return True
-    before, after = (traced(_judged(row, each), _record(row), each) for each in (was, rules))
-    return {**before, "ruleset_version": None} == {**after, "ruleset_version": None}
+    record, now = record_of(row), _judged(row, rules)
+    then = assess(record, was)
+    if told(then, was) != told(now.assessment, rules):
+        before, after = (traced_but_open(_judged(row, each), record, each, rules) for each in (was, rules))
+        if {**before, "ruleset_version": None} != {**after, "ruleset_version": None}:
+            return False
+    return not now.provisional or open_facts(record, then, was) == open_facts(record, now.assessment, rules)
 
 
 @lru_cache(maxsize=32_768)
@@ -91,10 +102,11 @@ def _graded(row: tuple[Any, ...], rules: RuleSet) -> Answer:
 
 @lru_cache(maxsize=64)
 def _judged(row: tuple[Any, ...], rules: RuleSet) -> Judgement:
-    return judge(_record(row), rules)
+    return judge(record_of(row), rules)
 
 
-def _record(row: tuple[Any, ...]) -> Record:
+def record_of(row: tuple[Any, ...]) -> Record:
+    """What is graded, out of a row of `GRADED_INPUTS`."""
     record = dict(zip(GRADED_INPUTS, row, strict=True))
     contexts, svhc, components = record["use_contexts"], record["svhc"], record["components"]
     record["use_contexts"] = contexts.strip("{}").split(",") if contexts else ()

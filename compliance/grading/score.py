@@ -30,23 +30,24 @@ NOT_ASSESSED: Final = Score("not_assessed")
 
 def score(effects: Sequence[Effect], grams: Sequence[float], total: float, rules: RuleSet) -> Score:
     """The unit's score from the effects of its parts and their weights in grams."""
-    removed = unlisted = 0.0
+    removed = 0.0
+    unlisted: list[tuple[float, float]] = []
     limited: set[tuple[str, str | None]] = set()
-    disqualified = not_assessed = any_unlisted = False
+    disqualified = not_assessed = False
     for effect, weight in zip(effects, grams, strict=True):
         removed += weight * effect.removed
         limited |= effect.limited
         disqualified |= effect.disqualified
         not_assessed |= effect.not_assessed
         if effect.unlisted:
-            any_unlisted = True
-            unlisted += weight
-    if any_unlisted:
-        few = unlisted_rule(unlisted, total, rules)
+            unlisted.append((weight, effect.removed))
+    if unlisted:
+        few = unlisted_rule(sum(weight for weight, _ in unlisted), total, rules)
         if few.effect == "not_assessed":
             not_assessed = True
         else:
-            removed += unlisted * few.removed
+            # Once for each part: a row of its own may have removed some of it already.
+            removed += sum(weight * max(0.0, few.removed - gone) for weight, gone in unlisted)
             limited.add((few.rule_id, None))
     kept = 100 * (total - removed) / total
     if disqualified:

@@ -17,7 +17,7 @@ _CACHED = 65_536
 
 
 def told(assessed: Assessment, rules: RuleSet) -> Hashable:
-    """Everything that a trace follows from besides the grade, the score and whether it is provisional."""
+    """Everything that a trace follows from besides grade, score, and of a provisional one the facts that are open."""
     return assessed.why_none, tuple(assessed.missing), tuple(_unit(unit, rules) for unit in assessed.units)
 
 
@@ -68,4 +68,4 @@ def _unrecordable(rules: RuleSet, stream: str, component_type: str, material: Ma
 
 
 def _rule(rule: Rule) -> Hashable:
-    return rule.rule_id, rule.verdict, rule.feature, rule.source_url, rule.effect
+    return rule.rule_id, rule.verdict, rule.feature, rule.source_url, rule.effect, rule.basis, rule.confidence

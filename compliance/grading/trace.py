@@ -1,44 +1,48 @@
-"""The published trace of a grade: units, parts, rules, what is missing and what was assumed (step 7e, step 8).
+"""The published trace of a grade: units, parts, rules, what is missing, open and assumed (step 7e, step 8).
 
 It tells what `compliance.grading.assessment` found and decides nothing.
 """
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Final
 
+from compliance.grading.asking import missing, opened
 from compliance.grading.assessment import Assessment, UnitAssessment
 from compliance.grading.components import Record, lines
 from compliance.grading.firing import rows_for_type
 from compliance.grading.listing import RANK
+from compliance.grading.open_facts import open_facts
 from compliance.grading.provisional import Judgement, judge
 from compliance.grading.score import stored
 from compliance.rule_rows import Material, Rule
 from compliance.ruleset import RuleSet
-from schemas.issues import Issue
 
-ASKED: dict[str, str] = {
-    "material": "Give the material, the material subtype, or the component graph.",
-    "components": "Give the component graph: one body at least, each layer of a composite with its own weight.",
-    "packaging_format": "Give the packaging format; it decides the sorting stream of this material.",
-    "polymer_or_grade": "Give the material of this part (polymer or grade), with its share small or its kind known.",
-    "material_subtype": "Give the polymer or grade of the material.",
-    "weight_g": "Give the weight of this part in grams, above 0 for a body.",
-    "weight_grams": "Give the weight in grams, above 0.",
-}
-"""What to send, by the last name of the missing field."""
+SCHEME: Final = "eu"
+"""Whose grades these are: Article 6 and Annex II of Regulation (EU) 2025/40."""
 
 
-def explain(record: Record, rules: RuleSet) -> dict[str, object]:
-    """The `grade_trace` of a record (decisions §9), ready for JSON."""
-    return traced(judge(record, rules), record, rules)
+def explain(record: Record, rules: RuleSet, day: RuleSet | None = None) -> dict[str, object]:
+    """The `grade_trace` of a record (decisions §9, §12), ready for JSON; what it asks is asked as `traced` says."""
+    return traced(judge(record, rules), record, rules, day or rules)
 
 
-def traced(judged: Judgement, record: Record, rules: RuleSet) -> dict[str, object]:
-    """The same of a record that is judged already."""
+def traced(judged: Judgement, record: Record, rules: RuleSet, day: RuleSet) -> dict[str, object]:
+    """The same of a record that is judged already by `rules`; the questions are those of the rule-set of the day.
+
+    `previous` is filled by who knows the record's versions.
+    """
+    facts = open_facts(record, judged.assessment, rules) if judged.provisional else []
+    return traced_but_open(judged, record, rules, day) | {"open": opened(facts, record, day)}
+
+
+def traced_but_open(judged: Judgement, record: Record, rules: RuleSet, day: RuleSet) -> dict[str, object]:
+    """The same with no fact open: finding those of many records would take longer than all else."""
     assessed, provisional = judged
     body = assessed.units[0] if assessed.units else None
     limited = body.result.limited if body else None
     return {
+        "scheme": SCHEME,
         "ruleset_version": rules.version,
         "indicative": True,
         "provisional": provisional,
@@ -48,13 +52,11 @@ def traced(judged: Judgement, record: Record, rules: RuleSet) -> dict[str, objec
         "limited_features": limited,
         "cap": None if limited is None else rules.cap(limited),
         "units": [_unit(unit, lines(record), rules) for unit in assessed.units],
-        "missing": [_missing(field).as_dict() for field in assessed.missing],
+        "missing": missing(assessed.missing, record, day),
+        "open": [],
+        "previous": None,
         "assumptions": list(dict.fromkeys(text for unit in assessed.units for text in _assumptions(unit, rules))),
     }
-
-
-def _missing(field: str) -> Issue:
-    return Issue("required", ASKED[field.rpartition(".")[2]], field)
 
 
 def _reason(assessed: Assessment, rules: RuleSet, *, provisional: bool) -> str:
@@ -129,6 +131,8 @@ def _rule(rule: Rule, *, overruled: bool) -> dict[str, object]:
         "verdict": "overruled" if overruled else rule.verdict,
         "text": rule.feature,
         "source": rule.source_url,
+        "basis": None if rule.published else rule.basis or None,
+        "confidence": None if rule.published else rule.confidence or None,
     }
 
 

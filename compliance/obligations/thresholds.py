@@ -11,13 +11,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from compliance.confidence import is_confidence
 from compliance.rollup.categories import schemes
+from compliance.scopes import scopes
 from compliance.tables import RULES, TableError, rows, words
 
 PINNED: Final = RULES / "catalogue" / "thresholds.csv"
 GROUP_RULES: Final = frozenset({"any_above", "any_below"})
 """How several rows make one duty: due as soon as one is reached, or exempt as soon as one is."""
-_SCOPES: Final = frozenset({"all", "single_use", "category", "largest_category", "none"})
+_SCOPE_TYPES: Final = frozenset({"all", "single_use", "category", "largest_category", "none"})
 _OPERATORS: Final = frozenset({"", "lt", "le", "gt", "ge"})
 _REASONS: Final = frozenset({"no_number", "turnover_needed", "record_lacks_fact", "unit_count"})
 
@@ -26,6 +28,7 @@ _REASONS: Final = frozenset({"no_number", "turnover_needed", "record_lacks_fact"
 class Threshold:
     """One row: which tonnes are meant, what they are compared with, and where that stands.
 
+    `scope_type` says which categories are summed, `scope_key` which packaging of them counts.
     `needs_turnover` is `and` or `or` where a turnover, which no record holds, decides together with the tonnes, else
     empty. `undecidable` is the reason where tonnes decide nothing, else None.
     """
@@ -33,7 +36,8 @@ class Threshold:
     market: str
     obligation: str
     material: str
-    scope: str
+    scope_type: str
+    scope_key: str
     categories: tuple[str, ...]
     threshold_tonnes: Decimal | None
     operator: str
@@ -43,6 +47,7 @@ class Threshold:
     group_rule: str
     source_url: str
     confidence: str
+    scope_confidence: str
 
 
 @lru_cache(maxsize=1)
@@ -67,7 +72,8 @@ def _threshold(row: dict[str, str]) -> Threshold:
         market=row["code"],
         obligation=row["obligation"],
         material=row["material"],
-        scope=row["scope_type"],
+        scope_type=row["scope_type"],
+        scope_key=row["scope_key"],
         categories=words(row["scope_value"]),
         threshold_tonnes=Decimal(row["tonnes"]) if row["tonnes"] else None,
         operator=row["tonnes_operator"],
@@ -77,12 +83,13 @@ def _threshold(row: dict[str, str]) -> Threshold:
         group_rule=row["group_rule"],
         source_url=row["source_url"],
         confidence=row["confidence"],
+        scope_confidence=row["scope_confidence"],
     )
 
 
 def _faults(row: dict[str, str]) -> Iterator[str]:
     decidable = row["decidable"] == "Y"
-    if row["scope_type"] not in _SCOPES or row["tonnes_operator"] not in _OPERATORS:
+    if row["scope_type"] not in _SCOPE_TYPES or row["tonnes_operator"] not in _OPERATORS:
         yield "scope_type or tonnes_operator has an unknown value"
     if bool(row["tonnes"]) != bool(row["tonnes_operator"]):
         yield "tonnes and tonnes_operator stand together or not at all"
@@ -96,7 +103,9 @@ def _faults(row: dict[str, str]) -> Iterator[str]:
         yield "a group has the rule any_above or any_below"
     known = {category.code for category in schemes().get(row["code"], ())}
     yield from (f"{code} is no category of the market" for code in words(row["scope_value"]) if code not in known)
-    if not row["source_url"] or not row["confidence"]:
+    if row["scope_key"] not in scopes():
+        yield f"{row['scope_key']} is no scope"
+    if not row["source_url"] or not is_confidence(row["confidence"]) or not is_confidence(row["scope_confidence"]):
         yield "no source, or not said how sure it is"
 
 

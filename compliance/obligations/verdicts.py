@@ -1,10 +1,11 @@
 """Where tonnes stand against the thresholds of a market (rollup.md, step 7).
 
 A verdict says where the quantity of a calendar year stands, with the row's source and how sure that is. It is no legal
-advice, and never a fee. What the record cannot decide is `undecidable`, with the reason.
+advice, and never a fee. What the record cannot decide is `undecidable`, with the reason; a fact that is missing makes
+undecidable only what it could change.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, NamedTuple
@@ -14,6 +15,7 @@ import polars as pl
 from compliance.obligations.thresholds import Threshold, thresholds
 from compliance.rollup.exact import tonnes
 from compliance.rollup.tonnes import Figures
+from compliance.scopes import IN, OUT, Judgement, Standing, asked_fields, judged
 
 NEAR: Final = Decimal("0.8")
 """The part of a threshold from which a quantity below it is near (decisions, section 10: within 20 %)."""
@@ -25,84 +27,130 @@ GROUP_ORDER: Final = {
 _ZERO: Final = Decimal(0)
 
 
+class Quantity(NamedTuple):
+    """Exact tonnes of one category: of the SKUs that are in a scope, and of those together with the undecided ones."""
+
+    sure: Decimal = _ZERO
+    upper: Decimal = _ZERO
+
+    def plus(self, verdict: str, more: Decimal) -> "Quantity":
+        """With these tonnes, of which a scope says in, out or ask."""
+        sure, upper = more if verdict == IN else _ZERO, _ZERO if verdict == OUT else more
+        return Quantity(self.sure + sure, self.upper + upper)
+
+
 class Quantities(NamedTuple):
-    """Exact tonnes of a market and calendar year: by category code, and of what is not reusable.
+    """Exact tonnes of a market and calendar year by category code and standing (`compliance.scopes`).
 
     `is_lower_bound` says that SKUs of the year are uncounted.
     """
 
-    by_category: Mapping[str, Decimal]
-    single_use: Decimal
+    by_standing: Mapping[tuple[str, Standing], Decimal]
     is_lower_bound: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Obligation:
-    """One row's answer; `tonnes` is exact, None where the row has no quantity. The verdict and reason are codes."""
+    """One row's answer; the verdict and reason are codes.
+
+    `tonnes` are exact tonnes in scope, `tonnes_upper` with what is undecided; None where the row has no quantity.
+    `fields` are the missing facts that make it undecidable.
+    """
 
     rule: Threshold
     tonnes: Decimal | None
+    tonnes_upper: Decimal | None
     verdict: str
     reason: str | None
+    fields: tuple[str, ...]
     group_verdict: str | None
+
+
+class _Judged(NamedTuple):
+    """The answer to one row by itself."""
+
+    quantity: Quantity | None
+    verdict: str
+    reason: str | None = None
+    fields: tuple[str, ...] = ()
 
 
 def quantities(figures: Figures, market: str, year: int) -> Quantities:
     """The quantities of a market's calendar year, of the figures of a whole portfolio."""
-    of_year = (pl.col("market") == market) & (pl.col("year") == year) & (pl.col("half") == 0)
-    found = figures.tonnes.filter(of_year)
+    of_year = (pl.col("market") == market) & (pl.col("year") == year)
+    found = figures.standings.filter(of_year).select("category_code", "standing", "grams")
     return Quantities(
-        by_category={code: tonnes(grams) for code, grams in found.select("category_code", "grams").iter_rows()},
-        single_use=tonnes(sum(found["single_use_grams"], _ZERO)),
-        is_lower_bound=not figures.uncounted.filter(of_year).is_empty(),
+        by_standing={(code, Standing.of(standing)): tonnes(grams) for code, standing, grams in found.iter_rows()},
+        is_lower_bound=not figures.uncounted.filter(of_year & (pl.col("half") == 0)).is_empty(),
     )
 
 
 def obligations(market: str, held: Quantities) -> list[Obligation]:
     """The answers to the market's own rows, none inherited from its parent, in the order of the table."""
-    ruled = [threshold for threshold in thresholds() if threshold.market == market]
-    judged = [(threshold, *_judged(threshold, held)) for threshold in ruled]
+    judged = [(row, _judged(row, held)) for row in thresholds() if row.market == market]
     verdicts: dict[str, set[str]] = {}
-    for threshold, _, verdict, _ in judged:
+    for threshold, found in judged:
         if threshold.group:
-            verdicts.setdefault(threshold.group, set()).add(verdict)
+            verdicts.setdefault(threshold.group, set()).add(found.verdict)
     return [
         Obligation(
             rule=threshold,
-            tonnes=quantity,
-            verdict=verdict,
-            reason=reason,
+            tonnes=found.quantity and found.quantity.sure,
+            tonnes_upper=found.quantity and found.quantity.upper,
+            verdict=found.verdict,
+            reason=found.reason,
+            fields=found.fields,
             group_verdict=_of_group(threshold.group_rule, verdicts[threshold.group]) if threshold.group else None,
         )
-        for threshold, quantity, verdict, reason in judged
+        for threshold, found in judged
     ]
 
 
-def _judged(threshold: Threshold, held: Quantities) -> tuple[Decimal | None, str, str | None]:
-    """Quantity, verdict and reason of one row."""
-    quantity = _quantity(threshold, held)
+def _judged(threshold: Threshold, held: Quantities) -> _Judged:
+    by_category = _by_category(threshold, held)
+    quantity = _quantity(threshold, by_category)
     if threshold.undecidable:
-        return quantity, "undecidable", threshold.undecidable
+        return _Judged(quantity, "undecidable", threshold.undecidable)
     assert quantity is not None
     assert threshold.threshold_tonnes is not None
-    condition = _holds(quantity, threshold.operator, threshold.threshold_tonnes)
-    if threshold.needs_turnover and condition == (threshold.needs_turnover == "and"):
-        return quantity, "undecidable", "turnover_needed"
-    verdict = _verdict(quantity, threshold.operator, threshold.threshold_tonnes)
-    return quantity, verdict, "lower_bound" if held.is_lower_bound and verdict != "above" else None
+    conditions = {_holds(each, threshold.operator, threshold.threshold_tonnes) for each in quantity}
+    if len(conditions) > 1:
+        return _Judged(quantity, "undecidable", "scope_fact_missing", _fields(threshold, held))
+    if threshold.needs_turnover and conditions == {threshold.needs_turnover == "and"}:
+        return _Judged(quantity, "undecidable", "turnover_needed")
+    verdict = _verdict(quantity.upper, threshold.operator, threshold.threshold_tonnes)
+    return _Judged(quantity, verdict, "lower_bound" if held.is_lower_bound and verdict != "above" else None)
 
 
-def _quantity(threshold: Threshold, held: Quantities) -> Decimal | None:
-    codes = threshold.categories or tuple(held.by_category)
-    of_each = [held.by_category.get(code, _ZERO) for code in codes]
-    match threshold.scope:
+def _counted(threshold: Threshold, held: Quantities) -> Iterator[tuple[str, Judgement, Decimal]]:
+    """What the row is about: category, what its scope says, tonnes."""
+    for (code, standing), weight in held.by_standing.items():
+        of_category = not threshold.categories or code in threshold.categories
+        if of_category and (threshold.scope_type != "single_use" or standing.is_single_use):
+            yield code, judged(threshold.scope_key, standing), weight
+
+
+def _by_category(threshold: Threshold, held: Quantities) -> Mapping[str, Quantity]:
+    found: dict[str, Quantity] = {}
+    for code, judgement, weight in _counted(threshold, held):
+        found[code] = found.get(code, Quantity()).plus(judgement.verdict, weight)
+    return found
+
+
+def _quantity(threshold: Threshold, by_category: Mapping[str, Quantity]) -> Quantity | None:
+    sure, upper = ([getattr(each, name) for each in by_category.values()] for name in Quantity._fields)
+    match threshold.scope_type:
         case "none":
             return None
-        case "single_use":
-            return held.single_use
         case "largest_category":
-            return max(of_each, default=_ZERO)
-    return sum(of_each, _ZERO)
+            return Quantity(max(sure, default=_ZERO), max(upper, default=_ZERO))
+    return Quantity(sum(sure, _ZERO), sum(upper, _ZERO))
+
+
+def _fields(threshold: Threshold, held: Quantities) -> tuple[str, ...]:
+    """What the undecided SKUs lack, each once, in the order of the facts."""
+    missing = {field for _, judgement, _ in _counted(threshold, held) for field in judgement.fields}
+    return tuple(field for field in asked_fields() if field in missing)
 
 
 def _holds(quantity: Decimal, operator: str, limit: Decimal) -> bool:

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from compliance.catalogue import Jurisdiction
+from compliance.confidence import NONE, is_confidence
 from compliance.material_path import material_paths
-from compliance.tables import RULES, TableError, rows, words
+from compliance.scopes import ALL, scopes
+from compliance.tables import RULES, Row, TableError, rows, words
 
 PINNED: Final = RULES / "catalogue" / "scheme_categories.csv"
 BASES: Final = ("own", "parent", "eu_default", "fallback")
@@ -23,11 +25,13 @@ _UNKNOWN: Final = "unspecified"
 
 
 class Category(NamedTuple):
-    """A category to declare in. `basis` is one of `BASES`."""
+    """A category to declare in. `basis` is one of `BASES`; scope and confidence are those of the row that gives it."""
 
     code: str
     name: str
     basis: str
+    scope_key: str
+    confidence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,12 @@ class SchemeRow:
     code: str
     name: str
     patterns: tuple[str, ...]
+    scope_key: str
+    confidence: str
+
+    def as_category(self, basis: str) -> Category:
+        """The category that it gives to a path on this basis."""
+        return Category(self.code, self.name, basis, self.scope_key, self.confidence)
 
     @property
     def is_other(self) -> bool:
@@ -70,9 +80,9 @@ def category(path: str, jurisdiction: Jurisdiction) -> Category | None:
         if row is None:
             row, fitting = next((row for row in level if row.is_other), None), False
         if row is not None:
-            return Category(row.code, row.name, basis if fitting and place == 0 else "fallback")
+            return row.as_category(basis if fitting and place == 0 else "fallback")
     family = material_paths()[path].family
-    return Category(family, family, "fallback")
+    return Category(family, family, "fallback", ALL, NONE)
 
 
 def takes(path: str, jurisdiction: Jurisdiction) -> bool:
@@ -90,7 +100,7 @@ def _category_of_set(path: str, jurisdiction: Jurisdiction) -> Category | None:
             row for row in level for pattern in row.patterns if _UNKNOWN in pattern.split("/") and fits(pattern, path)
         ]
         if made_for_it:
-            return Category(made_for_it[0].code, made_for_it[0].name, basis)
+            return made_for_it[0].as_category(basis)
     found = [category(kind, jurisdiction) for kind in _kinds(path)]
     shared = [each for each in found if each is not None]
     if len(shared) < len(found) or len({each.code for each in shared}) > 1:
@@ -137,19 +147,28 @@ def schemes() -> Mapping[str, tuple[SchemeRow, ...]]:
 def read(path: Path) -> Mapping[str, tuple[SchemeRow, ...]]:
     """The categories of a file, by jurisdiction code, in the file's order.
 
-    Raises `TableError` with every fault: a row without source, a pattern that no path fits, a category that stands
-    twice, two rows that fit one path equally well.
+    Raises `TableError` with every fault: a row without source, an unknown scope, a pattern that no path fits, a
+    category that stands twice, two rows that fit one path equally well.
     """
     table = rows(path)
     found: dict[str, tuple[SchemeRow, ...]] = {}
     for row in table:
-        scheme_row = SchemeRow(row["category_code"], row["category_name"], words(row["maps_from"]))
+        scheme_row = SchemeRow(
+            row["category_code"], row["category_name"], words(row["maps_from"]), row["scope_key"], row["confidence"]
+        )
         found[row["code"]] = (*found.get(row["code"], ()), scheme_row)
-    faults = [f"{row['code']} {row['category_code']}: no source." for row in table if not row["source_url"]]
+    faults = [f"{row['code']} {row['category_code']}: {fault}." for row in table for fault in _row_faults(row)]
     faults += [fault for code, level in found.items() for fault in _level_faults(code, level)]
     if faults:
         raise TableError(f"{path.name}: " + " ".join(faults))
     return found
+
+
+def _row_faults(row: Row) -> Iterator[str]:
+    if not row["source_url"] or not is_confidence(row["confidence"]):
+        yield "no source, or not said how sure it is"
+    if row["scope_key"] not in scopes():
+        yield f"{row['scope_key']} is no scope"
 
 
 def _level_faults(code: str, level: tuple[SchemeRow, ...]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Lines: what of a SKU is declared together in a market (rollup.md, step 5).
 
-Layers of the body make one unit. It is one material, or a composite, which each jurisdiction counts by its own rule:
-by constituents, by the predominant material, or in a category of its own. Every other part is a line by itself.
+Layers of the body make one unit, every other part is one by itself. A unit is one material, or a composite, which each
+jurisdiction counts by its own rule: by constituents, by the predominant material, or in a category of its own.
 """
 
 from typing import Final
@@ -9,11 +9,14 @@ from typing import Final
 import polars as pl
 
 from compliance.catalogue import Jurisdiction
-from compliance.material_path import material_paths
+from compliance.material_path import material_paths, same_material, shape_of
 from compliance.rollup.categories import takes
-from compliance.rollup.exact import exceeds
-from compliance.rollup.parts import PATH
+from compliance.rollup.exact import GRAMS, exceeds
+from compliance.rollup.parts import PATH, Parts
+from compliance.ruleset import RuleSet
+from compliance.words import resolve_format
 
+BODY: Final = "body"
 CONSTITUENTS: Final = "constituents"
 COMPOSITE: Final = "composite"
 UNSPLIT: Final = "composite/unsplit"
@@ -21,64 +24,39 @@ UNSPLIT: Final = "composite/unsplit"
 LINE_COLUMNS: Final = ("sku", "line", "first", "path", "grams", "has_body")
 """A line: the position of the part that names it, the first position among its parts, path, grams, whether it holds
 a body."""
+_MATERIAL: Final = (
+    "sku", "same_material", "position", "first", "path", "grams", "has_body", "unit_type", "packaging_format",
+    "main_position", "main_path", "main_material", "main_grams", "next_grams", "total_grams",
+)  # fmt: skip
 
 
-def bodies(layers: pl.DataFrame) -> pl.DataFrame:
-    """One row per SKU and material of its body's layers, with what of the whole body decides, and how many there are.
+def plain_and_judged(parts: Parts, rules: RuleSet) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The lines of units that are one material and no composite, the same in every market; the others' materials.
 
-    `position` and `path` are those of the material's heaviest layer, the first of equals; `main_…` those of the
-    heaviest material, of equals the one that stands first in the order of the components.
+    The layers of a body are one unit, every other part is one. Materials have a row per SKU, unit and material, with
+    what of the whole unit decides in a market, and its composite paths.
     """
-    same = {path: row.same_material for path, row in material_paths().items()}
-    ranked = layers.with_columns(
-        pl.col("path").cast(pl.String).replace_strict(same, return_dtype=pl.String).alias("same_material")
-    ).sort("sku", "same_material", "grams", "position", descending=[False, False, True, False])
-    materials = ranked.group_by("sku", "same_material", maintain_order=True).agg(
-        pl.col("position").first(),
-        pl.col("position").min().alias("first"),
-        pl.col("path").first(),
-        pl.col("grams").sum(),
-        pl.col("is_body").any().alias("has_body"),
-        pl.col("shape", "is_beverage_carton").first(),
-    )
-    heaviest_first = materials.sort("sku", "grams", "first", descending=[False, True, False])
-    units = heaviest_first.group_by("sku", maintain_order=True).agg(
-        pl.col("position").first().alias("main_position"),
-        pl.col("path").first().alias("main_path"),
-        pl.col("same_material").first().alias("main_material"),
-        pl.col("grams").first().alias("main_grams"),
-        pl.col("grams").sum().alias("total_grams"),
-        pl.len().alias("materials"),
-    )
-    return _with_composite_paths(materials.join(units, on="sku", how="inner"))
+    bodies = _bodies(parts.layers)
+    is_plain = (pl.col("materials") == 1) & (pl.col("main_material") != COMPOSITE)
+    is_composite = pl.col("path").is_in(pl.Series(_composite_paths(), dtype=PATH).implode())
+    judged = [bodies.filter(~is_plain).select(_MATERIAL), _others(parts.units.filter(is_composite))]
+    lines = [bodies.filter(is_plain), parts.units.filter(~is_composite)]
+    return pl.concat(map(_plain_lines, lines)), _with_composite_paths(pl.concat(judged), rules)
 
 
-def is_plain() -> pl.Expr:
-    """Which rows of `bodies` are of bodies that are one material, and no composite, in every market."""
-    return (pl.col("materials") == 1) & (pl.col("main_material") != COMPOSITE)
-
-
-def plain_lines(materials: pl.DataFrame) -> pl.DataFrame:
-    """The lines of plain bodies, the same in every market."""
-    return materials.select(
-        "sku", pl.col("position").alias("line"), "first", pl.col("main_path").alias("path"), "grams", "has_body"
-    )
-
-
-def body_lines(materials: pl.DataFrame, jurisdiction: Jurisdiction) -> pl.DataFrame:
-    """The lines of the bodies in a market; `materials` are rows of `bodies`, all of each SKU."""
+def judged_lines(materials: pl.DataFrame, jurisdiction: Jurisdiction) -> pl.DataFrame:
+    """The lines of units that may be composites in a market; `materials` are all rows of each unit."""
     is_main = pl.col("position") == pl.col("main_position")
-    others = pl.col("total_grams") - pl.col("main_grams")
-    weighed = pl.col("grams") if jurisdiction.composite_rule == CONSTITUENTS else others
-    significant = ~is_main & exceeds(weighed, pl.col("total_grams"), jurisdiction.composite_threshold_percent)
-    whole = [path for path in material_paths() if path.startswith(COMPOSITE) and takes(path, jurisdiction)]
-    judged = materials.with_columns(significant.alias("significant")).with_columns(
-        (pl.col("significant").any().over("sku") | (pl.col("main_material") == COMPOSITE)).alias("is_composite"),
+    together = pl.col("total_grams") - pl.col("main_grams")
+    by_constituent = jurisdiction.composite_rule == CONSTITUENTS
+    one, heaviest = (pl.col("grams"), pl.col("next_grams")) if by_constituent else (together, together)
+    whole = [path for path in _composite_paths() if takes(path, jurisdiction)]
+    judged = materials.with_columns(
+        (~is_main & _significant(one, jurisdiction)).alias("significant"),
+        (_significant(heaviest, jurisdiction) | (pl.col("main_material") == COMPOSITE)).alias("is_composite"),
         pl.col("composite_path").is_in(pl.Series(whole, dtype=PATH).implode()).alias("is_taken_whole"),
     )
-    split = (
-        pl.col("is_composite") & ~pl.col("is_taken_whole") & pl.lit(jurisdiction.composite_rule == CONSTITUENTS)
-    )  # fmt: skip
+    split = pl.col("is_composite") & ~pl.col("is_taken_whole") & pl.lit(by_constituent)
     stands_alone = split & pl.col("significant")
     of_whole = {CONSTITUENTS: "main_path", "predominant": "predominant_path", "own_category": "composite_path"}
     path = (
@@ -100,18 +78,6 @@ def body_lines(materials: pl.DataFrame, jurisdiction: Jurisdiction) -> pl.DataFr
     )
 
 
-def unit_lines(units: pl.DataFrame) -> pl.DataFrame:
-    """The lines of the parts that are units of their own."""
-    return units.select(
-        "sku",
-        pl.col("position").alias("line"),
-        pl.col("position").alias("first"),
-        "path",
-        "grams",
-        pl.lit(value=False).alias("has_body"),
-    )
-
-
 def with_riders(lines: pl.DataFrame, riders: pl.DataFrame) -> pl.DataFrame:
     """The lines, and the riders' weight as one more row of the line that carries it.
 
@@ -125,26 +91,93 @@ def with_riders(lines: pl.DataFrame, riders: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([lines, carrier.join(riders, on="sku", how="inner").select(lines.columns)])
 
 
+def _plain_lines(units: pl.DataFrame) -> pl.DataFrame:
+    """A line for each unit of one material: rows of `_bodies`, or parts."""
+    first = pl.col("first") if "first" in units.columns else pl.col("position").alias("first")
+    has_body = pl.col("has_body") if "has_body" in units.columns else pl.lit(value=False).alias("has_body")
+    return units.select("sku", pl.col("position").alias("line"), first, "path", "grams", has_body)
+
+
+def _bodies(layers: pl.DataFrame) -> pl.DataFrame:
+    """`position` and `path` are those of the material's heaviest layer, the first of equals.
+
+    `main_…` are those of the body's heaviest material, of equals the one that stands first in the order of the
+    components; `next_grams` are those of the heaviest of the others.
+    """
+    ranked = layers.with_columns(_same_material().alias("same_material")).sort(
+        "sku", "same_material", "grams", "position", descending=[False, False, True, False]
+    )
+    materials = ranked.group_by("sku", "same_material", maintain_order=True).agg(
+        pl.col("position").first(),
+        pl.col("position").min().alias("first"),
+        pl.col("path").first(),
+        pl.col("grams").sum(),
+        (pl.col("component_type") == BODY).any().alias("has_body"),
+        pl.col("packaging_format").first(),
+    )
+    heaviest_first = materials.sort("sku", "grams", "first", descending=[False, True, False])
+    units = heaviest_first.group_by("sku", maintain_order=True).agg(
+        pl.col("position").first().alias("main_position"),
+        pl.col("path").first().alias("main_path"),
+        pl.col("same_material").first().alias("main_material"),
+        pl.col("grams").first().alias("main_grams"),
+        pl.col("grams").get(1, null_on_oob=True).fill_null(0).alias("next_grams"),
+        pl.col("grams").sum().alias("total_grams"),
+        pl.len().alias("materials"),
+    )
+    return materials.join(units, on="sku", how="inner").with_columns(pl.lit(BODY).alias("unit_type"))
+
+
+def _others(units: pl.DataFrame) -> pl.DataFrame:
+    """Each part is a unit with one layer, its main one. No two units of a SKU have one `main_position`."""
+    return units.with_columns(
+        *(_same_material().alias(name) for name in ("same_material", "main_material")),
+        pl.col("path").alias("main_path"),
+        *(pl.col("position").alias(name) for name in ("first", "main_position")),
+        *(pl.col("grams").alias(name) for name in ("main_grams", "total_grams")),
+        pl.lit(0, GRAMS).alias("next_grams"), pl.lit(value=False).alias("has_body"),
+        pl.col("component_type").alias("unit_type"),
+    ).select(_MATERIAL)  # fmt: skip
+
+
+def _significant(grams: pl.Expr, jurisdiction: Jurisdiction) -> pl.Expr:
+    return exceeds(grams, pl.col("total_grams"), jurisdiction.composite_threshold_percent)
+
+
 def _unsplit(path: str, material: str) -> pl.Expr:
     return pl.when(pl.col(material) == COMPOSITE).then(pl.lit(UNSPLIT, PATH)).otherwise(pl.col(path))
 
 
-def _with_composite_paths(materials: pl.DataFrame) -> pl.DataFrame:
-    """Each distinct (main path, shape, carton or not) is worked out once."""
-    deciding = ["main_path", "shape", "is_beverage_carton"]
+def _with_composite_paths(materials: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+    """The rows with `composite_path` and `predominant_path`, each distinct face of a unit worked out once."""
+    deciding = ["main_path", "unit_type", "packaging_format"]
     faces = materials.select(deciding).unique()
     rows = list(faces.iter_rows())
     faces = faces.with_columns(
-        pl.Series("composite_path", [_composite_path(main, carton) for main, _, carton in rows], dtype=PATH),
-        pl.Series("predominant_path", [_predominant_path(main, shape) for main, shape, _ in rows], dtype=PATH),
+        pl.Series("composite_path", [_composite_path(main, text, rules) for main, _, text in rows], dtype=PATH),
+        pl.Series(
+            "predominant_path",
+            [_predominant_path(main, shape_of(kind, text, rules)) for main, kind, text in rows],
+            dtype=PATH,
+        ),
     )
-    return materials.join(faces, on=deciding, how="left").drop("shape", "is_beverage_carton")
+    return materials.join(faces, on=deciding, how="left", nulls_equal=True)
 
 
-def _composite_path(main_path: str, is_beverage_carton: bool) -> str:
+def _composite_paths() -> list[str]:
+    return [path for path, row in material_paths().items() if row.family == COMPOSITE]
+
+
+def _same_material() -> pl.Expr:
+    """By the place of the path in its table, which is several times quicker than by its text."""
+    return pl.lit(pl.Series(list(same_material().values()))).gather(pl.col("path").to_physical())
+
+
+def _composite_path(main_path: str, packaging_format: str | None, rules: RuleSet) -> str:
     """The path of the unit as a composite of this main material."""
     main = material_paths()[main_path]
-    if is_beverage_carton and main.same_material == "paper":
+    found = resolve_format(packaging_format, rules) if packaging_format else None
+    if found and found.key == "beverage_carton" and main.same_material == "paper":
         return "composite/beverage_carton"
     return main_path if main.family == COMPOSITE else f"composite/{main.composite_as}"
 

@@ -75,6 +75,14 @@ def tonnes(total_grams: Decimal) -> Decimal:
     return _EXACT.scaleb(total_grams, -_GRAMS_PER_TONNE)
 
 
+def difference(whole: Decimal, *parts: Decimal) -> Decimal:
+    """The exact rest of a whole without its parts."""
+    rest = whole
+    for part in parts:
+        rest = _EXACT.subtract(rest, part)
+    return rest
+
+
 def written_tonnes(total_grams: Decimal) -> Decimal:
     """Tonnes as a figure is written: six places, half away from zero."""
     return rounded(tonnes(total_grams))

@@ -15,17 +15,15 @@ from compliance.material_path import material_paths
 from compliance.rollup.categories import BASES, category
 from compliance.rollup.composites import (
     LINE_COLUMNS,
-    bodies,
-    body_lines,
-    is_plain,
-    plain_lines,
-    unit_lines,
+    judged_lines,
+    plain_and_judged,
     with_riders,
 )
 from compliance.rollup.exact import beyond_reach
-from compliance.rollup.parts import PATH, Parts, composed, field_of, parts_of
+from compliance.rollup.parts import PATH, Parts, field_of, parts_of
 from compliance.rollup.periods import held, placed
 from compliance.rollup.portfolio import Portfolio
+from compliance.rollup.standings import Standings, standings
 from compliance.ruleset import RuleSet
 
 BASIS: Final = pl.Enum(BASES)
@@ -35,13 +33,17 @@ UNCOUNTED_SCHEMA: Final = pl.Schema({
 })  # fmt: skip
 _CATEGORY_SCHEMA: Final = pl.Schema({
     "path": PATH, "category_code": pl.String(), "category_name": pl.String(), "basis": BASIS,
+    "scope_key": pl.String(), "confidence": pl.String(),
 })  # fmt: skip
+BIT: Final = pl.UInt64()
+"""Of a category of a jurisdiction: those of a SKU are one number."""
 
 
 class Prepared(NamedTuple):
     """A portfolio as its markets are worked out from: numbered SKUs, held volumes, parts.
 
-    `lines` are those that are the same in every market, `materials` the rows of `bodies` that each market judges.
+    `lines` are those that are the same in every market, `materials` those of the units that each market judges,
+    `standings` what the SKUs answer to the facts that decide a scope.
     """
 
     skus: pl.DataFrame
@@ -49,6 +51,7 @@ class Prepared(NamedTuple):
     parts: Parts
     lines: pl.DataFrame
     materials: pl.DataFrame
+    standings: Standings
     jurisdictions: Mapping[str, Jurisdiction]
 
 
@@ -74,9 +77,9 @@ def prepared(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules:
     numbered = portfolio.volumes.join(skus.select("sku_code", "sku"), on="sku_code", how="inner")
     volumes = held(numbered, by_code)
     parts = parts_of(portfolio, skus, rules)
-    materials = bodies(composed(parts.layers, rules))
-    lines = pl.concat([plain_lines(materials.filter(is_plain())), unit_lines(parts.units)]).select(LINE_COLUMNS)
-    return Prepared(skus, volumes, parts, lines, materials.filter(~is_plain()), by_code)
+    lines, materials = plain_and_judged(parts, rules)
+    stand = standings(skus, rules)
+    return Prepared(skus, volumes, parts, lines.select(LINE_COLUMNS), materials, stand, by_code)
 
 
 def lines_of(market: str, ready: Prepared) -> MarketLines:
@@ -87,7 +90,7 @@ def lines_of(market: str, ready: Prepared) -> MarketLines:
     there = counting.select("sku").unique()
     every = (ready.lines, ready.materials, ready.parts.riders, ready.parts.gaps, ready.parts.own)
     same, materials, riders, gaps, own = (frame.join(there, on="sku", how="semi") for frame in every)
-    lines = pl.concat([body_lines(materials, jurisdiction).select(LINE_COLUMNS), same])
+    lines = pl.concat([judged_lines(materials, jurisdiction).select(LINE_COLUMNS), same])
     has_category = pl.col("path").is_in(categories(jurisdiction)["path"].implode())
     unspecified = _unspecified(lines.filter(~has_category), own)
     counted = with_riders(lines.filter(has_category), riders)
@@ -103,9 +106,19 @@ def lines_of(market: str, ready: Prepared) -> MarketLines:
 
 @lru_cache(maxsize=1024)
 def categories(jurisdiction: Jurisdiction) -> pl.DataFrame:
-    """`path`, `category_code`, `category_name`, `basis` of every path that has a category in the jurisdiction."""
+    """The category (`_CATEGORY_SCHEMA` and its `bit`) of every path that has one in the jurisdiction."""
     found = [(path, *each) for path in material_paths() if (each := category(path, jurisdiction))]
-    return pl.DataFrame(found, schema=_CATEGORY_SCHEMA, orient="row")
+    bits = {code: 1 << place for place, code in enumerate(sorted({code for _, code, *_ in found}))}
+    return pl.DataFrame(found, schema=_CATEGORY_SCHEMA, orient="row").with_columns(
+        pl.col("category_code").replace_strict(bits, return_dtype=BIT).alias("bit")
+    )
+
+
+@lru_cache(maxsize=1024)
+def codes(jurisdiction: Jurisdiction) -> pl.DataFrame:
+    """The categories of a jurisdiction by code: `category_code` and `bit`, then what its surest path has of them."""
+    surest = categories(jurisdiction).sort("basis").unique("category_code", keep="first", maintain_order=True)
+    return surest.select("category_code", "bit", "category_name", "scope_key", "confidence").sort("category_code")
 
 
 def _unspecified(lines: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:

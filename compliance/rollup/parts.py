@@ -8,11 +8,10 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from compliance.material_path import body_shape, material_path, material_paths
+from compliance.material_path import material_path, material_paths
 from compliance.rollup.exact import grams
 from compliance.rollup.portfolio import Portfolio
 from compliance.ruleset import RuleSet
-from compliance.words import resolve_format
 
 PATH: Final = pl.Enum(list(material_paths()))
 """A material path; all of them, in the order of their table."""
@@ -22,12 +21,13 @@ LAYERS: Final = ("coating", "liner", "tie_layer")
 """Parts that are layers of the body where they are not separable; the body itself always is one."""
 _FACE: Final = ("component_type", "family", "text", "packaging_format")
 """What decides a path."""
+_PART: Final = ("sku", "position", "component_type", "packaging_format", "path", "grams")
 
 
 class Parts(NamedTuple):
     """The parts that have a weight and a material, and what has not.
 
-    `layers`, `units`: `sku`, `position`, `path`, `grams`; layers also `is_body`, `packaging_format`.
+    `layers`, `units`: `sku`, `position`, `component_type`, `packaging_format`, `path`, `grams`.
     `riders`: `sku`, `grams` of all riders together. `gaps`: `sku`, `reason`, `position`, `field`, one row for each
     missing fact. `own` are the SKUs without components, whose one body is the SKU itself.
     """
@@ -57,11 +57,8 @@ def parts_of(portfolio: Portfolio, skus: pl.DataFrame, rules: RuleSet) -> Parts:
         pl.col("component_type").is_in(LAYERS) & pl.col("separable").ne_missing(pl.lit(value=True))
     )
     return Parts(
-        layers=known.filter(is_layer).select(
-            "sku", "position", "path", "grams", (pl.col("component_type") == "body").alias("is_body"),
-            "packaging_format",
-        ),
-        units=known.filter(~is_layer).select("sku", "position", "path", "grams"),
+        layers=known.filter(is_layer).select(_PART),
+        units=known.filter(~is_layer).select(_PART),
         riders=riders.filter(pl.col("grams") > 0).group_by("sku").agg(pl.col("grams").sum()),
         gaps=pl.concat(
             [
@@ -89,21 +86,6 @@ def field_of(of_component: str, of_sku: str) -> pl.Expr:
     """The name under which a fact of a part is given: `components[1].weight_g`, or a field of the SKU."""
     named = pl.format("components[{}]." + of_component, pl.col("position"))
     return pl.when(pl.col("is_own")).then(pl.lit(of_sku)).otherwise(named)
-
-
-def composed(layers: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
-    """The layers with `shape` and `is_beverage_carton`, which the SKU's format decides."""
-    texts = layers["packaging_format"].unique().to_list()
-    formats = [resolve_format(text, rules) if text else None for text in texts]
-    of_text = pl.DataFrame(
-        {
-            "packaging_format": texts,
-            "shape": [body_shape(text, rules) for text in texts],
-            "is_beverage_carton": [found is not None and found.key == "beverage_carton" for found in formats],
-        },
-        schema={"packaging_format": pl.String, "shape": pl.String, "is_beverage_carton": pl.Boolean},
-    )
-    return layers.join(of_text, on="packaging_format", how="left", nulls_equal=True).drop("packaging_format")
 
 
 def _graph(components: pl.DataFrame, skus: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,8 @@ import polars as pl
 
 SKU_COLUMNS: Final = pl.Schema({
     "sku_code": pl.String(), "material": pl.String(), "material_subtype": pl.String(), "weight_grams": pl.Float64(),
-    "packaging_format": pl.String(), "reusable": pl.Boolean(),
+    "packaging_format": pl.String(), "reusable": pl.Boolean(), "packaging_level": pl.String(),
+    "reuse_deposit_system": pl.Boolean(), "use_contexts": pl.List(pl.String()),
 })  # fmt: skip
 COMPONENT_COLUMNS: Final = pl.Schema({
     "sku_code": pl.String(), "position": pl.UInt32(), "component_type": pl.String(), "material_family": pl.String(),

@@ -1,7 +1,8 @@
 """Figures: tonnes by market, year, half and category, and what could not be counted (rollup.md, step 6).
 
 Figures add up over SKUs: a large portfolio is rolled up in blocks of SKUs, whose figures `combined` adds, so that
-memory follows the block. Figures stay exact here; `compliance.rollup.exact` rounds them when written.
+memory follows the block. Figures stay exact here; `compliance.rollup.exact` rounds them when written. Which part of
+them a category or a duty is about is `compliance.rollup.scoped`.
 """
 
 from collections.abc import Iterable
@@ -11,28 +12,43 @@ import polars as pl
 
 from compliance.catalogue import Jurisdiction
 from compliance.rollup.exact import COUNT, GRAMS, times_units, within_reach
-from compliance.rollup.lines import BASIS, UNCOUNTED_SCHEMA, Prepared, categories, lines_of, prepared
+from compliance.rollup.lines import BASIS, UNCOUNTED_SCHEMA, Prepared, categories, codes, lines_of, prepared
 from compliance.rollup.portfolio import Portfolio
+from compliance.rollup.scoped import (
+    MISSING_SCHEMA,
+    STANDING_SCHEMA,
+    category_grams,
+    missing,
+    standing_grams,
+)
+from compliance.rollup.standings import judgements
 from compliance.ruleset import RuleSet
 
 TONNES_SCHEMA: Final = pl.Schema({
     "market": pl.String(), "year": pl.Int32(), "half": pl.Int8(), "category_code": pl.String(),
     "category_name": pl.String(), "basis": BASIS, "grams": GRAMS, "single_use_grams": GRAMS, "units": COUNT,
-    "skus": pl.UInt32(),
+    "skus": pl.UInt32(), "in_scope_grams": GRAMS, "undecided_grams": GRAMS, "scope_key": pl.String(),
+    "confidence": pl.String(),
 })  # fmt: skip
 _PERIOD: Final = ("year", "half")
+_SUMMED: Final = ("grams", "single_use_grams", "units", "skus", "in_scope_grams", "undecided_grams")
+_NAMED: Final = ("category_name", "scope_key", "confidence")
 
 
 class Figures(NamedTuple):
-    """Both frames are sorted by market, year, half, then by category code, or by SKU code and reason.
+    """All frames are sorted by market, year, half, then by category code, or by SKU code.
 
     `tonnes` has `TONNES_SCHEMA`: exact grams, those of them of SKUs that are not reusable, units and SKUs once per
-    category, the least sure basis. `uncounted` has `UNCOUNTED_SCHEMA`: one row per SKU and reason; units are null
-    where they are not known; `fields` are the facts to give, in the order of the parts.
+    category, the least sure basis, the grams that the category's scope lets in, and those of which nothing that is
+    recorded decides. `uncounted` has `UNCOUNTED_SCHEMA`: one row per SKU and reason; units are null where they are not
+    known; `fields` are the facts to give, in the order of the parts. `scope_missing` has `MISSING_SCHEMA`: what would
+    decide. `standings` has `STANDING_SCHEMA`: the calendar years' grams once more, for the scopes of duties.
     """
 
     tonnes: pl.DataFrame
     uncounted: pl.DataFrame
+    scope_missing: pl.DataFrame
+    standings: pl.DataFrame
 
 
 def rollup(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: RuleSet) -> Figures:
@@ -50,75 +66,76 @@ def combined(blocks: Iterable[Figures]) -> Figures:
     Raises `OverflowError` beyond 10^14 tonnes.
     """
     every = list(blocks)
-    key = ("market", "year", "half", "category_code", "category_name")
+    key = ("market", "year", "half", "category_code", *_NAMED)
     tonnes = pl.concat([pl.DataFrame(schema=TONNES_SCHEMA), *(each.tonnes for each in every)])
     within_reach(tonnes["grams"])
     uncounted = pl.concat([pl.DataFrame(schema=UNCOUNTED_SCHEMA), *(each.uncounted for each in every)])
+    scope_missing = pl.concat([pl.DataFrame(schema=MISSING_SCHEMA), *(each.scope_missing for each in every)])
+    standings = pl.concat([pl.DataFrame(schema=STANDING_SCHEMA), *(each.standings for each in every)])
     return Figures(
         tonnes=tonnes.group_by(key)
-        .agg(pl.col("basis").max(), pl.col("grams", "single_use_grams", "units", "skus").sum())
+        .agg(pl.col("basis").max(), pl.col(_SUMMED).sum())
         .select(pl.col(name).cast(dtype) for name, dtype in TONNES_SCHEMA.items())
         .sort("market", "year", "half", "category_code"),
         uncounted=uncounted.sort("market", "year", "half", "sku_code", "reason"),
+        scope_missing=scope_missing.sort("market", "year", "half", "sku_code", pl.col("fields").list.join(" ")),
+        standings=standings.group_by("market", "year", "category_code", "standing")
+        .agg(pl.col("grams").sum())
+        .select(pl.col(name).cast(dtype) for name, dtype in STANDING_SCHEMA.items())
+        .sort("market", "year", "category_code", "standing"),
     )
 
 
 def _figures(market: str, ready: Prepared) -> Figures:
+    jurisdiction = ready.jurisdictions[market]
     lines, counting, uncounted = lines_of(market, ready)
-    category_of = categories(ready.jurisdictions[market])
-    grams = _grams(lines, counting.join(ready.skus.select("sku", "reusable"), on="sku", how="inner"), category_of)
-    found = grams.join(_units(lines, counting, category_of), on=[*_PERIOD, "category_code"], how="inner")
+    category_of, by_code = categories(jurisdiction), codes(jurisdiction)
+    judged = judgements(ready.standings.known, tuple(by_code["scope_key"].unique().sort()))
+    counting = counting.join(ready.standings.of_sku, on="sku", how="inner")
+    grams = _grams(lines, counting, category_of)
+    placed = counting.join(_held(lines, category_of), on="sku", how="inner")
+    found = (
+        category_grams(grams, judged, ready.standings.known)
+        .join(_units(placed, by_code), on=[*_PERIOD, "category_code"], how="inner")
+        .join(by_code.select("category_code", *_NAMED), on="category_code", how="inner")
+    )
     return Figures(
         found.with_columns(pl.lit(market).alias("market")).select(
             pl.col(name).cast(dtype) for name, dtype in TONNES_SCHEMA.items()
         ),
         uncounted,
+        missing(market, placed, judged, by_code, ready.skus),
+        standing_grams(market, grams, ready.standings.known),
     )
 
 
 def _grams(lines: pl.DataFrame, counting: pl.DataFrame, category_of: pl.DataFrame) -> pl.DataFrame:
-    """Grams by category with its basis, the least sure that occurs, and the name that the surest row gives it.
+    """Grams by period, path and standing, with what is known of the path's category.
 
-    They are summed by path first, which is one row per line and period; a path has one category.
+    That is all that scopes are judged by, in few rows; the sum over lines and periods is done here, once.
     """
-    single_use = pl.col("grams").filter(pl.col("reusable").ne_missing(pl.lit(value=True)))
-    by_path = (
+    return (
         counting.lazy()
         .join(lines.lazy().select("sku", "path", "grams"), on="sku", how="inner")
         .with_columns(times_units("grams"))
-        .group_by(*_PERIOD, "path")
-        .agg(pl.col("grams").sum(), single_use.sum().alias("single_use_grams"))
+        .group_by(*_PERIOD, "path", "standing")
+        .agg(pl.col("grams").sum())
         .collect()
+        .join(category_of.select("path", "category_code", "basis", "scope_key"), on="path", how="inner")
     )
-    names = category_of.sort("basis").unique("category_code", keep="first", maintain_order=True)
+
+
+def _held(lines: pl.DataFrame, category_of: pl.DataFrame) -> pl.DataFrame:
+    """The categories of each SKU by their bits: `sku`, `held`."""
+    bit_of = category_of.lazy().select("path", pl.col("bit").alias("held"))
+    return lines.lazy().join(bit_of, on="path", how="inner").group_by("sku").agg(pl.col("held").bitwise_or()).collect()
+
+
+def _units(placed: pl.DataFrame, by_code: pl.DataFrame) -> pl.DataFrame:
+    """Units and SKUs by category, a SKU once in each however many of its lines fall into it."""
+    by_bits = placed.group_by(*_PERIOD, "held").agg(pl.col("units").cast(COUNT).sum(), pl.len().alias("skus"))
     return (
-        by_path.join(category_of.drop("category_name"), on="path", how="inner")
-        .group_by(*_PERIOD, "category_code")
-        .agg(pl.col("basis").max(), pl.col("grams", "single_use_grams").sum())
-        .join(names.select("category_code", "category_name"), on="category_code", how="inner")
-    )
-
-
-def _units(lines: pl.DataFrame, counting: pl.DataFrame, category_of: pl.DataFrame) -> pl.DataFrame:
-    """Units and SKUs by category, a SKU once in each however many of its lines fall into it.
-
-    A SKU's categories are the bits of one number, so that what is grouped is a row per SKU and period.
-    """
-    codes = category_of["category_code"].unique().sort()
-    bits = pl.DataFrame(
-        {"category_code": codes, "bit": pl.Series([1 << n for n in range(len(codes))], dtype=pl.UInt64)}
-    )
-    bit_of = category_of.join(bits, on="category_code", how="inner").select("path", pl.col("bit").alias("held"))
-    of_sku = lines.lazy().join(bit_of.lazy(), on="path", how="inner").group_by("sku").agg(pl.col("held").bitwise_or())
-    by_bits = (
-        counting.lazy()
-        .join(of_sku, on="sku", how="inner")
-        .group_by(*_PERIOD, "held")
-        .agg(pl.col("units").cast(COUNT).sum(), pl.len().alias("skus"))
-        .collect()
-    )
-    return (
-        by_bits.join(bits, how="cross")
+        by_bits.join(by_code.select("category_code", "bit"), how="cross")
         .filter(pl.col("held") & pl.col("bit") > 0)
         .group_by(*_PERIOD, "category_code")
         .agg(pl.col("units", "skus").sum())

@@ -62,6 +62,11 @@ class Day:
     month: int = 0
     day: int = 0
 
+    @property
+    def first(self) -> date:
+        """The first day that it can be."""
+        return date(self.year, self.month or 1, self.day or 1)
+
     def covers(self, exact: date) -> bool:
         """Whether the date written is this day, or its month or year."""
         return self.year == exact.year and self.month in (0, exact.month) and self.day in (0, exact.day)

@@ -78,8 +78,10 @@ def _held(part: Reading, fact: Fact, today: date) -> Held:
     needed = frozenset().union(*fact.needs)
     beyond = {topic for topic in part.topics - needed - fact.allows if kinds()[topic] == "topic"}
     wider = bool(beyond & fact.excludes)
-    if (beyond - fact.excludes) or (part.only and "only" not in fact.allows):
+    if (beyond - fact.excludes) or not _speaks_of_then(part, fact, today):
         return None
+    if fact.claim == "untrue" and fact.amounts and not part.amounts:
+        return None  # what is untrue of a figure says nothing where there is none
     if any(len(need & part.topics) > 1 and not need & fact.allows for need in fact.needs):
         return None  # two alternatives of one condition: the fact speaks of either
     spared = fact.claim == "exempt" and not fact.amounts and part.claim == "require"  # of whatever figure
@@ -96,7 +98,15 @@ def _held(part: Reading, fact: Fact, today: date) -> Held:
         return "denies" if "says" in answers or fact.claim in ("define", "untrue") else None
     if not answers:
         return None
-    return "denies" if "denies" in answers else "says"
+    if "denies" in answers:
+        return "denies"
+    return None if part.only and "only" not in fact.allows else "says"
+
+
+def _speaks_of_then(part: Reading, fact: Fact, today: date) -> bool:
+    """Whether a fact that has ended may speak: only of a statement that has a date."""
+    ends = [day for role, day in fact.dates if role == "until"]
+    return not ends or max(ends) >= today or bool(part.moments)
 
 
 def _turned(part: Reading) -> Reading:
@@ -120,6 +130,8 @@ def _amount(amount: Amount, part: Reading, fact: Fact) -> Held:
             None if amount.operator else "says" if all(own.holds(amount.quantity.value) for own in alike) else "denies"
         )
     own = next((own for own in alike if own.quantity.equals(amount.quantity)), None)
+    if amount.is_case and part.claim == fact.claim == "forbid":
+        return "denies" if any(own.holds(amount.quantity.value) for own in alike) else "says"
     if own is None:
         return "denies"
     if not amount.operator or not own.operator:
@@ -138,6 +150,9 @@ def _moment(moment: Moment, part: Reading, fact: Fact) -> Held:
     """A date: the fact's own as precisely as it is written, another one, or none that the fact has."""
     if not fact.dates:
         return None
+    begins = [day for role, day in fact.dates if role == "from"]
+    if part.now and not moment.role and begins:  # "already banned in 2010"
+        return "says" if min(begins) <= moment.day.first else "denies"
     met = [role for role, day in fact.dates if moment.day.covers(day)]
     if not met:
         return "denies"
@@ -187,4 +202,6 @@ def _claimed(part: Reading, fact: Fact) -> list[Held]:
 def _timely(part: Reading, fact: Fact, today: date) -> list[Held]:
     """Whether what is said to hold now holds on this day."""
     begins = [day for role, day in fact.dates if role != "until"]
-    return ["denies" if begins and min(begins) > today else "says"] if part.now and begins else []
+    if not part.now or not begins or any(not moment.role for moment in part.moments):
+        return []
+    return ["denies" if min(begins) > today else "says"]

@@ -16,6 +16,10 @@ from compliance.statements.words import LANGS, Lang, of
 Claim = Literal["forbid", "require", "permit", "exempt", "unclear"] | None
 _COMPARATORS: Final = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 _ROLES: Final = ("from", "until", "by", "before")
+_CITED: Final = "cited"
+"""The concept of a statement that names an article: it can stand for what the article is about."""
+_CASE: Final = "case"
+"""The concept of a statement that gives what one pack has, not a limit."""
 _NEAR: Final = 5
 """Tokens between a comparator or a role and its figure."""
 _STOPS: Final = frozenset(",;")
@@ -25,10 +29,14 @@ _TOKEN: Final = re.compile(rf"{MARK}\d+|[a-z0-9]+|[;,]")
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A quantity and how it is compared: `>=`, `>`, `<=`, `<`, or nothing."""
+    """A quantity and how it is compared: `>=`, `>`, `<=`, `<`, or nothing.
+
+    `is_case` where it is no limit but what one pack has: packaging *with 150 ppm*.
+    """
 
     quantity: Quantity
     operator: str = ""
+    is_case: bool = False
 
     def holds(self, value: float) -> bool:
         """Whether a value in the same unit compares so; any does where there is no operator."""
@@ -145,10 +153,12 @@ def _reading(items: Sequence[_Item]) -> Reading:
     names = [item.name for item in marks]
     amounts, used = _amounts(items, marks)
     claim, negated = _claim([item.name for item in marks if item not in used])
+    references = tuple(item.figure for item in items if isinstance(item.figure, Reference))
+    topics = {item.name for item in items if item.kind in ("topic", "soft")}
+    topics |= {_CITED for each in references if each.kind == "article"} | {_CASE for each in amounts if each.is_case}
     return Reading(
-        topics=frozenset(item.name for item in items if item.kind in ("topic", "soft")), lent=frozenset(),
-        amounts=amounts, moments=_moments(items, marks),
-        references=tuple(item.figure for item in items if isinstance(item.figure, Reference)),
+        topics=frozenset(topics), lent=frozenset(), amounts=amounts, moments=_moments(items, marks),
+        references=references,
         claim=claim, negated=negated, now="now" in names,
         only="only" in names or {"ne", "que"} <= set(names),
         unknown=tuple(item.name for item in items if item.kind == "unknown"),
@@ -167,7 +177,7 @@ def _amounts(items: Sequence[_Item], marks: Sequence[_Item]) -> tuple[tuple[Amou
         loose = [mark for mark in comparators if mark not in used] if len(quantities) == 1 else []
         mark = next(iter([*behind[:1], *near[-1:], *loose[-1:]]), None)
         if mark is None:
-            found.append(Amount(item.figure))
+            found.append(Amount(item.figure, is_case=any(m.name == "with" and item.at - m.at == 1 for m in marks)))
             continue
         used.append(mark)
         operator = _COMPARATORS[mark.name]

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 import orjson
 from pydantic import BaseModel, Field
 
+from compliance.standards import unread
 from connector.principal import current
 from connector.service import Service
 from connector.tools import reading
@@ -103,24 +104,27 @@ class ItemTools:
     ) -> ItemDetail:  # fmt: skip
         """Get one packaging item by sku_code or id: components, weights, substances, volumes, DoC status, format bans.
 
-        Also why it has its recyclability grade: compliance.grade_trace names the rules, what was missing and what was
-        assumed. Use it for any question about a single item; limit and offset page one of very many parts.
+        Also why it has its recyclability grade: compliance.grade_trace names the rules, what is missing, what is open
+        and what was assumed. compliance.schemes holds what other schemes, such as the UK's RAM, would rate it, for a
+        person to check. Use it for any question about a single item; limit and offset page one of very many parts.
         """
         require_one(id, sku_code)
         named = uuid_of(id) if id is not None else texts.code(str(sku_code))
-        parameters = {"named": named, "today": self._service.clock.today()}
+        today = self._service.clock.today()
         query = _BY["id" if id is not None else "sku_code"]
-        found = await reading.row(self._service, current().company_id, query, parameters)
+        found = await reading.row(self._service, current().company_id, query, {"named": named, "today": today})
         if found is None:
             raise refused("not_found", UNKNOWN_ITEM)
         row = dict(zip(_COLUMNS, found, strict=True))
-        rules, graded_by = await self._service.rules_for(row["ruleset_version"])
+        rules, graded_by, before = await self._service.rules_for(row["ruleset_version"], present.version_before(row))
         item = present.sku_detail(
-            row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"]
-        )
+            row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"], before=before,
+            today=today,
+        )  # fmt: skip
+        stream = item["compliance"]["grade_trace"].get("stream")
         shown, page = windowed(orjson.loads(orjson.dumps(item)), limit, offset)
         return ItemDetail(
-            as_of=instant(self._service.clock.now()), sources=[_SOURCE, _GRADES],
+            as_of=instant(self._service.clock.now()), sources=[_SOURCE, _GRADES, *unread(stream, rules)],
             next_step=page.way_on("Call check_missing_data with this sku_code for what is missing, the worst first."),
             item=shown, page=page,
         )  # fmt: skip

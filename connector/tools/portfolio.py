@@ -10,6 +10,7 @@ from connector.service import Service
 from connector.tools.answer import Told, Tool, refused
 from connector.tools.arguments import UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, item_id
 from schemas.normalise import Unfit
+from schemas.sentences import ORIGINAL
 from warehouse import analytics, figures
 from warehouse.analytics import Now
 from warehouse.queries import skus
@@ -60,11 +61,14 @@ class PortfolioTools:
         """Which packaging items can or cannot be sold in one market, and why, by the company's own records.
 
         Use it for questions such as "which of our items cannot be sold in France". Items are blocked, to decide,
-        incomplete or ready; each finding has its article, the number of items and examples. It is not legal advice.
+        incomplete or ready; each finding has its article, the number of items and examples. With it come the market's
+        tonnes by category, the thresholds that they are held against, how sure each is, and the facts that are missing
+        to know which packaging counts. It is not legal advice.
         """
         snapshot, now = self._newest()
         try:
-            found = analytics.readiness(snapshot, market, now)
+            stored = figures.current(self._service.settings.data_dir, snapshot.company_id)
+            found = analytics.readiness(snapshot, market, now, stored)
         except Unfit as unfit:
             raise refused(unfit.code, unfit.message) from None
         return _told(found, "Call check_missing_data for an item to see what to complete first.")
@@ -79,7 +83,8 @@ class PortfolioTools:
         """What is missing for one packaging item (sku_code or id), or for the whole portfolio, the worst gaps first.
 
         Use it for "what is missing" and "what should we complete first". Without an item it gives the gaps of all
-        items and a page of the items with the worst ones.
+        items and a page of the items with the worst ones. An item's `missing` and `open` are the questions of its
+        grade: what it lacks, and what could still change it, the strongest first.
         """
         code = None
         if id is not None or sku_code is not None:
@@ -89,6 +94,8 @@ class PortfolioTools:
         found = analytics.missing(snapshot, now, sku_code=code, limit=limit, offset=offset)
         if code is not None and not found["items"]:
             raise refused("not_found", f"The item is newer than the snapshot; ask again in a minute. {UNKNOWN_ITEM}")
+        with self._service.writes.company(current().company_id) as conn:
+            found["items"] = analytics.with_asked(conn, found["items"], self._service.rulesets, ORIGINAL)
         end, total = offset + len(found["items"]), found["pagination"]["total"]
         more = f"Call again with offset {end} for more of {total} items." if end < total else ""
         return _told(found, more or "Call propose_sku_update with the missing facts, once the user knows them.")

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from connector.tools.answer import Page
 
-_REASONS: Final = ("missing", "assumptions")
+_REASONS: Final = ("missing", "open", "assumptions")
 
 
 def windowed(item: dict[str, Any], limit: int, offset: int) -> tuple[dict[str, Any], Page]:
@@ -16,13 +16,19 @@ def windowed(item: dict[str, Any], limit: int, offset: int) -> tuple[dict[str, A
     end = offset + limit
     compliance = item["compliance"]
     trace = compliance["grade_trace"]
-    listed = (item["components"], item["volumes"], *(trace[name] for name in _REASONS))
+    schemes = compliance["schemes"]
+    listed = (
+        item["components"], item["volumes"], *(trace[name] for name in _REASONS), *(each["open"] for each in schemes)
+    )  # fmt: skip
     total = max(len(found) for found in listed)
     components = item["components"][offset:end]
     cut = {name: trace[name][offset:end] for name in _REASONS} | {"units": _units(trace["units"], components)}
     shown = {
         **item, "components": components, "volumes": item["volumes"][offset:end],
-        "compliance": {**compliance, "grade_trace": {**trace, **cut}},
+        "compliance": {
+            **compliance, "grade_trace": {**trace, **cut},
+            "schemes": [{**each, "open": each["open"][offset:end]} for each in schemes],
+        },
     }  # fmt: skip
     return shown, Page.of({"limit": limit, "offset": offset, "total": total}, min(end, total) - min(offset, total))
 

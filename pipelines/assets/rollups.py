@@ -11,6 +11,7 @@ from uuid import UUID
 import dagster as dg
 import polars as pl
 
+from compliance.declarations.document import scoped_tonnes
 from compliance.rollup.exact import written_tonnes
 from compliance.rollup.tonnes import Figures
 from pipelines import checks, figure_checks, tags
@@ -120,7 +121,8 @@ def obligations(
             "verdicts": preview.frame_table(counted),
             "reached": preview.frame_table(
                 verdicts.filter(pl.col("verdict").is_in(["above", "near"])).select(
-                    "market", "year", "obligation", "material", "tonnes", "threshold_tonnes", "verdict", "reason"
+                    "market", "year", "obligation", "material", "tonnes", "tonnes_upper", "threshold_tonnes",
+                    "verdict", "reason",
                 ),
                 most=MOST_FIGURES,
             ),
@@ -137,6 +139,7 @@ def numbers(found: Figures, origin: Origin) -> dict[str, Any]:
         "figures": found.tonnes.height,
         "tonnes_latest_year": sum(tonnes_by_market(found).values()),
         "uncounted_skus": found.uncounted["sku_code"].n_unique(),
+        "skus_of_undecided_scope": found.scope_missing["sku_code"].n_unique(),
     }  # fmt: skip
 
 
@@ -159,8 +162,12 @@ def tonnes_by_market(found: Figures) -> dict[str, float]:
 def _by_category(tonnes: pl.DataFrame) -> pl.DataFrame:
     """The figures that a declaration has, latest year first within a market."""
     latest = tonnes.sort("market", "year", "half", "category_code", descending=[False, True, False, False])
-    written = pl.Series("tonnes", [f"{written_tonnes(grams):f}" for grams in latest["grams"]], pl.String)
-    return latest.with_columns(written).select("market", _PERIOD, "category_code", "tonnes", "units", "skus", "basis")
+    rows = [scoped_tonnes(row) for row in latest.iter_rows(named=True)]
+    written = [pl.Series(name, [f"{row[name]:f}" for row in rows], pl.String) for name in keep.SCOPED]
+    return latest.with_columns(written).select(
+        "market", _PERIOD, "category_code", "tonnes", "units", "skus", "basis", *keep.SCOPED[1:], "scope_key",
+        "confidence",
+    )  # fmt: skip
 
 
 def _by_reason(uncounted: pl.DataFrame) -> pl.DataFrame:

@@ -6,13 +6,13 @@ An omitted field stays, a null clears (interface v1, write semantics). Everythin
 from typing import Any, Final
 
 from compliance.ruleset import RuleSet
-from pipelines.steps import components, volumes
+from pipelines.steps import components, previous, volumes
 from pipelines.steps.patch import Patch, RowIssue
 from pipelines.steps.resolve import Library
 from pipelines.steps.table import Table
 from warehouse.tables.skus import DERIVED_COLUMNS, VALUE_COLUMNS
 
-_CARRIED: Final = ("id", "version", "created_at", "updated_at", "doc_status", *DERIVED_COLUMNS)
+_CARRIED: Final = ("id", "version", "created_at", "updated_at", "doc_status", previous.COLUMN, *DERIVED_COLUMNS)
 
 
 def merge(patch: Patch, stored: Table, library: Library, rules: RuleSet) -> tuple[Table, list[RowIssue]]:
@@ -37,6 +37,8 @@ def merge(patch: Patch, stored: Table, library: Library, rules: RuleSet) -> tupl
         "created" if place is None else "updated" if at in changed else "unchanged" for at, place in enumerate(found)
     ]
     carried: dict[str, list[Any]] = {name: before[name] for name in _CARRIED if name in before}
+    if previous.COLUMN in carried:
+        carried[previous.COLUMN] = previous.after_write(before, merged, outcomes, rules)
     return Table({"row": patch.values["row"], **carried, **merged, "outcome": outcomes}), issues
 
 

@@ -5,18 +5,20 @@ the entries, the grade is explained by the rule-set version that made it. The li
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Final
 
 import orjson
 import polars as pl
 
-from compliance import annex_v, grading
+from compliance import annex_v, grading, schemes
+from compliance.flag_texts import retold
 from compliance.ruleset import RuleSet
 from compliance.words import resolve_format
-from pipelines.steps import components, substances, volumes
+from pipelines.steps import components, previous, substances, volumes
 from pipelines.steps.patch import DTYPES, array_values
 from schemas.fields import SKU_FIELDS
+from schemas.sentences import ORIGINAL
 from schemas.vocabularies import SUBSTANCES
 from warehouse.queries.skus import DOC_STATUS, UPDATED_AT
 from warehouse.tables.skus import DERIVED_COLUMNS, VALUE_COLUMNS
@@ -25,9 +27,11 @@ COLUMNS: Final = ("id", *VALUE_COLUMNS, *DERIVED_COLUMNS, "created_at", "updated
 SELECT: Final = ", ".join(f"skus.{name}::text" if DTYPES[name] == pl.String else f"skus.{name}" for name in COLUMNS)
 """The select list that gives `sku_detail` its row."""
 
-OF_THE_DAY: Final = f"{SELECT.replace('skus.updated_at', UPDATED_AT)}, {DOC_STATUS} AS doc_status"
-"""The same as it is listed on the day of the parameter `today`: with its DoCs' coverage, and when that changed."""
-COLUMNS_OF_THE_DAY: Final = (*COLUMNS, "doc_status")
+OF_THE_DAY: Final = f"{SELECT.replace('skus.updated_at', UPDATED_AT)}, {DOC_STATUS} AS doc_status, \
+{previous.SELECT} AS {previous.COLUMN}"
+"""The same as it is listed on the day of the parameter `today`: with its DoCs' coverage, when that changed, and what
+the rule-set before gave."""
+COLUMNS_OF_THE_DAY: Final = (*COLUMNS, "doc_status", previous.COLUMN)
 
 _KINDS: Final = frozenset({"text", "code", "number", "integer", "truth", "gtin", "uuid"})
 _GRADE: Final = ("recyclability_grade", "recyclability_score")
@@ -67,11 +71,14 @@ def _fields(row: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sku_detail(
-    row: Mapping[str, Any], held: Mapping[str, Any], *, rules: RuleSet, graded_by: RuleSet, doc_status: str
-) -> dict[str, Any]:
+    row: Mapping[str, Any], held: Mapping[str, Any], *, rules: RuleSet, graded_by: RuleSet, doc_status: str,
+    today: date, before: RuleSet | None = None, lang: str = ORIGINAL,
+) -> dict[str, Any]:  # fmt: skip
     """SkuDetailResponse.data of one row and its `record`; a dry run's new SKU has neither `id` nor instants.
 
-    `rules` is the rule-set of the day; the grade is explained by the one of its version, `graded_by`.
+    `rules` is the rule-set of the day, and `today` the UTC day by which a format ban is in force and for whose year
+    other schemes rate. The grade is explained by the rule-set of its version, `graded_by`, and what was before a
+    regrade by `before`, the one of `version_before`. Sentences are in a language of `schemas.labels.LANGUAGES`.
     """
     return {
         "id": row["id"],
@@ -81,12 +88,34 @@ def sku_detail(
         "compliance": {
             **{name: row[name] for name in _GRADE},
             "doc_status": doc_status,
-            "annex_v_flags": annex_v.flags(held, rules),
-            "grade_trace": grading.explain_row(tuple(row[name] for name in grading.GRADED_INPUTS), held, graded_by),
+            "annex_v_flags": [
+                {**flag, "reason": retold(str(flag["code"]), str(flag["reason"]), rules, lang)}
+                for flag in annex_v.flags(held, rules, today=today)
+            ],
+            "grade_trace": _trace(row, held, graded_by, before, day=rules, lang=lang),
+            "schemes": schemes.shown(held, rules, today.year, lang),
         },
         "created_at": instant(row["created_at"]),
         "updated_at": instant(row["updated_at"]),
     }
+
+
+def _trace(
+    row: Mapping[str, Any], held: Mapping[str, Any], graded_by: RuleSet, before: RuleSet | None, *, day: RuleSet,
+    lang: str,
+) -> dict[str, object]:  # fmt: skip
+    inputs = tuple(row[name] for name in grading.GRADED_INPUTS)
+    trace = grading.explain_row(inputs, held, graded_by, day=day, lang=lang)
+    if before is None:
+        return trace
+    then = grading.explain_row(inputs, held, before, day=day, lang=lang)
+    return {**trace, "previous": {**orjson.loads(row[previous.COLUMN]), "reason": then["reason"]}}
+
+
+def version_before(row: Mapping[str, Any]) -> str | None:
+    """The version of the rule-set that graded the row before a regrade, its facts being the same; None for no such."""
+    found = row.get(previous.COLUMN)
+    return None if found is None else str(orjson.loads(found)["ruleset_version"])
 
 
 def _format_key(text: str | None, rules: RuleSet) -> str | None:

@@ -29,7 +29,7 @@ _MISMATCH: Final = 0.05
 
 @dataclass(slots=True)
 class RowResult:
-    """What became of one record; `detail` makes SkuDetailResponse.data of an accepted one."""
+    """What became of one record; `detail` makes SkuDetailResponse.data of an accepted one, in the language `lang`."""
 
     index: int
     sku_code: str
@@ -39,7 +39,7 @@ class RowResult:
     recyclability_score: float | None = None
     errors: list[Issue] = field(default_factory=list)
     warnings: list[Issue] = field(default_factory=list)
-    detail: Callable[[], dict[str, Any]] | None = None
+    detail: Callable[..., dict[str, Any]] | None = None
 
 
 def write_records(
@@ -83,7 +83,7 @@ def _fill(
         result = results[row["row"]]
         result.outcome, result.id = row["outcome"], row["id"]
         result.recyclability_grade, result.recyclability_score = row["recyclability_grade"], row["recyclability_score"]
-        held = present.record(row)
+        held, earlier = present.record(row), present.version_before(row)
         result.warnings = [
             *_weight_warning(row),
             *(Issue(str(w["code"]), str(w["message"]), str(w["field"])) for w in grading.warnings(held, rules)),
@@ -93,7 +93,8 @@ def _fill(
             row["created_at"], row["updated_at"] = row["created_at"] or now.isoformat(), now.isoformat()
         result.detail = partial(
             present.sku_detail, row, held, rules=rules, graded_by=graded_by(row["ruleset_version"]),
-            doc_status=row.get("doc_status") or "missing",
+            doc_status=row.get("doc_status") or "missing", before=None if earlier is None else graded_by(earlier),
+            today=now.date(),
         )  # fmt: skip
 
 

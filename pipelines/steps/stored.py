@@ -13,6 +13,7 @@ from typing import Any, Final
 import polars as pl
 import psycopg
 
+from pipelines.steps import previous
 from pipelines.steps.patch import DTYPES
 from pipelines.steps.table import Table
 from warehouse.queries.skus import DOC_STATUS, UPDATED_AT
@@ -37,6 +38,8 @@ _CARRIED: Final = ("id", *DERIVED_COLUMNS, "version")
 INSTANTS: Final = ("created_at", "updated_at")
 """Wanted only where a caller is shown the record, which nobody is by an import."""
 
+_SHOWN: Final = f", {DOC_STATUS} AS doc_status, {previous.SELECT} AS {previous.COLUMN}"
+
 _JUDGED: Final = (
     "sku_code", "material", "material_subtype", "weight_grams", "packaging_format", "packaging_level", "use_contexts",
     "svhc", "components", "food_contact", "pfas", "markets", "volumes",
@@ -50,16 +53,16 @@ def read(
     """The company's rows of these codes, ids and instants as text; with `locking` until the transaction ends.
 
     Holds at least `columns`, which may name `INSTANTS`, and what the later steps look at; few rows, which are shown to
-    a caller, also the `doc_status` of the day.
+    a caller, also the `doc_status` of the day and what the rule-set before gave.
     """
     held = _held(tuple(columns))
     if len(codes) <= FEW:
         one = len(codes) == 1
-        query = _query(_BY_ONE if one else _BY_FEW, held, f", {DOC_STATUS} AS doc_status", locking=locking)
+        query = _query(_BY_ONE if one else _BY_FEW, held, _SHOWN, locking=locking)
         query = query.replace("skus.updated_at::text", f"{UPDATED_AT}::text AS updated_at")
         asked = {"code": codes[0]} if one else {"codes": _array(codes)}
         rows = conn.execute(query, {**asked, "today": today}).fetchall()
-        names = (*held, "doc_status")
+        names = (*held, "doc_status", previous.COLUMN)
         values = zip(*rows, strict=True) if rows else [()] * len(names)
         return Table({name: list(column) for name, column in zip(names, values, strict=True)})
     return _copied(conn, codes, {name: DTYPES[name] for name in held}, locking=locking)

@@ -17,6 +17,20 @@ class GradeRule(Answer):
     ]
     text: str
     source: str | None
+    basis: Annotated[
+        str | None,
+        PydanticField(
+            description="Where the rule is not simply its published source's: source, extended (the source's row, "
+            "widened or read by us) or ours."
+        ),
+    ]
+    confidence: Annotated[
+        str | None,
+        PydanticField(
+            description="How sure it is then: published, secondary, ours, from_memory_unverified, or with _conflict or "
+            "_column_inferred."
+        ),
+    ]
 
 
 class GradeComponent(Answer):
@@ -43,9 +57,32 @@ class GradeUnit(Answer):
     components: list[GradeComponent]
 
 
+class PreviousGrade(Answer):
+    """What the rule-set before gave to the same facts."""
+
+    ruleset_version: str
+    grade: Grade
+    score: Number | None
+    reason: Annotated[str, PydanticField(description="One sentence: why that grade was what it was.")]
+
+
+class OpenFact(Answer):
+    """A fact that nobody gave and that could change the grade."""
+
+    field: Annotated[str, PydanticField(description="Its name in the component, or in the SKU.")]
+    component_id: Annotated[
+        Identifier | None, PydanticField(description="Null for a fact of the SKU, and for a SKU without components.")
+    ]
+    ask: Annotated[str, PydanticField(description="What to ask for it, in the language of Accept-Language.")]
+    could_become: Annotated[
+        list[Grade], PydanticField(description="The other grades that one of its values gives, the best first.")
+    ]
+
+
 class GradeTrace(Answer):
     """The way to the grade; stream, share, features and cap are those of the body's unit."""
 
+    scheme: Annotated[str, PydanticField(description="Whose grade it is: eu, Regulation (EU) 2025/40.")]
     ruleset_version: str
     indicative: Annotated[
         bool, PydanticField(description="True: no legal grade exists before the delegated acts, due 1 January 2028.")
@@ -60,4 +97,15 @@ class GradeTrace(Answer):
     cap: Annotated[Number | None, PydanticField(description="Highest score that these limited features leave.")]
     units: list[GradeUnit]
     missing: Annotated[list[Issue], PydanticField(description="What to send for a grade, or for a firmer one.")]
+    open: Annotated[
+        list[OpenFact],
+        PydanticField(description="The facts that could change the grade, the strongest first; else empty."),
+    ]
+    previous: Annotated[
+        PreviousGrade | None,
+        PydanticField(
+            description="The grade before another rule-set regraded the record; null where none did, or a fact that "
+            "the grade reads was written since."
+        ),
+    ]
     assumptions: list[str]

@@ -110,6 +110,32 @@ class AnnexVFlag(Answer):
     depends_on: list[str]
 
 
+class SchemeOpenFact(Answer):
+    """A fact that nobody gave and that could change a scheme's rating, or without which there is none."""
+
+    field: Annotated[str, PydanticField(description="Its name in the component, or in the SKU.")]
+    component_id: Annotated[
+        Identifier | None, PydanticField(description="Null for a fact of the SKU, and for a SKU without components.")
+    ]
+    ask: Annotated[str, PydanticField(description="What to ask for it.")]
+    could_become: Annotated[
+        list[str], PydanticField(description="The ratings that one of its values gives, the best first.")
+    ]
+
+
+class SchemeRating(Answer):
+    """What a national scheme would rate the SKU: a proposal, which no declaration takes before a person gave it."""
+
+    scheme: Annotated[str, PydanticField(description="Whose rating: uk_ram, the United Kingdom's RAM.")]
+    version: Annotated[str, PydanticField(description="The version of its methodology for this year.")]
+    rating: Annotated[
+        str | None,
+        PydanticField(description="The worst of its parts: red, amber or green in uk_ram; null if a fact is missing."),
+    ]
+    open: list[SchemeOpenFact]
+    source_url: Annotated[str, PydanticField(description="Where the methodology is published.")]
+
+
 class SkuCompliance(Answer):
     """The compliance block of a SKU."""
 
@@ -118,6 +144,7 @@ class SkuCompliance(Answer):
     doc_status: DocStatus | None
     annex_v_flags: list[AnnexVFlag]
     grade_trace: GradeTrace
+    schemes: list[SchemeRating]
 
 
 class VolumeRow(Answer):

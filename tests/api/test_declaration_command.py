@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from api.app import create
 from api.commands import declaration as command
 from compliance.declarations.document import UNCOUNTED_COLUMNS
-from compliance.declarations.uk.producer import FileRefused
+from compliance.declarations.uk.rules import FileRefused
 from compliance.declarations.uk.tables import columns
 from pipelines.steps.declaration.parcel import Asked
 from warehouse.embedded import running
@@ -99,7 +99,8 @@ def test_a_rollup_says_what_changed_and_then_nothing(operator):
     assert (first["company_id"], first["rows_written"]) == (operator.company, len(first["figures"]))
     assert again == {**first, "rows_written": 0}
     assert {"market": "DE", "year": 2025, "half": 0, "category_code": "glass", "tonnes": 200.0,
-            "units": 1_000_000} in first["figures"]  # fmt: skip
+            "units": 1_000_000, "in_scope_tonnes": 0.0, "undecided_tonnes": 200.0, "out_of_scope_tonnes": 0.0,
+            "scope_key": "de_system", "confidence": "official_page"} in first["figures"]  # fmt: skip
     assert {figure["half"] for figure in first["figures"] if figure["market"] == "GB"} == {2}
 
 
@@ -109,31 +110,38 @@ def test_a_declaration_for_machines_has_every_field(operator, tmp_path):
     said = json.loads(out.read_text())
     assert list(said) == [
         "company_id", "market", "year", "half", "as_of", "ruleset_version", "snapshot", "tonnes", "total_tonnes",
-        "uncounted", "obligations",
+        "uncounted", "scope_missing", "obligations",
     ]  # fmt: skip
     assert (said["company_id"], said["market"], said["year"], said["half"]) == (operator.company, "DE", 2025, 0)
     assert (operator.data_dir / said["snapshot"]).is_dir()
     assert said["tonnes"] == [
-        {"category_code": code, "category_name": name, "basis": "own", "tonnes": tonnes, "units": units, "skus": 1}
-        for code, name, tonnes, units in (
-            ("ferrous_metals", "Eisenmetalle", 8.25, 1_000_000),
-            ("glass", "Glas", 200, 1_000_000),
-            ("paper", "Papier, Pappe, Karton", 0.0028, 7),
-            ("plastics", "Kunststoffe", 12.5, 500_000),
+        {"category_code": code, "category_name": name, "basis": "own", "tonnes": tonnes, "units": units, "skus": 1,
+         "in_scope_tonnes": 0, "undecided_tonnes": open_, "out_of_scope_tonnes": tonnes - open_,
+         "scope_key": "de_system", "confidence": "official_page"}
+        for code, name, tonnes, units, open_ in (
+            ("ferrous_metals", "Eisenmetalle", 8.25, 1_000_000, 8.25),
+            ("glass", "Glas", 200, 1_000_000, 200),
+            ("paper", "Papier, Pappe, Karton", 0.0028, 7, 0),
+            ("plastics", "Kunststoffe", 12.5, 500_000, 12.5),
         )
-    ]
+    ]  # fmt: skip
+    assert said["scope_missing"] == [
+        {"sku_code": "COLA", "units": 500_000, "category_codes": ["plastics"], "fields": ["reuse_deposit_system"]},
+        {"sku_code": "JAR", "units": 1_000_000, "category_codes": ["ferrous_metals", "glass"],
+         "fields": ["use_contexts"]},
+    ]  # fmt: skip
     assert said["total_tonnes"] == told["total_tonnes"] == 220.7528
     assert said["uncounted"] == [
         {"sku_code": "=BOX", "units": 7, "reason": "weight_missing", "fields": ["components[1].weight_g"]}
     ]
     glass = next(each for each in said["obligations"] if each["material"] == "glass")
     assert {name: glass[name] for name in ("obligation", "operator", "threshold_tonnes", "tonnes", "verdict")} == {
-        "obligation": "completeness_declaration", "operator": "lt", "threshold_tonnes": 80, "tonnes": 200,
-        "verdict": "above",
+        "obligation": "completeness_declaration", "operator": "lt", "threshold_tonnes": 80, "tonnes": 0,
+        "verdict": "undecidable",
     }  # fmt: skip
     assert list(glass) == [
-        "obligation", "material", "operator", "threshold_tonnes", "tonnes", "verdict", "reason", "group",
-        "group_verdict", "source_url", "confidence",
+        "obligation", "material", "operator", "threshold_tonnes", "tonnes", "tonnes_upper", "verdict", "reason",
+        "fields", "group", "group_verdict", "source_url", "confidence", "scope_key", "scope_confidence",
     ]  # fmt: skip
 
 
@@ -142,7 +150,9 @@ def test_a_csv_has_its_gaps_and_its_origin_beside_it(operator, tmp_path):
     with (tmp_path / "de.csv").open(newline="") as file:
         assert next(csv.DictReader(file)) == {
             "category_code": "ferrous_metals", "category_name": "Eisenmetalle", "basis": "own",
-            "tonnes": "8.250000", "units": "1000000", "skus": "1",
+            "tonnes": "8.250000", "units": "1000000", "skus": "1", "in_scope_tonnes": "0.000000",
+            "undecided_tonnes": "8.250000", "out_of_scope_tonnes": "0.000000", "scope_key": "de_system",
+            "confidence": "official_page",
         }  # fmt: skip
     assert (tmp_path / "de.uncounted.csv").read_text().splitlines() == [
         "sku_code,units,reason,fields", "'=BOX,7,weight_missing,components[1].weight_g",
@@ -150,7 +160,13 @@ def test_a_csv_has_its_gaps_and_its_origin_beside_it(operator, tmp_path):
     source = json.loads((tmp_path / "de.source.json").read_text())
     assert source["sha256"] == hashlib.sha256((tmp_path / "de.csv").read_bytes()).hexdigest()
     assert {source[name] for name in ("snapshot", "ruleset_version")} == {told["snapshot"], told["ruleset_version"]}
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["de.csv", "de.source.json", "de.uncounted.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "de.csv", "de.scope_missing.csv", "de.source.json", "de.uncounted.csv",
+    ]  # fmt: skip
+    assert (tmp_path / "de.scope_missing.csv").read_text().splitlines() == [
+        "sku_code,units,category_codes,fields", "COLA,500000,plastics,reuse_deposit_system",
+        "JAR,1000000,ferrous_metals; glass,use_contexts",
+    ]  # fmt: skip
 
 
 def test_a_figure_is_explained_down_to_its_skus_and_their_lines(operator, tmp_path):

@@ -26,8 +26,11 @@ OF_A_RECORD = {
     "POST /connections/{connection_id}/revoke",
 }  # fmt: skip
 """Routes whose path names a record of a company."""
-LISTS = {"GET /review", "GET /items", "GET /imports", "GET /portfolio", "GET /connections", "GET /supplier-requests"}
-"""Pages that show what a company has."""
+LISTS = {
+    "GET /review", "GET /items", "GET /imports", "GET /portfolio", "GET /connections", "GET /supplier-requests",
+    "GET /markets/{code}",
+}  # fmt: skip
+"""Pages that show what a company has; of a market, of any."""
 BY_TOKEN = {
     "POST /api/supplier-data/{token}", "GET /supplier-data/{token}", "POST /supplier-data/{token}",
     "GET /supplier-data/{token}/thanks", "POST /supplier-data/{token}/files",
@@ -130,7 +133,7 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller):
             assert stranger.browser.get(path).status_code == 404, route
     theirs = [answer, drafted, issued, imported, connection, asked.sku_id, "BOTTLE-1", asked.token]
     for route in LISTS:
-        page = stranger.browser.get(route.removeprefix("GET "))
+        page = stranger.browser.get(route.removeprefix("GET ").replace("{code}", "FR"))
         assert page.status_code == 200, route
         assert [found for found in theirs if found in page.text] == [], route
     sent = form | {"sku": "BOTTLE-1", "component": asked.components[0]}

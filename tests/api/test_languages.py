@@ -64,13 +64,64 @@ def test_rows_of_a_batch_and_warnings_do_too(caller):
     assert "“pete”" in warned["warnings"][0]["message"]
 
 
+BOTTLE = {
+    "packaging_format": "bottle", "packaging_level": "sales",
+    "components": [
+        {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20},
+        {"component_type": "label", "material_family": "plastic", "polymer_or_grade": "PVC", "weight_g": 2},
+    ],
+}  # fmt: skip
+COLOUR = {
+    "en": "What colour is the pack?", "fr": "De quelle couleur est l’emballage ?",
+    "de": "Welche Farbe hat die Verpackung?",
+}  # fmt: skip
+
+
+def trace_of(answer):
+    return answer.json()["data"]["compliance"]["grade_trace"]
+
+
 def test_what_a_grade_asks_for_does_too(caller):
     made = caller.made(material="plastic")
-    seen = caller.get(f"/skus/{made['id']}", headers={"Accept-Language": "de"}).json()["data"]
-    missing = seen["compliance"]["grade_trace"]["missing"]
-    assert missing
-    assert all(issue["message"].startswith("Geben Sie ") for issue in missing)
-    assert seen["name"] == made["name"]
+    seen = caller.get(f"/skus/{made['id']}", headers={"Accept-Language": "de"})
+    [missing] = [each for each in trace_of(seen)["missing"] if each["field"] == "material_subtype"]
+    assert missing["message"].startswith("Woraus genau besteht dieses Teil")
+    assert seen.json()["data"]["name"] == made["name"]
+
+
+@pytest.mark.parametrize("lang", COLOUR)
+def test_a_grade_is_explained_in_the_callers_language_when_read_and_when_written(caller, lang):
+    body = {"sku_code": f"B-{lang}", "name": "B", **BOTTLE, "components": BOTTLE["components"][:1]}
+    written = caller.post("/skus", body, headers={"Accept-Language": lang})
+    read = caller.get(f"/skus/{written.json()['data']['id']}", headers={"Accept-Language": lang})
+    assert trace_of(written) == trace_of(read)
+    first = trace_of(read)["open"][0]
+    assert first["ask"].startswith(COLOUR[lang])
+    assert (first["field"], first["component_id"]) == ("colour", read.json()["data"]["components"][0]["id"])
+
+
+def test_reasons_rules_and_assumptions_are_in_one_language_and_the_rest_is_the_same(caller):
+    made = caller.made(**BOTTLE)
+    by_language = {
+        lang: trace_of(caller.get(f"/skus/{made['id']}", headers={"Accept-Language": lang}))
+        for lang in ("en", "fr", "de")
+    }
+    rules = {
+        lang: {rule["rule_id"]: rule["text"] for u in trace["units"] for c in u["components"] for rule in c["rules"]}
+        for lang, trace in by_language.items()
+    }
+    assert rules["en"].keys() == rules["fr"].keys() == rules["de"].keys()
+    for lang in ("fr", "de"):
+        assert not set(rules[lang].values()) & set(rules["en"].values())
+        assert not set(by_language[lang]["assumptions"]) & set(by_language["en"]["assumptions"])
+        deciding = [rule for rule in rules[lang] if f"({rule})" in by_language[lang]["reason"]]
+        assert deciding
+        assert all(f"{rules[lang][rule]} ({rule})" in by_language[lang]["reason"] for rule in deciding)
+        plain = ("provisional", "stream", "weight_share_percent", "limited_features", "cap", "ruleset_version")
+        assert [by_language[lang][name] for name in plain] == [by_language["en"][name] for name in plain]
+        assert [fact["could_become"] for fact in by_language[lang]["open"]] == [
+            fact["could_become"] for fact in by_language["en"]["open"]
+        ]
 
 
 def test_words_of_the_caller_are_never_translated(caller):

@@ -11,6 +11,7 @@ import pytest
 
 from api.pages import texts
 from api.pages.render import STYLE
+from compliance import ruleset
 from compliance.tables import RULES, rows
 from schemas import labels, sentences
 from schemas.fields import COMPONENT, SKU
@@ -18,7 +19,7 @@ from schemas.labels import header, word
 from schemas.vocabularies import VOCABULARIES
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
-from tests.api.portfolios import counted, run, sent
+from tests.api.portfolios import counted, run, sent, weighed
 from tests.api.test_draft_pages import filed as drafted
 from tests.api.test_issuing_pages import SIGNED
 from tests.api.test_review_pages import filed
@@ -101,7 +102,8 @@ def test_what_a_form_leads_to_keeps_the_language(rich, caller, pool):
 def raw_codes(lang):
     """Codes that are no words of the language: nowhere in what we say in it, and not the word that stands for them."""
     of_drafts = [row for name in ("annex_viii.csv", "words.csv") for row in rows(RULES / "drafts" / name)]
-    tables = (*texts.rows(), *sentences.rows(), *of_drafts, *({lang: word} for word in labels_of(lang)))
+    questions = [{lang: getattr(question, lang)} for question in ruleset.load().questions.values()]
+    tables = (*texts.rows(), *sentences.rows(), *of_drafts, *questions, *({lang: word} for word in labels_of(lang)))
     spoken = set(re.findall(r"[\w-]+", " ".join(row[lang] for row in tables)))
     named = (
         {code for vocabulary in SHOWN for code in VOCABULARIES[vocabulary]} | {*SKU, *COMPONENT} | formats_and_streams()
@@ -159,7 +161,10 @@ def test_no_page_shows_a_code_for_a_word_or_a_decimal_point(caller, pool, lang):
                "use_contexts": ["beverage"], "substances": {"pfas": pfas}}  # fmt: skip
     filed(pool, caller.company, "sku_update", {"changes": changes}, asked.sku_id)
     draft = drafted(pool, caller.company, asked.sku_id, lang)
+    placed = [{"market": market, "year": 2025, "units_placed": 1_500_000} for market in ("FR", "DE", "AT", "IT")]
+    caller.put(f"/skus/{asked.sku_id}/volumes", placed)
     counted(caller)
+    weighed(caller)
     browser = Browser(caller.http, caller.address)
     browser.sign_in(added(pool, caller.company))
     open_entries = set(re.findall(r'href="(/review/[0-9a-f-]{36})', browser.get("/review").text))
@@ -173,6 +178,7 @@ def test_no_page_shows_a_code_for_a_word_or_a_decimal_point(caller, pool, lang):
         "/supplier-requests?sku=X-1",
         supplier,
         "/connections",
+        *(f"/markets/{row['market']}" for row in placed),
         f"/items/{asked.sku_id}",
         f"/items/{bare['id']}",
         f"/review/{draft}/draft",

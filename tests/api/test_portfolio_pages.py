@@ -182,6 +182,28 @@ def test_an_item_is_told_with_its_grade_its_gaps_and_what_became_of_it(caller, b
     ]
 
 
+def test_an_item_says_what_could_change_its_grade_and_which_texts_and_uses_are_not_known(caller, browser):
+    made = caller.made(
+        sku_code="JAR", name="Jar", packaging_format="tray", packaging_level="sales", markets=["FR"],
+        components=[BODY, BODY | {"component_type": "label", "polymer_or_grade": "polyethylenne", "weight_g": 1}],
+    )  # fmt: skip
+    bottle = caller.made(sku_code="BOTTLE", name="Bottle", packaging_format="bottle", components=[BODY])
+    for lang, colour, became, unread in (
+        ("en", "1. body: Color: What colour is the pack?", "Could become: B, Not recyclable.", "was not understood"),
+        ("fr", "De quelle couleur est l’emballage ?", "Pourrait devenir : B, Non recyclable.", "n’a pas été compris"),
+        ("de", "Welche Farbe hat die Verpackung?", "Könnte werden: B, Nicht recyclingfähig.", "wurde nicht verstanden"),
+    ):
+        told = words(browser.get(f"/items/{bottle['id']}?lang={lang}"))
+        assert colour in told, told
+        assert became in told
+        told = words(browser.get(f"/items/{made['id']}?lang={lang}"))
+        assert "polyethylenne" in told
+        assert unread in told
+    assert "What it is used for is not said" in words(browser.get(f"/items/{made['id']}?lang=en"))
+    counted(caller)
+    assert "Welche Farbe hat die Verpackung?" in words(browser.get("/portfolio?lang=de"))
+
+
 def test_who_has_no_audit_log_sees_no_history(join, pool):
     caller = join(plan="growth")
     browser = Browser(caller.http, caller.address)

@@ -5,10 +5,13 @@ from html.parser import HTMLParser
 from importlib.resources import files
 
 import pytest
+from markupsafe import escape
 
 from api.app import assembled
 from api.reference.pages import PAGES, TOLD, _inline, render
 from api.reference.shapes import limits, type_of
+from compliance.rule_sources import by_kind
+from compliance.ruleset import load, versions
 from schemas.errors import ERROR_CODES
 from schemas.issues import ISSUE_CODES
 from schemas.labels import LANGUAGES
@@ -75,6 +78,14 @@ def test_every_operation_code_field_and_vocabulary_has_its_place():
     assert set(DOCUMENT["components"]["schemas"]) == set(READ["fields"].ids) - {"content", "objects", "vocabularies"}
     for code in VOCABULARIES["component_type"]:
         assert f"<code>{code}</code>" in RENDERED["fields"]
+
+
+def test_the_rules_are_counted_by_what_they_rest_on():
+    for version in versions():
+        assert f'<th scope="col">{version}</th>' in RENDERED["rules"]
+    for kind, number in by_kind(load()).items():
+        row = RENDERED["rules"].partition(f'<th scope="row">{escape(kind)}</th>')[2].partition("</tr>")[0]
+        assert row.endswith(f"<td>{number}</td>"), kind
 
 
 @pytest.mark.parametrize("path", [*(f"/{name}" if name else "" for name in PAGES), "/style.css"])

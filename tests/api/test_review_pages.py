@@ -9,7 +9,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from compliance.annex_v import in_words
+from compliance.flag_texts import in_words
 from pipelines.steps import review
 from pipelines.steps.origin import Origin
 from tests.api.asking import ask

@@ -1,9 +1,13 @@
 """`pcds ruleset` and `pcds regrade` as an operator types them, on a data directory where no service runs."""
 
+import shutil
+
 import psycopg
 import pytest
 
 from compliance import ruleset
+from compliance.ruleset_checks import FURTHER
+from compliance.tables import RULES as RULES_FOLDER
 from pipelines.steps.origin import Origin
 from pipelines.steps.records import write_records
 from schemas.models import parse_sku
@@ -19,6 +23,7 @@ from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
 RELEASE = ruleset.versions()[-1]
+RULES = len(ruleset.load().rules)
 
 
 @pytest.fixture
@@ -40,8 +45,8 @@ def test_a_version_is_added_activated_and_regrades_what_is_held(pcds, tmp_path):
     company = pcds.json("company", "add", "--name", "Acme", "--plan", "enterprise")["id"]
     written(pcds, company, B=BOTTLE, G=GLASS)
     folder = ruling.folder(tmp_path, "2027-01-01", LINES)
-    assert pcds.json("ruleset", "add", folder) == {"version": "2027-01-01", "active": False, "rules": 365}
-    assert pcds.json("ruleset", "activate", "2027-01-01") == {"version": "2027-01-01", "active": True, "rules": 365}
+    assert pcds.json("ruleset", "add", folder) == {"version": "2027-01-01", "active": False, "rules": RULES}
+    assert pcds.json("ruleset", "activate", "2027-01-01") == {"version": "2027-01-01", "active": True, "rules": RULES}
     with psycopg.connect(Database.of(Settings.load(data_dir=pcds.data_dir)).owner_url) as owner:
         owner.execute("SELECT set_config('app.company_id', %s, true)", [company])
         graded = "SELECT sku_code, recyclability_grade, ruleset_version, version FROM skus ORDER BY sku_code"
@@ -52,7 +57,19 @@ def test_a_version_is_added_activated_and_regrades_what_is_held(pcds, tmp_path):
         "companies": 1, "skus": 2, "changed": 0, "matrix": {"A→A": 1, "C→C": 1}, "ruleset_version": "2027-01-01",
     }  # fmt: skip
     listed = pcds.json("ruleset", "list")["rulesets"]
-    assert [(each["version"], each["active"]) for each in listed] == [(RELEASE, False), ("2027-01-01", True)]
+    expected = [*((version, False) for version in ruleset.versions()), ("2027-01-01", True)]
+    assert [(each["version"], each["active"]) for each in listed] == expected
+
+
+def test_a_version_without_the_tables_that_grade_nothing_is_added_and_activated(pcds, tmp_path):
+    folder = ruling.folder(tmp_path, "2027-01-01", LINES)
+    for name in FURTHER:
+        (folder / name).unlink()
+    added = pcds.json("ruleset", "add", folder)
+    assert pcds.json("ruleset", "add", folder) == added == {"version": "2027-01-01", "active": False, "rules": RULES}
+    shutil.copy(RULES_FOLDER / RELEASE / "guidance.csv", folder)
+    assert "already, with other tables" in pcds.refused(1, "ruleset", "add", folder)
+    assert pcds.json("ruleset", "activate", "2027-01-01")["active"]
 
 
 def test_what_cannot_be_is_refused_in_one_sentence(pcds, tmp_path):

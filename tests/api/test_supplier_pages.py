@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.steps import review
 from pipelines.steps.origin import Origin
-from tests.api.asking import ask
+from tests.api.asking import BODY, ask
 from tests.api.people import Browser, added, hidden
 from tests.pipelines.files.making import PDF, PNG
 from warehouse.rulesets import Rulesets
@@ -94,6 +94,29 @@ def test_the_form_speaks_the_suppliers_language(asked, browser, lang, said):
     for page in (by_header, by_choice):
         assert (said in page.text, f'<html lang="{lang}">' in page.text) == (True, True)
         assert f"/supplier-data/{asked.token}?lang={lang}" in page.text, "and keeps it when the form is sent"
+
+
+@pytest.mark.parametrize(
+    ("lang", "colour"),
+    [("fr", "De quelle couleur est l’emballage"), ("de", "Welche Farbe hat die Verpackung"), ("en", "What colour is")],
+)
+def test_the_form_asks_in_the_words_of_the_rules_and_first_what_the_grade_needs(caller, pool, lang, colour):
+    asked = ask(caller, pool, components=[BODY, {**BODY, "component_type": "cap", "weight_g": 2}])
+    page = asked.http.get(
+        f"/supplier-data/{asked.token}?lang={lang}", headers={"X-Forwarded-For": asked.address}
+    ).text  # fmt: skip
+    body, cap = page.split('<section aria-labelledby="part-2"')
+    assert colour in body
+    assert colour not in cap, "the pack has one colour"
+    needed = {fact["field"] for fact in opened(caller, asked) if fact["component_id"] == asked.components[0]}
+    assert "additives" in needed
+    shown, folded = body.split("<details")
+    assert [name for name in needed if f'id="0.{name}"' not in shown] == []
+    assert 'id="0.attachment"' in folded
+
+
+def opened(caller, asked):
+    return caller.get(f"/skus/{asked.sku_id}").json()["data"]["compliance"]["grade_trace"]["open"]
 
 
 def test_what_does_not_fit_comes_back_with_what_is_wrong(asked, browser, pool):

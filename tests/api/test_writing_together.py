@@ -169,10 +169,10 @@ def test_a_fault_with_one_is_its_own(caller: Caller, pool: Pool, monkeypatch: py
     """What fails while the answers are made: the group is given up, and each is done by itself."""
     real = skus._shown
 
-    def faulty(row: Any, *, dry_run: bool) -> Response:
+    def faulty(row: Any, lang: str, *, dry_run: bool) -> Response:
         if row.sku_code == "F-1":
             raise RuntimeError("a fault of ours")
-        return real(row, dry_run=dry_run)
+        return real(row, lang, dry_run=dry_run)
 
     monkeypatch.setattr(skus, "_shown", faulty)
     answers = at_once(caller, pool, sent(*({"sku_code": f"F-{n}", "name": "Faulty"} for n in range(3))))

@@ -1,4 +1,4 @@
-"""The grading algorithm once more, slowly: exact fractions, no caches, every trial a whole regrading.
+"""The grading algorithm once more, slowly: exact fractions, every trial a whole regrading.
 
 It transcribes the steps one after the other over the raw tables, so that the kernel can be compared with it on packs
 that nobody worked out by hand. It shares the resolving of words with the kernel, and nothing else.
@@ -6,30 +6,37 @@ that nobody worked out by hand. It shares the resolving of words with the kernel
 
 from copy import deepcopy
 from fractions import Fraction
+from functools import cache
 
-from compliance.ruleset import load
 from compliance.words import resolve_format
 from tests.compliance.oracle_parts import (
     OWN,
+    VERSION,
     carried_by,
     component,
     exact,
     family,
     group,
+    group_of,
     in_band,
+    known,
     materials,
     non_paper_layer,
+    rows_of,
     rule,
     scoring,
+    split,
     stream_of,
+    switched,
     table,
 )
 
 RANK = ["disqualify", "not_assessed", "removed_limited", "limited", "removed", "none"]
 LAYERS = ["body", "coating", "liner", "tie_layer", "varnish"]
+ATTACHED = ["cap", "closure", "spout", "pump", "valve", "handle", "seal"]
 CLASSES = [
     LAYERS,
-    ["cap", "closure", "spout", "pump", "valve", "handle", "seal"],
+    ATTACHED,
     ["label", "sleeve"],
     ["ink", "adhesive"],
 ]
@@ -38,19 +45,18 @@ CLASSES = [
 
 
 def matches(row, code, targets):
-    names = [targets if t.lstrip("-") == "@target" else [t.lstrip("-")] for t in row["polymer_codes"].split("|") if t]
-    signs = [t.startswith("-") for t in row["polymer_codes"].split("|") if t]
-    hit = [code in n or materials()[code]["group"] in n for n in names]
-    wanted = [h for h, minus in zip(hit, signs, strict=True) if not minus]
-    return (not wanted or any(wanted)) and not any(h for h, minus in zip(hit, signs, strict=True) if minus)
+    meant = {code, group_of(code)} | ({"@target"} if group_of(code) in targets else set())
+    wanted = [t for t in split(row["polymer_codes"]) if not t.startswith("-")]
+    unwanted = [t[1:] for t in split(row["polymer_codes"]) if t.startswith("-")]
+    return (not wanted or any(t in meant for t in wanted)) and not any(t in meant for t in unwanted)
 
 
 def names_code(row):
-    return any(t and not t.startswith("-") for t in row["polymer_codes"].split("|"))
+    return any(not t.startswith("-") for t in split(row["polymer_codes"]))
 
 
 def types(row):
-    return row["component_types"].split("|")
+    return split(row["component_types"])
 
 
 def share(row, part, unit, kin=()):
@@ -63,7 +69,7 @@ def share(row, part, unit, kin=()):
             continue
         elif other["type"] in (*types(row), *kin) or "*" in types(row):
             counted += [other] if matches(row, other["code"], unit["targets"]) else []
-    return 100 * sum(p["weight"] for p in counted) / sum(p["weight"] for p in unit["parts"])
+    return 100 * sum(p["weight"] for p in counted) / unit["total"]
 
 
 def answer(row, part, unit):
@@ -102,13 +108,20 @@ def condition(row, part, unit):
     return any(test(v) for v in values)
 
 
-def asks(row, part, unit):
-    return (
-        row["recordable"] == "Y"
-        and row["stream"] in (unit["stream"], "any")
-        and (part["type"] in types(row) or types(row) == ["*"])
-        and matches(row, part["code"], unit["targets"])
-    )
+def asking(part, unit):
+    return _asking(VERSION.get(), unit["stream"], part["type"], part["code"], tuple(unit["targets"]))
+
+
+@cache
+def _asking(_, stream, component_type, code, targets):
+    """The rows that speak of a part: what is not weighed, so the same in every pack."""
+    return [
+        row
+        for row in rows_of(stream, "any")
+        if row["recordable"] == "Y"
+        and (component_type in types(row) or types(row) == ["*"])
+        and matches(row, code, targets)
+    ]
 
 
 def tried(row, part, unit, kin=()):
@@ -119,7 +132,7 @@ def tried(row, part, unit, kin=()):
 
 def judge(part, unit):
     """All rows that fire on a part, its open rows, and whether it is unlisted or graded by analogy."""
-    rows_tried = [tried(row, part, unit) for row in table("dfr_rules") if asks(row, part, unit)]
+    rows_tried = [tried(row, part, unit) for row in asking(part, unit)]
     listing = [
         holds
         for row, holds, met in rows_tried
@@ -130,7 +143,7 @@ def judge(part, unit):
         named = [] if any(listing) else ["ANY-012"]
     elif not part["carried"]:
         kin = next(members for members in CLASSES if part["type"] in members)
-        analogies = [tried(row, part, unit, kin) for row in table("dfr_rules") if by_analogy(row, part, unit, kin)]
+        analogies = [tried(row, part, unit, kin) for row in rows_of(unit["stream"]) if by_analogy(row, part, unit, kin)]
         if group(part) in unit["targets"] and (part["type"] in LAYERS or not analogies):
             named = ["ANY-011b"]
         elif analogies:
@@ -145,9 +158,11 @@ def judge(part, unit):
 
 
 def by_analogy(row, part, unit, kin):
+    wall = part["type"] in ("body", "coating", "tie_layer", "varnish")
+    if wall and any(kind in types(row) for kind in ATTACHED) and not switched("analogy_attachments_to_layers"):
+        return False
     return (
-        row["stream"] == unit["stream"]
-        and row["lists"] == "always"
+        row["lists"] == "always"
         and names_code(row)
         and any(kind in types(row) for kind in kin if kind != part["type"])
         and matches(row, part["code"], unit["targets"])
@@ -182,7 +197,7 @@ def grade_unit(unit):
         return {"grade": "not_assessed", "main": main, "missing": [(None, asked)] if asked else []}
     unit["stream"], unit["targets"] = row["stream"], row["target_groups"].split("|")
     unit["parts"] = unit["parts"] + [c for p in unit["parts"] for c in carried_by({**p, "type": p["own_type"]})]
-    total = sum(p["weight"] for p in unit["parts"])
+    total = unit["total"] = sum(p["weight"] for p in unit["parts"])
     verdicts = [(part, *judge(part, unit)) for part in unit["parts"]]
     rules = [(part, row) for part, fired, _, _ in verdicts for row in fired]
     stands = [(part, row) for part, fired, _, _ in verdicts for row in standing(fired)]
@@ -240,7 +255,7 @@ def grade(record):
         lines = [{**implied, **record.get("_body", {})}]
     parts = [component(line, index, svhc) for index, line in enumerate(lines)]
     text = record.get("packaging_format")
-    found = resolve_format(text, load()) if text else None
+    found = resolve_format(text, known()) if text else None
     contexts = record.get("use_contexts") or []
     if (
         ("dangerous_goods" in contexts and record.get("packaging_level") == "transport")
@@ -285,8 +300,8 @@ def values_of(field, stream):
     if field in ("coverage_percent", "density_g_cm3", "thickness_um"):
         bounds = {
             exact(r["attribute_value"])
-            for r in table("dfr_rules")
-            if r["attribute_field"] == field and r["recordable"] == "Y" and r["stream"] in (stream, "any")
+            for r in rows_of(stream, "any")
+            if r["attribute_field"] == field and r["recordable"] == "Y"
         }
         step = exact("0.000001")
         tried = [b + s for b in bounds for s in (-step, 0, step)]
@@ -297,11 +312,14 @@ def values_of(field, stream):
     return [v == "true" if v in ("true", "false") else v for v in values]
 
 
-def provisional(record):
-    first = grade(record)
+def provisional(record, first=None):
+    """Whether the grade is provisional; `first` is what `grade` said of the record."""
+    first = first or grade(record)
     if first["grade"] == "not_assessed":
         return False
     for unit, result in first["units"]:
+        if result["grade"] == "not_assessed":
+            continue
         if result.get("readings") or any(p["generic"] for p in unit["parts"]):
             return True
         for part in unit["parts"]:
@@ -317,7 +335,9 @@ def trials(record, first):
     """The record once for each value of each open field, all else equal."""
     gives = {r["field"] for r in table("attributes") if r["open_makes_provisional"] == "Y"}
     for unit, result in first["units"]:
-        for part, row in result.get("open", []):
+        if result["grade"] == "not_assessed":
+            continue
+        for part, row in result["open"]:
             field = row["attribute_field"]
             if field not in gives:
                 continue
@@ -327,18 +347,11 @@ def trials(record, first):
             for value in values_of(field, result["stream"]):
                 yield changed(record, target["index"], {field: value})
         for part in unit["parts"]:
-            if (
-                part["code"] in [f"{kind.upper()}_UNSPECIFIED" for kind in OWN]
-                and not part["carried"]
-                and "stream" in result
-            ):
+            if part["code"] in [f"{kind.upper()}_UNSPECIFIED" for kind in OWN] and not part["carried"]:
                 for code in materials():
                     if any(
-                        row["stream"] == result["stream"]
-                        and part["type"] in types(row)
-                        and names_code(row)
-                        and matches(row, code, unit["targets"])
-                        for row in table("dfr_rules")
+                        part["type"] in types(row) and names_code(row) and matches(row, code, unit["targets"])
+                        for row in rows_of(result["stream"])
                     ):
                         yield changed(record, part["index"], {"_code": code})
 

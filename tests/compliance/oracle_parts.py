@@ -1,9 +1,11 @@
 """The oracle's first half: raw tables, and steps 2 to 4 of the algorithm. See `tests.compliance.oracle`."""
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from functools import cache
 
-from compliance.ruleset import load
+from compliance.ruleset import load, versions
 from compliance.tables import RULES, rows
 from compliance.words import resolve_material
 
@@ -16,25 +18,74 @@ FIELDS = [
 NEVER_SEPARATE = ["body", "ink", "adhesive", "varnish", "coating", "tie_layer"]
 
 
-@cache
+VERSION = ContextVar("VERSION", default=versions()[-1])
+
+
+@contextmanager
+def by(version):
+    """Grade by another rule-set than the newest for a while."""
+    token = VERSION.set(version)
+    yield
+    VERSION.reset(token)
+
+
 def table(name):
-    return rows(RULES / load().version / f"{name}.csv")
+    return _table(VERSION.get(), name)
 
 
 @cache
+def _table(version, name):
+    return rows(RULES / version / f"{name}.csv")
+
+
 def materials():
-    return {row["code"]: row for row in table("materials")}
+    return _materials(VERSION.get())
 
 
 @cache
+def _materials(version):
+    return {row["code"]: row for row in _table(version, "materials")}
+
+
 def scoring(key):
     return Fraction(next(row["value"] for row in table("scoring") if row["key"] == key))
 
 
+def switched(key):
+    """Whether a row of the scoring table says so; an absent one says Y."""
+    return all(row["value"] == "Y" for row in table("scoring") if row["key"] == key)
+
+
 def rule(rule_id):
-    return next(row for row in table("dfr_rules") if row["rule_id"] == rule_id)
+    return _rules(VERSION.get())[rule_id]
 
 
+@cache
+def _rules(version):
+    return {row["rule_id"]: row for row in _table(version, "dfr_rules")}
+
+
+def rows_of(*streams):
+    """The rules of these streams, in their order."""
+    return _rows_of(VERSION.get(), streams)
+
+
+@cache
+def _rows_of(version, streams):
+    return [row for row in _table(version, "dfr_rules") if row["stream"] in streams]
+
+
+@cache
+def split(cell):
+    return [token for token in cell.split("|") if token]
+
+
+def known():
+    """The rule-set for the resolving of words, the one thing that is shared with the kernel."""
+    return load(VERSION.get())
+
+
+@cache
 def exact(number):
     return Fraction(str(number))
 
@@ -54,7 +105,7 @@ def code_of_attributes(component_type, family, attributes):
 
 def component(line, index, sku_svhc):
     text = line.get("polymer_or_grade")
-    code = line.get("_code") or (resolve_material(text, load()) if text else None)
+    code = line.get("_code") or (resolve_material(text, known()) if text else None)
     unresolved = bool(text) and code is None
     if code and materials()[code]["specified"] == "N":
         code = None
@@ -122,8 +173,12 @@ def family(part):
     return materials()[part["code"]]["family"]
 
 
+def group_of(code):
+    return materials()[code]["group"]
+
+
 def group(part):
-    return materials()[part["code"]]["group"]
+    return group_of(part["code"])
 
 
 def heaviest(parts, key):

@@ -8,20 +8,25 @@ from compliance.rollup.portfolio import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_C
 from compliance.rollup.tonnes import rollup
 from compliance.ruleset import load
 
-MARKETS = ["DE", "GB", "CZ", "IT", "FR", "BE", "NL", "GR", "CA-ON", "US-CA", "EE", "NO", "LT", "DK", "ES", "AT"]
+MARKETS = [
+    "DE", "GB", "CZ", "IT", "FR", "BE", "NL", "GR", "CA-ON", "US-CA", "CA-BC", "US-CO", "US-OR", "US-MD", "EE", "NO",
+    "LT", "DK", "ES", "AT",
+]  # fmt: skip
 TEXTS = {
-    "plastic": ["PET", "PE", "LDPE", "PP", "PS", "PLA", "glass", "no such stuff", None],
+    "plastic": ["PET", "PE", "PET/PE", "LDPE", "PP", "PS", "PLA", "glass", "no such stuff", None],
     "paper": ["PAP20", "PAP21", "paper", "cup stock", "LPB", None],
     "metal": ["ALU", "steel", None],
-    "composite": ["LPB", "C84", "C91", None],
+    "composite": ["LPB", "C82", "C84", "C90", "C91", "PET/PE", None],
     "glass": ["glass", "C95", None],
-    "bio_based": ["PLA", "cork", None],
-    "other": ["ceramic", "unknown", None],
-    "wood": [None],
+    "bio_based": ["PLA", "cork", "wood", None],
+    "other": ["ceramic", "rubber", "wax", "unknown", None],
+    "wood": ["cork", None],
     "textile": ["jute", None],
 }
 FORMATS = ["bottle", "pouch", "cup", "box", "beverage carton", "portion pack", "no such thing", None]
-TYPES = ["body", "coating", "liner", "tie_layer", "cap", "label", "sleeve", "ink", "adhesive", "varnish"]
+CONTEXTS = ["food", "beverage", "takeaway", "industrial", "ecommerce", "dangerous_goods", "other"]
+TRUTHS = st.sampled_from([None, True, False])
+TYPES = ["body", "coating", "liner", "tie_layer", "cap", "label", "sleeve", "seal", "ink", "adhesive", "varnish"]
 WEIGHTS = (
     st.none() | st.sampled_from([0, 0.0, 1, 3, 5, 95, 97.0, 100]) | st.integers(1, 9_999_999).map(lambda n: n / 1000)
 )
@@ -61,7 +66,10 @@ def portfolios(draw):
             "material_subtype": draw(st.sampled_from(TEXTS[family])) if family else None,
             "weight_grams": draw(WEIGHTS),
             "packaging_format": draw(st.sampled_from(FORMATS)),
-            "reusable": draw(st.sampled_from([None, True, False])),
+            "reusable": draw(TRUTHS),
+            "packaging_level": draw(st.sampled_from(["sales", "sales", "grouped", "transport", "e_commerce", None])),
+            "reuse_deposit_system": draw(TRUTHS),
+            "use_contexts": draw(st.none() | st.lists(st.sampled_from(CONTEXTS), unique=True, max_size=3)),
             "components": draw(st.lists(components(), max_size=5)),
             "volumes": draw(volumes()),
         }

@@ -40,7 +40,7 @@ FORMATS = [
     "pallet",
     None,
 ]
-ODD = ["unknown", "no such stuff", "glue", None]
+ODD = ["unknown", "plastic", "metal", "no such stuff", "glue", None]
 WEIGHTS = st.integers(1, 4000).map(lambda hundredths: hundredths / 100)
 
 

@@ -4,6 +4,7 @@ It transcribes rollup.md section by section, so that the frames can be compared 
 worked out by hand. It shares the resolving of words with the code under test, and nothing else.
 """
 
+import operator
 from fractions import Fraction
 
 from compliance.ruleset import load
@@ -15,6 +16,8 @@ JURISDICTIONS = {row["code"]: row for row in rows(_FOLDER / "jurisdictions.csv")
 CATEGORIES = rows(_FOLDER / "scheme_categories.csv")
 PATHS = {row["path"]: row for row in rows(_FOLDER / "material_paths.csv")}
 MAP = rows(_FOLDER / "material_map.csv")
+SCOPES = {row["scope_key"]: row for row in rows(_FOLDER / "scopes.csv")}
+THRESHOLDS = rows(_FOLDER / "thresholds.csv")
 SHAPES = {row["form"]: row["shape"] for row in rows(_FOLDER / "shape_map.csv")}
 BASES = ["own", "parent", "eu_default", "fallback"]
 
@@ -125,6 +128,7 @@ def parts_of(sku, gaps):
                 "place": place,
                 "path": path,
                 "grams": weight,
+                "kind": kind,
                 "body": kind == "body",
                 "layer": layer,
                 "field": material_field,
@@ -188,7 +192,8 @@ def category(path, market):
 # 5. Composites
 
 
-def body_lines(layers, sku, market):
+def unit_lines(layers, kind, sku, market):
+    """The lines of one unit: all layers of the body (kind `body`), or one other part of that type."""
     row = JURISDICTIONS[market]
     materials = {}
     for layer in layers:
@@ -226,7 +231,7 @@ def body_lines(layers, sku, market):
     if row["composite_rule"] == "own_category":
         return [line(whole, composite)]
     if row["composite_rule"] == "predominant":
-        mainly = PATHS[path]["main_material"].replace("{shape}", shape_of("body", sku))
+        mainly = PATHS[path]["main_material"].replace("{shape}", shape_of(kind, sku))
         return [line(whole, mainly or path)]
     unsplit = {name: "composite/unsplit" if name == "composite" else heaviest[name]["path"] for name in materials}
     minor = [name for name in others if name not in significant]
@@ -241,8 +246,10 @@ def of_sku(sku, market):
     gaps = []
     parts, riding = parts_of(sku, gaps)
     layers = [part for part in parts if part["layer"]]
-    lines = body_lines(layers, sku, market) if layers else []
-    lines += [{**part, "first": part["place"], "named": part} for part in parts if not part["layer"]]
+    lines = unit_lines(layers, "body", sku, market) if layers else []
+    for part in parts:
+        if not part["layer"]:
+            lines += unit_lines([part], part["kind"], sku, market)
     counted = []
     for line in sorted(lines, key=lambda line: line["first"]):
         found = category(line["path"], market)
@@ -263,9 +270,80 @@ def of_sku(sku, market):
     return total, gaps
 
 
+def row_of(code, market):
+    """Scope and confidence of a category, by the first level that has its code."""
+    for _, level in levels(market):
+        for row in level:
+            if row["category_code"] == code:
+                return row["scope_key"], row["confidence"]
+    return "all", "none"
+
+
+# 7a. Scope
+
+HOUSEHOLD = {"food", "beverage", "cosmetics", "pharmaceutical", "household", "ecommerce", "takeaway"}
+
+
+def deposit(sku):
+    """True, False or the field that is missing."""
+    uses, said, reusable = set(sku["use_contexts"] or ()), sku["reuse_deposit_system"], sku["reusable"]
+    drinks_format = format_key(sku) in ("bottle", "can", None)
+    if drinks_format and reusable is not True and said is True and ("beverage" in uses or not uses):
+        return True
+    if reusable is True or said is False or not drinks_format or (uses and "beverage" not in uses):
+        return False
+    return "reuse_deposit_system" if uses else "use_contexts"
+
+
+def household(sku):
+    uses = set(sku["use_contexts"] or ())
+    like, industrial = bool(uses & HOUSEHOLD), "industrial" in uses
+    if like and not industrial:
+        return True
+    if industrial and not like:
+        return False
+    if not like and not industrial and sku["packaging_level"] == "e_commerce":
+        return True
+    return "use_contexts"
+
+
+def scope(sku, key):
+    """(in, None), (out, the first fact) or (ask, the missing fields)."""
+    row, asked = SCOPES[key], []
+    level = sku["packaging_level"]
+    if row["packaging_levels"] != "*" and level is None:
+        asked.append(("unknown_packaging_level", "packaging_level"))
+    elif row["packaging_levels"] != "*" and level not in cells(row["packaging_levels"]):
+        return "out", "packaging_level"
+    if row["reusable"] == "no":
+        if sku["reusable"] is True:
+            return "out", "reusable"
+        if sku["reusable"] is None:
+            asked.append(("unknown_reusable", "reusable"))
+    if row["deposit_container"] == "no":
+        found = deposit(sku)
+        if found is True:
+            return "out", "deposit_container"
+        if found is not False:
+            asked.append(("unknown_deposit_container", found))
+    if row["household_like"] == "yes":
+        found = household(sku)
+        if found is False:
+            return "out", "household_like"
+        if found is not True:
+            asked.append(("unknown_household_like", found))
+    if row["hazardous_contents"] == "no" and "dangerous_goods" in (sku["use_contexts"] or ()):
+        asked.append(("unknown_hazardous_contents", "hazardous_contents"))
+    fields = [field for column, field in asked if row.get(column, "ask") == "ask"]
+    return ("ask", list(dict.fromkeys(fields))) if fields else ("in", None)
+
+
 def figures(skus, market, year, half):
-    """Category to [tonnes, units, SKUs, basis], and the uncounted entries as (SKU, units, reason, set of fields)."""
-    found, uncounted = {}, set()
+    """Category to its row, the uncounted entries as (SKU, units, reason, set of fields), and what scopes lack.
+
+    A row is [tonnes, units, SKUs, basis, in scope, undecided, scope, confidence].
+    """
+    found, uncounted, missing = {}, set(), {}
     for sku in skus:
         number, entry = units(sku, market, year, half)
         if entry:
@@ -277,9 +355,87 @@ def figures(skus, market, year, half):
             fields = tuple(sorted({gap[1] for gap in gaps if gap[0] == reason}))
             uncounted.add((sku["sku_code"], number, reason, fields))
         for code, (weight, basis) in total.items():
-            row = found.setdefault(code, [Fraction(0), 0, 0, "own"])
-            row[0] += weight * number / 1_000_000
+            key, confidence = row_of(code, market)
+            row = found.setdefault(code, [Fraction(0), 0, 0, "own", Fraction(0), Fraction(0), key, confidence])
+            verdict, fields = scope(sku, key)
+            placed = weight * number / 1_000_000
+            row[0] += placed
             row[1] += number
             row[2] += 1
             row[3] = max(row[3], basis, key=BASES.index)
-    return found, uncounted
+            row[4] += placed if verdict == "in" else 0
+            row[5] += placed if verdict == "ask" else 0
+            if verdict == "ask":
+                missing.setdefault((sku["sku_code"], number, tuple(fields)), set()).add(code)
+    return found, uncounted, {(*entry, tuple(sorted(codes))) for entry, codes in missing.items()}
+
+
+# 7. Obligations
+
+HOLDS = {"gt": operator.gt, "ge": operator.ge, "lt": operator.lt, "le": operator.le}
+
+
+def quantity(row, skus, market, year, verdicts):
+    """Tonnes of the SKUs of which the row's scope says one of these."""
+    of_each = {}
+    for sku in skus:
+        number, _ = units(sku, market, year, 0)
+        if not number or scope(sku, row["scope_key"])[0] not in verdicts:
+            continue
+        if row["scope_type"] == "single_use" and sku["reusable"] is True:
+            continue
+        for code, (weight, _) in of_sku(sku, market)[0].items():
+            if not row["scope_value"] or code in cells(row["scope_value"]):
+                of_each[code] = of_each.get(code, 0) + weight * number / 1_000_000
+    pick = max if row["scope_type"] == "largest_category" else sum
+    return None if row["scope_type"] == "none" else pick(of_each.values()) if of_each else Fraction(0)
+
+
+def lacking(row, skus, market, year):
+    """What the undecided SKUs of the row's categories lack."""
+    found = set()
+    for sku in skus:
+        verdict, fields = scope(sku, row["scope_key"])
+        if verdict != "ask" or not units(sku, market, year, 0)[0]:
+            continue
+        if row["scope_type"] == "single_use" and sku["reusable"] is True:
+            continue
+        total = of_sku(sku, market)[0]
+        if any(not row["scope_value"] or code in cells(row["scope_value"]) for code in total):
+            found.update(fields)
+    return found
+
+
+def verdict_of(row, skus, market, year, is_lower_bound):
+    """(q, q+, verdict, reason, set of fields)."""
+    sure = quantity(row, skus, market, year, ("in",))
+    upper = quantity(row, skus, market, year, ("in", "ask"))
+    if row["decidable"] == "N":
+        return sure, upper, "undecidable", row["undecidable_reason"], set()
+    limit, holds = Fraction(row["tonnes"]), HOLDS[row["tonnes_operator"]]
+    if holds(sure, limit) != holds(upper, limit):
+        return sure, upper, "undecidable", "scope_fact_missing", lacking(row, skus, market, year)
+    if (row["combine"], holds(sure, limit)) in (("and", True), ("or", False)):
+        return sure, upper, "undecidable", "turnover_needed", set()
+    reached = upper >= limit if row["tonnes_operator"] in ("ge", "lt") else upper > limit
+    if reached:
+        return sure, upper, "above", None, set()
+    near = limit > 0 and upper >= limit * Fraction(4, 5)
+    return sure, upper, "near" if near else "below", "lower_bound" if is_lower_bound else None, set()
+
+
+def obligations(skus, market, year):
+    """The answers to the market's own rows, in the file's order, each with its duty's verdict."""
+    is_lower_bound = bool(figures(skus, market, year, 0)[1])
+    own = [row for row in THRESHOLDS if row["code"] == market]
+    answers = [verdict_of(row, skus, market, year, is_lower_bound) for row in own]
+    order = {
+        "any_above": ("above", "undecidable", "near", "below"),
+        "any_below": ("below", "near", "undecidable", "above"),
+    }
+    found = []
+    for row, answer in zip(own, answers, strict=True):
+        of_group = [each[2] for other, each in zip(own, answers, strict=True) if other["group"] == row["group"]]
+        first = next((verdict for verdict in order.get(row["group_rule"], ()) if verdict in of_group), None)
+        found.append((*answer, first))
+    return found

@@ -1,30 +1,38 @@
 """Format bans: the worked examples in full, and what a flag says."""
 
 import json
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from compliance.annex_v import flags
+from compliance.flag_texts import reason, retold
 from compliance.ruleset import load
 
 RULES = load()
+TODAY = date(2026, 11, 22)
 EXAMPLES = json.loads((Path(__file__).parent / "data" / "annex_v_examples.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["why"])
 def test_a_worked_example_raises_the_flags_it_should(example):
-    found = [{key: flag[key] for key in ("code", "certainty", "depends_on")} for flag in flags(example["sku"], RULES)]
+    found = [
+        {key: flag[key] for key in ("code", "certainty", "depends_on")}
+        for flag in flags(example["sku"], RULES, today=TODAY)
+    ]
     assert found == example["flags"]
 
 
 def test_a_flag_says_from_when_why_and_on_what_it_depends():
     film = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "LDPE", "weight_g": 18}
-    [flag] = flags({"packaging_level": "grouped", "packaging_format": "shrink wrap", "components": [film]}, RULES)
+    [flag] = flags(
+        {"packaging_level": "grouped", "packaging_format": "shrink wrap", "components": [film]}, RULES, today=TODAY
+    )
     assert flag["applies_from"] == "2030-01-01"
     assert flag["reference"] == "Art. 25(1); Annex V point 1"
     assert flag["reason"] == (
-        "Single-use plastic grouped packaging at the point of sale, "
+        "Single-use plastic grouped packaging at the point of sale, from 2030-01-01, "
         "if: convenience grouping at point of sale, not necessary for handling"
     )
 
@@ -39,6 +47,58 @@ def test_layers_of_several_plastics_are_one_material_against_paper():
         layer("liner", "plastic", "PP", 3),
     ]
     bowl = {"packaging_level": "sales", "packaging_format": "bowl", "use_contexts": ["takeaway"], "components": graph}
-    assert [flag["code"] for flag in flags(bowl, RULES)] == ["AV-3"]
+    assert [flag["code"] for flag in flags(bowl, RULES, today=TODAY)] == ["AV-3"]
     graph[2]["separable"] = True
-    assert flags(bowl, RULES) == []
+    assert flags(bowl, RULES, today=TODAY) == []
+
+
+@pytest.mark.parametrize(
+    ("polymer", "day", "said"),
+    [("EPS", date(2021, 7, 2), "from 2021-07-03"), ("EPS", date(2021, 7, 3), "in force since 2021-07-03"),
+     ("XPS", date(2029, 2, 11), "from 2029-02-12"), ("XPS", date(2029, 2, 12), "in force since 2029-02-12")],
+)  # fmt: skip
+def test_a_flag_is_in_force_from_its_day_on(polymer, day, said):
+    body = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": polymer, "weight_g": 5}
+    cup = {"packaging_format": "cup", "packaging_level": "sales", "use_contexts": ["beverage"], "components": [body]}
+    [flag] = flags(cup, RULES, today=day)
+    assert (flag["certainty"], flag["reason"]) == ("certain", f"{flag['reason'].partition(', ')[0]}, {said}")
+
+
+def test_the_rule_set_before_still_says_what_it_said():
+    """Its polystyrene row stands for both kinds with one day; its flags read as all do."""
+    body = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "EPS", "weight_g": 5}
+    cup = {"packaging_format": "cup", "packaging_level": "sales", "use_contexts": ["beverage"], "components": [body]}
+    [flag] = flags(cup, load("2026-11-21"), today=TODAY)
+    assert flag["reason"] == "Beverage cup of expanded or extruded polystyrene, from 2029-02-12"
+
+
+def test_additives_of_all_bodies_count_and_of_nothing_else():
+    def part(kind, grams, *additives):
+        given = {"component_type": kind, "material_family": "plastic", "polymer_or_grade": "LDPE", "weight_g": grams}
+        return given | {"additives": list(additives)} if additives else given
+
+    def codes(*parts):
+        return [flag["code"] for flag in flags({"components": parts, "markets": ["FR"]}, RULES, today=TODAY)]
+
+    assert codes(part("body", 9), part("body", 1, "uv_stabiliser", "oxo_degradable")) == ["SUPD-OXO"]
+    assert codes(part("body", 9, "uv_stabiliser")) == codes(part("body", 9), part("cap", 1, "oxo_degradable")) == []
+
+
+@pytest.mark.parametrize(
+    ("lang", "said"),
+    [("en", "Very lightweight plastic carrier bag, from 2030-01-01, if: wall thickness below 15 um, holds a beverage"),
+     ("fr", "Sac en plastique très léger, à partir du 2030-01-01, si : paroi de moins de 15 µm; contient une boisson"),
+     ("de", "Sehr leichte Kunststofftragetasche, ab 2030-01-01, wenn: Wandstärke unter 15 µm; enthält ein Getränk")],
+)  # fmt: skip
+def test_a_reason_is_told_again_in_a_language(lang, said):
+    ban = next(ban for ban in RULES.bans if ban.code == "AV-6")
+    english = reason(ban, ["wall_thickness_below_15_um", "holds_a_beverage"], TODAY)
+    assert retold("AV-6", english, RULES, lang) == said
+
+
+def test_a_reason_that_was_kept_is_told_without_a_date_and_by_the_words_of_its_time():
+    kept = "Beverage cup of expanded or extruded polystyrene, if: holds a beverage"
+    assert retold("SUPD-B9", kept, RULES, "de") == (
+        "Getränkebecher aus expandiertem oder extrudiertem Polystyrol, wenn: enthält ein Getränk"
+    )
+    assert retold("SUPD-B99", "Nobody knows this ban", RULES, "de") == "Nobody knows this ban"

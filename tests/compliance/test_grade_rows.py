@@ -57,7 +57,7 @@ def test_many_are_graded_as_one_by_one_in_their_order():
 def test_a_row_is_explained_as_its_record():
     records = list(_records(400))
     for record, row in zip(records, _rows(records), strict=True):
-        assert explain_row(row, record, RULES) == explain(record, RULES)
+        assert explain_row(row, record, RULES, day=RULES) == explain(record, RULES)
 
 
 def test_an_empty_graph_is_none():

@@ -1,19 +1,16 @@
 """The worked examples in full, and what a caller is told about a grade."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from compliance.grading import Grade, explain, grade, warnings
 from compliance.grading.assessment import assess
 from compliance.grading.score import stored
-from compliance.ruleset import load
+from compliance.ruleset import load, versions
+from tests.compliance.worked import EXAMPLES, record_of
 
 RULES = load()
-EXAMPLES = json.loads((Path(__file__).parent / "data" / "grading_examples.json").read_text(encoding="utf-8"))[
-    "examples"
-]
 BOTTLE = {
     "packaging_format": "bottle",
     "packaging_level": "sales",
@@ -30,23 +27,18 @@ BOTTLE = {
 }
 
 
-def _stored(example):
-    """The example as a stored record: the level in its canonical form."""
-    level = example["input"].get("packaging_level")
-    return {**example["input"], "packaging_level": {"tertiary": "transport"}.get(level, level)}
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["name"])
-def test_a_worked_example_comes_out_as_worked(example):
-    record, expected = _stored(example), example["expected"]
-    trace = explain(record, RULES)
+@pytest.mark.parametrize(("version", "example"), EXAMPLES)
+def test_a_worked_example_comes_out_as_worked(version, example):
+    rules = load(version)
+    record, expected = record_of(example), example["expected"]
+    trace = explain(record, rules)
     fired = {rule["rule_id"] for unit in trace["units"] for part in unit["components"] for rule in part["rules"]}
     units = [
         [unit.unit.name, unit.stream, unit.result.grade, stored(unit.result.score)]
-        for unit in assess(record, RULES).units
+        for unit in assess(record, rules).units
     ]
 
-    assert grade(record, RULES) == Grade(expected["grade"], expected["score"], expected["provisional"], RULES.version)
+    assert grade(record, rules) == Grade(expected["grade"], expected["score"], expected["provisional"], version)
     assert trace["provisional"] == expected["provisional"]
     assert trace["stream"] == expected["stream"]
     assert sorted(fired) == expected["rules"]
@@ -56,11 +48,11 @@ def test_a_worked_example_comes_out_as_worked(example):
     assert units == expected["units"]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["name"])
-def test_a_trace_is_json_and_gives_one_sentence_as_its_reason(example):
-    trace = json.loads(json.dumps(explain(_stored(example), RULES)))
+@pytest.mark.parametrize(("version", "example"), EXAMPLES)
+def test_a_trace_is_json_and_gives_one_sentence_as_its_reason(version, example):
+    trace = json.loads(json.dumps(explain(record_of(example), load(version))))
     assert trace["indicative"] is True
-    assert trace["ruleset_version"] == RULES.version
+    assert trace["ruleset_version"] == version
     assert trace["reason"].endswith(".")
     for unit in trace["units"]:
         assert unit["component_ids"] == [part["component_id"] for part in unit["components"]]
@@ -131,3 +123,43 @@ def test_a_family_word_as_material_text_is_no_material_and_no_warning():
     record = {"material": "plastic", "material_subtype": "plastic", "weight_grams": 9.0, "packaging_format": "tub"}
     assert warnings(record, RULES) == []
     assert [issue["field"] for issue in explain(record, RULES)["missing"]] == ["material_subtype"]
+
+
+def test_a_text_that_means_no_material_leaves_the_grade_to_the_family_and_nothing_open():
+    body = {"component_type": "body", "material_family": "glass", "weight_g": 300.0, "colour": "transparent"}
+    jar = {"packaging_format": "jar", "packaging_level": "sales"}
+    for version in versions():
+        plain = grade({**jar, "components": [body]}, load(version))
+        assert plain.grade == "A"
+        for text in ("plastic", "metal", "unknown"):
+            pack = {**jar, "components": [{**body, "polymer_or_grade": text}]}
+            assert grade(pack, load(version)) == plain, text
+            assert warnings(pack, load(version)) == []
+        assert grade({**jar, "components": [{**body, "polymer_or_grade": "no such stuff"}]}, load(version)).provisional
+
+
+def test_a_unit_that_was_not_assessed_makes_nothing_provisional():
+    body = {
+        "component_type": "body", "material_family": "plastic", "polymer_or_grade": "PVC", "weight_g": 30.0,
+        "colour": "transparent", "additives": [],
+    }  # fmt: skip
+    unknown = {
+        "component_type": "cap", "material_family": "glass", "polymer_or_grade": "no such stuff", "weight_g": None,
+        "separable": True,
+    }  # fmt: skip
+    for version in versions():
+        alone = grade({**BOTTLE, "components": [body]}, load(version))
+        found = grade({**BOTTLE, "components": [body, unknown]}, load(version))
+        assert (found.grade, found.provisional) == (alone.grade, alone.provisional) == ("not_recyclable", False)
+
+
+def test_a_trace_says_how_sure_a_rule_is_where_it_is_not_its_published_source_alone():
+    for rule in RULES.rules.values():
+        assert rule.published == ((rule.basis, rule.confidence) == ("source", "published"))
+    rules = [rule for part in explain(BOTTLE, RULES)["units"][0]["components"] for rule in part["rules"]]
+    assert rules
+    for rule in rules:
+        held = RULES.rules[rule["rule_id"]]
+        said = (None, None) if held.published else (held.basis, held.confidence)
+        assert (rule["basis"], rule["confidence"]) == said
+    assert any(rule["basis"] for rule in rules)

@@ -7,13 +7,20 @@ import pytest
 
 from compliance.obligations import thresholds as table
 from compliance.obligations.verdicts import GROUP_ORDER, Quantities, obligations, quantities
+from compliance.scopes import Standing
 from compliance.tables import TableError
 from tests.compliance.portfolios import rolled_up
 
+FOOD = Standing.of("sales|no|no|yes|no")
+REUSED = Standing.of("sales|yes|no|yes|no")
 
-def held(*, single_use="0", uncounted=False, **by_category):
-    tonnes = {code: Decimal(each) for code, each in by_category.items()}
-    return Quantities(tonnes, Decimal(single_use), uncounted)
+
+def held(*, uncounted=False, reused=(), unknown=(), **by_category):
+    """Tonnes of food packs by category; then pairs of those of reusable ones, and of ones with an unknown answer."""
+    tonnes = {(code, FOOD): Decimal(each) for code, each in by_category.items()}
+    tonnes |= {(code, REUSED): Decimal(each) for code, each in reused}
+    tonnes |= {(code, Standing.of(standing)): Decimal(each) for code, standing, each in unknown}
+    return Quantities(tonnes, uncounted)
 
 
 def answers(market, quantity):
@@ -64,14 +71,15 @@ def test_what_the_record_cannot_decide_says_why_and_has_no_quantity(market, reas
 
 
 def test_uncounted_skus_make_a_lower_bound_of_what_is_not_above():
-    assert [reason for _, _, reason, _ in answers("BE", held(single_use="299", glass="400", uncounted=True))] == [
+    belgian = held(glass="299", reused=[("glass", "101")], uncounted=True)
+    assert [reason for _, _, reason, _ in answers("BE", belgian)] == [
         None, None, "lower_bound", "turnover_needed",
     ]  # fmt: skip
 
 
 def test_single_use_counts_what_is_not_reusable():
-    assert answers("BE", held(single_use="300", glass="400"))[2] == ("prevention_plan", "above", None, None)
-    assert answers("BE", held(single_use="299", glass="400"))[2] == ("prevention_plan", "near", None, None)
+    assert answers("BE", held(glass="300", reused=[("glass", "100")]))[2] == ("prevention_plan", "above", None, None)
+    assert answers("BE", held(glass="299", reused=[("glass", "101")]))[2] == ("prevention_plan", "near", None, None)
 
 
 def test_a_duty_of_several_rows_falls_due_with_the_first_that_is_reached():
@@ -104,6 +112,7 @@ def test_rows_are_the_markets_own_and_name_their_source_and_how_sure_it_is():
     for each in obligations("CA-ON", held(glass="100")):
         assert each.rule.source_url
         assert each.rule.confidence
+        assert each.rule.scope_confidence
 
 
 def test_quantities_are_the_calendar_years_of_the_market():
@@ -122,10 +131,57 @@ def test_quantities_are_the_calendar_years_of_the_market():
             {"sku_code": "C", "components": [unweighed], "volumes": rows[3:]},
         ]
     )
-    assert quantities(figures, "GB", 2026) == Quantities({"GL": Decimal(1)}, Decimal(1), is_lower_bound=False)
-    german = Quantities({"glass": Decimal("0.018")}, Decimal("0.009"), is_lower_bound=True)
-    assert quantities(figures, "DE", 2026) == german
-    assert quantities(figures, "FR", 2026) == Quantities({}, Decimal(0), is_lower_bound=False)
+    silent = Standing.of("?packaging_level|?reusable|?use_contexts|?use_contexts|no")
+    reused = Standing.of("?packaging_level|yes|no|?use_contexts|no")
+    assert quantities(figures, "GB", 2026) == Quantities({("GL", silent): Decimal(1)}, is_lower_bound=False)
+    german = {("glass", silent): Decimal("0.009"), ("glass", reused): Decimal("0.009")}
+    assert quantities(figures, "DE", 2026) == Quantities(german, is_lower_bound=True)
+    assert quantities(figures, "FR", 2026) == Quantities({}, is_lower_bound=False)
+
+
+def test_a_missing_fact_makes_undecidable_only_what_it_could_change_and_is_named():
+    silent = "sales|no|?reuse_deposit_system|yes|no"
+    [glass, _, light] = obligations("DE", held(glass="80", unknown=[("aluminium", silent, "35")]))[1:4]
+    assert (glass.verdict, glass.fields, glass.group_verdict) == ("above", (), "above")
+    assert (light.tonnes, light.tonnes_upper, light.verdict, light.reason) == (
+        0,
+        35,
+        "undecidable",
+        "scope_fact_missing",
+    )
+    assert light.fields == ("reuse_deposit_system",)
+    [_, _, light] = obligations("DE", held(unknown=[("aluminium", silent, "29")]))[1:4]
+    assert (light.verdict, light.reason, light.fields) == ("near", None, ()), "where all of it would stand"
+    [_, _, light] = obligations("DE", held(aluminium="31", unknown=[("plastics", silent, "9")]))[1:4]
+    assert (light.tonnes, light.tonnes_upper, light.verdict) == (31, 40, "above")
+
+
+def test_missing_facts_are_named_once_in_the_order_in_which_they_are_asked():
+    unknown = [
+        ("glass", "sales|no|no|?use_contexts|no", "50"),
+        ("glass", "?packaging_level|no|?reuse_deposit_system|?use_contexts|no", "40"),
+        ("glass", "sales|no|no|yes|?hazardous_contents", "10"),
+        ("paper", "sales|no|no|yes|?hazardous_contents", "10"),
+    ]
+    answers_here = obligations("DE", held(unknown=unknown))
+    fields = ("packaging_level", "reuse_deposit_system", "use_contexts", "hazardous_contents")
+    assert [each.fields for each in answers_here[:4]] == [(), fields, (), ()]
+
+
+def test_of_the_largest_category_the_upper_quantity_may_be_another_ones():
+    [declare, _] = [each for each in obligations("IT", held(vetro="9", carta="8")) if each.rule.group == "IT-declare"]
+    assert (declare.tonnes, declare.tonnes_upper) == (9, 9)
+    silent = "?packaging_level|no|no|yes|no"
+    [small] = obligations("US-CO", held(glass="0.5", unknown=[("paper", silent, "0.5")]))
+    assert (small.tonnes, small.tonnes_upper, small.fields) == (Decimal("0.5"), 1, ("packaging_level",))
+
+
+def test_a_turnover_is_asked_where_no_missing_fact_changes_the_tonnes():
+    silent = "?packaging_level|no|no|yes|no"
+    [small] = obligations("US-CO", held(glass="1", unknown=[("paper", silent, "0.5")]))
+    assert (small.verdict, small.reason) == ("undecidable", "turnover_needed")
+    [small] = obligations("US-CO", held(unknown=[("paper", silent, "0.5")]))
+    assert (small.verdict, small.reason) == ("below", None)
 
 
 @pytest.mark.parametrize(
@@ -137,6 +193,9 @@ def test_quantities_are_the_calendar_years_of_the_market():
         ({"combine": "and"}, "where there is a turnover"),
         ({"group_rule": "any"}, "a group has the rule"),
         ({"confidence": ""}, "how sure"),
+        ({"confidence": "certain"}, "how sure"),
+        ({"scope_confidence": "maybe"}, "how sure"),
+        ({"scope_key": "nothing"}, "nothing is no scope"),
         ({"scope_type": "most"}, "unknown value"),
         ({"group_rule": "any_below"}, "DE-completeness are not one duty"),
     ],

@@ -11,6 +11,7 @@ from tests.ruling import BOTTLE, FEATURE, GLASS, LINES, texts
 
 RULES = load()
 DETACHED = {("dfr_rules.csv", "ANY-005"): {"verdict": "compatible enough"}}
+BLACK = {("dfr_rules.csv", "PP_RIGID-009"): {"effect": "limited", "verdict": "limited"}}
 OTHERS = [
     parse(f"2027-01-{day:02}", texts(change))
     for day, change in enumerate(
@@ -20,6 +21,7 @@ OTHERS = [
             FEATURE,
             {("scoring.csv", "cap_1"): {"value": "94.5"}},
             DETACHED,
+            BLACK,
             {("dfr_rules.csv", "PET_BOTTLE-003"): {"feature": "too small or too large"}},
             {("dfr_rules.csv", "ANY-011b"): {"source_url": "https://example.org/other"}},
             {("materials.csv", "GL71"): {"group": "GLASS_OTHER"}},
@@ -64,6 +66,15 @@ def test_only_what_a_change_is_about_changes(change, bottle, glass):
     rows = [row(BOTTLE), row(GLASS)]
     answers = regrade_rows(rows, grade_rows(rows, RULES), [RULES] * 2, parse("2027-02-01", texts(change)))
     assert [answer is not None for answer in answers] == [bottle, glass]
+
+
+def test_a_row_changes_where_only_what_an_open_fact_could_give_does():
+    body = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 20.0}
+    clear = row({"packaging_format": "tub", "components": [body | {"colour": "transparent"}]})
+    untold = row({"packaging_format": "tub", "components": [body]})
+    held, other = grade_rows([untold, clear], RULES), parse("2027-02-02", texts(BLACK))
+    assert grade_rows([untold, clear], other) == held
+    assert regrade_rows([untold, clear], held, [RULES] * 2, other) == [held[0], None]
 
 
 def test_a_grade_that_is_not_what_it_should_be_is_put_right_by_its_own_version():

@@ -2,10 +2,13 @@
 
 from fractions import Fraction
 
+import polars as pl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compliance import catalogue
+from compliance.declarations.document import scoped_tonnes
+from compliance.obligations.verdicts import obligations, quantities
 from compliance.rollup.tonnes import combined, rollup
 from compliance.ruleset import load
 from tests.compliance import rollup_oracle
@@ -15,17 +18,24 @@ BROAD = settings(max_examples=30, suppress_health_check=list(HealthCheck))
 
 
 def _as_oracle(figures):
-    """Period to (category to [tonnes, units, SKUs, basis], uncounted), as the oracle answers."""
+    """Period to (category to its row, uncounted, what scopes lack), as the oracle answers."""
     found = {}
     for row in figures.tonnes.iter_rows(named=True):
-        of_period = found.setdefault((row["market"], row["year"], row["half"]), ({}, set()))
-        tonnes = Fraction(row["grams"]) / 1_000_000
-        of_period[0][row["category_code"]] = [tonnes, int(row["units"]), row["skus"], row["basis"]]
+        of_period = found.setdefault((row["market"], row["year"], row["half"]), ({}, set(), set()))
+        every, sure, open_ = (
+            Fraction(row[name]) / 1_000_000 for name in ("grams", "in_scope_grams", "undecided_grams")
+        )
+        of_period[0][row["category_code"]] = [
+            every, int(row["units"]), row["skus"], row["basis"], sure, open_, row["scope_key"], row["confidence"],
+        ]  # fmt: skip
     for row in figures.uncounted.iter_rows(named=True):
-        of_period = found.setdefault((row["market"], row["year"], row["half"]), ({}, set()))
+        of_period = found.setdefault((row["market"], row["year"], row["half"]), ({}, set(), set()))
         conflict = row["reason"] == "half_year_conflict"
         fields = tuple(row["fields"] if conflict else sorted(row["fields"]))
         of_period[1].add((row["sku_code"], row["units"], row["reason"], fields))
+    for row in figures.scope_missing.iter_rows(named=True):
+        entry = (row["sku_code"], row["units"], tuple(row["fields"]), tuple(row["category_codes"]))
+        found[row["market"], row["year"], row["half"]][2].add(entry)
     return found
 
 
@@ -40,6 +50,64 @@ def test_every_figure_and_every_gap_is_the_slow_transcriptions(skus):
     found = _as_oracle(rolled_up(skus))
     expected = {period: rollup_oracle.figures(skus, *period) for period in _periods(skus)}
     assert found == {period: answer for period, answer in expected.items() if answer[0] or answer[1]}
+
+
+@settings(BROAD, max_examples=100)
+@given(portfolios())
+def test_every_verdict_is_the_slow_transcriptions(skus):
+    figures = rolled_up(skus)
+    for market, year in {(market, year) for market, year, _ in _periods(skus)}:
+        found = [
+            (Fraction(each.tonnes) if each.tonnes is not None else None,
+             Fraction(each.tonnes_upper) if each.tonnes_upper is not None else None,
+             each.verdict, each.reason, set(each.fields), each.group_verdict)
+            for each in obligations(market, quantities(figures, market, year))
+        ]  # fmt: skip
+        assert found == rollup_oracle.obligations(skus, market, year), market
+
+
+@BROAD
+@given(portfolios())
+def test_scopes_split_the_tonnes_and_a_lower_quantity_is_never_above_the_upper(skus):
+    figures = rolled_up(skus)
+    for row in figures.tonnes.iter_rows(named=True):
+        parts = [row["in_scope_grams"], row["undecided_grams"]]
+        assert min(parts) >= 0
+        assert sum(parts) <= row["grams"]
+        written = scoped_tonnes(row)
+        if row["grams"] % 1 == 0:  # whole grams are whole places of a written figure
+            assert written["tonnes"] == sum(written[name] for name in written if name != "tonnes")
+    of_years = figures.tonnes.filter(pl.col("half") == 0)["grams"].sum()
+    assert figures.standings["grams"].sum() == of_years
+    for market, year in {(market, year) for market, year, _ in _periods(skus)}:
+        for each in obligations(market, quantities(figures, market, year)):
+            assert each.tonnes is None or each.tonnes <= each.tonnes_upper
+            assert bool(each.fields) == (each.reason == "scope_fact_missing")
+
+
+@settings(BROAD, max_examples=100)
+@given(portfolios(), st.data())
+def test_a_fact_that_is_given_makes_nothing_undecidable_that_was_decided(skus, data):
+    """Whatever a missing level or deposit turns out to be: a narrower interval lies on one side where the wider did."""
+    before = _verdicts(skus)
+    given_facts = {
+        "packaging_level": st.sampled_from(["sales", "grouped", "transport", "e_commerce"]),
+        "reuse_deposit_system": st.booleans(),
+    }
+    name = data.draw(st.sampled_from(sorted(given_facts)))
+    told = [{**sku, name: data.draw(given_facts[name])} if sku[name] is None else sku for sku in skus]
+    after = _verdicts(told)
+    decided = {key for key, verdict in before.items() if verdict != "undecidable"}
+    assert {key for key in decided if after[key] == "undecidable"} == set()
+
+
+def _verdicts(skus):
+    figures = rolled_up(skus)
+    return {
+        (market, year, place): each.verdict
+        for market, year in {(market, year) for market, year, _ in _periods(skus)}
+        for place, each in enumerate(obligations(market, quantities(figures, market, year)))
+    }
 
 
 @BROAD

@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from compliance.ruleset import load, read, versions
+from compliance.ruleset_checks import FURTHER
 from compliance.tables import RULES, TableError, rows
 from schemas.vocabularies import VOCABULARIES
 
@@ -29,7 +30,7 @@ def _copy(tmp_path, name, change):
 def test_the_newest_version_is_read_once_and_named_by_its_day():
     assert load() is load() is load(versions()[-1])
     assert load().version == versions()[-1]
-    assert len(load().rules) == 365
+    assert [len(load(version).rules) for version in versions()] == [365, 411]
 
 
 def test_an_unknown_version_is_refused_with_those_that_exist():
@@ -62,6 +63,10 @@ def test_a_copy_under_another_name_is_another_version(tmp_path):
         ("streams.csv", lambda t: t[1].update(target_groups="PET|PE"), "two sets of target groups"),
         ("formats.csv", lambda t: t[0].update(form="film"), "key bottle has two forms or flags"),
         ("scoring.csv", lambda t: t[1].update(value="101"), "must not raise the cap"),
+        ("attribute_questions.csv", lambda t: t[0].update(component_type="lid"), "component type is unknown"),
+        ("attribute_questions.csv", lambda t: t[0].update(ask_fr=""), "a language has no sentence"),
+        ("attribute_questions.csv", lambda t: t.append(t[0]), "colour body stands 2 times"),
+        ("en18120.csv", lambda t: t[2].update(streams="PET_jar"), "stream PET_jar is not in streams.csv"),
     ],
 )
 def test_tables_that_contradict_each_other_are_refused(tmp_path, name, change, fault):
@@ -74,6 +79,23 @@ def test_a_missing_table_is_named(tmp_path):
     (folder / "annex_v.csv").unlink()
     with pytest.raises(TableError, match=r"annex_v\.csv cannot be read: No such file"):
         read(folder)
+
+
+def test_tables_that_grade_nothing_may_be_missing(tmp_path):
+    folder = _copy(tmp_path, "scoring.csv", lambda _: None)
+    whole = read(folder)
+    for name in FURTHER:
+        (folder / name).unlink()
+    assert (whole.questions, whole.en18120, whole.guidance) == (load().questions, load().en18120, load().guidance)
+    for rules in (read(folder), load("2026-11-21")):
+        assert (dict(rules.questions), rules.en18120, rules.guidance) == ({}, (), ())
+
+
+def test_the_question_of_a_part_goes_before_the_one_of_any():
+    for question in load().questions.values():
+        assert load().question(question.field, question.component_type) == question
+    assert load().question("metallised", "cap") == load().questions["metallised", ""]
+    assert load().question("no_such_field", "cap") is None
 
 
 def test_the_design_attributes_are_those_of_the_contract():

@@ -5,7 +5,9 @@ from datetime import date
 import pytest
 
 from compliance.catalogue import eu_codes
+from compliance.readiness import findings
 from compliance.ruleset import load
+from compliance.statements import facts
 from compliance.substances import implied_status, pfas_food_contact_prohibited
 
 RULES = load()
@@ -69,3 +71,29 @@ def test_the_refusal_cites_the_law_and_says_that_the_declaration_decided():
 
 def test_a_measured_value_is_named_before_a_declaration():
     assert "the measured value of 25 ppb reaches the limit" in _refusal(pfas=[DECLARED, MEASURED])
+
+
+FOUND_BY = {"pfas_food_contact": "pfas_single", "heavy_metals": "heavy_metals_sum"}
+SAID_BY = {
+    "heavy_metals": "heavy_metals_sum", "heavy_metals_94_62": "heavy_metals_94_62", "recyclable": "recyclable",
+    "supd_eps": "supd_bans_2021", "supd_plates": "supd_bans_2021", "supd_oxo": "supd_bans_2021",
+    "supd_tethered": "supd_tethered_caps", "supd_rpet_2025": "supd_rpet_2025",
+    "supd_rplastic_2030": "supd_rplastic_2030", "compostable_other": "compostable_other",
+    "manufacturer_contact": "manufacturer_contact", "identification": "identification",
+    "reuse_small_shop": "reuse_small_shop", "double_walls": "double_walls",
+}  # fmt: skip
+
+
+def test_findings_and_statements_have_the_days_of_the_limits():
+    days = {found.key: found.applies_from for found in findings()}
+    assert all(days[key] == RULES.limits[code].applies_from for key, code in FOUND_BY.items())
+    held = {fact.key: [day for _, day in fact.dates] for fact in facts.load("regulation")}
+    assert [key for key, code in SAID_BY.items() if RULES.limits[code].applies_from not in held[key]] == []
+
+
+def test_the_limit_of_heavy_metals_is_the_one_before_under_both_rule_sets():
+    now, before = RULES.limits["heavy_metals_sum"], RULES.limits["heavy_metals_94_62"]
+    assert (now.comparator, now.value, now.unit) == (before.comparator, before.value, before.unit)
+    assert before.applies_from == date(2001, 6, 30)
+    for rules in (load("2026-11-21"), RULES):
+        assert implied_status("heavy_metals", 100.1, "mg_per_kg", None, rules) == ABOVE

@@ -1,4 +1,7 @@
-"""The file of the United Kingdom: the worked examples line by line, each published rule, and random portfolios."""
+"""The file of the United Kingdom: the worked examples line by line, and random portfolios.
+
+The regulator's rules themselves are `test_uk_rules`.
+"""
 
 import json
 from decimal import Decimal
@@ -11,12 +14,12 @@ from hypothesis import strategies as st
 
 from compliance import catalogue
 from compliance.declarations.uk.lines import DRINKS, UK_SKU_COLUMNS, Statements, lines_of
-from compliance.declarations.uk.producer import FileRefused, Producer, submission
+from compliance.declarations.uk.producer import Producer, submission
 from compliance.declarations.uk.ratings import RATINGS
 from compliance.declarations.uk.rows import packaging_file, summed
-from compliance.declarations.uk.rules import hold
-from compliance.declarations.uk.tables import columns
+from compliance.declarations.uk.rules import FileRefused
 from compliance.ruleset import load
+from tests.compliance import uk_oracle
 from tests.compliance.portfolios import frames, portfolios, rolled_up
 
 EXAMPLES = json.loads((Path(__file__).parent / "data" / "uk_examples.json").read_text(encoding="utf-8"))
@@ -49,7 +52,11 @@ def listed(file):
 @pytest.mark.parametrize("example", [each for each in EXAMPLES if "lines" in each], ids=lambda each: each["why"])
 def test_worked_examples(example):
     options = {("household_type" if name == "type" else name): value for name, value in example["options"].items()}
-    file = filed(example["skus"], year=example["year"], half=example["half"] or 0, ram=example["ram"], **options)
+    said = {
+        "ram": example["ram"],
+        "drinks": [(each["sku_code"], each["drinks_container"] == "Y") for each in example.get("drinks", ())],
+    }
+    file = filed(example["skus"], year=example["year"], half=example["half"] or 0, **said, **options)
     assert lines(file) == example["lines"]
     assert listed(file) == [tuple(entry.values()) for entry in example["uncounted"]]
     assert file.difference_kg == Decimal(str(example["difference_kg"]))
@@ -60,54 +67,6 @@ def test_what_the_examples_refuse(example):
     with pytest.raises(FileRefused) as refused:
         filed(example["skus"], year=example["year"], half=example["half"] or 0, **example["options"])
     assert refused.value.numbers == [example["refused"]]
-
-
-def row(**cells):
-    good = {
-        "packaging_type": "HH", "packaging_class": "P1", "packaging_material": "GL", "packaging_material_weight": "7",
-        "ram_rag_rating": "G",
-    }  # fmt: skip
-    return dict.fromkeys(columns(), "") | good | cells
-
-
-def refused(*rows, half=2, **options):
-    producer = Producer(**{"organisation_id": "123456", **options})
-    with pytest.raises(FileRefused) as found:
-        hold(rows, producer, submission(producer, 2025, half))
-    return found.value.numbers
-
-
-@pytest.mark.parametrize(
-    ("number", "cells"),
-    [
-        ("03", {"packaging_type": "CW", "ram_rag_rating": ""}),
-        ("03", {"packaging_class": "P2", "ram_rag_rating": ""}),
-        ("05", {"packaging_material": "XX"}),
-        ("09", {"packaging_material_weight": "0"}), ("09", {"packaging_material_weight": "1,000"}),
-        ("37", {"packaging_type": "HDC", "packaging_class": "", "packaging_material": "PC",
-                "packaging_material_units": "5", "ram_rag_rating": ""}),
-        ("38", {"packaging_type": "HDC", "packaging_class": ""}), ("39", {"packaging_material_units": "5"}),
-        ("45", {"packaging_material": "OT"}), ("45", {"packaging_material": "OT", "packaging_material_subtype": "a,b"}),
-        ("47", {"packaging_material_subtype": "Rigid"}),
-        ("51", {"packaging_material": "OT", "packaging_material_subtype": "pet"}),
-        ("100", {"ram_rag_rating": ""}), ("100", {"ram_rag_rating": "B"}), ("101", {"packaging_material": "PL"}),
-        ("109", {"packaging_type": "NH"}), ("908", {"packaging_type": "NDC", "packaging_material_units": "5",
-                                                    "ram_rag_rating": ""}),
-    ],
-)  # fmt: skip
-def test_each_published_rule_refuses_its_row(number, cells):
-    assert refused(row(**cells)) == [number]
-
-
-def test_rules_of_small_organisations_and_marketplaces_and_of_the_whole_file():
-    small = {"organisation_size": "S", "half": 0}
-    sp = {"packaging_type": "SP", "ram_rag_rating": ""}
-    assert refused(row(**sp, packaging_material="PL", packaging_material_subtype="Rigid"), **small) == ["105"]
-    assert refused(row(**{**sp, "ram_rag_rating": "G"}), **small) == ["106"]
-    assert refused(row(**sp, packaging_class="P5"), **small) == ["903"]
-    assert refused(row(packaging_type="RU", ram_rag_rating=""), activity="OM") == ["23"]
-    assert refused(row(), row()) == ["40"]
-    assert refused() == ["82"]
 
 
 def test_reusable_packaging_has_no_place_on_a_marketplace_and_ndc_neither():
@@ -143,7 +102,81 @@ def test_a_body_takes_the_first_rating_that_one_of_its_layers_has():
     assert listed(file) == [("CUP", 1000, "rating_missing", ["ram:body"])]
 
 
+def test_a_reusable_bottle_of_a_large_organisation_is_never_a_drinks_container_and_not_asked():
+    facts = {"packaging_level": "sales", "packaging_format": "bottle", "use_contexts": ["beverage"], "reusable": True}
+    bottle = made({"sku_code": "KEG", **facts}, "glass", "glass")
+    assert lines(filed([bottle])) == ["123456,,L,2025-H1,SO,RU,P1,GL,,,,20,,,"]
+    assert lines(filed([bottle], drinks=[("KEG", True)])) == ["123456,,L,2025-H1,SO,RU,P1,GL,,,,20,,,"]
+    year = {"half": 0, "organisation_size": "S"}
+    yearly = {**bottle, "volumes": placed(half=0)}
+    assert lines(filed([yearly], drinks=[("KEG", True)], **year)) == ["123456,,S,2025-P0,SO,HDC,,GL,,,,20,1000,,"]
+    with pytest.raises(FileRefused, match="drinks_container_undecided"):
+        filed([yearly], **year)
+
+
+def test_a_marketplace_rates_and_names_shapes_where_it_can_and_is_asked_for_neither():
+    level = {"packaging_level": "sales", "volumes": placed(half=2)}
+    tub = {"sku_code": "TUB", "packaging_format": "tub", **level, "components": [part("body", "plastic", "PP", 20)]}
+    odd = {"sku_code": "ODD", **level, "components": [part("body", "plastic", "PP", 3)]}
+    rated = [{"sku_code": "TUB", "component_type": "body", "rating": "A"}]
+    assert lines(filed([tub, odd], half=2, activity="OM", ram=rated)) == [
+        "123456,,L,2025-H2,OM,HH,P6,PL,,,,3,,,", "123456,,L,2025-H2,OM,HH,P6,PL,Rigid,,,20,,,A",
+    ]  # fmt: skip
+    with pytest.raises(FileRefused, match="plastic_shape_missing"):
+        filed([odd], half=2, ram=rated)
+
+
 LEVELS = ["sales", "grouped", "transport", "e_commerce", None]
+PERIODS = [(2025, 1), (2025, 2), (2026, 1), (2027, 2)]
+
+
+@st.composite
+def statements(draw):
+    """What a producer may say: itself, a period, ratings and drinks containers of whatever SKUs."""
+    size = draw(st.sampled_from("LS"))
+    year, half = draw(st.sampled_from(PERIODS)) if size == "L" else (draw(st.sampled_from([2024, 2025, 2026])), 0)
+    codes = st.sampled_from([f"SKU-{number}" for number in range(10)])
+    drinks = draw(st.dictionaries(codes, st.booleans()))
+    kinds = st.sampled_from(["body", "coating", "label", "cap", "seal"])
+    ram = draw(st.dictionaries(st.tuples(codes, kinds), st.sampled_from(uk_oracle.RATINGS)))
+    return {
+        "year": year, "half": half, "organisation_size": size,
+        "activity": draw(st.sampled_from([*uk_oracle.ACTIVITIES, "OM", "OM"])),
+        "household_type": draw(st.sampled_from(["HH", "NH"])), "drinks": list(drinks.items()),
+        "ram": [{"sku_code": sku, "component_type": kind, "rating": each} for (sku, kind), each in ram.items()],
+    }  # fmt: skip
+
+
+def not_for_a_marketplace(said):
+    """Drinks containers that are not household packaging have no place on a marketplace: refused as 23."""
+    return said["organisation_size"] == "L" and said["activity"] == "OM" and said["household_type"] == "NH"
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(portfolios(), statements(), st.data())
+def test_no_row_that_the_regulator_refuses_is_written_and_nothing_else_refuses_a_file(skus, said, data):
+    """Rows are judged by the transcription of the published rules. What is left out of a file is listed."""
+    placed_here = st.integers(0, 10**6)
+    told = [
+        {**sku, "packaging_level": data.draw(st.sampled_from(LEVELS)),
+         "use_contexts": data.draw(st.sampled_from([None, [], ["beverage"], ["food"]])),
+         "volumes": [{"market": "GB", "year": said["year"], "half": said["half"],
+                      "units_placed": data.draw(placed_here)}]}
+        for sku in skus
+    ]  # fmt: skip
+    refused = None
+    try:
+        file = filed(told, **said)
+    except FileRefused as refusal:
+        refused = refusal.numbers
+    if refused:
+        assert refused == ["82"] or (refused == ["23"] and not_for_a_marketplace(said))
+        return
+    assert [(row, uk_oracle.codes(row)) for row in file.rows if uk_oracle.codes(row)] == []
+    reasons = {reason for _, _, reason, _ in listed(file)}
+    large_only = {"rating_missing", "plastic_shape_missing", "reusable_with_om"}
+    assert said["organisation_size"] == "L" or not reasons & large_only
+    assert said["activity"] != "OM" or "plastic_shape_missing" not in reasons
 
 
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
@@ -151,7 +184,7 @@ LEVELS = ["sales", "grouped", "transport", "e_commerce", None]
 def test_the_file_and_its_difference_are_what_the_figures_count(skus, data):
     """Of a small organisation nothing is left out but what has no level, so that the sums can be compared."""
     levelled = [
-        {**sku, "packaging_level": data.draw(st.sampled_from(LEVELS)),
+        {**sku, "packaging_level": data.draw(st.sampled_from(LEVELS)), "use_contexts": None,
          "volumes": [{"market": "GB", "year": 2025, "half": 0, "units_placed": data.draw(st.integers(0, 10**6))}]}
         for sku in skus
     ]  # fmt: skip

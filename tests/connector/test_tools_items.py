@@ -1,11 +1,13 @@
 """Items, declarations and shared components, as an assistant reads them."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
 
 from tests.connector.assistants import Assistant
+from warehouse.clock import StoppedClock
 
 pytestmark = pytest.mark.anyio
 
@@ -74,3 +76,37 @@ async def test_limits_are_clamped_and_unknown_arguments_refused(assistant: Assis
         answer = await assistant.call("list_packaging_items", **unknown)
         assert answer.refused
         assert next(iter(unknown)) in answer.text
+
+
+async def test_a_format_ban_says_whether_it_is_in_force_by_the_clock(assistant: Assistant, clock: StoppedClock):
+    cup = {"packaging_format": "cup", "packaging_level": "sales", "use_contexts": ["beverage"], "markets": ["FR"]}
+    body = {"component_type": "body", "material_family": "plastic", "weight_g": 5}
+    made = {kind: assistant.made(components=[body | {"polymer_or_grade": kind}], **cup) for kind in ("EPS", "XPS")}
+
+    async def told() -> list[str]:
+        answers = [(await assistant.call("get_packaging_item", id=str(row.id))).told for row in made.values()]
+        return [answer["item"]["compliance"]["annex_v_flags"][0]["reason"] for answer in answers]
+
+    eps = "Beverage cup of expanded polystyrene, in force since 2021-07-03"
+    assert await told() == [eps, "Beverage cup of extruded polystyrene, from 2029-02-12"]
+    clock.instant = datetime(2029, 2, 12, tzinfo=UTC)
+    assert await told() == [eps, "Beverage cup of extruded polystyrene, in force since 2029-02-12"]
+
+
+async def test_statements_on_bans_are_judged_by_the_clock(assistant: Assistant, clock: StoppedClock):
+    async def verdict() -> str:
+        said = {"statement": "XPS cups are already banned today.", "lang": "en"}
+        return (await assistant.call("check_regulation_statement", **said)).told["verdict"]
+
+    assert await verdict() == "contradicted"
+    clock.instant = datetime(2029, 2, 12, tzinfo=UTC)
+    assert await verdict() == "supported"
+
+
+async def test_a_grade_names_the_standard_that_nobody_here_has_read(assistant: Assistant):
+    body = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}
+    bottle = assistant.made(packaging_format="bottle", components=[body])
+    jar = assistant.made(packaging_format="jar", material="glass", weight_grams=200)
+    named = (await assistant.call("get_packaging_item", id=str(bottle.id))).told["sources"]
+    assert [source for source in named if "EN 18120-4:2026, which we have not read" in source]
+    assert "EN 18120" not in str((await assistant.call("get_packaging_item", id=str(jar.id))).told["sources"])

@@ -5,6 +5,10 @@ from uuid import uuid4
 
 import pytest
 
+from pipelines.steps.origin import Origin
+from pipelines.steps.volume_rows import write_volumes
+from schemas.models import parse_volumes
+from tests.api.portfolios import weigh
 from tests.connector.assistants import Assistant
 from warehouse.snapshots import publish
 
@@ -33,6 +37,11 @@ async def test_the_portfolio_is_told_from_the_snapshot_and_says_when_newer_write
     missing = (await assistant.call("check_missing_data", sku_code=made.sku_code)).told["answer"]
     assert [item["sku_code"] for item in missing["items"]] == [made.sku_code]
     assert "doc_missing" in {gap["code"] for gap in missing["items"][0]["gaps"]}
+    item = (await assistant.call("get_packaging_item", sku_code=made.sku_code)).told["item"]
+    trace = item["compliance"]["grade_trace"]
+    assert {name: missing["items"][0][name] for name in ("missing", "open")} == {
+        name: trace[name] for name in ("missing", "open")
+    }
     assistant.made()
     later = (await assistant.call("compliance_overview")).told
     assert later["newer_writes"] == 1
@@ -96,3 +105,28 @@ async def test_statements_are_judged_with_their_sources(assistant: Assistant):
     assert (unknown.told["verdict"], unknown.told["entries"]) == ("not_covered", [])
     facts = (await assistant.call("get_product_facts", limit=200)).told
     assert facts["page"]["total"] == len(facts["facts"])
+
+
+async def test_a_market_is_told_with_its_tonnes_thresholds_and_what_is_missing(assistant: Assistant):
+    can = assistant.made(
+        packaging_level="sales", packaging_format="can", use_contexts=["beverage"], markets=["DE"],
+        components=[{**COMPONENTS[0], "material_family": "metal", "polymer_or_grade": "aluminium", "weight_g": 14}],
+    )  # fmt: skip
+    rows = [{"market": "DE", "year": 2025, "units_placed": 2_500_000}]
+    service, origin = assistant.service, Origin("operator", "test", "test", str(uuid4()))
+    with service.writes.company(assistant.company) as conn:
+        write_volumes(
+            conn, assistant.company, can.sku_code, parse_volumes(rows), origin=origin, now=service.clock.now(),
+            rulesets=service.rulesets, dry_run=False,
+        )  # fmt: skip
+    published(assistant)
+    told = (await assistant.call("check_market_readiness", market="DE")).told["answer"]
+    assert told["figures"] is None
+    assert (told["coverage"]["deposit"], told["coverage"]["confidence"]) == ("N", "official_page")
+    weigh(service.writes, service.rulesets, service.settings.data_dir, assistant.company)
+    told = (await assistant.call("check_market_readiness", market="DE")).told["answer"]["figures"]
+    [aluminium] = told["tonnes"]
+    assert (aluminium["tonnes"], aluminium["undecided_tonnes"], aluminium["confidence"]) == (35, 35, "official_page")
+    light = next(row for row in told["obligations"] if row["material"].startswith("plastics"))
+    assert (light["verdict"], light["fields"]) == ("undecidable", ["reuse_deposit_system"])
+    assert [row["sku_code"] for row in told["scope_missing_first"]] == [can.sku_code]

@@ -1,5 +1,6 @@
 """A regrade by the real processes: worker and database are killed while callers write, and nothing is lost or twice."""
 
+import os
 import random
 import threading
 from collections import Counter
@@ -21,6 +22,15 @@ from warehouse.sessions import Pool
 
 SKUS = 3_000
 VERSION = "2027-01-01"
+SEED = int(os.environ.get("PCDS_REGRADE_SEED", "15"))
+VICTIMS = ("worker", "postgres", "worker", "worker", "postgres")
+
+
+def instants() -> list[int]:
+    """After how many SKUs each victim is killed: one instant of the seed in each fifth of the regrade but its end."""
+    chance = random.Random(SEED)
+    part = SKUS // len(VICTIMS)
+    return [part * fifth + chance.randrange(part // 8, part * 3 // 4) for fifth in range(len(VICTIMS))]
 
 
 def activate(place: Place, folder: Path) -> None:
@@ -58,7 +68,7 @@ def test_a_regrade_survives_every_kill_with_writers_at_work(place: Place, tmp_pa
         writers = [threads.submit(write, of) for of in place.ports]
         activate(place, ruling.folder(tmp_path, VERSION, LINES))
         place.start("worker")
-        for done, victim in ((300, "worker"), (1_200, "postgres"), (2_100, "worker")):
+        for done, victim in zip(instants(), VICTIMS, strict=True):
             wait_until(lambda done=done: place.one("SELECT skus FROM regrades")[0] >= done)
             place.kill(victim)
         wait_until(lambda: place.one("SELECT finished_at FROM regrades") != (None,))

@@ -10,8 +10,8 @@ from string import Formatter
 import pytest
 
 from compliance import ruleset
-from compliance.annex_v import in_words
-from compliance.grading import trace
+from compliance.flag_texts import in_words, retold
+from compliance.grading import asking, trace
 from compliance.readiness import findings
 from pipelines.steps.reading import skipped
 from schemas.errors import ERROR_CODES
@@ -82,7 +82,7 @@ def test_every_code_has_its_meaning_and_remedy_in_all_languages() -> None:
 
 
 def test_everything_that_a_grade_asks_for_is_told() -> None:
-    assert [text for text in trace.ASKED.values() if told(text, "fr") == text] == []
+    assert [text for text in asking.TO_SEND.values() if told(text, "fr") == text] == []
 
 
 @pytest.mark.parametrize(
@@ -176,8 +176,9 @@ def open_keys(cell: str) -> list[str]:
 @pytest.mark.parametrize("lang", ["fr", "de"])
 def test_a_banned_format_is_told_with_what_it_depends_on_and_where_it_stands(lang: str) -> None:
     for ban in ruleset.load().bans:
-        said = [ban.flag_text, ban.reference, *map(in_words, open_keys(ban.open_facts))]
+        said = [ban.reference, *map(in_words, open_keys(ban.open_facts))]
         assert [sentence for sentence in said if told(sentence, lang) == sentence] == [], ban.code
+        assert ban.texts[lang] == retold(ban.code, ban.flag_text, ruleset.load(), lang) != ban.flag_text
     references = {found.reference for found in findings() if found.reference}
     assert [reference for reference in references if told(reference, lang) == reference] == []
 

@@ -34,7 +34,7 @@ WHOLE = {
 
 CUP = {
     **WHOLE, "packaging_format": "cup", "use_contexts": ["beverage"],
-    "components": [{**PET, "polymer_or_grade": "EPS", "weight_g": 5}],
+    "components": [{**PET, "polymer_or_grade": "XPS", "weight_g": 5}],
 }  # fmt: skip
 
 

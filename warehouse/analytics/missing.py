@@ -41,7 +41,8 @@ def missing(
 
     A SKU's gaps weigh as much as they stand in its way together; of equals the one with more units comes first. An item
     names its material texts that were not understood. With `sku_code` only that SKU is told, gaps or none; an unknown
-    one gives no item. What would make its grade firm is in its grade trace.
+    one gives no item. What its grade asks for is added by
+    `with_asked`.
     """
     asked = [found for found in findings() if found.on(now.today).kind == "missing"]
     parts = {"facts": FACTS, "mask": mask(asked), "weighed": weighed(asked)}

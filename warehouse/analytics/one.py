@@ -21,11 +21,10 @@ from warehouse.snapshots.source import tables
 
 def missing_in_one(
     conn: psycopg.Connection[Any], company_id: UUID, sku_id: UUID, now: Now, *, at: datetime, rules: RuleSet
-) -> list[dict[str, Any]]:
-    """The gaps of a SKU of the session's company, the gravest first, as `missing` tells them."""
+) -> dict[str, list[dict[str, Any]]]:
+    """The `gaps` of a SKU of the session's company, the gravest first, and its texts `not_understood`, as `missing`."""
     with TemporaryDirectory(prefix="pcds-item-") as folder:
         parts = write(Path(folder), tables(conn, now.today, rules, [sku_id]), lambda: None)
         held = Snapshot(company_id, "item", at, now.links, "", "", parts, 0, Path(folder))
         found = missing(held, now, limit=1)["items"]
-    gaps: list[dict[str, Any]] = found[0]["gaps"] if found else []
-    return gaps
+    return {name: found[0][name] if found else [] for name in ("gaps", "not_understood")}

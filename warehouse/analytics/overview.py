@@ -1,8 +1,10 @@
 """The portfolio at a glance: SKUs by grade, DoC status, flags, markets and level; tonnes; jurisdictions in scope."""
 
 from collections.abc import Iterable
+from datetime import date
 from typing import Any, Final
 
+from compliance.flag_texts import dated
 from schemas.vocabularies import VOCABULARIES
 from warehouse.analytics.now import Now
 from warehouse.analytics.reader import Reader, Row, reader
@@ -28,7 +30,11 @@ UNION ALL SELECT 'volumes', market, NULL, count(*), 0, NULL FROM volumes GROUP B
 UNION ALL SELECT 'rulesets', ruleset_version, NULL, count(*), 0, NULL FROM held GROUP BY ALL
 """
 _TONNES: Final = """
-SELECT market, year, half, CAST(sum(tonnes) AS DOUBLE) AS tonnes FROM tonnes GROUP BY ALL ORDER BY market, year, half
+SELECT market, year, half, CAST(sum(tonnes) AS DOUBLE) AS tonnes,
+       CAST(sum(in_scope_tonnes) AS DOUBLE) AS in_scope_tonnes,
+       CAST(sum(undecided_tonnes) AS DOUBLE) AS undecided_tonnes,
+       CAST(sum(out_of_scope_tonnes) AS DOUBLE) AS out_of_scope_tonnes
+FROM tonnes GROUP BY ALL ORDER BY market, year, half
 """
 
 
@@ -56,7 +62,7 @@ def overview(snapshot: Snapshot, now: Now, figures: StoredFigures | None = None)
         "packaging_levels": _by_code("packaging_level", counted.get("packaging_levels", ()), "unknown"),
         "markets": [{"market": row[0], "skus": row[2]} for row in _most_first(counted.get("markets", ()))],
         "skus_without_market": counted["without_market"][0][2],
-        "annex_v_flags": _flags(counted.get("flags", ())),
+        "annex_v_flags": _flags(counted.get("flags", ()), now.today),
         "tonnes": tonnes,
         "jurisdictions": _in_scope(counted, now),
     }
@@ -71,12 +77,12 @@ def _most_first(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (-row[2], row[0]))
 
 
-def _flags(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Bans by code, the most SKUs first, in the words of the rules of the snapshot's day."""
+def _flags(rows: Iterable[Row], today: date) -> list[dict[str, Any]]:
+    """Bans by code, the most SKUs first, in the words of the rules of the snapshot; `today` says which are in force."""
     return [
         {
-            "code": code, "text": text, "applies_from": day.isoformat(), "skus": skus, "certain": certain,
-            "depends": skus - certain,
+            "code": code, "text": dated(text, day, today), "applies_from": day.isoformat(), "skus": skus,
+            "certain": certain, "depends": skus - certain,
         }
         for code, day, skus, certain, text in _most_first(rows)
     ]  # fmt: skip

@@ -12,8 +12,10 @@ from compliance import annex_v
 from compliance.readiness import Finding, findings
 from schemas.normalise import market as normalised
 from warehouse.analytics.findings import FACTS, holding, mask, of_mask, prepare
+from warehouse.analytics.market import covered, figures_in
 from warehouse.analytics.now import Now
 from warehouse.analytics.reader import reader
+from warehouse.figures import StoredFigures
 from warehouse.snapshots import Snapshot
 
 _EXAMPLES: Final = 5
@@ -26,12 +28,13 @@ FROM judged GROUP BY mask
 """
 
 
-def readiness(snapshot: Snapshot, market: str, now: Now) -> dict[str, Any]:
+def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures | None = None) -> dict[str, Any]:
     """The SKUs that name the market or report volumes for it, by how they stand there, and each finding with its SKUs.
 
     `market` is a jurisdiction code; a country counts its subdivisions. Each SKU stands in one place: blocked, else to
-    decide, else incomplete, else ready. `upcoming` findings count for none of them. Raises `schemas.normalise.Unfit`
-    (`unknown_market`) for what is no ISO 3166 code.
+    decide, else incomplete, else ready. `upcoming` findings count for none of them. `coverage` and `figures` are of
+    the market itself: which packaging its duties reach, and what was placed there.
+    Raises `schemas.normalise.Unfit` (`unknown_market`) for what is no ISO 3166 code.
     """
     code = normalised(market)
     in_union = annex_v.may_be_in_the_union([code])
@@ -53,6 +56,8 @@ def readiness(snapshot: Snapshot, market: str, now: Now) -> dict[str, Any]:
         "market": code,
         "in_european_union": in_union,
         "jurisdiction": jurisdiction.as_dict(now.today) if jurisdiction else None,
+        "coverage": covered(code),
+        "figures": figures_in(figures, code, now.today.year) if figures else None,
         "skus": places.total(),
         **{place: places[place] for place in (*_PLACES.values(), "ready")},
         **{

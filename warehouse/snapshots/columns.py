@@ -21,8 +21,7 @@ STATUSES: Final = {f"{substance}_status": pl.String() for substance in SUBSTANCE
 SKUS: Final = pl.Schema({
     "id": pl.String(), **SKU_COLUMNS, "name": pl.String(), "components_weight_g": pl.Float64(),
     "recycled_content_percent": pl.Float64(), "food_contact": pl.Boolean(), "gtin": pl.String(),
-    "packaging_level": pl.String(), "ppwr_role": pl.String(), "markets": pl.List(pl.String()),
-    "use_contexts": pl.List(pl.String()), "minimisation_assessed": pl.Boolean(), **STATUSES,
+    "ppwr_role": pl.String(), "markets": pl.List(pl.String()), "minimisation_assessed": pl.Boolean(), **STATUSES,
     "recyclability_grade": pl.String(), "recyclability_score": pl.Float64(), "grade_provisional": pl.Boolean(),
     "ruleset_version": pl.String(), "doc_status": pl.String(), "flags": pl.List(FLAG), "import_id": pl.String(),
     "updated_at": pl.Datetime("us", "UTC"),
@@ -34,8 +33,9 @@ COMPONENTS: Final = pl.Schema({
 VOLUMES: Final = VOLUME_COLUMNS
 
 ROWS: Final = f"""
-SELECT skus.id, sku_code, material, material_subtype, weight_grams, packaging_format, reusable, name,
-       components_weight_g, recycled_content_percent, food_contact, gtin, packaging_level, ppwr_role,
+SELECT skus.id, sku_code, material, material_subtype, weight_grams, packaging_format, reusable,
+       reuse_deposit_system, name, components_weight_g, recycled_content_percent, food_contact, gtin,
+       packaging_level, ppwr_role,
        array_to_json(markets) AS markets, array_to_json(use_contexts) AS use_contexts, minimisation_assessed,
        {", ".join(f"{substance} ->> 'status' AS {substance}_status" for substance in SUBSTANCES)},
        recyclability_grade, recyclability_score, grade_provisional, ruleset_version,

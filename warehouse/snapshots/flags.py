@@ -4,7 +4,7 @@ What a ban asks for is `compliance.annex_v`, which judges one record. Records of
 nearly all bodies are of one layer, whose weight then says nothing.
 """
 
-from datetime import date
+from collections.abc import Sequence
 from typing import Any, Final
 
 import orjson
@@ -14,17 +14,20 @@ from compliance import annex_v
 from compliance.rule_rows import RuleSet
 from warehouse.snapshots.columns import FLAG
 
-_FACE: Final = ("packaging_level", "reusable", "use_contexts", "packaging_format")
-"""What bans ask for besides markets and body: the same for many SKUs."""
+_FIELDS: Final = ("packaging_level", "reusable", "use_contexts", "packaging_format")
+_FACE: Final = (*_FIELDS, "additives")
+"""What bans ask for besides markets and layers: the same for many SKUs. `additives` are those of the body's components,
+a sorted text as `a|b`, null where there are none."""
 _LAYER: Final = ("component_type", "material_family", "polymer_or_grade", "separable", "thickness_um")
 
 
 def flags(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.Series:
     """The flags of each SKU by the rules of the day, as a read of it shows them; `components` are theirs.
 
-    `markets`, `use_contexts` and `components` of a SKU are JSON texts. Only of SKUs in the Union whose face a ban
-    speaks of are the layers of the body looked at.
+    `markets`, `use_contexts` and `components` of a SKU are JSON texts; a component has a list of `additives` besides
+    the columns of a snapshot. Only of SKUs in the Union whose face a ban speaks of are the body's layers looked at.
     """
+    skus = skus.join(_additives(components), on="sku_code", how="left", maintain_order="left")
     rows = skus.with_row_index("place").join(_concerned(skus, rules), on=("markets", *_FACE), nulls_equal=True)
     layers = components.filter(pl.col("component_type").is_in(annex_v.LAYERS)).select(
         "sku_code", "position", *_LAYER, "weight_g"
@@ -49,6 +52,13 @@ def _concerned(skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
     inside = [annex_v.may_be_in_the_union(text and orjson.loads(text)) for text in markets.to_series()]
     spoken_of = [annex_v.depend_on_body(_record(face), rules) for face in faces.to_dicts()]
     return markets.filter(pl.Series(inside)).join(faces.filter(pl.Series(spoken_of)), how="cross")
+
+
+def _additives(components: pl.DataFrame) -> pl.DataFrame:
+    """The additives of each SKU that has some on a body component."""
+    given = components.filter(pl.col("component_type") == "body", pl.col("additives").list.len() > 0)
+    together = pl.col("additives").explode().unique().sort().str.join("|")
+    return given.group_by("sku_code").agg(together)
 
 
 def _bodies(rows: pl.DataFrame, lines: pl.DataFrame, several: pl.DataFrame) -> pl.DataFrame:
@@ -76,20 +86,24 @@ def _one_by_one(rows: pl.DataFrame, several: pl.DataFrame, rules: RuleSet) -> pl
 
 
 def _judged(face: dict[str, Any], components: list[dict[str, Any]], rules: RuleSet) -> list[dict[str, Any]]:
-    record = {**_record(face), "components": components}
-    texts = {ban.code: ban.flag_text for ban in rules.bans}
     return [
         {
-            "code": flag["code"],
-            "certainty": flag["certainty"],
-            "applies_from": date.fromisoformat(str(flag["applies_from"])),
-            "text": texts[str(flag["code"])],
+            "code": ban.code,
+            "certainty": "depends" if open_facts else "certain",
+            "applies_from": ban.applies_from,
+            "text": ban.flag_text,
         }
-        for flag in annex_v.flags(record, rules)
+        for ban, open_facts in annex_v.bans(_record(face, components), rules)
     ]
 
 
-def _record(face: dict[str, Any]) -> dict[str, Any]:
-    """A record of a face in the Union."""
-    contexts = face["use_contexts"]
-    return {**{name: face[name] for name in _FACE}, "use_contexts": orjson.loads(contexts) if contexts else []}
+def _record(face: dict[str, Any], layers: Sequence[dict[str, Any]] = ({"component_type": "body"},)) -> dict[str, Any]:
+    """A record of a face in the Union with these layers; those that are bodies have the additives of all bodies."""
+    contexts, additives = face["use_contexts"], face["additives"].split("|") if face["additives"] else []
+    return {
+        **{name: face[name] for name in _FIELDS},
+        "use_contexts": orjson.loads(contexts) if contexts else [],
+        "components": [
+            {**line, "additives": additives} if line["component_type"] == "body" else line for line in layers
+        ],
+    }

@@ -18,7 +18,7 @@ FOLDER: Final = "snapshots"
 """Below the data directory."""
 POINTER: Final = "current"
 MANIFEST: Final = "manifest.json"
-FORM: Final = 3
+FORM: Final = 4
 """Of files and manifest; one more whenever a column or what it means changes."""
 
 PartRows: TypeAlias = Mapping[str, int]

@@ -27,7 +27,7 @@ _LINE: Final = pl.List(
     pl.Struct({
         "id": pl.String(), "component_type": pl.String(), "material_family": pl.String(),
         "polymer_or_grade": pl.String(), "weight_g": pl.Float64(), "separable": pl.Boolean(),
-        "recycled_content_percent": pl.Float64(), "thickness_um": pl.Float64(),
+        "recycled_content_percent": pl.Float64(), "thickness_um": pl.Float64(), "additives": pl.List(pl.String()),
         "substances": pl.Struct({name: pl.Struct({"status": pl.String()}) for name in SUBSTANCES}),
     })
 )  # fmt: skip
@@ -62,7 +62,7 @@ def tables(
     query = ROWS if ids is None else NAMED_ROWS
     for rows in _parts(conn, query, {"today": today, "ids": None if ids is None else list(ids)}):
         components = _components(rows)
-        yield Tables(_skus(rows, components, rules), components, _volumes(rows))
+        yield Tables(_skus(rows, components, rules), components.select(COMPONENTS.names()), _volumes(rows))
 
 
 def _skus(rows: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
@@ -72,7 +72,7 @@ def _skus(rows: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.Da
 
 
 def _components(rows: pl.DataFrame) -> pl.DataFrame:
-    """The components, with their places from 0."""
+    """The components with their places from 0; their additives, for the flags alone, stand beside the columns."""
     line, declared = pl.col("line").struct, pl.col("line").struct.field("substances").struct
     graphs = rows.filter(pl.col("components").is_not_null()).select(
         "sku_code", pl.col("components").str.json_decode(_LINE).alias("line")
@@ -83,7 +83,8 @@ def _components(rows: pl.DataFrame) -> pl.DataFrame:
         "sku_code", "position",
         *(line.field(name) for name in COMPONENTS if name not in ("sku_code", "position", *STATUSES)),
         *(declared.field(name).struct.field("status").alias(f"{name}_status") for name in SUBSTANCES),
-    ).select(COMPONENTS.names())  # fmt: skip
+        line.field("additives"),
+    )  # fmt: skip
 
 
 def _volumes(rows: pl.DataFrame) -> pl.DataFrame:

@@ -12,7 +12,9 @@ import polars as pl
 from compliance.catalogue import Jurisdiction
 from compliance.declarations.uk.producer import Producer, submission
 from compliance.declarations.uk.ratings import given, rated
-from compliance.declarations.uk.tables import MARKET, combinations, levels
+from compliance.declarations.uk.rules import drinks_materials
+from compliance.declarations.uk.subtypes import named
+from compliance.declarations.uk.tables import MARKET, Facts, kind_of
 from compliance.rollup.composites import LINE_COLUMNS
 from compliance.rollup.exact import times_units
 from compliance.rollup.lines import UNCOUNTED_SCHEMA, categories, prepared
@@ -31,7 +33,7 @@ IDENTITY: Final = ("type", "class", "material", "subtype", "rating")
 """What makes parts one row of the file."""
 _DRINKS_FORMATS: Final = frozenset({"bottle", "can"})
 _DRINKS_CONTEXT: Final = "beverage"
-_KEEPS_SHAPE: Final = "/"
+_ANSWERS: Final = {True: "Y", False: "N"}
 
 
 class Statements(NamedTuple):
@@ -62,18 +64,19 @@ def lines_of(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules:
 
     Raises `FileRefused` where the period cannot be reported, and as `compliance.rollup.tonnes.rollup`.
     """
-    producer, year, half = said.producer, said.year, said.half
-    period = submission(producer, year, half)
+    year, half = said.year, said.half
+    blank = said.producer.row(submission(said.producer, year, half))
     ready = prepared(portfolio, jurisdictions, rules)
     found = rolled_lines(MARKET, ready)
-    lines = found.lines.join(categories(ready.jurisdictions[MARKET]), on="path", how="left")
+    lines = _with_materials(
+        found.lines, ready.jurisdictions[MARKET], drinks_materials(blank | {"packaging_type": "HDC"})
+    )
     asked = (pl.col("year") == year) & (pl.col("half") == half)
     counting = found.counting.filter(asked).select("sku", "units")
-    skus = _judged(counting, lines, ready.skus, said, rules)
+    skus = _judged(ready.skus.select("sku", *UK_SKU_COLUMNS).join(counting, on="sku", how="inner"), lines, said, rules)
     left_out = skus.filter(pl.col("reason").is_not_null())
-    parts = _typed(lines, skus.filter(pl.col("reason").is_null()), producer)
-    parts = _named(parts, producer)
-    parts = rated(parts, given(ready.parts, ready.skus, portfolio.components, said.ratings), producer, period)
+    parts = _typed(lines.join(skus.filter(pl.col("reason").is_null()), on="sku", how="inner"))
+    parts = rated(named(parts, blank), given(ready.parts, ready.skus, said.ratings), blank)
     lacking = parts.filter(pl.col("lacking").is_not_null())
     kept = parts.filter(pl.col("lacking").is_null())
     return Lines(
@@ -90,40 +93,46 @@ def lines_of(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules:
     )
 
 
-def _judged(
-    counting: pl.DataFrame, lines: pl.DataFrame, skus: pl.DataFrame, said: Statements, rules: RuleSet
-) -> pl.DataFrame:
-    """The SKUs of the period with what decides their rows; `reason` and `fields` where one is left out whole."""
-    producer = said.producer
-    facts = skus.select("sku", *UK_SKU_COLUMNS).join(counting, on="sku", how="inner")
-    contained = (
-        lines.filter(pl.col("has_body") & _material().is_in(_drinks_materials()))
-        .select("sku", pl.lit(value=True).alias("body_may_be"))
-        .unique()
-    )
+def _with_materials(lines: pl.DataFrame, kingdom: Jurisdiction, of_drinks: list[str]) -> pl.DataFrame:
+    """The lines with `material`, `shape` where the category says one, and whether it may be a drinks container."""
+    segment = pl.col("category_code").cast(pl.String).str.split("/").list
+    return (
+        lines.select(LINE_COLUMNS)
+        .join(categories(kingdom).select("path", "category_code"), on="path", how="left")
+        .with_columns(
+            segment.first().alias("material"), segment.get(1, null_on_oob=True).alias("shape"),
+            (pl.col("has_body") & segment.first().is_in(of_drinks)).alias("may_hold"),
+        )
+    )  # fmt: skip
+
+
+def _judged(facts: pl.DataFrame, lines: pl.DataFrame, said: Statements, rules: RuleSet) -> pl.DataFrame:
+    """The SKUs of the period with their kinds; `reason` and `fields` where one is left out whole.
+
+    Whether a container of a beverage is a drinks container is asked where the answer makes it another kind.
+    """
+    may_hold = lines.filter("may_hold").select("sku", pl.lit(value=True).alias("body_may_hold")).unique()
     facts = (
-        facts.join(_container_formats(facts, rules), on="packaging_format", how="left", nulls_equal=True)
-        .join(contained, on="sku", how="left")
+        facts.with_columns(pl.col("reusable").fill_null(value=False))
+        .join(_container_formats(facts, rules), on="packaging_format", how="left", nulls_equal=True)
+        .join(may_hold, on="sku", how="left")
         .join(said.drinks, on="sku_code", how="left")
     )
+    facts = facts.join(_kinds(facts, said.producer), on=["packaging_level", "reusable"], how="left", nulls_equal=True)
     holds_drink = pl.col("use_contexts").list.contains(_DRINKS_CONTEXT).fill_null(value=False)
-    may_be = (
-        pl.lit(producer.is_large) & pl.col("is_container") & holds_drink & pl.col("body_may_be").fill_null(value=False)
-    )
-    reuse = pl.lit(producer.is_large) & pl.col("reusable").fill_null(value=False)
+    changes = pl.col("kind").ne_missing(pl.col("kind_of_drinks"))
+    may_be = pl.col("is_container") & holds_drink & pl.col("body_may_hold").fill_null(value=False) & changes
     reason = (
         pl.when(pl.col("packaging_level").is_null()).then(pl.lit("packaging_level_missing"))
-        .when(reuse & pl.lit(producer.is_marketplace)).then(pl.lit("reusable_with_om"))
+        .when(pl.col("kind").is_null()).then(pl.lit("reusable_with_om"))
         .when(may_be & pl.col("is_drinks_container").is_null()).then(pl.lit("drinks_container_undecided"))
     )  # fmt: skip
+    field = {"packaging_level_missing": ["packaging_level"], "reusable_with_om": ["reusable"]}
     return facts.with_columns(
-        reason.alias("reason"), reuse.alias("reuse"),
+        reason.alias("reason"),
+        reason.replace_strict(field, default=[], return_dtype=pl.List(pl.String)).alias("fields"),
         (may_be & pl.col("is_drinks_container").fill_null(value=False)).alias("is_drinks"),
-    ).with_columns(
-        pl.when(pl.col("reason") == "packaging_level_missing").then(pl.concat_list(pl.lit("packaging_level")))
-        .when(pl.col("reason") == "reusable_with_om").then(pl.concat_list(pl.lit("reusable")))
-        .otherwise(pl.lit([], pl.List(pl.String))).alias("fields")
-    )  # fmt: skip
+    )
 
 
 def _container_formats(facts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
@@ -139,58 +148,35 @@ def _container_formats(facts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
     )
 
 
-def _typed(lines: pl.DataFrame, skus: pl.DataFrame, producer: Producer) -> pl.DataFrame:
-    """The lines of these SKUs with type, class and material."""
-    by_level = pl.DataFrame(
-        [(name, each.packaging_class, each.reusable_class, each.follows_type) for name, each in levels().items()],
-        schema={
-            "packaging_level": pl.String, "level_class": pl.String, "reusable_class": pl.String,
-            "follows_type": pl.Boolean,
-        },
-        orient="row",
-    )  # fmt: skip
-    parts = (
-        lines.select(*LINE_COLUMNS, "category_code")
-        .join(skus, on="sku", how="inner")
-        .join(by_level, on="packaging_level", how="left")
-        .with_columns(_material().alias("material"), pl.col("category_code").cast(pl.String))
+def _kinds(facts: pl.DataFrame, producer: Producer) -> pl.DataFrame:
+    """Each distinct (level, reusable or not) with the kind of its parts, and that of a drinks container."""
+    faces = facts.select("packaging_level", "reusable").unique()
+
+    def kind(level: str | None, reusable: bool, *, drinks: bool) -> dict[str, str] | None:
+        found = kind_of(
+            Facts(
+                organisation_size=producer.organisation_size,
+                marketplace=_ANSWERS[producer.is_marketplace],
+                drinks_container=_ANSWERS[drinks],
+                reusable=_ANSWERS[reusable],
+                packaging_level=level or "",
+                household_type=producer.household_type,
+            )
+        )
+        return None if found is None else {"type": found.packaging_type, "class": found.packaging_class}
+
+    dtype = pl.Struct({"type": pl.String, "class": pl.String})
+    rows = list(faces.iter_rows())
+    return faces.with_columns(
+        pl.Series("kind", [kind(*row, drinks=False) for row in rows], dtype=dtype),
+        pl.Series("kind_of_drinks", [kind(*row, drinks=True) for row in rows], dtype=dtype),
     )
-    drink = pl.col("is_drinks") & pl.col("has_body") & pl.col("material").is_in(_drinks_materials())
-    household = pl.lit(producer.household_type)
-    kind = (
-        pl.when(drink).then(pl.lit("HDC" if producer.household_type == "HH" else "NDC"))
-        .when(pl.lit(not producer.is_large)).then(pl.lit("SP"))
-        .when(pl.col("reuse")).then(pl.lit("RU"))
-        .when(pl.col("follows_type")).then(household)
-        .otherwise(pl.lit("NH"))
-    )  # fmt: skip
-    packaging_class = (
-        pl.when(drink).then(pl.lit(""))
-        .when(pl.lit(producer.is_marketplace)).then(pl.lit("P6"))
-        .when(pl.col("reuse")).then(pl.col("reusable_class"))
-        .otherwise(pl.col("level_class"))
-    )  # fmt: skip
-    return parts.with_columns(kind.alias("type"), packaging_class.alias("class"))
 
 
-def _named(parts: pl.DataFrame, producer: Producer) -> pl.DataFrame:
-    """The parts with subtype, and `lacking` where plastic must say its shape and has none."""
-    allowed = combinations(producer.organisation_size, marketplace=producer.is_marketplace)
-    asking = [(kind, name) for (kind, name), each in allowed.items() if each.plastic_subtype]
-    shapes = pl.DataFrame(asking, schema={"type": pl.String, "class": pl.String}, orient="row").with_columns(
-        pl.lit(value=True).alias("asks_shape")
-    )
-    family = pl.col("path").cast(pl.String).str.split("/").list.first().str.replace_all("_", "-", literal=True)
-    shape = pl.col("category_code").str.split(_KEEPS_SHAPE).list.get(1, null_on_oob=True)
-    subtype = (
-        pl.when(pl.col("material") == "OT").then(family)
-        .when(pl.col("asks_shape") & (pl.col("material") == "PL")).then(shape)
-        .otherwise(pl.lit(""))
-    )  # fmt: skip
-    return parts.join(shapes, on=["type", "class"], how="left").with_columns(
-        subtype.alias("subtype"),
-        pl.when(subtype.is_null()).then(pl.lit("plastic_shape_missing")).alias("lacking"),
-    )
+def _typed(parts: pl.DataFrame) -> pl.DataFrame:
+    """The parts with type and class: of a drinks container the body alone is one."""
+    kind = pl.when(pl.col("is_drinks") & pl.col("may_hold")).then("kind_of_drinks").otherwise("kind")
+    return parts.with_columns(kind.struct.unnest())
 
 
 def _gaps(lacking: pl.DataFrame) -> pl.DataFrame:
@@ -211,12 +197,3 @@ def _listed(skus: pl.DataFrame, year: int, half: int) -> pl.DataFrame:
     return skus.with_columns(
         pl.lit(MARKET).alias("market"), pl.lit(year, pl.Int32).alias("year"), pl.lit(half, pl.Int8).alias("half")
     ).select(pl.col(name).cast(dtype) for name, dtype in UNCOUNTED_SCHEMA.items())
-
-
-def _material() -> pl.Expr:
-    return pl.col("category_code").cast(pl.String).str.split(_KEEPS_SHAPE).list.first()
-
-
-def _drinks_materials() -> list[str]:
-    """The materials that drinks containers are reported in."""
-    return list(combinations("L", marketplace=False)["HDC", ""].materials)

@@ -1,4 +1,4 @@
-"""Recyclability ratings of the file: where one is asked, which part has which, and where one must be given (step 6).
+"""Recyclability ratings of the file: which part has which, and where one must be given (step 6).
 
 A rating comes from the producer's own assessment (`--ram`), never from the recyclability grade of the Union's rules.
 """
@@ -7,53 +7,44 @@ from typing import Final
 
 import polars as pl
 
-from compliance.declarations.uk.producer import Producer
-from compliance.declarations.uk.tables import Period, codes, combinations
+from compliance.declarations.uk.conditions import Row
+from compliance.declarations.uk.rules import standing
+from compliance.declarations.uk.tables import codes
 from compliance.rollup.parts import Parts
 
 RATINGS: Final = pl.Schema({"sku_code": pl.String(), "component_type": pl.String(), "rating": pl.String()})
 """What the producer gives: one rating a SKU and component type."""
+_FACE: Final = ("type", "class", "material", "subtype")
 
 
-def rated(parts: pl.DataFrame, ratings: pl.DataFrame, producer: Producer, period: Period) -> pl.DataFrame:
-    """The parts with `rating`, blank where none is asked or given; `lacking` says where one must be given.
+def rated(parts: pl.DataFrame, ratings: pl.DataFrame, blank: Row) -> pl.DataFrame:
+    """The parts with `rating`, blank where none is taken or given; `lacking` says where one must be given.
 
-    `ratings` are `given` for parts by `sku` and `position`, which for a part is its `line`.
+    `ratings` are `given` for parts by `sku` and `position`, which for a part is its `line`; `blank` is the row of the
+    file with what the producer states.
     """
-    allowed = combinations(producer.organisation_size, marketplace=producer.is_marketplace)
-    asking = pl.DataFrame(
-        [
-            (kind, name, material)
-            for (kind, name), each in allowed.items()
-            for material in codes("packaging_material")
-            if each.asks_rating(material) and period.rating != "never"
-        ],
-        schema={"type": pl.String, "class": pl.String, "material": pl.String},
-        orient="row",
-    ).with_columns(pl.lit(value=True).alias("asks_rating"))
-    joined = parts.join(asking, on=["type", "class", "material"], how="left").join(
+    faces = parts.select(_FACE).unique()
+    rating = pl.Series("asks_rating", [_standing(blank, *face) for face in faces.iter_rows()], dtype=pl.String)
+    joined = parts.join(faces.with_columns(rating), on=_FACE, how="left", nulls_equal=True).join(
         ratings, left_on=["sku", "line"], right_on=["sku", "position"], how="left"
     )
-    asked = pl.col("asks_rating").fill_null(value=False)
-    missing = asked & pl.col("given").is_null() & pl.lit(period.rating == "mandatory")
+    missing = (pl.col("asks_rating") == "needed") & pl.col("given").is_null()
     return joined.with_columns(
-        pl.when(asked).then(pl.col("given")).fill_null("").alias("rating"),
+        pl.when(pl.col("asks_rating") != "refused").then(pl.col("given")).fill_null("").alias("rating"),
         pl.coalesce("lacking", pl.when(missing).then(pl.lit("rating_missing"))).alias("lacking"),
     )
 
 
-def given(parts: Parts, skus: pl.DataFrame, components: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
+def given(parts: Parts, skus: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
     """`sku`, `position`, `given`, `named`: the rating of each part, and the type by which it is asked for.
 
     A body has one rating: the first that one of its layers has.
     """
-    layers = parts.layers.select("sku", "position", "is_body", pl.lit(value=True).alias("is_layer"))
-    units = parts.units.select("sku", "position", *(pl.lit(value=False).alias(n) for n in ("is_body", "is_layer")))
+    layers = parts.layers.with_columns(pl.lit(value=True).alias("is_layer"))
+    units = parts.units.with_columns(pl.lit(value=False).alias("is_layer"))
     each = (
         pl.concat([layers, units])
         .join(skus.select("sku", "sku_code"), on="sku", how="left")
-        .join(components.select("sku_code", "position", "component_type"), on=["sku_code", "position"], how="left")
-        .with_columns(pl.col("component_type").fill_null("body"))  # a SKU without components is its own body
         .join(ratings, on=["sku_code", "component_type"], how="left")
         .sort("sku", "position")
     )
@@ -62,7 +53,7 @@ def given(parts: Parts, skus: pl.DataFrame, components: pl.DataFrame, ratings: p
         .group_by("sku")
         .agg(
             pl.col("rating").drop_nulls().first().alias("of_body"),
-            pl.col("is_body").any().alias("has_body"),
+            (pl.col("component_type") == "body").any().alias("has_body"),
             pl.col("component_type").first().alias("first_layer"),
         )
     )
@@ -72,3 +63,11 @@ def given(parts: Parts, skus: pl.DataFrame, components: pl.DataFrame, ratings: p
         pl.when(pl.col("is_layer")).then(pl.col("of_body")).otherwise(pl.col("rating")).alias("given"),
         pl.when(pl.col("is_layer")).then(name).otherwise(pl.col("component_type")).alias("named"),
     )  # fmt: skip
+
+
+def _standing(blank: Row, kind: str, packaging_class: str, material: str, subtype: str | None) -> str:
+    row = {
+        **blank, "packaging_type": kind, "packaging_class": packaging_class, "packaging_material": material,
+        "packaging_material_subtype": subtype or "",
+    }  # fmt: skip
+    return standing(row, "ram_rag_rating", next(iter(codes("ram_rag_rating"))))

@@ -10,7 +10,6 @@ import polars as pl
 from compliance.declarations.uk.lines import IDENTITY, Lines
 from compliance.declarations.uk.producer import Producer
 from compliance.declarations.uk.rules import hold
-from compliance.declarations.uk.tables import Period, columns
 from compliance.rollup.exact import COUNT, within_reach
 
 _EXACT: Final = Context(prec=60)
@@ -37,7 +36,7 @@ def summed(blocks: Iterable[Lines]) -> Lines:
     return Lines(_sum(lines), pl.concat([block.uncounted for block in every]).sort("sku_code", "reason"))
 
 
-def packaging_file(lines: Lines, producer: Producer, period: Period) -> PackagingFile:
+def packaging_file(lines: Lines, producer: Producer, period: str) -> PackagingFile:
     """The file of summed lines. Raises `FileRefused` with the numbers that the regulator would refuse it with."""
     exact = Decimal(0)
     rows = []
@@ -46,8 +45,9 @@ def packaging_file(lines: Lines, producer: Producer, period: Period) -> Packagin
         whole = kilograms.quantize(Decimal(1), rounding=ROUND_HALF_UP, context=_EXACT)
         exact += kilograms - whole
         if whole > 0:
-            rows.append(_row(dict(zip(IDENTITY, identity, strict=True)), whole, units, producer, period))
-    hold(rows, producer, period, lines.uncounted)
+            cells = _cells(dict(zip(IDENTITY, identity, strict=True)), whole, units)
+            rows.append({**producer.row(period), **cells})
+    hold(rows, lines.uncounted)
     return PackagingFile(tuple(rows), exact, lines.uncounted)
 
 
@@ -56,15 +56,8 @@ def _sum(lines: pl.DataFrame) -> pl.DataFrame:
     return lines.group_by(IDENTITY).agg(pl.col("grams").sum(), pl.col("units").cast(COUNT).sum())
 
 
-def _row(
-    identity: dict[str, str], kilograms: Decimal, units: Decimal, producer: Producer, period: Period
-) -> dict[str, str]:
-    return dict.fromkeys(columns(), "") | {
-        "organisation_id": producer.organisation_id,
-        "subsidiary_id": producer.subsidiary_id,
-        "organisation_size": producer.organisation_size,
-        "submission_period": period.code,
-        "packaging_activity": producer.activity,
+def _cells(identity: dict[str, str], kilograms: Decimal, units: Decimal) -> dict[str, str]:
+    return {
         "packaging_type": identity["type"],
         "packaging_class": identity["class"],
         "packaging_material": identity["material"],

@@ -1,43 +1,114 @@
-"""The published error rules, held against finished rows before a file is written.
+"""The regulator's published rules: which error codes a row has, and what a cell may hold.
 
-Nothing is composed here: each rule looks at a row as the regulator's validator would. A combination that no row of
-`combinations.csv` has is named by the error number of the reason nearest to it.
+A rule is a row of `errors.csv`; nothing about one stands here. The file that is written is held against them, and what
+decides a part's subtype and rating asks them too, so that the two cannot differ.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
 
 import polars as pl
 
-from compliance.declarations.uk.producer import FileRefused, Producer
-from compliance.declarations.uk.tables import Period, codes, combinations
+from compliance.declarations.uk.conditions import Condition, Row, condition
+from compliance.declarations.uk.tables import FOLDER, codes, identity
+from compliance.tables import rows
 
-_PLASTIC: Final = "PL"
-_OTHER: Final = "OT"
-_DRINKS: Final = frozenset({"HDC", "NDC"})
-_SHAPES: Final = frozenset({"Rigid", "Flexible"})
-_PLASTICS: Final = frozenset({"plastic", "hdpe", "pet"})
-_NOT_IN_A_NAME: Final = frozenset("0123456789,")
-_IDENTITY: Final = ("packaging_type", "packaging_class", "packaging_material", "packaging_material_subtype",
-                    "ram_rag_rating")  # fmt: skip
+DUPLICATE: Final = "40"
+EMPTY: Final = "82"
+_OF_A_DRINKS_CONTAINER: Final = "37"
 _NAMED: Final = 5
 
-Row = Mapping[str, str]
+Standing = Literal["needed", "taken", "refused"]
+"""Whether a cell must hold a value, may hold it, or may not."""
 
 
-def hold(rows: Iterable[Row], producer: Producer, period: Period, uncounted: pl.DataFrame | None = None) -> None:
-    """Raise `FileRefused` with the error numbers that a file of these rows would be refused with.
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """An error code of the regulator that a file of ours could meet.
+
+    `organisation_sizes` are those whose rows it looks at; `when` is None for a rule about the whole file.
+    """
+
+    code: str
+    organisation_sizes: tuple[str, ...]
+    when: Condition | None
+    message: str
+
+    def refuses(self, row: Row) -> bool:
+        """Whether the row has this error."""
+        # A rule for both sizes looks at every row, also at one whose size is no code.
+        looks = len(self.organisation_sizes) > 1 or row["organisation_size"] in self.organisation_sizes
+        return self.when is not None and looks and self.when.holds(row)
+
+
+class FileRefused(ValueError):  # noqa: N818  (an answer, not a fault)
+    """The regulator would refuse this file; `numbers` are its error codes, the text says each in words.
+
+    `uncounted` is what was left out of it, where it came so far that something was counted.
+    """
+
+    def __init__(self, numbers: Iterable[str], more: str = "", uncounted: pl.DataFrame | None = None) -> None:
+        self.numbers, self.uncounted = sorted(numbers, key=int), uncounted
+        said = " ".join(f"{number}: {rules()[number].message}" for number in self.numbers)
+        super().__init__(f"The file would be refused. {said}{' ' + more if more else ''}")
+
+
+@lru_cache(maxsize=1)
+def rules() -> dict[str, Rule]:
+    """The rules within the reach of our files, by code. Raises `TableError` for a condition that cannot be read."""
+    return {
+        row["code"]: Rule(
+            row["code"],
+            tuple(row["organisation_size"].split("|")),
+            condition(row["when"]) if row["when"] else None,
+            " ".join(filter(None, (f"{row['message']}.", row["advice"]))),
+        )
+        for row in rows(FOLDER / "errors.csv")
+        if row["export_can_meet"] == "Y"
+    }
+
+
+def faults(row: Row) -> frozenset[str]:
+    """Every error code whose condition the row meets."""
+    return frozenset(rule.code for rule in rules().values() if rule.refuses(row))
+
+
+def stated_faults(row: Row, stated: frozenset[str]) -> frozenset[str]:
+    """Those of a row of which only the `stated` columns are filled: of rules that look at no other."""
+    return frozenset(
+        code for code in faults(row) if (when := rules()[code].when) is not None and when.columns <= stated
+    )
+
+
+def standing(row: Row, column: str, value: str) -> Standing:
+    """What the rules say of a value in a cell of a row, the row's other cells being what they are."""
+    without, with_it = faults({**row, column: ""}), faults({**row, column: value})
+    if with_it - without:
+        return "refused"
+    return "needed" if without - with_it else "taken"
+
+
+def drinks_materials(row: Row) -> list[str]:
+    """The materials that a row of drinks containers may have."""
+    materials = codes("packaging_material")
+    return [each for each in materials if _OF_A_DRINKS_CONTAINER not in faults({**row, "packaging_material": each})]
+
+
+def hold(table: Iterable[Row], uncounted: pl.DataFrame | None = None) -> None:
+    """Raise `FileRefused` with the error codes that a file of these rows would be refused with.
 
     Where SKUs are not counted, the sentence names the first of them with what each lacks.
     """
-    table = list(rows)
-    numbers = {number for row in table for number in _faults(row, producer, period)}
-    if len({tuple(row[column] for column in _IDENTITY) for row in table}) < len(table):
-        numbers.add("40")
-    if not table:
-        numbers.add("82")
+    held = list(table)
+    numbers = {code for row in held for code in faults(row)}
+    if len({tuple(row[column].casefold() for column in identity()) for row in held}) < len(held):
+        numbers.add(DUPLICATE)
+    if not held:
+        numbers.add(EMPTY)
     if numbers:
-        raise FileRefused(sorted(numbers, key=int), _left_out(uncounted), uncounted)
+        raise FileRefused(numbers, _left_out(uncounted), uncounted)
 
 
 def _left_out(uncounted: pl.DataFrame | None) -> str:
@@ -48,66 +119,3 @@ def _left_out(uncounted: pl.DataFrame | None) -> str:
     )
     more = f" and {uncounted.height - _NAMED} more" if uncounted.height > _NAMED else ""
     return f"Not counted: {named}{more}."
-
-
-def _faults(row: Row, producer: Producer, period: Period) -> Iterator[str]:
-    """The error numbers of one row."""
-    kind, material, rating = row["packaging_type"], row["packaging_material"], row["ram_rag_rating"]
-    allowed = combinations(producer.organisation_size, marketplace=producer.is_marketplace)
-    combination = allowed.get((kind, row["packaging_class"]))
-    if material not in codes("packaging_material"):
-        yield "05"
-    if combination is None:
-        yield _of_combination(kind, producer)
-    elif not combination.takes(material):
-        yield "37"
-    yield from _of_numbers(row, kind)
-    shape_asked = combination is not None and combination.plastic_subtype
-    yield from _of_subtype(material, row["packaging_material_subtype"], producer, shape_asked=shape_asked)
-    rating_asked = combination is not None and combination.asks_rating(material) and period.rating != "never"
-    if rating and not rating_asked:
-        yield "109" if producer.is_large else "106"
-    if (rating and rating not in codes("ram_rag_rating")) or (
-        rating_asked and period.rating == "mandatory" and not rating
-    ):
-        yield "100"
-
-
-def _of_combination(kind: str, producer: Producer) -> str:
-    if kind in _DRINKS and any(each == kind for each, _ in _pairs(producer)):
-        return "908"
-    if not producer.is_large:
-        return "903"
-    return "23" if producer.is_marketplace else "03"
-
-
-def _pairs(producer: Producer) -> Iterable[tuple[str, str]]:
-    return combinations(producer.organisation_size, marketplace=producer.is_marketplace)
-
-
-def _of_numbers(row: Row, kind: str) -> Iterator[str]:
-    if not _is_count(row["packaging_material_weight"]):
-        yield "09"
-    units = row["packaging_material_units"]
-    if kind in _DRINKS and not _is_count(units):
-        yield "38"
-    if kind not in _DRINKS and units:
-        yield "39"
-
-
-def _of_subtype(material: str, subtype: str, producer: Producer, *, shape_asked: bool) -> Iterator[str]:
-    if material == _OTHER:
-        if not subtype or _NOT_IN_A_NAME & set(subtype):
-            yield "45"
-        if subtype.lower() in _PLASTICS:
-            yield "51"
-    elif material == _PLASTIC and shape_asked:
-        if subtype not in _SHAPES:
-            yield "101"
-    elif subtype:
-        yield "105" if material == _PLASTIC and not producer.is_large else "47"
-
-
-def _is_count(text: str) -> bool:
-    """Whether it is a whole number above 0, without sign, leading zero or separator."""
-    return text.isascii() and text.isdecimal() and not text.startswith("0")

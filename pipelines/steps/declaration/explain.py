@@ -13,6 +13,8 @@ from compliance.declarations.uk.lines import IDENTITY, Statements
 from compliance.rollup.exact import times_units, written_tonnes
 from compliance.rollup.lines import categories, lines_of, prepared
 from compliance.rollup.portfolio import SKU_COLUMNS, Portfolio
+from compliance.rollup.standings import NUMBER, Standings
+from compliance.scopes import judged
 from pipelines.steps.declaration.declare import Desk, portfolios, uk_lines
 from warehouse.queries import origins
 from warehouse.queries.origins import Origin
@@ -22,6 +24,8 @@ COLUMNS: Final = (
     "import_line", "earlier_versions",
 )  # fmt: skip
 _FOUND: Final = ("sku_code", "units", "unit_grams", "grams", "components")
+SCOPED: Final = ("scope", "scope_why")
+"""Behind them where a category is explained: in, ask or out, and the facts that are missing or the one that is out."""
 _UK_COLUMNS: Final = {
     "type": "packaging_type", "class": "packaging_class", "material": "packaging_material",
     "subtype": "packaging_material_subtype", "rating": "ram_rag_rating",
@@ -41,7 +45,10 @@ def uk_figure(desk: Desk, said: Statements, material: str) -> pl.DataFrame:
 
 
 def figure(desk: Desk, market: str, year: int, half: int, category_code: str) -> pl.DataFrame:
-    """The SKUs of a figure by code: `units`, exact `unit_grams` in the category, `grams` and `components` in words."""
+    """The SKUs of a figure by code: `units`, exact `unit_grams` in the category, `grams` and `components` in words.
+
+    `scope` says whether the category is about it (in, out, ask), `scope_why` which fact is out or is missing.
+    """
     asked = (pl.col("year") == year) & (pl.col("half") == half)
     found = []
     for portfolio in portfolios(desk, market, year, SKU_COLUMNS):
@@ -58,7 +65,8 @@ def figure(desk: Desk, market: str, year: int, half: int, category_code: str) ->
         counted = rolled.counting.filter(asked).join(per_unit, on="sku", how="inner")
         named = counted.join(ready.skus.select("sku", "sku_code"), on="sku", how="inner")
         weighed = named.with_columns(times_units("unit_grams").alias("grams"))
-        found.append(weighed.join(_components(portfolio), on="sku_code", how="left").select(_FOUND))
+        scoped = weighed.join(_scoped(ready.standings, of_category["scope_key"][0]), on="sku", how="left")
+        found.append(scoped.join(_components(portfolio), on="sku_code", how="left").select(*_FOUND, *SCOPED))
     return pl.concat(found).sort("sku_code") if found else pl.DataFrame(schema={"sku_code": pl.String})
 
 
@@ -69,7 +77,8 @@ def with_origins(connection: psycopg.Connection[Any], found: pl.DataFrame) -> It
     """
     codes = found["sku_code"].unique().to_list()
     held, earlier = origins.of(connection, codes), origins.earlier(connection, codes)
-    names = [*(name for name in found.columns if name not in _FOUND), *COLUMNS]
+    behind = [name for name in found.columns if name in SCOPED]
+    names = [*(name for name in found.columns if name not in {*_FOUND, *SCOPED}), *COLUMNS, *behind]
     for row in found.iter_rows(named=True):
         code = row["sku_code"]
         before = "; ".join(map(_version, earlier.get(code, ())))
@@ -83,6 +92,16 @@ def _version(origin: Origin) -> str:
         return f"{origin.version} single write"
     sheet = "" if origin.import_sheet is None else f" {origin.import_sheet}"
     return f"{origin.version} {origin.filename}{sheet} line {origin.import_line}"
+
+
+def _scoped(stand: Standings, scope_key: str) -> pl.DataFrame:
+    """What a scope says of each SKU: `sku`, and `SCOPED`."""
+    said = [judged(scope_key, standing) for standing in stand.known]
+    rows = [(number, each.verdict, each.fact or "; ".join(each.fields)) for number, each in enumerate(said)]
+    judgement = pl.DataFrame(
+        rows, schema={"standing": NUMBER, "scope": pl.String, "scope_why": pl.String}, orient="row"
+    )
+    return stand.of_sku.join(judgement, on="standing", how="left").drop("standing")
 
 
 def _components(portfolio: Portfolio) -> pl.DataFrame:

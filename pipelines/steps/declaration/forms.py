@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from compliance.declarations.document import TONNES_COLUMNS, UNCOUNTED_COLUMNS
+from compliance.declarations.document import MISSING_COLUMNS, TONNES_COLUMNS, UNCOUNTED_COLUMNS
 from compliance.declarations.uk.tables import columns
 from schemas.formulas import harmless
 
@@ -34,8 +34,17 @@ def uk_csv(rows: Iterable[Mapping[str, str]]) -> bytes:
 
 def uncounted_csv(rows: Iterable[Mapping[str, Any]]) -> bytes:
     """What is not counted, `fields` joined by `; ` (decisions §11)."""
-    texts = ({**row, "fields": "; ".join(row["fields"])} for row in rows)
-    return _csv(UNCOUNTED_COLUMNS, ([_cell(row[name]) for name in UNCOUNTED_COLUMNS] for row in texts))
+    return _csv(UNCOUNTED_COLUMNS, ([_cell(row[name]) for name in UNCOUNTED_COLUMNS] for row in rows))
+
+
+def missing_csv(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """What would decide whether a category is about a SKU; codes and fields joined by `; ` as well."""
+    return _csv(MISSING_COLUMNS, ([_cell(row[name]) for name in MISSING_COLUMNS] for row in rows))
+
+
+def table_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """Rows under these columns, each cell as text."""
+    return _csv(columns, ([_cell(row[name]) for name in columns] for row in rows))
 
 
 def explained_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
@@ -62,7 +71,9 @@ def _cell(value: object) -> str:
         return ""
     if isinstance(value, Decimal):
         return format(value, "f")
-    return str(value) if isinstance(value, int | float) else harmless(str(value))
+    if isinstance(value, int | float):
+        return str(value)
+    return harmless("; ".join(value) if isinstance(value, list) else str(value))
 
 
 def _number(value: object) -> orjson.Fragment:

@@ -17,6 +17,7 @@ from pipelines.steps.declaration.files import beside
 
 FORMS: Final = ("rpd", "csv", "json")
 UNCOUNTED: Final = "uncounted.csv"
+MISSING: Final = "scope_missing.csv"
 SOURCE: Final = "source.json"
 EXPLAINED: Final = "explained.csv"
 
@@ -53,11 +54,16 @@ def by_category(desk: Desk, asked: Asked) -> Parcel:
     """Tonnes by scheme category, as CSV or JSON."""
     found = declare.figures(desk, asked.market, asked.year)
     said = document.document(found, asked.market, asked.year, asked.half, desk.source)
-    sums = {"rows": len(said["tonnes"]), "total_tonnes": said["total_tonnes"], "uncounted": len(said["uncounted"])}
+    sums = {
+        "rows": len(said["tonnes"]), "total_tonnes": said["total_tonnes"], "uncounted": len(said["uncounted"]),
+        "scope_missing": len(said["scope_missing"]),
+    }  # fmt: skip
     if asked.form == "json":
         files = {asked.out: forms.as_json(said)}
     else:
-        files = _with_companions(desk, asked, forms.tonnes_csv(said["tonnes"]), said["uncounted"], sums)
+        data = forms.tonnes_csv(said["tonnes"])
+        missing = {beside(asked.out, MISSING): forms.missing_csv(said["scope_missing"])}
+        files = missing | _with_companions(desk, asked, data, said["uncounted"], sums)
     return _parcel(desk, asked, files, sums, [row["category_code"] for row in said["tonnes"]])
 
 

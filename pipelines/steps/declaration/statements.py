@@ -12,9 +12,10 @@ from typing import Final
 import polars as pl
 
 from compliance.declarations.uk.lines import DRINKS
-from compliance.declarations.uk.producer import FileRefused
 from compliance.declarations.uk.ratings import RATINGS
+from compliance.declarations.uk.rules import FileRefused
 from compliance.declarations.uk.tables import codes
+from schemas.formulas import is_computed
 from schemas.vocabularies import VOCABULARIES
 
 _ANSWERS: Final = {"Y": True, "N": False}
@@ -61,11 +62,16 @@ def _lines(path: Path | None, columns: tuple[str, ...]) -> Iterator[tuple[int, l
                     f"{path.name}: the column {missing[0]} is missing; it has {', '.join(columns)}."
                 )
             for row in reader:
-                yield reader.line_num, [(row[column] or "").strip() for column in columns]
+                yield reader.line_num, [_said((row[column] or "").strip()) for column in columns]
     except OSError as error:
         raise StatementsRefused(f"{path.name} cannot be read: {error.strerror}.") from None
     except (UnicodeDecodeError, csv.Error):
         raise StatementsRefused(f"{path.name} is no CSV file in UTF-8; save it as one.") from None
+
+
+def _said(cell: str) -> str:
+    """The cell without the `'` that the service puts before what a spreadsheet would compute."""
+    return cell[1:] if cell.startswith("'") and is_computed(cell[1:]) else cell
 
 
 def _add(found: dict[tuple[str, ...], str], key: tuple[str, ...], value: str, path: Path | None, line: int) -> None:

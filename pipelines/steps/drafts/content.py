@@ -91,7 +91,9 @@ def draft(
     if held is None:
         raise SkuUnknown(f"There is no SKU {sku_id}.")
     said = words(lang)
-    item = present.sku_detail(held, present.record(held), rules=rules, graded_by=rules, doc_status="missing")
+    item = present.sku_detail(
+        held, present.record(held), rules=rules, graded_by=rules, doc_status="missing", today=now.date()
+    )
     filled = {
         "number": [reference],
         "identification": [f"{said['sku_code']}: {item['sku_code']}", *_labelled(item, ("gtin",), said, lang)],

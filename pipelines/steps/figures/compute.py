@@ -19,9 +19,10 @@ from warehouse.queries import jurisdictions
 TONNES: Final = pl.Decimal(38, 6)
 OBLIGATION_SCHEMA: Final = pl.Schema({
     "market": pl.String(), "year": pl.Int32(), "obligation": pl.String(), "material": pl.String(),
-    "operator": pl.String(), "threshold_tonnes": TONNES, "tonnes": TONNES, "verdict": pl.String(),
-    "reason": pl.String(), "group": pl.String(), "group_verdict": pl.String(), "source_url": pl.String(),
-    "confidence": pl.String(),
+    "operator": pl.String(), "threshold_tonnes": TONNES, "tonnes": TONNES, "tonnes_upper": TONNES,
+    "verdict": pl.String(), "reason": pl.String(), "fields": pl.List(pl.String()), "group": pl.String(),
+    "group_verdict": pl.String(), "source_url": pl.String(), "confidence": pl.String(), "scope_key": pl.String(),
+    "scope_confidence": pl.String(),
 })  # fmt: skip
 
 
@@ -57,7 +58,8 @@ def figures_of(
 
 def obligations_of(figures: Figures) -> pl.DataFrame:
     """The verdicts of every market and calendar year that anything is counted or listed in, in the table's order."""
-    of_year = pl.concat([frame.filter(pl.col("half") == 0).select("market", "year") for frame in figures])
+    counted_or_listed = (figures.tonnes, figures.uncounted)
+    of_year = pl.concat([frame.filter(pl.col("half") == 0).select("market", "year") for frame in counted_or_listed])
     rows = [
         {"market": market, "year": year, **obligation(answer)}
         for market, year in of_year.unique().sort("market", "year").iter_rows()

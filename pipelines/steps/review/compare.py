@@ -6,7 +6,7 @@ stored. Paths are the contract's: `components[0].substances.pfas.status`.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Final, NamedTuple, Self
 from uuid import UUID
 
@@ -83,7 +83,7 @@ def compare(
     conn: psycopg.Connection[Any], company_id: UUID, entry: Entry, *, now: datetime, rulesets: Rulesets
 ) -> Comparison:
     """The comparison of an open entry that writes a SKU, in the caller's transaction; nothing is written."""
-    held = held_of(conn, entry.sku_id, rulesets)
+    held = held_of(conn, entry.sku_id, rulesets, now.date())
     version, before = held or (None, None)
     try:
         record = proposed.record(conn, entry)
@@ -115,7 +115,7 @@ def refused_by(issues: Sequence[Issue]) -> Conflict:
 
 
 def held_of(
-    conn: psycopg.Connection[Any], sku_id: UUID | None, rulesets: Rulesets
+    conn: psycopg.Connection[Any], sku_id: UUID | None, rulesets: Rulesets, today: date
 ) -> tuple[int, dict[str, Any]] | None:
     """The version and the detail of the SKU as it is held; None for one that is not."""
     with conn.cursor(row_factory=dict_row) as cursor:
@@ -123,7 +123,9 @@ def held_of(
     if row is None:
         return None
     rules, graded_by = rulesets.active(conn), rulesets.of(conn, row["ruleset_version"])
-    detail = present.sku_detail(row, present.record(row), rules=rules, graded_by=graded_by, doc_status="missing")
+    detail = present.sku_detail(
+        row, present.record(row), rules=rules, graded_by=graded_by, doc_status="missing", today=today
+    )
     return row["version"], detail
 
 

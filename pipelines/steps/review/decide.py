@@ -92,7 +92,7 @@ def _write(
 ) -> Comparison:  # fmt: skip
     """Write what the entry says; what that changed, as the comparison showed it."""
     record = proposed.record(conn, held, seen_version=seen_version)
-    before = held_of(conn, held.sku_id, rulesets)
+    before = held_of(conn, held.sku_id, rulesets, now.date())
     try:
         [result] = write_records(
             conn, company_id, {0: record}, origin=origin, now=now, rulesets=rulesets, dry_run=False

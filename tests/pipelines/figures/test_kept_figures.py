@@ -37,6 +37,16 @@ def test_none_before_the_first_and_the_same_when_read_again(tmp_path):
     assert figures.current(tmp_path, company) == made
 
 
+def test_figures_of_another_release_are_none_and_are_computed_anew(tmp_path):
+    company = uuid4()
+    made = publish(tmp_path, company, 1)
+    manifest = made.folder / "manifest.json"
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace('"form":2,', ""), encoding="utf-8")
+    assert figures.current(tmp_path, company) is None
+    publish(tmp_path, company, 2)
+    assert held(tmp_path, company) == 2
+
+
 def test_of_two_rollups_the_later_data_stands(tmp_path):
     company = uuid4()
     newer = publish(tmp_path, company, 7)
@@ -107,7 +117,10 @@ def test_killed_at_any_step_the_last_complete_ones_stay(tmp_path, monkeypatch, s
 def test_rows_changed_are_those_that_are_new_differ_or_are_gone():
     def frame(*rows):
         return written(pl.DataFrame(
-            [("DE", 2026, 0, code, code, "own", grams, grams, units, 1) for code, grams, units in rows],
+            [
+                ("DE", 2026, 0, code, code, "own", grams, grams, units, 1, grams, 0, "all", "primary")
+                for code, grams, units in rows
+            ],
             schema=TONNES_SCHEMA, orient="row",
         ))  # fmt: skip
 

@@ -76,7 +76,8 @@ def test_a_figure_leads_to_the_line_of_the_file(desk: Desk) -> None:
     assert row == {
         "sku_code": "R2", "units": 1000, "unit_grams": Decimal(200), "tonnes": Decimal("0.2"),
         "components": "glass glass 200.0 g", "version": 1, "import_id": sent, "filename": "autumn.csv",
-        "import_sheet": None, "import_line": 3, "earlier_versions": "",
+        "import_sheet": None, "import_line": 3, "earlier_versions": "", "scope": "ask",
+        "scope_why": "packaging_level; use_contexts",
     }  # fmt: skip
     desk.run(desk.send("sku_code,name\nR2,Jam jar\n", filename="names.csv"))
     with desk.workshop.pool.company(desk.company) as conn:
@@ -100,7 +101,10 @@ def test_the_run_shows_the_figure_what_it_was_made_from_and_the_files_behind_it(
         assert (shown[asset]["company_id"], shown[asset]["snapshot"]) == (str(desk.company), snapshot.path)
     kept = desk.workshop.objects.get(shown["uploaded_file"]["object_key"])
     assert sha256(kept).hexdigest() == shown["uploaded_file"]["sha256"]
-    assert "FR | 2026 | verre | 0.200000 | 1000 | 1 | own" in lines(shown["figures"]["tonnes_by_category"])
+    assert (
+        "FR | 2026 | verre | 0.200000 | 1000 | 1 | own | 0.000000 | 0.200000 | 0.000000 | household | secondary_old"
+        in lines(shown["figures"]["tonnes_by_category"])
+    )
     assert shown["figures"]["tonnes_latest_year"] == 30.2
     assert "FR | 2026 | material_missing | 1 | 10" in lines(shown["figures"]["uncounted"])
     [behind] = lines(shown["portfolio_snapshot"]["skus_by_import"])

@@ -69,6 +69,11 @@ class Office:
         shop = self.workshop
         return Desk(shop.pool, shop.clock, shop.rulesets, block_rows, "r-1")
 
+    def held_by(self) -> str:
+        """The rule-set that grades now."""
+        with self.workshop.pool.company(self.company) as conn:
+            return self.workshop.rulesets.active(conn).version
+
     def held(self) -> dict[str, tuple[str, str, int]]:
         """Grade, rule-set and version of each SKU."""
         query = "SELECT sku_code, recyclability_grade, ruleset_version, version FROM skus ORDER BY sku_code"

@@ -1,0 +1,24 @@
+"""What `pcds declaration` works from: the newest data of a company, with the catalogue and the rules in force."""
+
+from uuid import UUID
+
+from api.commands import runs
+from api.commands.operator import Operator
+from pipelines.steps.declaration.declare import Desk
+from pipelines.steps.figures.compute import loaded_catalogue
+from pipelines.steps.figures.portfolio import newest
+from warehouse import snapshots
+from warehouse.rulesets import Rulesets
+from warehouse.settings import Settings
+
+
+def desk(at_work: Operator, company_id: UUID, settings: Settings) -> Desk:
+    """The newest data: a snapshot that lacks a write is published again, as a run that the analyst sees too."""
+    with at_work.company(company_id) as connection:
+        catalogue, rules = loaded_catalogue(connection), Rulesets().active(connection)
+    snapshot = newest(at_work.pool, settings.data_dir, company_id)
+    if snapshot is None:
+        runs.run(settings, "snapshot", "--company", str(company_id), refused="Nothing was declared.")
+        snapshot = snapshots.current(settings.data_dir, company_id)
+        assert snapshot is not None
+    return Desk(snapshot, catalogue, rules)

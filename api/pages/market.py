@@ -1,0 +1,62 @@
+"""One market: which packaging its duties reach, tonnes by category with their scope, and where thresholds stand.
+
+Everything says how sure it is. Figures are the company's last ones, of the instant that the page names.
+"""
+
+from typing import Any, Final
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, page
+from api.pages.sessions import Session, SignedIn
+from api.pages.texts import text
+from api.pages.turns import in_turn
+from api.service import service_of
+from compliance.confidence import word as sure
+from compliance.coverage import KINDS
+from schemas.fields import SKU
+from schemas.labels import header
+from schemas.normalise import Unfit
+from schemas.normalise import market as normalised
+from warehouse import analytics, figures
+
+router = APIRouter()
+
+_SHOWN_SOURCE: Final = ("https://", "http://")
+
+
+@router.get("/markets/{code}")
+async def get_market(request: Request, code: str, session: SignedIn) -> Response:
+    """The page. Raises `PageRefused` for a code that no table knows."""
+    return await in_turn(request, "portfolio", _page, request, code, session)
+
+
+def _page(request: Request, code: str, session: Session) -> Response:
+    try:
+        market = normalised(code)
+    except Unfit:
+        raise PageRefused(404, "market.unknown") from None
+    covered = analytics.covered(market)
+    if covered is None:
+        raise PageRefused(404, "market.unknown")
+    service, lang = service_of(request), language_of(request)
+    stored = figures.current(service.settings.data_dir, session.company_id)
+    found = analytics.figures_in(stored, market, service.clock.today().year) if stored else None
+    return page(
+        request, "market.html", session=session, market=market, covered=covered, kinds=KINDS, found=found, sure=sure,
+        source=_linked(covered["source_url"]), facts=lambda fields: [_fact(field, lang) for field in fields],
+        linked=_linked,
+    )  # fmt: skip
+
+
+def _linked(source: Any) -> str | None:
+    """A source that is an address; others are words."""
+    return source if isinstance(source, str) and source.startswith(_SHOWN_SOURCE) else None
+
+
+def _fact(field: str, lang: str) -> str:
+    """The name of a missing fact; one that no record holds has a text of its own."""
+    return header("sku", field, lang) if field in SKU else text(f"fact.{field}", lang)

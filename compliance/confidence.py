@@ -1,0 +1,26 @@
+"""How sure a row of the EPR tables is: one vocabulary for all of them.
+
+The word of a row stands behind its source. A text may go on behind the word, separated by a comma: what of the row is
+less sure. What a word means to a reader is a text of the pages.
+"""
+
+from typing import Final
+
+CONFIDENCES: Final = (
+    "primary", "official_page", "scheme", "scheme_dated", "secondary", "secondary_old", "third_party", "ours",
+    "from memory", "unverified", "unknown",
+)  # fmt: skip
+"""Read in the law; on a page of the authority; of the scheme, now or long ago; told by others, now or long ago; in
+somebody's data; a choice of ours; remembered; not verified; nothing found."""
+NONE: Final = "none"
+"""Where no row of a table says anything: the family of a material stands for its category."""
+
+
+def word(text: str) -> str:
+    """The word of the vocabulary that a confidence begins with."""
+    return text.partition(", ")[0]
+
+
+def is_confidence(text: str) -> bool:
+    """Whether a cell says how sure its row is in the words of the vocabulary."""
+    return word(text) in CONFIDENCES

@@ -1,0 +1,50 @@
+"""Subtypes of the file: the shape of plastic, the name of other material, and where one must be given (step 5)."""
+
+from typing import Final
+
+import polars as pl
+
+from compliance.declarations.uk.conditions import Row
+from compliance.declarations.uk.rules import standing
+from compliance.declarations.uk.tables import codes
+from compliance.material_path import material_paths
+from compliance.rollup.parts import PATH
+
+_FACE: Final = ("type", "class", "material", "candidate")
+_PLASTIC: Final = "PL"
+_OTHER: Final = "OT"
+_ANY_SHAPE: Final = "Rigid"
+
+
+def named(parts: pl.DataFrame, blank: Row) -> pl.DataFrame:
+    """The parts with `subtype`, and `lacking` where plastic must say its shape and has none.
+
+    `blank` is the row of the file with what the producer states.
+    """
+    names = pl.DataFrame(
+        [(path, row.uk_other_name or row.family.replace("_", "-")) for path, row in material_paths().items()],
+        schema={"path": PATH, "other_name": pl.String},
+        orient="row",
+    )
+    candidate = (
+        pl.when(pl.col("material") == _OTHER).then(pl.col("other_name"))
+        .when(pl.col("material") == _PLASTIC).then(pl.col("shape"))
+    )  # fmt: skip
+    parts = parts.join(names, on="path", how="left").with_columns(candidate.alias("candidate"))
+    faces = parts.select(_FACE).unique()
+    asks = pl.Series("asks_subtype", [_standing(blank, *face) for face in faces.iter_rows()], dtype=pl.String)
+    parts = parts.join(faces.with_columns(asks), on=_FACE, how="left", nulls_equal=True)
+    missing = (pl.col("asks_subtype") == "needed") & pl.col("candidate").is_null()
+    return parts.with_columns(
+        pl.when(pl.col("asks_subtype") != "refused").then(pl.col("candidate")).fill_null("").alias("subtype"),
+        pl.when(missing).then(pl.lit("plastic_shape_missing")).alias("lacking"),
+    )
+
+
+def _standing(blank: Row, kind: str, packaging_class: str, material: str, candidate: str | None) -> str:
+    """A rating is filled in: whether one is asked must not look like an error of the subtype."""
+    row = {
+        **blank, "packaging_type": kind, "packaging_class": packaging_class, "packaging_material": material,
+        "ram_rag_rating": next(iter(codes("ram_rag_rating"))),
+    }  # fmt: skip
+    return standing(row, "packaging_material_subtype", candidate or _ANY_SHAPE)

@@ -1,0 +1,59 @@
+"""How a flag of a banned format reads: the ban, whether it is in force, and the facts that would decide it.
+
+A reason is made in English where the flag is found and may be kept so, as a decided entry of the review queue keeps it;
+pages and answers tell it again in their language. Which record has which flag is `compliance.annex_v`.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from typing import Final
+
+from compliance.rule_rows import Ban
+from compliance.ruleset import RuleSet
+from schemas.sentences import ORIGINAL, told
+
+_DECIMAL: Final = re.compile(r"(?<=\d)_(?=\d)")
+"""What stands for the decimal point in the key of a fact."""
+_REASON: Final = re.compile(
+    r"(?P<ban>.*?)(?:, (?P<when>(?:in force since|from) \d{4}-\d\d-\d\d))?(?:, if: (?P<facts>.*))?", re.DOTALL
+)
+"""A reason taken apart; those kept from before 2026-11-22 have no date."""
+
+
+def reason(ban: Ban, open_facts: Sequence[str], today: date) -> str:
+    """The sentence of a flag on a UTC day, in English; the open facts are those that the record does not hold."""
+    said = dated(ban.flag_text, ban.applies_from, today)
+    return f"{said}, if: {', '.join(map(in_words, open_facts))}" if open_facts else said
+
+
+def dated(text: str, applies_from: date, today: date) -> str:
+    """What is banned, with whether the ban is in force on a UTC day or from when it will be."""
+    return f"{text}, {'in force since' if applies_from <= today else 'from'} {applies_from.isoformat()}"
+
+
+def in_words(fact: str) -> str:
+    """An open fact as people read it: `produce_below_1_5_kg` holds a decimal number."""
+    return _DECIMAL.sub(".", fact).replace("_", " ")
+
+
+def retold(code: str, reason: str, rules: RuleSet, lang: str) -> str:
+    """A flag's reason in a language of `LANGUAGES`: the ban in the words of the rules, all else in those of the house.
+
+    What neither knows stays English, such as the words of a ban that the rules no longer have.
+    """
+    found = _REASON.fullmatch(reason)
+    if lang == ORIGINAL or found is None:
+        return reason
+    said = [_ban(code, found["ban"], rules, lang)]
+    if found["when"]:
+        said.append(told(found["when"], lang))
+    if found["facts"]:
+        facts = "; ".join(told(fact, lang) for fact in found["facts"].split(", "))
+        said.append(told(f"if: {facts}", lang))
+    return ", ".join(said)
+
+
+def _ban(code: str, text: str, rules: RuleSet, lang: str) -> str:
+    ban = next((ban for ban in rules.bans if (ban.code, ban.flag_text) == (code, text)), None)
+    return (ban and ban.texts.get(lang)) or told(text, lang)

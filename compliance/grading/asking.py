@@ -1,0 +1,58 @@
+"""What a grade asks for, in English: the fields that it lacks, and the open facts that could change it.
+
+Questions are the tables' (`attribute_questions.csv`); a rule-set may lack them, then it is said plainly what to send.
+Other languages are the business of `compliance.grading.languages`.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from compliance.grading.components import Record, lines
+from compliance.grading.open_facts import OpenFact
+from compliance.ruleset import RuleSet
+from schemas.issues import Issue
+
+TO_SEND: Final[dict[str, str]] = {
+    "material": "Give the material, the material subtype, or the component graph.",
+    "components": "Give the component graph: one body at least, each layer of a composite with its own weight.",
+    "packaging_format": "Give the packaging format; it decides the sorting stream of this material.",
+    "polymer_or_grade": "Give the material of this part (polymer or grade), with its share small or its kind known.",
+    "material_subtype": "Give the polymer or grade of the material.",
+    "weight_g": "Give the weight of this part in grams, above 0 for a body.",
+    "weight_grams": "Give the weight in grams, above 0.",
+}
+"""What to send where the tables have no question, by the name of the field."""
+_AS: Final = {"material_subtype": "polymer_or_grade", "weight_grams": "weight_g"}
+"""Fields of a SKU without components that say what a field of its body says: they have its question."""
+
+
+def question(field: str, types: Sequence[str | None], day: RuleSet) -> str:
+    """What to ask for a field of a part of these types, the first that has a question of its own; empty for a SKU's."""
+    name = _AS.get(field, field)
+    found = [day.questions.get((name, kind)) for kind in (*types, "") if kind is not None]
+    if asked := next((each for each in found if each), None):
+        return asked.en
+    return TO_SEND.get(field) or f"Give the {field} of this part; a design rule depends on it."
+
+
+def missing(fields: Sequence[str], record: Record, day: RuleSet) -> list[dict[str, object]]:
+    """The missing fields as published issues; each is a path of the caller's body."""
+    return [Issue("required", _question_at(path, record, day), path).as_dict() for path in fields]
+
+
+def _question_at(path: str, record: Record, day: RuleSet) -> str:
+    place, _, name = path.removeprefix("components[").rpartition("].")
+    return question(name, [lines(record)[int(place)]["component_type"]] if place else [], day)
+
+
+def opened(facts: Sequence[OpenFact], record: Record, day: RuleSet) -> list[dict[str, object]]:
+    """The open facts as they are published, in their order."""
+    return [
+        {
+            "field": fact.field,
+            "component_id": None if fact.line is None else lines(record)[fact.line].get("id"),
+            "ask": question(fact.field, [fact.component_type, fact.matched], day),
+            "could_become": list(fact.could_become),
+        }
+        for fact in facts
+    ]

@@ -1,0 +1,86 @@
+"""A trace in the caller's language: it is made in English, and only its sentences change.
+
+Sentences of ours are known by `schemas.sentences` (decision 0018). What tables say, questions and the rules' texts, has
+its other languages in the tables: of the rule-set that graded, or of the day's where that says the same in English.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, Final
+
+from compliance.ruleset import RuleSet
+from schemas.labels import word
+from schemas.sentences import ORIGINAL, told
+
+_UNIT: Final = re.compile(r"(?<=of the separate )[a-z_]+(?=:)|(?<=^The form of the )[a-z_]+(?= is not known:)")
+"""Where a sentence of ours names a unit, which is a component type."""
+_FORMS: Final = ("{0} ({1})", "{1} asks ({0})")
+"""How a sentence of ours names a rule: what it says, and its id."""
+_RULE_ID: Final = re.compile(r"\b[A-Za-z_]+-\d+[a-z]?\b")
+
+
+def in_language(trace: Mapping[str, Any], rule_sets: Sequence[RuleSet], lang: str) -> dict[str, Any]:
+    """The trace with every sentence in a language of `LANGUAGES`; one that has no text in it stays English.
+
+    `rule_sets` are those whose tables may have the texts, the one that graded first.
+    """
+    if lang == ORIGINAL:
+        return dict(trace)
+    return {
+        **trace,
+        "reason": said(trace["reason"], rule_sets, lang),
+        "units": [
+            {**unit, "components": [_component(part, rule_sets, lang) for part in unit["components"]]}
+            for unit in trace["units"]
+        ],
+        "missing": [{**issue, "message": asked(issue["message"], rule_sets, lang)} for issue in trace["missing"]],
+        "open": [{**fact, "ask": asked(fact["ask"], rule_sets, lang)} for fact in trace["open"]],
+        "assumptions": [said(sentence, rule_sets, lang) for sentence in trace["assumptions"]],
+    }
+
+
+def said(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
+    """A reason or an assumption in the language: with the rules' texts, and units by their words."""
+    if lang == ORIGINAL:
+        return sentence
+    named = _UNIT.sub(lambda unit: word("component_type", unit[0], lang), with_rules(sentence, rule_sets, lang))
+    return told(named, lang)
+
+
+def asked(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
+    """A question of the tables, or a sentence that stands for one, in the language."""
+    known = (_questions(rules, lang).get(sentence) for rules in rule_sets)
+    return next((text for text in known if text), None) or told(sentence, lang)
+
+
+def with_rules(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
+    """The sentence with what the rules say that it names, each beside its id, in the language; the rest as it is."""
+    for rule_id in dict.fromkeys(_RULE_ID.findall(sentence)):
+        for rules in rule_sets:
+            if rule := rules.rules.get(rule_id):
+                text = rule_text(rule_id, rule.feature, rule_sets, lang)
+                for form in _FORMS:
+                    sentence = sentence.replace(form.format(rule.feature, rule_id), form.format(text, rule_id))
+    return sentence
+
+
+def rule_text(rule_id: str, english: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
+    """What a rule says in the language, where a rule-set has it for the same English text."""
+    for rules in rule_sets:
+        rule, texts = rules.rules.get(rule_id), rules.texts.get(rule_id)
+        if rule and texts and rule.feature == english:
+            return texts[lang]
+    return english
+
+
+def _component(part: Mapping[str, Any], rule_sets: Sequence[RuleSet], lang: str) -> dict[str, Any]:
+    rules = [{**rule, "text": rule_text(rule["rule_id"], rule["text"], rule_sets, lang)} for rule in part["rules"]]
+    return {**part, "rules": rules}
+
+
+@lru_cache(maxsize=16)
+def _questions(rules: RuleSet, lang: str) -> Mapping[str, str]:
+    """The questions of a rule-set in the language, by their English."""
+    return MappingProxyType({each.en: getattr(each, lang) for each in rules.questions.values()})

@@ -1,0 +1,107 @@
+"""The open facts that could change a grade, with what it could become: what makes it provisional, by name (step 8).
+
+The trials are those of `compliance.grading.provisional`, all of them: for the trace of one SKU, not for many.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from compliance.grading.assessment import Assessment
+from compliance.grading.components import Record, Weighed
+from compliance.grading.provisional import (
+    alternatives_of,
+    asked_units,
+    body_trials,
+    other_parts,
+    readings,
+    with_effects_in,
+    with_part_in,
+)
+from compliance.grading.score import Score
+from compliance.ruleset import RuleSet
+
+GRADES: Final = ("A", "B", "C", "not_recyclable", "not_assessed")
+_STEPS: Final = {"A": 3, "B": 2, "C": 1}
+"""Grades above the last one; without a grade a pack stands where one that is not recyclable does."""
+
+
+class OpenFact(NamedTuple):
+    """A fact that nobody gave and that could change the SKU's grade.
+
+    `field` is its name in the component, `line` the component's place in the graph; None for a fact of the SKU and for
+    a SKU without components. `component_type` and `matched` are the part's type and the one that rules take it for,
+    None for a fact of the SKU. `could_become` are the other grades that one of its values gives, the best first; empty
+    where only a reading stands in its place, so that nobody can list what it may turn out to be.
+    """
+
+    field: str
+    line: int | None
+    component_type: str | None
+    matched: str | None
+    could_become: tuple[str, ...]
+
+
+def open_facts(record: Record, assessed: Assessment, rules: RuleSet) -> list[OpenFact]:
+    """The open facts of an assessed SKU, the one with the strongest effect first; none of a SKU without a grade.
+
+    The effect of a fact is how far the grades that it could give and the present one lie apart, in grades and then in
+    points; facts of equal effect stand in the order of the record, those of one part in that of `attributes.csv`.
+    """
+    now = assessed.result
+    if now.grade == "not_assessed":
+        return []
+    reached: dict[OpenFact, list[Score]] = {}
+    for place in asked_units(assessed):
+        for fact, result in _tried(record, assessed, place, rules):
+            if result is None:
+                reached.setdefault(fact, [])
+            elif result.grade != now.grade:
+                reached.setdefault(fact, []).append(result)
+    places = {field: place for place, field in enumerate(rules.vocabularies)}
+    order = sorted(
+        reached,
+        key=lambda fact: (
+            *_effect(now, reached[fact]), fact.line or 0, places.get(fact.field, len(places)), fact.field
+        ),
+    )  # fmt: skip
+    return [fact._replace(could_become=_grades(reached[fact])) for fact in order]
+
+
+def _tried(record: Record, assessed: Assessment, place: int, rules: RuleSet) -> Iterator[tuple[OpenFact, Score | None]]:
+    """Each open fact of a unit with what one of its values makes of the SKU; None where only a reading is known."""
+    unit = assessed.units[place]
+    members, types = unit.unit.members, unit.unit.types
+    body = types.index("body")
+    with_effects = with_effects_in(assessed, place, rules)
+    for name, trial in body_trials(unit, rules):
+        yield _fact(name, members[body], types[body]), with_effects(trial)
+    with_part = with_part_in(record, assessed, place, rules)
+    for at, found in enumerate(alternatives_of(unit, rules)):
+        for name, effects in found.by_field:
+            for effect in effects:
+                yield _fact(name, members[at], types[at]), with_effects({at: effect})
+        for name, part in other_parts(unit.unit.parts[at], found, rules):
+            yield _fact(name, members[at], types[at]), with_part(at, part)
+    for name, member in readings(unit):
+        yield (
+            (OpenFact(name, None, None, None, ()), None)
+            if member is None
+            else (_fact(name, member, types[members.index(member)]), None)
+        )
+
+
+def _fact(name: str, member: Weighed, matched: str) -> OpenFact:
+    field = member.field(name).rpartition(".")[2]
+    return OpenFact(field, member.index, member.part.component_type, matched, ())
+
+
+def _effect(now: Score, reached: list[Score]) -> tuple[float, float]:
+    """How far apart grades and points lie, for sorting: the farthest first."""
+    steps = [_STEPS.get(each.grade, 0) for each in (now, *reached)]
+    points = [each.score or 0.0 for each in (now, *reached)]
+    return min(steps) - max(steps), min(points) - max(points)
+
+
+def _grades(reached: list[Score]) -> tuple[str, ...]:
+    found = {each.grade for each in reached}
+    return tuple(grade for grade in GRADES if grade in found)

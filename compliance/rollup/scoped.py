@@ -1,0 +1,90 @@
+"""Which part of the grams a category or a duty is about, and what is missing to know it (rollup.md, steps 6 and 7a).
+
+Grams come summed by path and standing. What a standing means to a scope is `compliance.rollup.standings`.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import polars as pl
+
+from compliance.rollup.exact import GRAMS
+from compliance.rollup.lines import BIT
+from compliance.scopes import ASK, IN, Standing
+
+MISSING_SCHEMA: Final = pl.Schema({
+    "market": pl.String(), "year": pl.Int32(), "half": pl.Int8(), "sku_code": pl.String(), "units": pl.Int64(),
+    "category_codes": pl.List(pl.String()), "fields": pl.List(pl.String()),
+})  # fmt: skip
+STANDING_SCHEMA: Final = pl.Schema({
+    "market": pl.String(), "year": pl.Int32(), "category_code": pl.String(), "standing": pl.String(), "grams": GRAMS,
+})  # fmt: skip
+"""Grams of a calendar year by category and `Standing.code`."""
+_YEAR: Final = 0
+
+
+def category_grams(grams: pl.DataFrame, judged: pl.DataFrame, known: Sequence[Standing]) -> pl.DataFrame:
+    """By period and category: all grams, those of single use, those in scope and undecided; the least sure basis.
+
+    `judged` are the `judgements` of the known standings by the scopes of the market's categories.
+    """
+    single_use = [number for number, standing in enumerate(known) if standing.is_single_use]
+    verdict = pl.col("verdict")
+    return (
+        grams.join(judged.select("standing", "scope_key", "verdict"), on=["standing", "scope_key"], how="inner")
+        .group_by("year", "half", "category_code")
+        .agg(
+            pl.col("basis").max(),
+            pl.col("grams").sum(),
+            pl.col("grams").filter(pl.col("standing").is_in(single_use)).sum().alias("single_use_grams"),
+            pl.col("grams").filter(verdict == IN).sum().alias("in_scope_grams"),
+            pl.col("grams").filter(verdict == ASK).sum().alias("undecided_grams"),
+        )
+    )
+
+
+def standing_grams(market: str, grams: pl.DataFrame, known: Sequence[Standing]) -> pl.DataFrame:
+    """Grams of the calendar years by category and standing, in rows that are still to be summed."""
+    names = {number: standing.code for number, standing in enumerate(known)}
+    return grams.filter(pl.col("half") == _YEAR).select(
+        pl.lit(market).alias("market"),
+        "year",
+        "category_code",
+        pl.col("standing").replace_strict(names, return_dtype=pl.String),
+        "grams",
+    )
+
+
+def missing(
+    market: str, placed: pl.DataFrame, judged: pl.DataFrame, by_code: pl.DataFrame, skus: pl.DataFrame
+) -> pl.DataFrame:
+    """One row per SKU, period and set of fields that would decide (`MISSING_SCHEMA`).
+
+    `placed` has `sku`, `year`, `half`, `units`, `standing` and `held`, the SKU's categories by their bits.
+    """
+    of_scope = by_code.group_by("scope_key").agg(pl.col("bit").bitwise_or().alias("of_scope"))
+    by_fields = (
+        judged.filter(pl.col("verdict") == ASK)
+        .join(of_scope, on="scope_key", how="inner")
+        .group_by("standing", "fields")
+        .agg(pl.col("of_scope").bitwise_or())
+    )
+    if by_fields.is_empty():
+        return pl.DataFrame(schema=MISSING_SCHEMA)
+    undecided = (
+        placed.join(by_fields.select("standing", "fields", "of_scope"), on="standing", how="inner")
+        .with_columns((pl.col("held") & pl.col("of_scope")).alias("undecided"))
+        .filter(pl.col("undecided") > 0)
+    )
+    return (
+        undecided.join(_codes(undecided["undecided"].unique(), by_code), on="undecided", how="inner")
+        .join(skus.select("sku", "sku_code"), on="sku", how="inner")
+        .select(pl.lit(market).alias("market"), *list(MISSING_SCHEMA)[1:])
+    )
+
+
+def _codes(numbers: Iterable[int], by_code: pl.DataFrame) -> pl.DataFrame:
+    """The category codes that each number holds the bits of, sorted."""
+    bits = by_code.select("category_code", "bit").rows()
+    rows = [(number, [code for code, bit in bits if number & bit]) for number in numbers]
+    return pl.DataFrame(rows, schema={"undecided": BIT, "category_codes": pl.List(pl.String)}, orient="row")

@@ -1,0 +1,127 @@
+"""The rating of a unit: every row that speaks of one of its parts and holds, and of these the worst.
+
+A unit has a rating where a row of the base says what its body is; other rows can only make it worse. Which facts that
+nobody gave could do so is `compliance.schemes.settling`.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from compliance.grading.components import Record
+from compliance.rule_rows import Material, Value
+from compliance.ruleset import RuleSet
+from compliance.schemes.tables import RatingRow, Scheme, SchemeRule
+from compliance.schemes.units import MATERIAL, Piece, RatedUnit, placed
+
+BODY: Final = "body"
+_NO_TARGETS: Final[frozenset[str]] = frozenset()
+
+
+class Rated(NamedTuple):
+    """What the rows say of a unit: those that hold of each piece and what it carries, in the order of the pieces.
+
+    Without `rating` the `missing` fields, by the place of their piece, would help. `open` are the fields of rows that
+    would speak of a piece if somebody gave them.
+    """
+
+    rating: RatingRow | None
+    category: str | None = None
+    by_piece: tuple[tuple[SchemeRule, ...], ...] = ()
+    missing: tuple[tuple[int, str], ...] = ()
+    open: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def standing(self) -> tuple[SchemeRule, ...]:
+        """Every row that holds, once."""
+        return tuple(dict.fromkeys(row for found in self.by_piece for row in found))
+
+
+def is_exempt(record: Record, scheme: Scheme) -> bool:
+    """Whether a fact of the SKU takes it out of the scheme."""
+    return any(_as_text(record.get(row.field)) == row.value for row in scheme.exemptions)
+
+
+def rate(unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Rated:
+    """One unit by one version of a scheme."""
+    where = placed(unit, scheme, rules)
+    if where.category is None:
+        return Rated(None, missing=where.missing)
+    return rate_in(where.category, unit, scheme, rules)
+
+
+def rate_in(category: str, unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Rated:
+    """One unit of which the category is known."""
+    found = [_said(category, piece, unit, scheme) for piece in unit.pieces]
+    by_piece = tuple(tuple(said.holding) for said in found)
+    missing = tuple((place, MATERIAL) for place, said in enumerate(found) if said.asks_material)
+    if missing or not any(by_piece):
+        return Rated(None, category, by_piece, missing or ((0, MATERIAL),))
+    still_open = [
+        (place, field)
+        for place, said in enumerate(found)
+        for field in dict.fromkeys(said.waiting)
+        if field in rules.makes_provisional
+    ]
+    return Rated(worst([row.rating for each in by_piece for row in each]), category, by_piece, open=tuple(still_open))
+
+
+def holding(category: str, piece: Piece, unit: RatedUnit, scheme: Scheme) -> list[SchemeRule]:
+    """The rows that hold of one piece of a unit, and of what it carries."""
+    return _said(category, piece, unit, scheme).holding
+
+
+def worst(ratings: Sequence[RatingRow]) -> RatingRow:
+    """The worst of ratings; there is one at least."""
+    return max(ratings, key=lambda rating: rating.severity)
+
+
+class _Said(NamedTuple):
+    """The rows that hold of a piece, the fields that others wait for, whether one asks for the material."""
+
+    holding: list[SchemeRule]
+    waiting: list[str]
+    asks_material: bool
+
+
+def _said(category: str, piece: Piece, unit: RatedUnit, scheme: Scheme) -> _Said:
+    said, asks_material = _Said([], [], asks_material=False), False
+    for row in _rows(scheme, category, piece.matched, piece.part.material):
+        if row.has_codes and piece.part.material is None:
+            asks_material = True
+            continue
+        held = _holds(row, piece.fact(row.rule.field), unit)
+        if held:
+            said.holding.append(row)
+        elif held is None:
+            said.waiting.append(row.rule.field)
+    for carried in piece.part.carried:
+        rows = _rows(scheme, category, carried.component_type, carried.material)
+        said.holding.extend(row for row in rows if _holds(row, carried.fields.get(row.rule.field), unit))
+    return said._replace(asks_material=asks_material)
+
+
+@lru_cache(maxsize=16_384)
+def _rows(scheme: Scheme, category: str, matched: str, material: Material | None) -> tuple[SchemeRule, ...]:
+    """The rows that speak of a material in a type of part; without a material also those that ask for one."""
+    return tuple(
+        row
+        for row in scheme.rules_by_category[category]
+        if row.rule.recordable
+        and row.rule.asks_type(matched)
+        and (not row.has_codes or material is None or row.rule.asks_code(material, _NO_TARGETS))
+    )
+
+
+def _holds(row: SchemeRule, value: Value | None, unit: RatedUnit) -> bool | None:
+    """Whether the row holds with this value of its field; None where nobody gave it."""
+    if row.formats and (unit.found is None or unit.found.key not in row.formats):
+        return False
+    if not row.rule.field:
+        return True
+    return None if value is None else row.rule.met_by(value)
+
+
+def _as_text(value: object) -> str | None:
+    """A truth as tables write it."""
+    return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)

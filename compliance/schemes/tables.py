@@ -1,0 +1,186 @@
+"""The tables of a national scheme: rules/schemes/<scheme>/<version>/*.csv, read once into an immutable object.
+
+Conditions are those of `compliance.rule_rows`. What a unit is and how rows decide is not here.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from compliance import rule_rows
+from compliance.rule_rows import Rule
+from compliance.ruleset_checks import OPERATORS
+from compliance.tables import RULES, Row, TableError, rows, words
+from schemas.vocabularies import VOCABULARIES
+
+FOLDER: Final = RULES / "schemes"
+"""One folder for each scheme, in it one for each version of its methodology."""
+CONFIDENCES: Final = frozenset({"published", "secondary", "secondary_conflict", "unverified"})
+"""How sure a row is: read at the publisher's, at others', at others' who do not quite say it, or from memory."""
+_ANY: Final = "*"
+
+
+class RatingRow(NamedTuple):
+    """A row of `ratings.csv`: `code` is what a declaration says, `medical_code` of packaging of medicines."""
+
+    name: str
+    severity: int
+    code: str
+    medical_code: str
+
+
+class Category(NamedTuple):
+    """A row of `categories.csv`: the scheme's category of a category and path of its market's declaration."""
+
+    key: str
+    category_code: str
+    path: str
+
+    def takes(self, category_code: str, path: str) -> bool:
+        """Whether the row speaks of this category of the market and this material path."""
+        return self.category_code == category_code and self.path in (_ANY, path)
+
+
+class Exemption(NamedTuple):
+    """A row of `exemptions.csv`: with this value of a field of the SKU nothing is rated."""
+
+    field: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SchemeRule:
+    """A row of `rules.csv`: of which categories and formats it speaks, its condition, and the rating it leads to.
+
+    `formats` are keys of packaging formats, empty for any.
+    """
+
+    categories: frozenset[str]
+    formats: frozenset[str]
+    rating: RatingRow
+    rule: Rule
+    confidence: str
+
+    @property
+    def has_codes(self) -> bool:
+        """Whether the row asks for the material of the part."""
+        return bool(self.rule.named or self.rule.excluded)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scheme:
+    """All tables of one version. Compared by identity, as a rule-set is.
+
+    `ratings` stand from the best to the worst; `years` are the reporting years that the version is for.
+    """
+
+    key: str
+    version: str
+    market: str
+    years: range
+    source_url: str
+    medical_use_contexts: frozenset[str]
+    ratings: tuple[RatingRow, ...]
+    categories: tuple[Category, ...]
+    exemptions: tuple[Exemption, ...]
+    rules: tuple[SchemeRule, ...]
+    rules_by_category: Mapping[str, tuple[SchemeRule, ...]]
+
+    def category(self, category_code: str, path: str) -> str | None:
+        """The scheme's category; the first row that takes it counts."""
+        return next((row.key for row in self.categories if row.takes(category_code, path)), None)
+
+
+@lru_cache(maxsize=1)
+def versions() -> tuple[Scheme, ...]:
+    """Every version of every scheme, by scheme and first year. Raises `TableError` where one contradicts itself."""
+    found = [read(folder) for scheme in sorted(FOLDER.iterdir()) for folder in sorted(scheme.iterdir())]
+    return tuple(sorted(found, key=lambda scheme: (scheme.key, scheme.years.start)))
+
+
+@lru_cache(maxsize=64)
+def of_year(year: int) -> tuple[Scheme, ...]:
+    """Of each scheme the version for this reporting year; schemes that have none are left out."""
+    return tuple(scheme for scheme in versions() if year in scheme.years)
+
+
+def of_market(market: str, year: int) -> Scheme | None:
+    """The scheme by which packs are rated in a market for a reporting year."""
+    return next((scheme for scheme in of_year(year) if scheme.market == market), None)
+
+
+def read(folder: Path) -> Scheme:
+    """The scheme of a folder `<scheme>/<version>`. Raises `TableError` with every fault found."""
+    names = ("scheme", "ratings", "categories", "exemptions", "rules")
+    tables = {name: rows(folder / f"{name}.csv") for name in names}
+    try:
+        faults = list(_faults(tables))
+        if not faults:
+            return _scheme(folder, tables)
+    except KeyError as missing:
+        faults = [f"the column or row {missing} is missing."]
+    except ValueError as fault:
+        faults = [f"a cell has another form than its column ({fault})."]
+    raise TableError(f"Scheme {folder.parent.name} {folder.name}: " + " ".join(faults))
+
+
+def _scheme(folder: Path, tables: Mapping[str, list[Row]]) -> Scheme:
+    said = {row["key"]: row["value"] for row in tables["scheme"]}
+    ratings = sorted((_rating(row) for row in tables["ratings"]), key=lambda rating: rating.severity)
+    by_name = {rating.name: rating for rating in ratings}
+    found = tuple(_rule(row, by_name) for row in tables["rules"])
+    categories = tuple(Category(row["category"], row["category_code"], row["paths"]) for row in tables["categories"])
+    return Scheme(
+        key=folder.parent.name,
+        version=folder.name,
+        market=said["market"],
+        years=range(int(said["first_year"]), int(said["last_year"] or 9999) + 1),
+        source_url=said["source_url"],
+        medical_use_contexts=frozenset(words(said["medical_use_contexts"])),
+        ratings=tuple(ratings),
+        categories=categories,
+        exemptions=tuple(Exemption(row["field"], row["value"]) for row in tables["exemptions"]),
+        rules=found,
+        rules_by_category=MappingProxyType(
+            {each.key: tuple(rule for rule in found if each.key in rule.categories) for each in categories}
+        ),
+    )
+
+
+def _rating(row: Row) -> RatingRow:
+    return RatingRow(row["rating"], int(row["severity"]), row["code"], row["medical_code"])
+
+
+def _rule(row: Row, ratings: Mapping[str, RatingRow]) -> SchemeRule:
+    """A row of `rules.csv`; the columns that only grading has are empty for its condition."""
+    return SchemeRule(
+        categories=frozenset(words(row["categories"])),
+        formats=frozenset(words(row["packaging_formats"])),
+        rating=ratings[row["rating"]],
+        rule=rule_rows.rule(defaultdict(str, row)),
+        confidence=row["confidence"],
+    )
+
+
+def _faults(tables: Mapping[str, list[Row]]) -> Iterator[str]:
+    ratings = {row["rating"] for row in tables["ratings"]}
+    categories = {row["category"] for row in tables["categories"]}
+    types = {*VOCABULARIES["component_type"], _ANY}
+    seen: set[str] = set()
+    for row in tables["rules"]:
+        where = f"rules.csv, {row['rule_id']}:"
+        if row["rule_id"] in seen:
+            yield f"{where} stands more than once."
+        seen.add(row["rule_id"])
+        if row["rating"] not in ratings or not categories.issuperset(words(row["categories"])):
+            yield f"{where} the rating or a category is not in its table."
+        if row["attribute_op"] not in OPERATORS or row["recordable"] not in ("Y", "N"):
+            yield f"{where} attribute_op or recordable has an unknown value."
+        if not types.issuperset(words(row["component_types"])):
+            yield f"{where} a component type is unknown."
+        if not row["source_url"] or row["confidence"] not in CONFIDENCES:
+            yield f"{where} no source, or an unknown confidence."

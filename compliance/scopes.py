@@ -1,0 +1,208 @@
+"""Which packaging a duty or a category is about, and whether a SKU is of it (rollup.md, step 7a).
+
+Rows of `scopes.csv` say what a scope lets in, rows of `scope_facts.csv` how a record answers the five facts that
+decide; the first row that fits counts. A whole portfolio is judged by the few different answers that its SKUs give
+(`compliance.rollup.standings`). Which duty or category has which scope is said by their own tables.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from compliance.confidence import is_confidence
+from compliance.tables import RULES, Row, TableError, rows, words
+
+PINNED: Final = RULES / "catalogue" / "scopes.csv"
+FACTS_TABLE: Final = RULES / "catalogue" / "scope_facts.csv"
+ALL: Final = "all"
+"""The scope of what has no narrower one, and of a category that no table names."""
+FACTS: Final = ("packaging_level", "reusable", "deposit_container", "household_like", "hazardous_contents")
+"""What decides, in the order in which it is asked."""
+IN: Final = "in"
+OUT: Final = "out"
+ASK: Final = "ask"
+YES: Final = "yes"
+_UNKNOWN: Final = "unknown"
+_NOTHING: Final = "-"
+_LETS_ANY_IN: Final = frozenset({"*", "any"})
+_COLUMN_OF: Final = {"packaging_level": "packaging_levels"}
+_CONDITIONS: Final = (
+    "packaging_levels", "reusable", "reuse_deposit_system", "packaging_format_keys", "use_contexts",
+    "also_use_contexts",
+)  # fmt: skip
+
+
+class Face(NamedTuple):
+    """What of a SKU the facts are read from; None and an empty tuple are what nobody said."""
+
+    packaging_level: str | None
+    reusable: bool | None
+    reuse_deposit_system: bool | None
+    packaging_format_key: str | None
+    use_contexts: tuple[str, ...]
+
+
+class Answer(NamedTuple):
+    """What a record says of a fact; the `field` that would say it where the answer is not known."""
+
+    answer: str
+    field: str | None
+
+
+class Standing(tuple[Answer, ...]):
+    """The answers of a SKU to `FACTS`, in their order."""
+
+    __slots__ = ()
+
+    @property
+    def is_single_use(self) -> bool:
+        """Whether it counts as single use: all that is not said to be reusable."""
+        return self[FACTS.index("reusable")].answer != YES
+
+    @property
+    def code(self) -> str:
+        """All of it as one text, under which figures are kept: `sales|no|?reuse_deposit_system|yes|no`."""
+        return "|".join(f"?{each.field}" if each.field else each.answer for each in self)
+
+    @classmethod
+    def of(cls, code: str) -> "Standing":
+        """The standing of a code."""
+        return cls(Answer(_UNKNOWN, each[1:]) if each[0] == "?" else Answer(each, None) for each in code.split("|"))
+
+
+class Judgement(NamedTuple):
+    """`verdict` is in, out or ask; `fields` would decide it where it is ask, `fact` is the first that is out."""
+
+    verdict: str
+    fields: tuple[str, ...] = ()
+    fact: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One row: the answers that each fact lets in (None for any), and the facts whose absence has to be asked for."""
+
+    key: str
+    lets_in: tuple[frozenset[str] | None, ...]
+    asks: tuple[bool, ...]
+    meaning: str
+    confidence: str
+    source_url: str
+    note: str
+
+
+@lru_cache(maxsize=4096)
+def standing_of(face: Face) -> Standing:
+    """How a record answers the facts."""
+    return Standing(next(row.answer for row in _facts()[fact] if row.fits(face)) for fact in FACTS)
+
+
+@lru_cache(maxsize=4096)
+def judged(scope_key: str, standing: Standing) -> Judgement:
+    """Whether packaging that answers so is in a scope. Raises `KeyError` for a scope that no row defines."""
+    scope = scopes()[scope_key]
+    missing: list[str] = []
+    for fact, (answer, field), allowed, asks in zip(FACTS, standing, scope.lets_in, scope.asks, strict=True):
+        if allowed is None:
+            continue
+        if field is None and answer not in allowed:
+            return Judgement(OUT, fact=fact)
+        if field is not None and asks and field not in missing:
+            missing.append(field)
+    return Judgement(ASK, tuple(missing)) if missing else Judgement(IN)
+
+
+@lru_cache(maxsize=1)
+def asked_fields() -> tuple[str, ...]:
+    """The fields that may be missing, each once, in the order of the facts."""
+    return tuple(dict.fromkeys(row.answer.field for fact in FACTS for row in _facts()[fact] if row.answer.field))
+
+
+@lru_cache(maxsize=1)
+def scopes() -> Mapping[str, Scope]:
+    """The scopes that come with the release, by key."""
+    return read(PINNED)
+
+
+def read(path: Path) -> Mapping[str, Scope]:
+    """The scopes of a file. Raises `TableError` with every fault found."""
+    table = rows(path)
+    faults = [f"{row['scope_key']}: {fault}." for row in table for fault in _faults(row)]
+    keys = [row["scope_key"] for row in table]
+    faults += [f"{key} stands more than once." for key in dict.fromkeys(keys) if keys.count(key) > 1]
+    if ALL not in keys:
+        faults.append(f"{ALL} is missing.")
+    if faults:
+        raise TableError(f"{path.name}: " + " ".join(faults))
+    return MappingProxyType({row["scope_key"]: _scope(row) for row in table})
+
+
+def read_facts(path: Path) -> Mapping[str, tuple["_FactRow", ...]]:
+    """How records answer, by fact. Raises `TableError` where the last row of a fact does not fit every record."""
+    found: dict[str, tuple[_FactRow, ...]] = dict.fromkeys(FACTS, ())
+    for row in rows(path):
+        if row["fact"] not in found or (row["answer"] == _UNKNOWN) != bool(row["field"]):
+            raise TableError(f"{path.name}: {row['fact']} is no fact, or a field stands beside an answer.")
+        conditions = tuple(frozenset(words(row[column])) for column in _CONDITIONS)
+        found[row["fact"]] += (_FactRow(conditions, Answer(row["answer"], row["field"] or None)),)
+    if ends := [fact for fact, level in found.items() if not level or any("*" not in each for each in level[-1][0])]:
+        raise TableError(f"{path.name}: the last row of {', '.join(ends)} does not fit every record.")
+    return MappingProxyType(found)
+
+
+class _FactRow(NamedTuple):
+    """A fact's answer where a face fits all conditions; each is the set of values of a column."""
+
+    conditions: tuple[frozenset[str], ...]
+    answer: Answer
+
+    def fits(self, face: Face) -> bool:
+        given = (
+            _said(face.packaging_level), _said(face.reusable), _said(face.reuse_deposit_system),
+            _said(face.packaging_format_key), face.use_contexts or (_NOTHING,), face.use_contexts or (_NOTHING,),
+        )  # fmt: skip
+        return all(
+            "*" in wanted or not wanted.isdisjoint(has) for wanted, has in zip(self.conditions, given, strict=True)
+        )
+
+
+def _said(value: str | bool | None) -> Sequence[str]:
+    return (_NOTHING,) if value is None else (str(value).lower(),)
+
+
+@lru_cache(maxsize=1)
+def _facts() -> Mapping[str, tuple[_FactRow, ...]]:
+    return read_facts(FACTS_TABLE)
+
+
+def _scope(row: Row) -> Scope:
+    cells = [row[_COLUMN_OF.get(fact, fact)] for fact in FACTS]
+    return Scope(
+        key=row["scope_key"],
+        lets_in=tuple(None if cell in _LETS_ANY_IN else frozenset(words(cell)) for cell in cells),
+        asks=tuple(_if_unknown(row, fact) == ASK for fact in FACTS),
+        meaning=row["meaning"],
+        confidence=row["confidence"],
+        source_url=row["source_url"],
+        note=row["note"],
+    )
+
+
+def _if_unknown(row: Row, fact: str) -> str:
+    """What an unknown answer counts as; a fact without a column of its own is asked for."""
+    return row.get(f"unknown_{fact}", ASK)
+
+
+def _faults(row: Row) -> Iterator[str]:
+    for fact in FACTS:
+        answers = {found.answer.answer for found in _facts()[fact]} - {_UNKNOWN}
+        cell = row[_COLUMN_OF.get(fact, fact)]
+        if cell not in _LETS_ANY_IN and not (words(cell) and answers | {YES} >= set(words(cell))):
+            yield f"{fact} lets in what is no answer"
+        if _if_unknown(row, fact) not in (IN, ASK):
+            yield f"unknown_{fact} is {IN} or {ASK}"
+    if not row["meaning"] or not row["source_url"] or not is_confidence(row["confidence"]):
+        yield "no meaning or source, or not said how sure it is"

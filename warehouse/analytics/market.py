@@ -1,0 +1,60 @@
+"""One market's figures of its latest calendar year: tonnes by category, what they oblige to, what is not decided.
+
+They are the company's kept figures (`warehouse.figures`), with an `as_of` of their own. Which of its SKUs may be sold
+there is `readiness`.
+"""
+
+from typing import Any, Final
+
+import polars as pl
+
+from compliance import coverage
+from warehouse.figures import StoredFigures
+
+_CATEGORY: Final = (
+    "category_code", "category_name", "basis", "tonnes", "in_scope_tonnes", "undecided_tonnes", "out_of_scope_tonnes",
+    "units", "skus", "scope_key", "confidence",
+)  # fmt: skip
+_WORST: Final = 10
+"""SKUs of which a fact is missing, the most units first."""
+_YEAR: Final = 0
+
+
+def covered(market: str) -> dict[str, object] | None:
+    """Which packaging the market's duties reach; None where the tables do not know the market."""
+    found = coverage.coverages().get(market)
+    return found.as_dict() if found else None
+
+
+def figures_in(figures: StoredFigures, market: str, this_year: int) -> dict[str, Any] | None:
+    """The market's figures of the latest year that is not ahead, else the first; None where nothing is counted there.
+
+    Tonnes are as they were written, to six places.
+    """
+    here = (pl.col("market") == market) & (pl.col("half") == _YEAR)
+    tonnes = pl.read_parquet(figures.tonnes).filter(here)
+    years = sorted(set(tonnes["year"]), reverse=True)
+    if not years:
+        return None
+    year = next((year for year in years if year <= this_year), years[-1])
+    of_year = here & (pl.col("year") == year)
+    missing = pl.scan_parquet(figures.scope_missing).filter(of_year)
+    worst = missing.sort("units", "sku_code", descending=[True, False]).head(_WORST).collect()
+    uncounted = pl.scan_parquet(figures.uncounted).filter(of_year).select(pl.len()).collect().item()
+    verdicts = pl.read_parquet(figures.obligations).filter((pl.col("market") == market) & (pl.col("year") == year))
+    return {
+        "as_of": figures.origin.as_of.isoformat().replace("+00:00", "Z"),
+        "ruleset_version": figures.origin.ruleset_version,
+        "year": year,
+        "tonnes": _plain(tonnes.filter(of_year).select(_CATEGORY)),
+        "uncounted": uncounted,
+        "scope_missing": missing.select(pl.len()).collect().item(),
+        "scope_missing_first": _plain(worst.select("sku_code", "units", "category_codes", "fields")),
+        "obligations": _plain(verdicts.drop("market", "year")),
+    }
+
+
+def _plain(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """Rows for an answer: decimals as numbers."""
+    decimals = [name for name, dtype in frame.schema.items() if dtype.base_type() == pl.Decimal]
+    return frame.with_columns(pl.col(decimals).cast(pl.Float64)).to_dicts()
