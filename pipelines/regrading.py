@@ -41,8 +41,7 @@ def regrade_portfolios(
     workshop: Workshop, instance: dg.DagsterInstance, company_id: UUID | None = None, *, only_open: bool = False
 ) -> Totals:
     """The run, for one company or for all; raises `dagster.Failure` where it was refused or broken off."""
-    for lost in instance.get_runs(dg.RunsFilter(tags=_ALONE, statuses=[dg.DagsterRunStatus.STARTED])):
-        instance.report_run_failed(lost, _BROKE_OFF)
+    end_lost_runs(instance)
     chosen = {} if company_id is None else {"company_id": str(company_id)}
     result = defs.resolve_job_def("regrade_portfolios").execute_in_process(
         run_config=run_config("regraded_skus", {**chosen, "only_open": only_open}),
@@ -51,6 +50,12 @@ def regrade_portfolios(
     totals = result.output_for_node("regraded_skus")
     assert isinstance(totals, Totals)
     return totals
+
+
+def end_lost_runs(instance: dg.DagsterInstance) -> None:
+    """End the runs whose process or database is gone; asked by who holds the lock, so that none of them lives."""
+    for lost in instance.get_runs(dg.RunsFilter(tags=_ALONE, statuses=[dg.DagsterRunStatus.STARTED])):
+        instance.report_run_failed(lost, _BROKE_OFF)
 
 
 @contextmanager
@@ -65,6 +70,7 @@ class Regrader:
 
     def __init__(self, workshop: Workshop, open_instance: Callable[[], dg.DagsterInstance]) -> None:
         self._workshop, self._open_instance = workshop, open_instance
+        self._may_have_lost_runs = True  # of a process before this one, and then of each turn that breaks off
 
     def serve(self) -> None:
         """Go on with what waits until `Workshop.stopping` is set."""
@@ -77,8 +83,10 @@ class Regrader:
                     begun = True
                 self.turn()
             except psycopg.OperationalError as error:
+                self._may_have_lost_runs = True
                 log.warning("regrades.database_lost", error=type(error).__name__)
             except Exception:  # whatever it was, the next turn goes on from there
+                self._may_have_lost_runs = True
                 log.exception("regrades.run_broke_off")
                 pause = RETRY_SECONDS
             stopping.wait(pause)
@@ -93,11 +101,18 @@ class Regrader:
             log.info("regrade.asked", version=version, companies=asked)
 
     def turn(self) -> None:
-        """One run over all open regrades, where there are any and no other process is at them."""
-        if not regrade.open_regrades(self._workshop.pool):
+        """One run over all open regrades, where there are any and no other process is at them.
+
+        A run that lost its database in its last block leaves none open: it is ended all the same.
+        """
+        waiting = bool(regrade.open_regrades(self._workshop.pool))
+        if not (waiting or self._may_have_lost_runs):
             return
         with alone(self._workshop, waiting=False) as is_ours:
             if is_ours:
                 with self._open_instance() as instance:
-                    totals = regrade_portfolios(self._workshop, instance, only_open=True)
-                log.info("regrade.run_ended", **totals.as_dict())
+                    end_lost_runs(instance)
+                    self._may_have_lost_runs = False
+                    if waiting:
+                        totals = regrade_portfolios(self._workshop, instance, only_open=True)
+                        log.info("regrade.run_ended", **totals.as_dict())

@@ -89,6 +89,18 @@ def test_the_worker_goes_on_with_what_is_left_and_leaves_alone_what_another_does
     assert lost.status == dg.DagsterRunStatus.FAILURE
 
 
+def test_a_run_that_was_lost_when_nothing_was_left_to_do_is_ended(office: Office) -> None:
+    job = dg.job(name="regrade_portfolios")(lambda: None)
+    lost = office.instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED, tags={"pcds/alone": "regrade"})
+    regrade_portfolios(office.workshop, office.instance, office.company)  # so that nothing waits
+    later = office.instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED, tags={"pcds/alone": "regrade"})
+    Regrader(office.workshop, lambda: nullcontext(office.instance)).turn()
+    for run in (lost, later):
+        ended = office.instance.get_run_by_id(run.run_id)
+        assert ended is not None
+        assert ended.status == dg.DagsterRunStatus.FAILURE
+
+
 def test_a_release_with_newer_rules_regrades_what_is_held_once(
     server: Database, clock: StoppedClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
