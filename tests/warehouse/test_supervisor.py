@@ -87,11 +87,14 @@ def test_whoever_is_killed_together_with_the_supervisor_leaves_nobody_and_anothe
         victim.kill()
     process.wait()
     with (settings.data_dir.parent / "again").open("wb") as log, _started(settings, log) as again:
-        wait_until(lambda: _status(settings, "/readyz") == 200, otherwise=lambda: _said(log.name))
-        ours = {each.pid for each in _everything(again, settings)}
-        assert [each for each in everything if lives(each) and each.pid not in ours] == []
-        again.terminate()
-        assert again.wait(PATIENCE_SECONDS) == 0
+        try:
+            wait_until(lambda: _status(settings, "/readyz") == 200, otherwise=lambda: _said(log.name))
+            ours = {each.pid for each in _everything(again, settings)}
+            assert [each for each in everything if lives(each) and each.pid not in ours] == []
+        finally:  # else what failed would be waited for without end
+            again.terminate()
+            status = again.wait(PATIENCE_SECONDS)
+        assert status == 0
 
 
 @pytest.mark.parametrize("signal", ["kill", "terminate"])
