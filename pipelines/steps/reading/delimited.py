@@ -33,7 +33,7 @@ _MOST_RECORDS = 200_000
 """Four times what one import takes, for totals and blank records; what has more costs memory for nothing."""
 
 _MOST_PADDED = 6_000_000
-"""Empty cells that stand for what shorter lines do not give: one line of thousands of cells makes them of all others."""
+"""Empty cells that stand for what shorter lines lack: one line of thousands of cells makes them of all others."""
 
 _NO_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)
