@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 async def strict(database, clock, tmp_path) -> AsyncIterator[Service]:
-    settings = Settings.load(data_dir=tmp_path, reader_cpu_seconds=0.04)
+    settings = Settings.load(data_dir=tmp_path, reader_cpu_seconds=0.01)
     async with opened(settings, database, clock) as service:
         yield service
 
@@ -30,7 +30,7 @@ async def test_rows_to_check(limited: Assistant, assistant: Assistant):
     text = large_table()[:900_000].decode()
     answer = await limited.call("check_bulk_import", csv=text)
     assert answer.refused
-    assert "unreadable_file: Reading the file took more than 0.04 seconds of computing" in answer.text
+    assert "unreadable_file: Reading the file took more than 0.01 seconds of computing" in answer.text
     answer = await assistant.call("check_bulk_import", csv=SMALL.decode())
     assert answer.told["import"]["counts"]["created"] == 1
 
