@@ -40,8 +40,9 @@ BIT: Final = pl.UInt64()
 
 
 class Prepared(NamedTuple):
-    """A portfolio as its markets are worked out from: numbered SKUs, held volumes, parts.
+    """A portfolio as its markets are worked out from: SKUs, held volumes, parts.
 
+    A SKU's number is its row in `skus`, so that what a SKU has is gathered by it: a join costs five times as much.
     `lines` are those that are the same in every market, `materials` those of the units that each market judges,
     `standings` what the SKUs answer to the facts that decide a scope.
     """
@@ -87,19 +88,19 @@ def lines_of(market: str, ready: Prepared) -> MarketLines:
     jurisdiction = ready.jurisdictions[market]
     periods = placed(ready.volumes.filter(pl.col("market") == market), market)
     counting = periods.filter(pl.col("units") > 0).drop("reason", "fields")
-    there = counting.select("sku").unique()
+    is_there = pl.repeat(value=False, n=ready.skus.height, eager=True).scatter(counting["sku"], values=True)
     every = (ready.lines, ready.materials, ready.parts.riders, ready.parts.gaps, ready.parts.own)
-    same, materials, riders, gaps, own = (frame.join(there, on="sku", how="semi") for frame in every)
+    same, materials, riders, gaps, own = (frame.filter(is_there.gather(frame["sku"])) for frame in every)
     lines = pl.concat([judged_lines(materials, jurisdiction).select(LINE_COLUMNS), same])
-    has_category = pl.col("path").is_in(categories(jurisdiction)["path"].implode())
+    has_category = bit_of_path(jurisdiction) > 0
     unspecified = _unspecified(lines.filter(~has_category), own)
     counted = with_riders(lines.filter(has_category), riders)
     beyond = beyond_reach(counted, counting)
     listed = pl.concat([_listed(pl.concat([gaps, unspecified]), periods), _impossible(beyond)])
-    named = listed.join(ready.skus.select("sku", "sku_code"), on="sku", how="inner")
+    named = listed.with_columns(ready.skus["sku_code"].gather(listed["sku"]))
     return MarketLines(
         lines=counted,
-        counting=counting.join(beyond, on=["sku", "year", "half"], how="anti"),
+        counting=counting if beyond.is_empty() else counting.join(beyond, on=["sku", "year", "half"], how="anti"),
         uncounted=named.select(pl.lit(market).alias("market"), *list(UNCOUNTED_SCHEMA)[1:]),
     )
 
@@ -119,6 +120,14 @@ def codes(jurisdiction: Jurisdiction) -> pl.DataFrame:
     """The categories of a jurisdiction by code: `category_code` and `bit`, then what its surest path has of them."""
     surest = categories(jurisdiction).sort("basis").unique("category_code", keep="first", maintain_order=True)
     return surest.select("category_code", "bit", "category_name", "scope_key", "confidence").sort("category_code")
+
+
+def bit_of_path(jurisdiction: Jurisdiction) -> pl.Expr:
+    """The bit of the category of a column `path`, 0 where it has none: gathered by the path's place in its table."""
+    bits = dict(categories(jurisdiction).select("path", "bit").iter_rows())
+    return pl.lit(pl.Series([bits.get(path, 0) for path in material_paths()], dtype=BIT)).gather(
+        pl.col("path").to_physical()
+    )
 
 
 def _unspecified(lines: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:

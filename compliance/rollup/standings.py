@@ -21,14 +21,14 @@ _JUDGED: Final = pl.Schema({
 
 
 class Standings(NamedTuple):
-    """The standings of a portfolio by their number, and the number of each SKU (`sku`, `standing`)."""
+    """The standings of a portfolio by their number, and the number of each SKU (`sku`, `standing`), in their order."""
 
     known: tuple[Standing, ...]
     of_sku: pl.DataFrame
 
 
 def standings(skus: pl.DataFrame, rules: RuleSet) -> Standings:
-    """The standings of numbered SKUs (`skus` is the portfolio's with a column `sku`)."""
+    """The standings of numbered SKUs (`skus` is the portfolio's, in the order of their numbers)."""
     keys = {text: _key(text, rules) for text in skus["packaging_format"].unique()}
     given = skus.select(
         "sku",
@@ -43,7 +43,7 @@ def standings(skus: pl.DataFrame, rules: RuleSet) -> Standings:
     ]
     known = {standing: number for number, standing in enumerate(dict.fromkeys(answered))}
     numbers = pl.Series("standing", [known[standing] for standing in answered], dtype=NUMBER)
-    of_sku = given.join(faces.with_columns(numbers), on=_FACE, how="left", nulls_equal=True)
+    of_sku = given.join(faces.with_columns(numbers), on=_FACE, how="left", nulls_equal=True, maintain_order="left")
     return Standings(tuple(known), of_sku.select("sku", "standing"))
 
 

@@ -12,7 +12,16 @@ import polars as pl
 
 from compliance.catalogue import Jurisdiction
 from compliance.rollup.exact import COUNT, GRAMS, times_units, within_reach
-from compliance.rollup.lines import BASIS, UNCOUNTED_SCHEMA, Prepared, categories, codes, lines_of, prepared
+from compliance.rollup.lines import (
+    BASIS,
+    UNCOUNTED_SCHEMA,
+    Prepared,
+    bit_of_path,
+    categories,
+    codes,
+    lines_of,
+    prepared,
+)
 from compliance.rollup.portfolio import Portfolio
 from compliance.rollup.scoped import (
     MISSING_SCHEMA,
@@ -91,9 +100,9 @@ def _figures(market: str, ready: Prepared) -> Figures:
     lines, counting, uncounted = lines_of(market, ready)
     category_of, by_code = categories(jurisdiction), codes(jurisdiction)
     judged = judgements(ready.standings.known, tuple(by_code["scope_key"].unique().sort()))
-    counting = counting.join(ready.standings.of_sku, on="sku", how="inner")
+    counting = counting.with_columns(ready.standings.of_sku["standing"].gather(counting["sku"]))
     grams = _grams(lines, counting, category_of)
-    placed = counting.join(_held(lines, category_of), on="sku", how="inner")
+    placed = counting.join(_held(lines, jurisdiction), on="sku", how="inner")
     found = (
         category_grams(grams, judged, ready.standings.known)
         .join(_units(placed, by_code), on=[*_PERIOD, "category_code"], how="inner")
@@ -125,10 +134,10 @@ def _grams(lines: pl.DataFrame, counting: pl.DataFrame, category_of: pl.DataFram
     )
 
 
-def _held(lines: pl.DataFrame, category_of: pl.DataFrame) -> pl.DataFrame:
+def _held(lines: pl.DataFrame, jurisdiction: Jurisdiction) -> pl.DataFrame:
     """The categories of each SKU by their bits: `sku`, `held`."""
-    bit_of = category_of.lazy().select("path", pl.col("bit").alias("held"))
-    return lines.lazy().join(bit_of, on="path", how="inner").group_by("sku").agg(pl.col("held").bitwise_or()).collect()
+    bits = lines.lazy().select("sku", bit_of_path(jurisdiction).alias("held"))
+    return bits.group_by("sku").agg(pl.col("held").bitwise_or()).collect()
 
 
 def _units(placed: pl.DataFrame, by_code: pl.DataFrame) -> pl.DataFrame:
