@@ -4,7 +4,7 @@ What a part is can be made again with one fact more, which step 8 needs. Which u
 of `compliance.grading.units`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -152,6 +152,15 @@ class Weighed:
         if self.index is None:
             return {"weight_g": "weight_grams", "polymer_or_grade": "material_subtype"}.get(name, name)
         return f"components[{self.index}].{name}"
+
+
+def alike(member: Weighed) -> Hashable:
+    """Equal for members that differ in nothing but weight and place; a part's other fields follow from these."""
+    part = member.part
+    return (
+        part.component_type, part.family, part.material, frozenset(part.given.items()), part.separable,
+        part.coded_by_text, part.generic, member.grams is None,
+    )  # fmt: skip
 
 
 def parts(record: Record, rules: RuleSet) -> list[Weighed]:

@@ -14,10 +14,9 @@ from compliance.grading.provisional import (
     body_trials,
     other_parts,
     readings,
-    with_effects_in,
-    with_part_in,
 )
 from compliance.grading.score import Score
+from compliance.grading.trials import with_effects_in, with_part_in
 from compliance.ruleset import RuleSet
 
 GRADES: Final = ("A", "B", "C", "not_recyclable", "not_assessed")

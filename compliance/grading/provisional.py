@@ -2,14 +2,15 @@
 
 Each open attribute is given each of its values in turn, all else equal. Values that every row of the stream treats
 alike are tried once; a value that leaves the part's material as it is changes that part alone. Here the first that
-changes the grade ends the search; which facts could do so is collected by `compliance.grading.open_facts`.
+changes the grade ends the search; which facts could do so is collected by `compliance.grading.open_facts`. What a trial
+makes of the score is `compliance.grading.trials`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from compliance.grading.assessment import Assessment, UnitAssessment, assess, assess_unit, conclude
+from compliance.grading.assessment import Assessment, UnitAssessment, assess
 from compliance.grading.components import (
     CARRIED,
     CONSUMABLE_FIELD,
@@ -21,7 +22,7 @@ from compliance.grading.components import (
 )
 from compliance.grading.firing import Face
 from compliance.grading.listing import Effect, open_fields, outcome
-from compliance.grading.score import Score, score, sku_score
+from compliance.grading.trials import with_effects_in, with_part_in
 from compliance.rule_rows import Value
 from compliance.ruleset import RuleSet
 
@@ -97,32 +98,6 @@ def _could_change(record: Record, assessed: Assessment, place: int, rules: RuleS
         for at, alternative in enumerate(alternatives_of(unit, rules))
         for _, part in other_parts(unit.unit.parts[at], alternative, rules)
     )
-
-
-def with_effects_in(assessed: Assessment, place: int, rules: RuleSet) -> Callable[[Mapping[int, Effect]], Score]:
-    """What the SKU's score were if some parts of a unit had other effects, by the place of the part."""
-    unit = assessed.units[place]
-    scores = [other.result for other in assessed.units]
-    effects = unit.effects()
-
-    def tried(trial: Mapping[int, Effect]) -> Score:
-        changed = [trial.get(part, effect) for part, effect in enumerate(effects)]
-        scores[place] = score(changed, unit.unit.grams, unit.total, rules)
-        return sku_score(scores)
-
-    return tried
-
-
-def with_part_in(record: Record, assessed: Assessment, place: int, rules: RuleSet) -> Callable[[int, Part], Score]:
-    """What the SKU's score were with another part at one place of a unit."""
-    others = list(assessed.units)
-    unit = assessed.units[place].unit
-
-    def tried(at: int, part: Part) -> Score:
-        others[place] = assess_unit(unit.with_part(at, part), rules)
-        return conclude(record, others, rules).result
-
-    return tried
 
 
 def body_trials(assessed: UnitAssessment, rules: RuleSet) -> Iterator[tuple[str, dict[int, Effect]]]:

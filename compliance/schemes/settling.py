@@ -5,12 +5,12 @@ each way in which rows answer it, a material with one code for each, a format wi
 with a light and a heavy one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from compliance.grading.components import Record
+from compliance.grading.components import Record, alike
 from compliance.material_path import material_path
 from compliance.rule_rows import Value
 from compliance.ruleset import RuleSet
@@ -51,44 +51,79 @@ class Case:
         """What could change the rating of the SKU: what is missing for one first, then the greater change."""
         missing: list[OpenFact] = []
         changing: list[tuple[int, OpenFact]] = []
+        trials = _Trials(self)
+        two_units = _worst_two((at, [each.rating]) for at, each in enumerate(self.found) if each.rating)
         for at, (unit, rated) in enumerate(zip(self.units, self.found, strict=True)):
-            others = [each.rating for place, each in enumerate(self.found) if place != at and each.rating]
+            others = [rating for where, rating in two_units if where != at]
             for place, field in rated.missing:
                 alone = len(rated.missing) == 1
-                could = {worst([*others, each]) for each in self._rated_with(at, place, field)} if alone else set()
+                could = {worst([*others, each]) for each in trials.rated_with(at, place, field)} if alone else set()
                 missing.append(_named(unit.pieces[place], field, could or set(self.scheme.ratings)))
             if rated.rating is None:
                 continue
-            before, two = worst([*others, rated.rating]), _worst_two(rated)
+            before = worst([*others, rated.rating])
+            by_piece = ((place, [row.rating for row in rows]) for place, rows in enumerate(rated.by_piece) if rows)
+            two = _worst_two(by_piece)
             for place, field in rated.open:
-                rest = [rating for where, rating in two if where != place]
-                reached = self._reached(at, place, field, rest)
-                if could := {worst([*others, each]) for each in reached} - {before}:
+                rest = [*others, *(rating for where, rating in two if where != place)]
+                if could := {worst([*rest, *own]) for own in trials.own_with(at, place, field)} - {before}:
                     change = max(abs(each.severity - before.severity) for each in could)
                     changing.append((-change, _named(unit.pieces[place], field, could)))
         changing.sort(key=lambda each: each[0])
         return list(dict.fromkeys([*missing, *(fact for _, fact in changing)]))
 
-    def _reached(self, at: int, place: int, field: str, rest: list[RatingRow]) -> Iterator[RatingRow]:
-        """The unit's ratings with each value of an attribute: only the rows of its piece can change, not `rest`."""
-        unit, rated = self.units[at], self.found[at]
-        assert rated.category
-        piece = unit.pieces[place]
-        for value in values(self.scheme, field, self.rules):
-            part = piece.part.with_field(field, value, self.rules)
-            other = piece._replace(weighed=replace(piece.weighed, part=part))
-            yield worst([*rest, *(row.rating for row in holding(rated.category, other, unit, self.scheme))])
 
-    def _rated_with(self, at: int, place: int, field: str) -> Iterator[RatingRow]:
+class _Trials:
+    """What the open facts of a case's pieces could make of them, each kind of piece tried once however many there are.
+
+    A piece alone in its unit is judged alike whatever it weighs, and its attributes whatever it stands beside.
+    """
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._rated: dict[Hashable, frozenset[RatingRow]] = {}
+        self._own: dict[Hashable, frozenset[tuple[RatingRow, ...]]] = {}
+        self._shaped: list[list[RatedUnit]] = []
+
+    def own_with(self, at: int, place: int, field: str) -> frozenset[tuple[RatingRow, ...]]:
+        """The ratings of the rows of one piece, for each value of an attribute: only these can change."""
+        category, piece = self._case.found[at].category, self._case.units[at].pieces[place]
+        key = category, field, _kind(piece)
+        if (known := self._own.get(key)) is None:
+            known = self._own[key] = frozenset(self._tried(at, piece, field))
+        return known
+
+    def _tried(self, at: int, piece: Piece, field: str) -> Iterator[tuple[RatingRow, ...]]:
+        unit, category, scheme, rules = self._case.units[at], self._case.found[at].category, *self._tables()
+        assert category
+        for value in values(scheme, field, rules):
+            part = piece.part.with_field(field, value, rules)
+            other = piece._replace(weighed=replace(piece.weighed, part=part))
+            yield tuple(row.rating for row in holding(category, other, unit, scheme))
+
+    def rated_with(self, at: int, place: int, field: str) -> frozenset[RatingRow]:
         """The unit's ratings with each value of the one fact that it lacks, where that is enough for a rating."""
-        unit = self.units[at]
-        if field == FORMAT:
-            tried = [units_of({**self.record, FORMAT: word}, self.rules)[at] for word in _formats(self.rules)]
-        else:
-            tried = [unit.with_piece(place, other) for other in self._others(unit.pieces[place], field, unit)]
-        for each in tried:
-            if rating := rate(each, self.scheme, self.rules).rating:
-                yield rating
+        pieces = self._case.units[at].pieces
+        key = (field, _kind(pieces[place])) if len(pieces) == 1 else (field, at, place)
+        if (known := self._rated.get(key)) is None:
+            tried = self._with_formats(at) if field == FORMAT else self._with_pieces(at, place, field)
+            rated = (rate(each, *self._tables()).rating for each in tried)
+            known = self._rated[key] = frozenset(rating for rating in rated if rating)
+        return known
+
+    def _tables(self) -> tuple[Scheme, RuleSet]:
+        return self._case.scheme, self._case.rules
+
+    def _with_formats(self, at: int) -> Iterator[RatedUnit]:
+        """The unit with one word for each form; all units are made again with each, once."""
+        record, rules = self._case.record, self._case.rules
+        if not self._shaped:
+            self._shaped = [units_of({**record, FORMAT: word}, rules) for word in _formats(rules)]
+        return (units[at] for units in self._shaped)
+
+    def _with_pieces(self, at: int, place: int, field: str) -> Iterator[RatedUnit]:
+        unit = self._case.units[at]
+        return (unit.with_piece(place, other) for other in self._others(unit.pieces[place], field, unit))
 
     def _others(self, piece: Piece, field: str, unit: RatedUnit) -> Iterator[Piece]:
         """The piece with other weights, or of other materials that its family leaves."""
@@ -97,16 +132,21 @@ class Case:
             for grams in _LIGHT_AND_HEAVY:
                 yield piece._replace(weighed=replace(piece.weighed, grams=grams))
             return
-        for code in _codes(self.scheme, self.rules):
-            if part.family in {None, *self.rules.materials[code].contract_families}:
-                path = material_path(part.component_type, part.family, code, unit.text, self.rules)
-                yield piece._replace(weighed=replace(piece.weighed, part=part.with_code(code, self.rules)), path=path)
+        scheme, rules = self._tables()
+        for code in _codes(scheme, rules):
+            if part.family in {None, *rules.materials[code].contract_families}:
+                path = material_path(part.component_type, part.family, code, unit.text, rules)
+                yield piece._replace(weighed=replace(piece.weighed, part=part.with_code(code, rules)), path=path)
 
 
-def _worst_two(rated: Rated) -> list[tuple[int, RatingRow]]:
-    """The places and ratings of the two worst pieces: one of them is the worst of all but any one piece."""
-    of_piece = [(place, worst([row.rating for row in rows])) for place, rows in enumerate(rated.by_piece) if rows]
-    return sorted(of_piece, key=lambda each: -each[1].severity)[:2]
+def _worst_two(rated: Iterable[tuple[int, Sequence[RatingRow]]]) -> list[tuple[int, RatingRow]]:
+    """The places and ratings of the two worst: one of them is the worst of all but any one place."""
+    return sorted(((place, worst(found)) for place, found in rated), key=lambda each: -each[1].severity)[:2]
+
+
+def _kind(piece: Piece) -> Hashable:
+    """Equal for pieces that differ in nothing but weight and place."""
+    return alike(piece.weighed), piece.matched, piece.path, piece.pfas
 
 
 def _named(piece: Piece, field: str, could: set[RatingRow]) -> OpenFact:

@@ -1,0 +1,98 @@
+"""What a SKU's score were with another effect or another part in one place of a unit (step 8).
+
+A unit's score follows from its distinct parts and from what each of them weighs together. Packs of few parts are scored
+part by part, as they are graded; in one of many, equal parts are put together first, because every open fact of every
+part is tried, and a trial that walks over all parts makes that quadratic. Sums of those are exact, then rounded once.
+Which trials there are is the business of `compliance.grading.provisional`.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Final, TypeVar
+
+from compliance.grading.assessment import Assessment, assess_unit, result_of
+from compliance.grading.components import Part, Record, Weighed, alike
+from compliance.grading.listing import Effect
+from compliance.grading.score import Score, score, sku_score
+from compliance.grading.units import Unit
+from compliance.ruleset import RuleSet
+
+MANY: Final = 32
+"""Parts of a unit, carried ones included, from which on equal ones are put together."""
+_Key = TypeVar("_Key", bound=Hashable)
+_Sums = dict[_Key, tuple[int, Fraction]]
+"""How many there are of each kind, and what they weigh together."""
+
+
+def with_effects_in(assessed: Assessment, place: int, rules: RuleSet) -> Callable[[Mapping[int, Effect]], Score]:
+    """What the SKU's score were if some parts of a unit had other effects, by the place of the part."""
+    unit = assessed.units[place]
+    scores = [other.result for other in assessed.units]
+    effects, grams = unit.effects(), unit.unit.grams
+    together = _summed(zip(effects, grams, strict=True)) if len(effects) > MANY else None
+
+    def tried(trial: Mapping[int, Effect]) -> Score:
+        if together is None:
+            changed = [trial.get(part, effect) for part, effect in enumerate(effects)]
+            scores[place] = score(changed, grams, unit.total, rules)
+        else:
+            moved = [(effects[part], effect, grams[part]) for part, effect in trial.items()]
+            scores[place] = score(*_lists(_with(together, moved)), unit.total, rules)
+        return sku_score(scores)
+
+    return tried
+
+
+def with_part_in(record: Record, assessed: Assessment, place: int, rules: RuleSet) -> Callable[[int, Part], Score]:
+    """What the SKU's score were with another part at one place of a unit."""
+    others = list(assessed.units)
+    unit = assessed.units[place].unit
+    replaced = _merging(unit) if len(unit.parts) > MANY else unit.with_part
+
+    def tried(at: int, part: Part) -> Score:
+        others[place] = assess_unit(replaced(at, part), rules)
+        return result_of(record, others)
+
+    return tried
+
+
+def _merging(unit: Unit) -> Callable[[int, Part], Unit]:
+    """The unit with another part in one place, equal members as one: of many parts, so never a separate one's."""
+    keys = [alike(member) for member in unit.members]
+    first = dict(zip(reversed(keys), reversed(unit.members), strict=True))
+    together = _summed((key, member.grams or 0.0) for key, member in zip(keys, unit.members, strict=True))
+
+    def replaced(at: int, part: Part) -> Unit:
+        was = unit.members[at]
+        other = Weighed(part, was.grams, was.index)
+        kinds = {**first, alike(other): other}
+        kept, weights = _lists(_with(together, [(keys[at], alike(other), was.grams or 0.0)]))
+        members = [
+            Weighed(kinds[key].part, None if kinds[key].grams is None else grams, kinds[key].index)
+            for key, grams in zip(kept, weights, strict=True)
+        ]
+        return Unit.of(members, unit.form, separate=False)
+
+    return replaced
+
+
+def _summed(each: Iterable[tuple[_Key, float]]) -> _Sums[_Key]:
+    found: _Sums[_Key] = {}
+    for key, grams in each:
+        count, sum_of = found.get(key, (0, Fraction(0)))
+        found[key] = count + 1, sum_of + Fraction(grams)
+    return found
+
+
+def _with(sums: _Sums[_Key], moved: Iterable[tuple[_Key, _Key, float]]) -> _Sums[_Key]:
+    """The sums after each weight has moved from one kind to another; a kind of which nothing is left is gone."""
+    found = dict(sums)
+    for old, new, grams in moved:
+        for key, step, weight in ((old, -1, -Fraction(grams)), (new, 1, Fraction(grams))):
+            count, sum_of = found.get(key, (0, Fraction(0)))
+            found[key] = count + step, sum_of + weight
+    return {key: held for key, held in found.items() if held[0]}
+
+
+def _lists(sums: _Sums[_Key]) -> tuple[Sequence[_Key], Sequence[float]]:
+    return list(sums), [float(grams) for _, grams in sums.values()]
