@@ -76,12 +76,6 @@ def conclude(record: Record, assessed: Sequence[UnitAssessment], rules: RuleSet)
     return Assessment(sku_score([unit.result for unit in assessed]), assessed, list(dict.fromkeys(missing)))
 
 
-def result_of(record: Record, assessed: Sequence[UnitAssessment]) -> Score:
-    """The result alone of what `conclude` finds: for trials, which ask for nothing."""
-    exempt = lightweight_exemption(record, assessed[0].group)
-    return NOT_ASSESSED if exempt else sku_score([unit.result for unit in assessed])
-
-
 def _asked_for(assessed: UnitAssessment, rules: RuleSet) -> list[str]:
     """The unit's missing fields; a material that nothing lists is asked for again (step 6, fourth case)."""
     rule = assessed.unlisted(rules)

@@ -16,7 +16,7 @@ from compliance.grading.provisional import (
     readings,
 )
 from compliance.grading.score import Score
-from compliance.grading.trials import with_effects_in, with_part_in
+from compliance.grading.trials import Trials
 from compliance.ruleset import RuleSet
 
 GRADES: Final = ("A", "B", "C", "not_recyclable", "not_assessed")
@@ -50,8 +50,9 @@ def open_facts(record: Record, assessed: Assessment, rules: RuleSet) -> list[Ope
     if now.grade == "not_assessed":
         return []
     reached: dict[OpenFact, list[Score]] = {}
+    trials = Trials(record, assessed, rules)
     for place in asked_units(assessed):
-        for fact, result in _tried(record, assessed, place, rules):
+        for fact, result in _tried(trials, assessed, place, rules):
             if result is None:
                 reached.setdefault(fact, [])
             elif result.grade != now.grade:
@@ -66,15 +67,15 @@ def open_facts(record: Record, assessed: Assessment, rules: RuleSet) -> list[Ope
     return [fact._replace(could_become=_grades(reached[fact])) for fact in order]
 
 
-def _tried(record: Record, assessed: Assessment, place: int, rules: RuleSet) -> Iterator[tuple[OpenFact, Score | None]]:
+def _tried(trials: Trials, assessed: Assessment, place: int, rules: RuleSet) -> Iterator[tuple[OpenFact, Score | None]]:
     """Each open fact of a unit with what one of its values makes of the SKU; None where only a reading is known."""
     unit = assessed.units[place]
     members, types = unit.unit.members, unit.unit.types
     body = types.index("body")
-    with_effects = with_effects_in(assessed, place, rules)
+    with_effects = trials.with_effects(place)
     for name, trial in body_trials(unit, rules):
         yield _fact(name, members[body], types[body]), with_effects(trial)
-    with_part = with_part_in(record, assessed, place, rules)
+    with_part = trials.with_part(place)
     for at, found in enumerate(alternatives_of(unit, rules)):
         for name, effects in found.by_field:
             for effect in effects:

@@ -22,7 +22,7 @@ from compliance.grading.components import (
 )
 from compliance.grading.firing import Face
 from compliance.grading.listing import Effect, open_fields, outcome
-from compliance.grading.trials import with_effects_in, with_part_in
+from compliance.grading.trials import Trials
 from compliance.rule_rows import Value
 from compliance.ruleset import RuleSet
 
@@ -52,9 +52,10 @@ def is_provisional(record: Record, assessed: Assessment, rules: RuleSet) -> bool
     if assessed.result.grade == "not_assessed":
         return False
     asked = asked_units(assessed)
-    return any(True for place in asked for _ in readings(assessed.units[place])) or any(
-        _could_change(record, assessed, place, rules) for place in asked
-    )
+    if any(True for place in asked for _ in readings(assessed.units[place])):
+        return True
+    trials = Trials(record, assessed, rules)
+    return any(_could_change(trials, assessed, place, rules) for place in asked)
 
 
 def asked_units(assessed: Assessment) -> list[int]:
@@ -83,16 +84,16 @@ def readings(assessed: UnitAssessment) -> Iterator[tuple[str, Weighed | None]]:
             yield "components", None
 
 
-def _could_change(record: Record, assessed: Assessment, place: int, rules: RuleSet) -> bool:
+def _could_change(trials: Trials, assessed: Assessment, place: int, rules: RuleSet) -> bool:
     """Whether one open fact of one unit would change the SKU's grade."""
     unit, before = assessed.units[place], assessed.result.grade
-    with_effects = with_effects_in(assessed, place, rules)
+    with_effects = trials.with_effects(place)
     if any(with_effects(trial).grade != before for _, trial in body_trials(unit, rules)):
         return True
     for at, alternative in enumerate(alternatives_of(unit, rules)):
         if any(with_effects({at: effect}).grade != before for effect in alternative.effects):
             return True
-    with_part = with_part_in(record, assessed, place, rules)
+    with_part = trials.with_part(place)
     return any(
         with_part(at, part).grade != before
         for at, alternative in enumerate(alternatives_of(unit, rules))

@@ -70,8 +70,14 @@ def sku_score(scores: Sequence[Score]) -> Score:
     if len(scores) == 1 or scores[0].grade == "not_assessed":
         return scores[0]
     assessed = [found for found in scores if found.grade != "not_assessed"]
-    worst = min(assessed, key=lambda found: (ORDER[found.grade], found.score))
+    worst = min(assessed, key=badness)
     return worst if len(assessed) == len(scores) or worst.grade == "not_recyclable" else NOT_ASSESSED
+
+
+def badness(found: Score) -> tuple[int, float]:
+    """For sorting scores of assessed units, the worst first."""
+    assert found.score is not None
+    return ORDER[found.grade], found.score
 
 
 def stored(percent: float | None) -> float | None:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final, TypeVar
 
-from compliance.grading.assessment import Assessment, assess_unit, result_of
+from compliance.grading.assessment import Assessment, assess_unit
 from compliance.grading.components import Part, Record, Weighed, alike
 from compliance.grading.listing import Effect
-from compliance.grading.score import Score, score, sku_score
-from compliance.grading.units import Unit
+from compliance.grading.score import NOT_ASSESSED, Score, badness, score, sku_score
+from compliance.grading.units import Unit, lightweight_exemption
 from compliance.ruleset import RuleSet
 
 MANY: Final = 32
@@ -24,36 +24,52 @@ _Sums = dict[_Key, tuple[int, Fraction]]
 """How many there are of each kind, and what they weigh together."""
 
 
-def with_effects_in(assessed: Assessment, place: int, rules: RuleSet) -> Callable[[Mapping[int, Effect]], Score]:
-    """What the SKU's score were if some parts of a unit had other effects, by the place of the part."""
-    unit = assessed.units[place]
-    scores = [other.result for other in assessed.units]
-    effects, grams = unit.effects(), unit.unit.grams
-    together = _summed(zip(effects, grams, strict=True)) if len(effects) > MANY else None
+class Trials:
+    """Trials on an assessed SKU, a unit by its place among the SKU's; what they need of all units is found once."""
 
-    def tried(trial: Mapping[int, Effect]) -> Score:
-        if together is None:
-            changed = [trial.get(part, effect) for part, effect in enumerate(effects)]
-            scores[place] = score(changed, grams, unit.total, rules)
-        else:
+    def __init__(self, record: Record, assessed: Assessment, rules: RuleSet) -> None:
+        self._record, self._units, self._rules = record, assessed.units, rules
+        self._first, *others = [unit.result for unit in assessed.units]
+        graded = ((badness(found), at) for at, found in enumerate(others, 1) if found.grade != "not_assessed")
+        self._worst_two = [at for _, at in sorted(graded)[:2]]
+        self._ungraded = [at for at, found in enumerate(others, 1) if found.grade == "not_assessed"][:2]
+
+    def with_effects(self, place: int) -> Callable[[Mapping[int, Effect]], Score]:
+        """What the SKU's score were if some parts of a unit had other effects, by the place of the part."""
+        unit = self._units[place]
+        effects, grams, rules = unit.effects(), unit.unit.grams, self._rules
+        together = _summed(zip(effects, grams, strict=True)) if len(effects) > MANY else None
+        beside = self._beside(place)
+
+        def tried(trial: Mapping[int, Effect]) -> Score:
+            if together is None:
+                changed = [trial.get(part, effect) for part, effect in enumerate(effects)]
+                return beside(score(changed, grams, unit.total, rules))
             moved = [(effects[part], effect, grams[part]) for part, effect in trial.items()]
-            scores[place] = score(*_lists(_with(together, moved)), unit.total, rules)
-        return sku_score(scores)
+            return beside(score(*_lists(_with(together, moved)), unit.total, rules))
 
-    return tried
+        return tried
 
+    def with_part(self, place: int) -> Callable[[int, Part], Score]:
+        """What the SKU's score were with another part at one place of a unit."""
+        unit = self._units[place].unit
+        replaced = _merging(unit) if len(unit.parts) > MANY else unit.with_part
+        beside = self._beside(place)
 
-def with_part_in(record: Record, assessed: Assessment, place: int, rules: RuleSet) -> Callable[[int, Part], Score]:
-    """What the SKU's score were with another part at one place of a unit."""
-    others = list(assessed.units)
-    unit = assessed.units[place].unit
-    replaced = _merging(unit) if len(unit.parts) > MANY else unit.with_part
+        def tried(at: int, part: Part) -> Score:
+            found = assess_unit(replaced(at, part), self._rules)
+            group = found.group if place == 0 else self._units[0].group
+            return NOT_ASSESSED if lightweight_exemption(self._record, group) else beside(found.result)
 
-    def tried(at: int, part: Part) -> Score:
-        others[place] = assess_unit(replaced(at, part), rules)
-        return result_of(record, others)
+        return tried
 
-    return tried
+    def _beside(self, place: int) -> Callable[[Score], Score]:
+        """The SKU's score from a unit's other one: of all others only the worst, and one without a grade, count."""
+        worst = [at for at in self._worst_two if at != place][:1]
+        ungraded = [at for at in self._ungraded if at != place][:1]
+        others = [self._units[at].result for at in (*worst, *ungraded)]
+        first = [self._first] if place else []
+        return lambda found: sku_score([*first, found, *others])
 
 
 def _merging(unit: Unit) -> Callable[[int, Part], Unit]:
