@@ -29,10 +29,13 @@ class Trials:
 
     def __init__(self, record: Record, assessed: Assessment, rules: RuleSet) -> None:
         self._record, self._units, self._rules = record, assessed.units, rules
-        self._first, *others = [unit.result for unit in assessed.units]
-        graded = ((badness(found), at) for at, found in enumerate(others, 1) if found.grade != "not_assessed")
-        self._worst_two = [at for _, at in sorted(graded)[:2]]
-        self._ungraded = [at for at, found in enumerate(others, 1) if found.grade == "not_assessed"][:2]
+        self._worst_two: list[int] = []
+        self._ungraded: list[int] = []
+        if len(assessed.units) > 1:
+            apart = [(unit.result, at) for at, unit in enumerate(assessed.units) if at]
+            graded = [(badness(found), at) for found, at in apart if found.grade != "not_assessed"]
+            self._worst_two = [at for _, at in sorted(graded)[:2]]
+            self._ungraded = [at for found, at in apart if found.grade == "not_assessed"][:2]
 
     def with_effects(self, place: int) -> Callable[[Mapping[int, Effect]], Score]:
         """What the SKU's score were if some parts of a unit had other effects, by the place of the part."""
@@ -65,11 +68,17 @@ class Trials:
 
     def _beside(self, place: int) -> Callable[[Score], Score]:
         """The SKU's score from a unit's other one: of all others only the worst, and one without a grade, count."""
+        if len(self._units) == 1:
+            return _as_it_is
         worst = [at for at in self._worst_two if at != place][:1]
         ungraded = [at for at in self._ungraded if at != place][:1]
         others = [self._units[at].result for at in (*worst, *ungraded)]
-        first = [self._first] if place else []
+        first = [self._units[0].result] if place else []
         return lambda found: sku_score([*first, found, *others])
+
+
+def _as_it_is(found: Score) -> Score:
+    return found
 
 
 def _merging(unit: Unit) -> Callable[[int, Part], Unit]:
