@@ -67,10 +67,10 @@ async def get_sku(request: Request, key_hash: Presented) -> Response:
     if row["id"] is None:
         raise NotFound
     rules, graded_by, before = await service_of(request).rules_for(row["ruleset_version"], present.version_before(row))
-    shown = present.sku_detail(
+    shown = await present.beside_others(row, lambda: present.sku_detail(
         row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"], before=before,
         today=today, lang=asked_for(request),
-    )  # fmt: skip
+    ))  # fmt: skip
     return spoken(request, json_of({"data": shown}))
 
 

@@ -117,10 +117,10 @@ class ItemTools:
             raise refused("not_found", UNKNOWN_ITEM)
         row = dict(zip(_COLUMNS, found, strict=True))
         rules, graded_by, before = await self._service.rules_for(row["ruleset_version"], present.version_before(row))
-        item = present.sku_detail(
+        item = await present.beside_others(row, lambda: present.sku_detail(
             row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"], before=before,
             today=today,
-        )  # fmt: skip
+        ))  # fmt: skip
         stream = item["compliance"]["grade_trace"].get("stream")
         shown, page = windowed(orjson.loads(orjson.dumps(item)), limit, offset)
         return ItemDetail(

@@ -4,7 +4,8 @@ Text forms in, published forms out: array literals become arrays, JSON texts obj
 the entries, the grade is explained by the rule-set version that made it. The list's items are made by the database.
 """
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
@@ -33,6 +34,8 @@ OF_THE_DAY: Final = f"{SELECT.replace('skus.updated_at', UPDATED_AT)}, {DOC_STAT
 the rule-set before gave."""
 COLUMNS_OF_THE_DAY: Final = (*COLUMNS, "doc_status", previous.COLUMN)
 
+_SHORT: Final = 8 * 2**10
+"""Bytes of a component graph, some two dozen parts, that is explained before a thread would have begun to."""
 _KINDS: Final = frozenset({"text", "code", "number", "integer", "truth", "gtin", "uuid"})
 _GRADE: Final = ("recyclability_grade", "recyclability_score")
 _PLAIN: Final = tuple(field.name for field in SKU_FIELDS if field.kind in _KINDS and field.name in VALUE_COLUMNS)
@@ -98,6 +101,11 @@ def sku_detail(
         "created_at": instant(row["created_at"]),
         "updated_at": instant(row["updated_at"]),
     }
+
+
+async def beside_others(row: Mapping[str, Any], show: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What `show` makes of a row, for a caller on an event loop: a long graph in a thread, so that no other waits."""
+    return await asyncio.to_thread(show) if len(row["components"] or "") > _SHORT else show()
 
 
 def _trace(
