@@ -34,9 +34,9 @@ test: setup-dev  ## All tests, in parallel, against a real Postgres with the rea
 
 # Redis from Debian's packages, unpacked beside the libraries where it is not installed: that needs no root.
 REDIS = $(CURDIR)/.venv-distributed/redis/usr
-distributed: .venv-distributed/stamp  ## A regrade by Celery workers behind Redis, one of them killed (docs/scaling.md)
+distributed: .venv-distributed/stamp  ## Imports and a backfill by Celery's workers, one of them killed (docs/scaling.md)
 	PATH="$$PATH:$(REDIS)/bin" LD_LIBRARY_PATH="$(REDIS)/lib/$$(uname -m)-linux-gnu" \
-	  .venv-distributed/bin/python -m pytest -n 0 -s tests/journeys/test_distributed.py
+	  .venv-distributed/bin/python -m pytest -n 0 -s tests/guards/test_deploy.py tests/journeys/test_distributed.py
 
 .venv-distributed/stamp: requirements-dev.lock requirements-distributed.lock
 	$(PYTHON) -m venv .venv-distributed
@@ -76,17 +76,19 @@ conformance: setup-dev  ## A running connector against the protocol's own suite 
 record-release: setup-dev  ## Keep the OpenAPI document of this release; the next one must only add to it
 	$(BIN)/python -m tools.record_release
 
-screenshots: setup-dev  ## The pictures in docs/pages, taken anew (needs a Chromium)
+screenshots: setup-dev  ## The pictures in docs/pages and docs/dagster, taken anew (needs a Chromium)
 	$(BIN)/python -m tools.screenshots
 
 explore: setup-dev  ## The property tests with examples never drawn before (ROUNDS=5)
 	for round in $$(seq $(or $(ROUNDS),5)); do $(BIN)/python -m pytest -q -m hypothesis \
 	  --hypothesis-profile=explore || exit 1; done
 
-soak: setup-dev  ## Hostile load, then the fuzzers for longer and from other beginnings (SEEDS="2 3", EXAMPLES=400)
+soak: setup-dev  ## Hostile load, kills by seed, then the fuzzers for longer and from other beginnings (SEEDS="2 3", EXAMPLES=400)
 	$(BIN)/python -m tools.hostile_load
 	for seed in $(or $(SEEDS),2 3); do \
 	  $(BIN)/python -m tools.fuzz_api --seed $$seed --max-examples $(or $(EXAMPLES),400) || exit 1; done
+	PCDS_KILL_SEEDS="$(or $(KILL_SEEDS),1 2 3 4 5 6)" $(BIN)/python -m pytest -n 0 -q \
+	  tests/journeys/test_orchestration_kills.py
 	PCDS_CHANGES_SECONDS=$(or $(CHANGES_SECONDS),3600) $(BIN)/python -m pytest -n 0 -q tests/journeys/test_changes.py
 	PCDS_TEST_POSTGRES="15 16 17" $(BIN)/python -m pytest -n 0 -rs tests/warehouse/test_roles.py \
 	  tests/warehouse/test_database.py tests/warehouse/test_backup.py

@@ -31,6 +31,7 @@ from api import (
     volumes,
 )
 from api.correlation import Correlation
+from api.launching import Launching
 from api.operations import serve
 from api.pages import refusals as page_refusals
 from api.pages import routes as pages
@@ -83,6 +84,7 @@ def create(
                 owner.reachable(Correlation(owner)),
                 upstream.opened(chosen) as app.state.dagster,
             ):
+                app.state.launching = Launching(app.state.dagster)
                 if alone:
                     service.readers.keep_warm()
                     _settle()

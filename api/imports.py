@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, Final, TypeVar
+from uuid import UUID
 
 import orjson
 from fastapi import Depends
@@ -19,6 +20,7 @@ from api.bodies import Upload, fingerprint, refuse_unknown, upload
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, operation
 from api.errors import InvalidBody, NotFound
 from api.languages import spoken
+from api.launching import Launch
 from api.operations import resource
 from api.origin import origin_of
 from api.parameters import (
@@ -39,12 +41,13 @@ from api.service import service_of
 from api.writing import answer, answered
 from pipelines.steps import imports, readers
 from pipelines.steps.imports import mappings
-from pipelines.steps.imports.status import is_stalled, polled, revive
+from pipelines.steps.imports.status import polled
 from pipelines.steps.reading.packed import PackedUpload
 from schemas import texts
 from schemas.issues import Issue
 from schemas.normalise import shown
 from schemas.responses import ImportAccepted, ImportStatusResponse
+from warehouse.queries import slugs
 from warehouse.queries.keys import Key
 from warehouse.sessions import Connection
 
@@ -87,7 +90,10 @@ async def post_import(request: Request, key: Writer, file: Annotated[Upload, Dep
         file.data, file.filename, mapping=asked.mapping, mapping_name=asked.name, today=asked.now.date()
     )
     read = await read_apart(request, key.company_id, "company", order)
-    return await run_in_threadpool(_accepted, request, key, file, asked, read)
+    response, launch = await run_in_threadpool(_accepted, request, key, file, asked, read)
+    if launch is not None:
+        request.app.state.launching.soon(launch)
+    return response
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +121,12 @@ def _asked(request: Request, key: Key, file: Upload) -> _Asked | Response:
     return _Asked(digest, dry_run, service_of(request).clock.now(), sent, mapping, name)
 
 
-def _accepted(request: Request, key: Key, file: Upload, asked: _Asked, read: PackedUpload) -> Response:
-    """The file that was read, held against the plan, kept and queued."""
+def _accepted(
+    request: Request, key: Key, file: Upload, asked: _Asked, read: PackedUpload
+) -> tuple[Response, Launch | None]:
+    """The file that was read, held against the plan, kept and queued; the run it needs, unless it was sent before."""
     service, dry_run, origin = service_of(request), asked.dry_run, origin_of(request, key)
+    launch: Launch | None = None
 
     def work(conn: Connection) -> Callable[[], Response]:
         if asked.sent is not None and asked.name is not None and not dry_run:
@@ -126,9 +135,12 @@ def _accepted(request: Request, key: Key, file: Upload, asked: _Asked, read: Pac
             conn, service.objects, key.company_id, read, data=file.data, filename=file.filename, dry_run=dry_run,
             origin=origin, key_id=key.client_id, now=asked.now,
         )  # fmt: skip
+        nonlocal launch
+        slug = slugs.own(conn, key.company_id)
+        launch = Launch(UUID(accepted["id"]), key.company_id, slug, file.filename, read.rows)
         return partial(json_of, accepted, 202)
 
-    return answer(request, key, asked.digest, work, dry_run=dry_run)
+    return answer(request, key, asked.digest, work, dry_run=dry_run), launch
 
 
 def _fingerprint(request: Request, file: Upload) -> bytes:
@@ -187,11 +199,8 @@ def _kept(request: Request, key: Key, name: str) -> dict[str, Any]:
     answers={200: ImportStatusResponse}, errors=(*READ_ERRORS, "not_found", "not_implemented")))  # fmt: skip
 async def get_import(request: Request, presented: Presented) -> Response:
     """Poll until `status` is completed or failed. `limit` and `offset` page the report of rejected rows."""
-    service, import_id = service_of(request), record_id(request)
     query = polled(LIMIT.of(request), OFFSET.of(request))
-    answer, alive = await read(request, presented, query, {"import_id": import_id})
+    (answer,) = await read(request, presented, query, {"import_id": record_id(request)})
     if answer is None:
         raise NotFound
-    if is_stalled(alive, service.clock.now()):
-        await run_in_threadpool(revive, service.writes, import_id)
     return spoken(request, json_text(answer))

@@ -15,11 +15,10 @@ _API: Final = "--port or PCDS_PORT"
 _DAGSTER: Final = "--dagster-port or PCDS_DAGSTER_PORT"
 
 
-def refuse_taken(settings: Settings, *, with_dagster_ui: bool) -> None:
+def refuse_taken(settings: Settings) -> None:
     """Raise `SettingsError` where a port of ours is another's: before the database starts, which takes seconds."""
     _bind(settings.host, settings.port, _API).close()
-    if with_dagster_ui:  # on the loopback address, whatever the host (decision 0032)
-        _bind(dagster_home.HOST, settings.dagster_port, _DAGSTER).close()
+    _bind(dagster_home.HOST, settings.dagster_port, _DAGSTER).close()  # on loopback, whatever the host (decision 0032)
 
 
 def bound(settings: Settings) -> socket.socket:

@@ -16,12 +16,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import psycopg
 import structlog
 
-from api import address
+from api import address, programs
 from api import demo as demo_company
 from api.ports import bound, refuse_taken
 from warehouse import dagster_home, leftovers, logs
@@ -37,8 +38,6 @@ _HEALTHY_SECONDS: Final = 30.0
 """A child that lived this long is started again at once; one that did not waits longer each time."""
 _LONGEST_PAUSE_SECONDS: Final = 30.0
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_MEMORY: Final = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:30000,muzzy_decay_ms:30000"}
-"""Polars' allocator keeps what a table left behind for half a minute: the next one need not ask the kernel again."""
 _PR_SET_PDEATHSIG: Final = 1  # prctl(2)
 
 log = structlog.get_logger(__name__)
@@ -52,7 +51,7 @@ def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True,
     """
     logs.configure(settings)
     _take_over(settings)
-    refuse_taken(settings, with_dagster_ui=with_dagster_ui)
+    refuse_taken(settings)
     stopping = threading.Event()
     previous = {number: signal.signal(number, lambda *_: stopping.set()) for number in _SIGNALS}
     if settings.test_clock_offset:
@@ -65,7 +64,7 @@ def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True,
             greeting = _greeting(settings, database, demo=demo, with_dagster_ui=with_dagster_ui)
             loaded = _catalogue_is_loaded(database)
             with bound(settings) as listener:
-                children = _children(listener, workers, with_dagster_ui)
+                children = _children(settings, listener, workers)
                 _Supervisor(settings, children, listener, loaded).run(stopping, greeting)
     finally:
         for number, handler in previous.items():
@@ -74,13 +73,17 @@ def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True,
 
 @dataclass(slots=True)
 class _Child:
-    """One program that is kept running; `once` is done when it has succeeded."""
+    """One program that is kept running; `once` is done when it has succeeded.
+
+    One with `after` is started when somebody answers at that socket.
+    """
 
     name: str
     command: tuple[str, ...]
     once: bool = False
     first: bool = False
     descriptors: tuple[int, ...] = ()
+    after: Path | None = None
     process: subprocess.Popen[bytes] | None = None
     done: bool = False
     _started: float = 0.0
@@ -91,7 +94,7 @@ class _Child:
         """Start the program when it is due, and take note when it has ended."""
         now = time.monotonic()
         if self.process is None:
-            if not self.done and now >= self._due:
+            if not self.done and now >= self._due and (self.after is None or is_served(self.after)):
                 self._start(environment)
         elif self.process.poll() is not None:
             status = self.process.returncode
@@ -152,7 +155,7 @@ class _Supervisor:
             try:
                 while not stopping.wait(_TICK_SECONDS):
                     self._tick()
-                    if self._ready and not greeted and _answers(self._settings):
+                    if self._ready and not greeted and _answers(self._settings) and _runs_begin(self._settings):
                         print(f"{greeting()}\n", flush=True)
                         greeted = True
             finally:
@@ -193,21 +196,34 @@ class _Supervisor:
     def _fresh_environment(self) -> dict[str, str]:
         database = Database.of(self._settings)
         own = self._settings.environment() | dagster_home.environment(self._settings, database)
-        return _MEMORY | os.environ | own | self._mark.variables
+        return programs.MEMORY | os.environ | own | self._mark.variables
 
 
-def _children(listener: socket.socket, workers: int, with_dagster_ui: bool) -> list[_Child]:
-    """The programs of one machine (docs/operations.md says what each is for)."""
-    python = (sys.executable, "-m")
+def _children(settings: Settings, listener: socket.socket, api_workers: int) -> list[_Child]:
+    """The programs of one machine (`api.programs`), and what must have happened once before."""
     # All API processes accept on one socket, which is bound once and outlives each of them.
-    api = (*python, "api.server", "--fd", str(listener.fileno()))
-    names = ["api"] if workers == 1 else [f"api {number}" for number in range(1, workers + 1)]
+    api = (sys.executable, "-m", "api.server", "--fd", str(listener.fileno()))
+    names = ["api"] if api_workers == 1 else [f"api {number}" for number in range(1, api_workers + 1)]
+    catalogue = (sys.executable, "-m", "pipelines.run", "catalogue-refresh", "--if-needed")
+    code = programs.code_server(settings).name
     return [
         *(_Child(name, api, first=True, descriptors=(listener.fileno(),)) for name in names),
-        _Child("catalogue", (*python, "pipelines.run", "catalogue-refresh", "--if-needed"), once=True, first=True),
-        _Child("worker", (*python, "pipelines.worker")),
-        *([_Child("dagster-ui", (*python, "pipelines.ui"))] if with_dagster_ui else []),
+        _Child("catalogue", catalogue, once=True, first=True),
+        *(
+            _Child(program.name, program.command, after=program.after, first=program.name == code)
+            for program in programs.orchestration(settings)
+        ),
     ]
+
+
+def is_served(path: Path) -> bool:
+    """Whether a program accepts connections at a socket."""
+    with socket.socket(socket.AF_UNIX) as client:
+        try:
+            client.connect(str(path))
+        except OSError:
+            return False
+    return True
 
 
 def _take_over(settings: Settings) -> None:
@@ -242,6 +258,13 @@ def _answers(settings: Settings) -> bool:
         return False
     finally:
         connection.close()
+
+
+def _runs_begin(settings: Settings) -> bool:
+    """Whether Dagster's webserver takes connections, so that an import begins at once."""
+    with contextlib.suppress(OSError), socket.create_connection((dagster_home.HOST, settings.dagster_port), timeout=1):
+        return True
+    return False
 
 
 def _keeper(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:

@@ -67,10 +67,11 @@ def _name(process: psutil.Process) -> str:
     line = " ".join(process.cmdline())
     known = {
         "pipelines.steps.readers.child": "readers",
-        "pipelines.worker": "worker",
+        "pipelines.worker": "workers",
         "api.server": "api",
-        "pipelines.ui": "dagster ui",
-        "dagster api": "dagster ui",
+        "pipelines.ui": "dagster webserver",
+        "dagster api": "dagster code server",
+        "dagster._daemon": "dagster daemon",
         "warehouse.keeper": "keeper",
         "postgres": "postgres",
     }
@@ -88,6 +89,8 @@ def started() -> Iterator[Service]:
             "serve",
             "--port",
             str(port),
+            "--dagster-port",
+            str(free_port()),
             "--no-dagster-ui",
             "--no-demo",
         ]

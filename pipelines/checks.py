@@ -12,7 +12,7 @@ import polars as pl
 from pandera.errors import SchemaErrors
 
 from compliance.catalogue import COMPOSITE_RULES, EU_MEMBER_STATES, MONEY, REGIONS, SYSTEMS, is_iso_3166
-from pipelines.assets import preview
+from pipelines.shown import preview
 from schemas import contracts
 from warehouse.snapshots import Snapshot
 

@@ -2,7 +2,7 @@
 
 An exception in a step would be raised by the next run too. What comes from outside is no such fault and is tried
 again: the database or a disk that is away for a while, a machine without memory, a process that was killed (which
-raises nothing here). How a run ends in good order is `pipelines.assets.holding`.
+raises nothing here). How a run ends in good order is `pipelines.holding`.
 """
 
 import traceback
@@ -26,20 +26,23 @@ log = structlog.get_logger(__name__)
 
 @dg.failure_hook(required_resource_keys={"workshop"}, name="fail_import_once")
 def fail_import_once(context: dg.HookContext) -> None:
-    """End the import of a run whose step failed by a fault of ours, while the run still holds it."""
-    fault = context.op_exception
-    chain = list(_chain(fault))
-    if fault is None or any(isinstance(cause, (dg.Failure, *_FROM_OUTSIDE)) for cause in chain):
-        return
+    """End the import of a run whose step failed by a fault of ours, while the run still holds it.
+
+    After any other failure the run lays its claim down, so that the next one need not wait.
+    """
     run = context.instance.get_run_by_id(context.run_id)
     told = {} if run is None else run.tags
     if tags.IMPORT not in told or tags.COMPANY not in told:
         return
     workshop: Workshop = context.resources.workshop
-    claim = claims.held_by(workshop.pool, UUID(told[tags.IMPORT]), UUID(told[tags.COMPANY]), context.run_id)
+    claim = claims.held_by(workshop.pool, UUID(told[tags.IMPORT]), UUID(told[tags.COMPANY]), UUID(context.run_id))
     if claim is None:  # the import has ended, or another run has it
         return
-    sent = work.load(workshop.pool, claim)
+    chain = list(_chain(context.op_exception))
+    if not chain or any(isinstance(cause, (dg.Failure, *_FROM_OUTSIDE)) for cause in chain):
+        claims.hand_back(workshop.pool, claim)
+        return
+    sent = work.load(workshop.pool, claim.company_id, claim.import_id)
     # Not the message of the exception: it may quote a cell of the caller's file. Dagster's own record has it.
     *_, place = traceback.extract_tb(chain[-1].__traceback__) or [None]
     log.error(

@@ -5,7 +5,6 @@ What the runs work with is `pipelines.resources`.
 
 import logging
 import os
-from functools import cache
 from typing import Final
 
 import dagster as dg
@@ -17,12 +16,6 @@ from warehouse.settings import Settings
 _STATEMENT_MILLISECONDS: Final = 15_000
 _RECYCLE_SECONDS: Final = 3_600
 _MORE_CONNECTIONS: Final = 2
-_ASKED_AGAIN_AND_AGAIN: Final = {
-    "event_log_storage": ("has_table", "has_asset_key_col"),
-    "run_storage": ("has_run_stats_index_cols", "has_backfill_id_column"),
-}
-"""What Dagster's storage asks the database about its own tables, some forty times a run. Only a migration of Dagster's
-changes the answers, and that comes with another release and a new process."""
 
 
 def shared_instance(settings: Settings, database: Database) -> dg.DagsterInstance:
@@ -36,10 +29,4 @@ def shared_instance(settings: Settings, database: Database) -> dg.DagsterInstanc
     instance.optimize_for_webserver(
         statement_timeout=_STATEMENT_MILLISECONDS, pool_recycle=_RECYCLE_SECONDS, max_overflow=_MORE_CONNECTIONS
     )
-    for storage, questions in _ASKED_AGAIN_AND_AGAIN.items():
-        for question in questions:
-            setattr(getattr(instance, storage), question, cache(getattr(getattr(instance, storage), question)))
-    # Each run would configure logging anew for handlers that dagster.yaml could name and ours does not: it closes every
-    # handler of the process, and two threads that begin and log a run at once wait for each other for ever.
-    instance.get_yaml_python_handlers = list  # type: ignore[method-assign]
     return instance

@@ -4,10 +4,11 @@ One value for a whole process, because a warm worker runs thousands of imports o
 does not belong here, nor does Dagster's own storage (`pipelines.instance`).
 """
 
+import atexit
 import logging
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -57,29 +58,24 @@ def opened(settings: Settings, *, chunk_rows: int = CHUNK_ROWS) -> Iterator[Work
         )  # fmt: skip
 
 
-@dg.resource(description="Database pool, object store, clock and rule-sets, for the time of one run.")
-def workshop_resource() -> Iterator[Workshop]:
-    """The workshop of a process that Dagster started; opened when its run begins, not when definitions load."""
-    with opened(Settings.load()) as workshop:
-        yield workshop
+_opening: Final = threading.Lock()
+_shared: Final[list[Workshop]] = []
 
 
-class RunMemory(dg.InMemoryIOManager):
-    """Hands an import's frames from asset to asset within one run."""
-
-    def load_input(self, context: dg.InputContext) -> object:
-        """The frame that an earlier asset of this run left. Raises `dagster.Failure` where that asset did not run."""
-        try:
-            return super().load_input(context)
-        except KeyError:
-            sentence = "An import's assets run together: launch the job import_file with the import's id."
-            raise dg.Failure(sentence, allow_retries=False) from None
+def shared(chunk_rows: int = CHUNK_ROWS) -> Workshop:
+    """The workshop of this process: opened when it is first asked for, as is said then, and closed at the end."""
+    with _opening:
+        if not _shared:
+            stack = ExitStack()
+            _shared.append(stack.enter_context(opened(Settings.load(), chunk_rows=chunk_rows)))
+            atexit.register(stack.close)
+        return _shared[0]
 
 
-@dg.io_manager(description="The frames of one run, in memory.")
-def run_memory() -> RunMemory:
-    """A memory of its own for each run, so that nothing outlives it."""
-    return RunMemory()  # type: ignore[no-untyped-call]
+@dg.resource(description="Database pool, object store, clock and rule-sets, open as long as the process.")
+def workshop_resource() -> Workshop:
+    """The workshop of a process that Dagster started; opened when its first run begins, not when definitions load."""
+    return shared()
 
 
 def _service_log(_context: dg.InitLoggerContext) -> logging.Logger:

@@ -1,22 +1,32 @@
 """The tags by which runs are found in the Dagster UI, and those of runs that no launcher of Dagster's has started."""
 
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 import dagster as dg
-from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
 
+from warehouse import dagster_home
 from warehouse.queries import companies
 from warehouse.sessions import Pool
 
-CODE_LOCATION: Final = {REPOSITORY_LABEL_TAG: "__repository__@pipelines.definitions"}
+CODE_LOCATION: Final = {".dagster/repository": f"__repository__@{dagster_home.LOCATION}"}
 """By this tag the UI lists a run under its job, although no launcher has started it."""
 
 FOLLOWED: Final = {"pcds/followed": "true"}
 """On runs that followed a write: a busy company has thousands a day, so that their record is kept for two days only."""
 
+DAY: Final = "pcds/day"
+"""On runs of a day's work: which day, by the service's clock, whoever began them."""
+
+PCDS: Final = {"user": "pcds"}
+"""On runs that the service or a command of its own starts: what the UI shows as *Launched by*, else *manually*."""
+
 IMPORT: Final = "pcds/import_id"
 """Which import it processes."""
+
+PARTITION: Final = "dagster/partition"
+"""Dagster's own, on every run of a company, however it was started: by it companies take turns."""
 
 COMPANY: Final = "pcds/company_id"
 """Whose run it is."""
@@ -24,8 +34,11 @@ COMPANY: Final = "pcds/company_id"
 COMPANY_NAME: Final = "pcds/company"
 """The same for people: the company's name at that time."""
 
-FIRST_COMPANY: Final = "pcds/first_company_id"
-"""On a run of many companies, the first of them: its lock is held as long as the run's process lives."""
+LARGE: Final = {"pcds/size": "large"}
+"""On runs that may keep a worker busy for long: one at a time, so that small ones find a free worker (dagster.yaml)."""
+
+REGRADE: Final = "pcds/regrade"
+"""On every run of a regrade: the version it is for. dagster.yaml limits how many runs with it there are at a time."""
 
 
 def of_company(company_id: UUID, name: str) -> dict[str, str]:
@@ -50,3 +63,8 @@ def read_company(pool: Pool, company_id: UUID) -> dict[str, str]:
 def of_import(import_id: UUID, company_id: UUID, filename: str) -> dict[str, str]:
     """The tags by which an import's runs are found (decisions §10)."""
     return {IMPORT: str(import_id), COMPANY: str(company_id), "pcds/filename": filename}
+
+
+def of_day(now: datetime) -> dict[str, str]:
+    """The tag of a day's work."""
+    return {DAY: f"{now:%Y-%m-%d}"}

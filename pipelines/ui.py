@@ -16,7 +16,7 @@ from typing import Final
 import dagster as dg
 import uvicorn
 from dagster._core.workspace.context import WorkspaceProcessContext
-from dagster._core.workspace.load_target import ModuleTarget
+from dagster._core.workspace.load_target import WorkspaceFileTarget
 from dagster_webserver.app import create_app_from_workspace_process_context
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
@@ -26,7 +26,6 @@ from starlette.websockets import WebSocketClose
 from warehouse import dagster_home, logs
 from warehouse.settings import Settings
 
-_DEFINITIONS: Final = "pipelines.definitions"
 _STATEMENT_MILLISECONDS: Final = 15_000
 _RECYCLE_SECONDS: Final = 3_600
 _MORE_CONNECTIONS: Final = 20
@@ -56,13 +55,11 @@ class Behind:
 
 @contextmanager
 def application(settings: Settings) -> Iterator[ASGIApp]:
-    """The application over this process's Dagster instance, with a code server of its own for the time of the block."""
+    """The application over this process's Dagster instance; definitions are the code server's."""
     with dg.DagsterInstance.get() as instance:
         instance.optimize_for_webserver(_STATEMENT_MILLISECONDS, _RECYCLE_SECONDS, _MORE_CONNECTIONS)
-        target = ModuleTarget(_DEFINITIONS, attribute=None, working_directory=None, location_name=None)
-        with WorkspaceProcessContext(
-            instance, workspace_load_target=target, version=dg.__version__, code_server_log_level="warning"
-        ) as workspace:
+        target = WorkspaceFileTarget([str(dagster_home.workspace(settings))])
+        with WorkspaceProcessContext(instance, workspace_load_target=target, version=dg.__version__) as workspace:
             app = create_app_from_workspace_process_context(workspace, dagster_home.PREFIX)
             yield Behind(app, dagster_home.door_key(settings), f"{settings.base_url}{dagster_home.PREFIX}")
 
@@ -70,7 +67,7 @@ def application(settings: Settings) -> Iterator[ASGIApp]:
 def main() -> None:
     """Serve until SIGTERM or SIGINT; the environment is the supervisor's (`warehouse.dagster_home`).
 
-    It ends at once. Its code server, which holds nothing, ends with its process group or for want of heartbeats.
+    It ends at once: it holds nothing.
     """
     settings = Settings.load()
     logs.configure(settings)

@@ -1,57 +1,56 @@
-"""The warm worker: waits for imports and runs each as a Dagster run in its own process (`python -m pipelines.worker`).
+"""The warm worker: takes the runs that Dagster has launched and executes them (`python -m pipelines.worker`).
 
-Two loops take imports, each one at a time: the first takes any, the second only small ones, so that a small file never
-waits for a large one. Beside them, each in a thread of its own, it ticks the schedules (`pipelines.ticks`), publishes
-what was written (`pipelines.following`) and goes on with regrades (`pipelines.regrading`).
+It holds what a fresh process would spend seconds on: Dagster imported, definitions resolved, pools open. Which runs
+there are, when they start and in which order they come, Dagster's coordinator and daemon say; what a run does is the
+assets'. Several workers may run, on one machine or on many. Each may die at any instant: its advisory lock ends with
+it, and run monitoring has another one resume its run.
 
-It holds what a fresh process would spend seconds on: Dagster imported, definitions resolved, pools open. What a run
-does is the assets'. The worker only decides when one begins, and outlives the database's restarts; it may die at any
-instant, since the queue and the claims are rows of Postgres. Several workers may run, on one machine or on many.
-
-The main thread waits for signals and others work: for the time of a run in the main thread Dagster would put its own
-handlers in place of ours, and a stop would break the run off anywhere.
+Runs execute in the main thread, one at a time, because Dagster breaks a run off by a signal (SIGINT) there. SIGTERM
+is taken by a thread of its own, so that no handler of Dagster's turns a stop into a failed run.
 """
 
 import argparse
 import atexit
 import gc
+import os
 import signal
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
-from uuid import UUID
 
 import dagster as dg
 import psycopg
+import sqlalchemy.exc
 import structlog
+from dagster._cli.api import _execute_run_command_body, _resume_run_command_body
+from dagster._utils.interrupts import capture_interrupts
 
-from pipelines import orphans, tags
+from pipelines import leaving
 from pipelines.definitions import defs
-from pipelines.following import Follower
 from pipelines.instance import shared_instance
-from pipelines.jobs import run_config
-from pipelines.regrading import Regrader
-from pipelines.resources import Workshop, opened
-from pipelines.steps.imports import claim as claims
-from pipelines.steps.imports import work
-from pipelines.steps.imports.claim import Claim
+from pipelines.resources import Workshop, shared
 from pipelines.steps.imports.process import CHUNK_ROWS
-from pipelines.steps.imports.queue import CHANNEL, LISTENER
-from pipelines.ticks import Ticker
+from pipelines.steps.imports.queue import LISTENER
+from pipelines.tags import PARTITION
 from warehouse import logs
+from warehouse.clock import Clock
 from warehouse.database import Database
+from warehouse.queries import launches
+from warehouse.queries.launches import Launched
 from warehouse.settings import Settings
 
-SMALL_ROWS: Final = 2_000
-"""Up to so many data lines an import is small: done in about the time that a large one's chunk takes."""
-
-SWEEP_SECONDS: Final = 2.0
-"""How often the queue is looked at without a notification: what a lost one costs, and how late a stop is seen."""
-
+LOOK_SECONDS: Final = 2.0
+"""How often launches are looked at without a notification: what a lost one costs."""
+_PAUSE_SECONDS: Final = 0.5
+"""How late a stop is seen by a worker that waits, and how soon a lost database is tried again."""
+_LOST_SECONDS: Final = 10.0
+"""How often a worker looks for runs whose worker died before they had begun."""
+_LOST_DATABASE: Final = (psycopg.OperationalError, sqlalchemy.exc.DBAPIError)
+"""How this process's own queries and Dagster's fail while Postgres restarts."""
+_NO_ORIGIN: Final = "Lost its process. What it did stays; a run that no launcher has started cannot be resumed."
+_STOPS: Final = {signal.SIGTERM, signal.SIGHUP}
 _NEW_OBJECTS: Final = 50_000
 """So many more objects there are before cycles are looked for: an import makes many lists, and few cycles."""
 
@@ -59,146 +58,144 @@ log = structlog.get_logger(__name__)
 
 
 class Worker:
-    """One process's loop over the queue.
+    """One process's loop over the launched runs."""
 
-    `listen` opens a connection for notifications, `open_instance` Dagster's storage; both are called again after the
-    database was lost, because each of the storage's old connections would fail once more. `marks` is the directory
-    in which this machine's workers show what they hold. With `most_rows` it takes only imports of so many data lines.
-    `ended` is told the company of each import that succeeded.
-    """
-
-    def __init__(
-        self,
-        workshop: Workshop,
-        listen: Callable[[], psycopg.Connection],
-        open_instance: Callable[[], dg.DagsterInstance],
-        marks: Path,
-        *,
-        most_rows: int | None = None,
-        ended: Callable[[UUID], None] = lambda _: None,
-    ) -> None:
-        self._workshop, self._listen, self._open_instance, self._marks = workshop, listen, open_instance, marks
-        self._most_rows, self._ended = most_rows, ended
-        self.is_busy = False
+    def __init__(self, workshop: Workshop, app_url: str, instance: dg.DagsterInstance) -> None:
+        """`app_url` is the application role's; the worker listens on a connection of its own."""
+        self._workshop, self._url, self._instance = workshop, app_url, instance
+        self.cancels = Cancels(app_url)
 
     def serve(self) -> None:
         """Work until `Workshop.stopping` is set."""
         stopping = self._workshop.stopping
         while not stopping.is_set():
             try:
-                with self._listen() as conn, self._open_instance() as instance:
-                    conn.execute(f"LISTEN {CHANNEL}")
-                    orphans.settle(self._marks, self._workshop.pool, instance)
-                    log.info("worker.ready")
-                    while not stopping.is_set():
-                        self.drain(instance)
-                        list(conn.notifies(timeout=SWEEP_SECONDS, stop_after=1))
-            except psycopg.OperationalError as error:
+                with psycopg.connect(self._url, autocommit=True, application_name=LISTENER) as connection:
+                    self._serve(connection)
+            except _LOST_DATABASE as error:
                 log.warning("worker.database_lost", error=type(error).__name__)
-            except Exception:  # whatever it was, the queue goes on; the next attempt decides, or their limit
-                log.exception("worker.run_broke_off")
-            stopping.wait(SWEEP_SECONDS / 4)
+                stopping.wait(_PAUSE_SECONDS)
 
-    def drain(self, instance: dg.DagsterInstance) -> None:
-        """Run every import that is to be had; after a run that failed, the rest waits for the next sweep."""
+    def _serve(self, connection: psycopg.Connection) -> None:
+        connection.execute(f"LISTEN {launches.CHANNEL}")
+        me, looked_at, swept_at = launches.enrol(connection), 0.0, 0.0
+        launches.sweep(connection)
+        log.info("worker.ready", worker=me)
+        heard = True
         while not self._workshop.stopping.is_set():
-            claim = claims.take(self._workshop.pool, self._workshop.clock, most_rows=self._most_rows)
-            if claim is None or not self.process(claim, instance):
-                return
+            now = time.monotonic()
+            if now >= swept_at + _LOST_SECONDS:
+                self._put_back(connection)
+                swept_at = now
+            if heard or now >= looked_at + LOOK_SECONDS:
+                looked_at = now
+                while not self._workshop.stopping.is_set() and (run := launches.take(connection, me)):
+                    self._execute(run)
+                    launches.end(connection, me, run.run_id)
+            heard = bool(list(connection.notifies(timeout=_PAUSE_SECONDS, stop_after=1)))
 
-    def process(self, claim: Claim, instance: dg.DagsterInstance) -> bool:
-        """One import as one Dagster run: whether it succeeded.
-
-        What it raises broke the run off, outside of any step or with the database; the claim is then an orphan.
-        """
-        started, self.is_busy = time.perf_counter(), True
+    def _execute(self, launched: Launched) -> None:
+        """The run, to its end; what goes wrong in it is in Dagster's storage."""
+        run = self._instance.get_run_by_id(launched.run_id)
+        if run is None or run.is_finished:
+            return
+        if run.status == dg.DagsterRunStatus.CANCELING:
+            self._instance.report_run_canceled(run)
+            return
+        if run.job_code_origin is None:  # of `pcds`, or of a release before 0024
+            self._instance.report_run_failed(run, _NO_ORIGIN)
+            return
+        started = time.perf_counter()
+        # A run that has begun is resumed, however it was launched: another worker may have died with it just now.
+        begun = launched.resume or run.status == dg.DagsterRunStatus.STARTED
+        body = _resume_run_command_body if begun else _execute_run_command_body
         try:
-            with orphans.marked(self._marks, claim):
-                succeeded = execute(claim, self._workshop, instance)
-                claims.hand_back(self._workshop.pool, claim)
-        finally:
-            self.is_busy = False
-        if succeeded:
-            self._ended(claim.company_id)
-        gc.collect()  # a run's objects refer to each other and would keep its frames until some later import
+            with self.cancels.of(launched.run_id), capture_interrupts():
+                body(launched.run_id, self._instance, lambda _: None, False)
+        except _LOST_DATABASE:
+            raise
+        except Exception as error:  # before its first step; it would end one worker after the other
+            log.exception("run.not_executed", run_id=launched.run_id)
+            self._instance.report_run_failed(run, f"No worker can execute it: {type(error).__name__}.")
+        gc.collect()  # a run's objects refer to each other and would keep its frames until some later run
         log.info(
-            "import.run_ended", import_id=str(claim.import_id), company_id=str(claim.company_id), succeeded=succeeded,
+            "run.ended", run_id=launched.run_id, job=run.job_name, resumed=begun,
             seconds=round(time.perf_counter() - started, 3),
         )  # fmt: skip
-        return succeeded
+
+    def _put_back(self, connection: psycopg.Connection) -> None:
+        """Launch runs again that lost their worker or their launcher before they began; others are run monitoring's."""
+        starting = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTING])
+        for record in self._instance.get_run_records(starting):
+            run, state = record.dagster_run, launches.state(connection, record.dagster_run.run_id)
+            if state == "lost":
+                launches.again(connection, run.run_id)
+            elif state is None and Clock().now().timestamp() - record.update_timestamp.timestamp() > _LOST_SECONDS:
+                launches.adopt(connection, run.run_id, company=run.tags.get(PARTITION))
+        for run_id in launches.lost(connection):
+            found = self._instance.get_run_by_id(run_id)
+            if found is None or found.is_finished:
+                launches.close(connection, run_id)
 
 
-def execute(claim: Claim, workshop: Workshop, instance: dg.DagsterInstance) -> bool:
-    """Process a claimed import as a run that `instance` records under the claim's token; whether it succeeded."""
-    sent = work.load(workshop.pool, claim)
-    config = {"import_id": str(claim.import_id), "company_id": str(claim.company_id), "claim": str(claim.token)}
-    return (
-        _job()
-        .execute_in_process(
-            run_config=run_config("uploaded_file", config),
-            instance=instance,
-            run_id=str(claim.token),
-            tags={
-                **tags.of_import(sent.id, sent.company_id, sent.filename),
-                **tags.of_company(sent.company_id, sent.company_name),
-                **tags.CODE_LOCATION,
-            },
-            raise_on_error=False,
-            resources={"workshop": workshop},
-        )
-        .success
-    )
+class Cancels:
+    """Hears in a thread which runs shall be broken off, and interrupts this process where it executes one of them."""
+
+    def __init__(self, app_url: str) -> None:
+        """Nothing is connected before `listen`."""
+        self._url, self._run_id, self._lock = app_url, "", threading.Lock()
+
+    def listen(self) -> None:
+        """Listen for ever."""
+        while True:
+            try:
+                with psycopg.connect(self._url, autocommit=True) as connection:
+                    connection.execute(f"LISTEN {launches.CANCELS}")
+                    for heard in connection.notifies():
+                        with self._lock:
+                            if heard.payload == self._run_id:
+                                os.kill(os.getpid(), signal.SIGINT)
+            except psycopg.OperationalError:
+                time.sleep(_PAUSE_SECONDS)
+
+    @contextmanager
+    def of(self, run_id: str) -> Iterator[None]:
+        """A block that executes a run, and may be interrupted."""
+        self._executing(run_id)
+        try:
+            yield
+        finally:
+            self._executing("")
+
+    def _executing(self, run_id: str) -> None:
+        with self._lock:
+            self._run_id = run_id
 
 
-@cache
-def _job() -> dg.JobDefinition:
-    return defs.resolve_job_def("import_file")
+def _stop_at_signals(stopping: threading.Event) -> None:
+    signal.sigwait(_STOPS)
+    stopping.set()
 
 
 def main() -> None:
-    """Serve the queue of the configured database until SIGTERM or SIGINT."""
+    """Serve the launched runs of the configured database until SIGTERM."""
     parser = argparse.ArgumentParser(prog="python -m pipelines.worker", description=main.__doc__)
     parser.add_argument("--chunk-rows", type=int, default=CHUNK_ROWS, help="rows that one transaction writes")
     arguments = parser.parse_args()
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)  # before any thread is there that could be interrupted instead
     settings = Settings.load()
     logs.configure(settings)
     database = Database.of(settings)
-    with opened(settings, chunk_rows=arguments.chunk_rows) as workshop:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: workshop.stopping.set())
-        workshop.readers.keep_warm()
-        _job()  # before the first import waits for it
-        gc.freeze()  # what is here now stays; collecting after a run need not look at it
-        atexit.register(gc.unfreeze)  # libraries that tell of what they leak would tell of all that is frozen
-        gc.set_threshold(_NEW_OBJECTS)
-
-        def connect() -> psycopg.Connection:
-            return psycopg.connect(database.app_url, autocommit=True, application_name=LISTENER)
-
-        def lock() -> psycopg.Connection:
-            return psycopg.connect(database.app_url, autocommit=True)
-
-        opening = threading.Lock()  # the first to open Dagster's storage makes its tables
-
-        def open_instance() -> dg.DagsterInstance:
-            with opening:
-                return shared_instance(settings, database)
-
-        marks = settings.data_dir / "claims"
-        follower = Follower(workshop, lock, open_instance, busy=lambda: any(worker.is_busy for worker in workers))
-        workers = [
-            Worker(workshop, connect, open_instance, marks, most_rows=most, ended=follower.ask)
-            for most in (None, SMALL_ROWS)
-        ]
-        ticker = Ticker(workshop, lock, open_instance)
-        regrader = Regrader(workshop, open_instance)
-        serve = [*(worker.serve for worker in workers), ticker.serve, follower.serve, regrader.serve]
-        with ThreadPoolExecutor(len(serve), "loop") as threads:
-            loops = [threads.submit(loop) for loop in serve]
-            wait(loops, return_when=FIRST_COMPLETED)
-            workshop.stopping.set()  # where one ended by itself, the other must not keep up a process that is half dead
-            for loop in loops:
-                loop.result()
+    workshop = shared(arguments.chunk_rows)
+    leaving.warm = True
+    threading.Thread(target=_stop_at_signals, args=(workshop.stopping,), daemon=True).start()
+    worker = Worker(workshop, database.app_url, shared_instance(settings, database))
+    threading.Thread(target=worker.cancels.listen, daemon=True).start()
+    defs.resolve_all_job_defs()  # before the first run waits for them
+    gc.freeze()  # what is here now stays; collecting after a run need not look at it
+    atexit.register(gc.unfreeze)  # libraries that tell of what they leak would tell of all that is frozen
+    gc.set_threshold(_NEW_OBJECTS)
+    worker.serve()
 
 
 if __name__ == "__main__":

@@ -1,34 +1,42 @@
-"""Pictures of every page for docs/pages/, taken anew from a service that is started for the occasion.
+"""Pictures of every page for docs/pages/, and of Dagster's for docs/dagster/, from a service started for the occasion.
 
-One of each page at a desk's width in light, and a few as a phone shows them and in dark. They are small: a palette
-instead of true colours, and no more of a long page than its beginning.
+One of each page of ours at a desk's width in light, and a few as a phone shows them and in dark. They are small: a
+palette instead of true colours, and no more of a long page than its beginning.
 """
 
 import io
 import secrets
 import sys
+from pathlib import Path
 from typing import Final, Literal
 
 from PIL import Image
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Locator, Page, ViewportSize
 
 from tools import service
-from tools.browser import chromium
+from tools.browser import chromium, dagster
 from tools.browser.assistant import Assistant
 from tools.browser.company import Company
 from tools.browser.pages import FOR_ALL, FOR_PERSONS, prepare, sign_in
 
 FOLDER: Final = service.ROOT / "docs" / "pages"
+OF_DAGSTER: Final = service.ROOT / "docs" / "dagster"
 PHONES: Final = ("portfolio", "item", "supplier-form", "review-answer", "consent")
 """Also at 360 px, in dark."""
 DARK: Final = ("portfolio", "review")
 """Also at 1440 px, in dark."""
 _EMAIL: Final = "ada.marsh@brand.example"
+_STAFF: Final = "sam.reed@operator.example"
 LONG: Final = ("portfolio", "item", "import")
 """Shown further down than the others."""
 _TALLEST: Final = 1_200
 _TALLEST_LONG: Final = 4_000
 _COLOURS: Final = 32
+_DESK: Final[ViewportSize] = {"width": 1440, "height": 900}
+_SETTLED: Final = 1_500
+"""Milliseconds: Dagster's pages ask for more when they have drawn what they know."""
+_SLUG: Final = "example"
+"""The partition of the company that `tools.service` makes."""
 
 
 def main() -> int:
@@ -38,17 +46,22 @@ def main() -> int:
         print(f"SKIPPED: {chromium.MISSING}")
         return 2
     FOLDER.mkdir(exist_ok=True)
-    with service.running() as running, chromium.opened(program) as browser:
+    OF_DAGSTER.mkdir(exist_ok=True)
+    with service.running("--dagster-ui") as running, chromium.opened(program) as browser:
         password = secrets.token_urlsafe(16)
         running.made("user", "add", "--company", running.company_id, "--email", _EMAIL, "--password-stdin",
                      said=password)  # fmt: skip
         company = Company(running.address, running.company_id, running.key, running.made)
-        _take(browser, company, password)
-    print(f"{sum(path.stat().st_size for path in FOLDER.glob('*.png')) / 1e6:.2f} MB in {FOLDER}")
+        running.made("staff", "add", "--email", _STAFF, "--role", "operator", "--password-stdin", said=password)
+        import_id = _take(browser, company, password)
+        _take_dagster(browser, company, password, import_id)
+    for folder in (FOLDER, OF_DAGSTER):
+        print(f"{sum(path.stat().st_size for path in folder.glob('*.png')) / 1e6:.2f} MB in {folder}")
     return 0
 
 
-def _take(browser: Browser, company: Company, password: str) -> None:
+def _take(browser: Browser, company: Company, password: str) -> str:
+    """Our own pages; the id of the company's import."""
     with browser.new_context(locale="en-GB", reduced_motion="reduce") as context, \
             Assistant(company.service).listening() as assistant:  # fmt: skip
         signed_in, stranger = context.new_page(), browser.new_page(locale="en-GB")
@@ -63,6 +76,43 @@ def _take(browser: Browser, company: Company, password: str) -> None:
                 _picture(page, f"{name}-dark.png", 1440, tallest, "dark")
             if name in PHONES:
                 _picture(page, f"{name}-360.png", 360, tallest, "dark")
+    return paths["import"].rpartition("/")[2]
+
+
+def _take_dagster(browser: Browser, company: Company, password: str, import_id: str) -> None:
+    """What docs/auditor.md and docs/operations.md show of Dagster, as an operator sees it."""
+    with browser.new_context(locale="en-GB", viewport=_DESK, reduced_motion="reduce") as context:
+        page, start = context.new_page(), f"{company.service}/dagster"
+        dagster.sign_in(page, company.service, _STAFF, password)
+        page.goto(start)
+        dagster.bar(page, "import_file").hover()
+        _seen(page, page.locator("body"), "timeline")
+        page.goto(f"{start}/runs?q[0]=tag:pcds/import_id={import_id}")
+        page.get_by_text("import_file").first.wait_for()
+        _seen(page, page.locator("body"), "import-runs")
+        dagster.materialised(page, company.service, "figures", _SLUG)
+        page.get_by_text("Success").first.wait_for()
+        page.goto(f"{start}/assets/figures?view=partitions&partition={_SLUG}")
+        _seen(page, page.locator("table").filter(has_text="ruleset_version").first, "figures")
+        _seen(page, page.locator("tr").filter(has=page.get_by_text("tonnes_by_category", exact=True)).last, "category")
+        page.goto(f"{start}/assets/portfolio_snapshot?view=partitions&partition={_SLUG}")
+        _seen(page, page.locator("table").filter(has_text="skus_by_import").first, "snapshot")
+        page.goto(f"{start}/assets/declarations?view=lineage&lineageScope=upstream&lineageDepth=5")
+        dagster.node(page, "declarations").wait_for()
+        _seen(page, page.locator("body"), "lineage")
+
+
+def _seen(page: Page, what: Locator, name: str) -> None:
+    """A part of a page of Dagster, when what it loads has come; not more of it than its beginning."""
+    what.wait_for()
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(_SETTLED)
+    box = what.bounding_box()
+    assert box is not None
+    if box["height"] > _DESK["height"]:
+        page.set_viewport_size({"width": _DESK["width"], "height": min(int(box["y"] + box["height"]) + 1, _TALLEST)})
+    _kept(what.screenshot(), OF_DAGSTER / f"{name}.png", widest=_DESK["width"] - int(box["x"]))
+    page.set_viewport_size(_DESK)
 
 
 def _count(company: Company) -> None:
@@ -75,8 +125,14 @@ def _picture(page: Page, name: str, width: int, tallest: int, scheme: Literal["l
     page.set_viewport_size({"width": width, "height": 900})
     tall = int(page.evaluate("document.documentElement.scrollHeight"))
     page.set_viewport_size({"width": width, "height": min(tall, tallest)})
-    seen = Image.open(io.BytesIO(page.screenshot()))
-    seen.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE).save(FOLDER / name, optimize=True)
+    _kept(page.screenshot(), FOLDER / name)
+
+
+def _kept(seen: bytes, path: Path, widest: int = _DESK["width"]) -> None:
+    """A wide table ends where the window does."""
+    image = Image.open(io.BytesIO(seen)).convert("RGB")
+    part = image.crop((0, 0, min(image.width, widest), min(image.height, _TALLEST_LONG)))
+    part.quantize(_COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 if __name__ == "__main__":

@@ -4,18 +4,28 @@ What belongs here: where the instance's settings and storage are, and having Dag
 what the settings are (`dagster.yaml` at the top of the repository) and what runs.
 """
 
+import hashlib
+import json
 import os
 import secrets
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from warehouse.database import Database
-from warehouse.settings import Settings
+from warehouse.settings import Settings, SettingsError
 
 _INSTANCE: Final = Path(__file__).parent.parent / "dagster.yaml"
+LOCATION: Final = "pcds"
+"""The name of the code location: a part of every run's origin, so that it never changes."""
+DEFINITIONS: Final = "pipelines.definitions"
+"""The module that the code server serves."""
+_WORKSPACE: Final = "load_from:\n  - grpc_server: {{socket: {}, location_name: {}}}\n"
+_LONGEST_SOCKET: Final = 100
+"""Bytes of a socket's path: Linux takes 107, macOS 103."""
 
 
 HOST: Final = "127.0.0.1"
@@ -27,14 +37,50 @@ DOOR_HEADER: Final = "x-pcds-door"
 
 
 def environment(settings: Settings, database: Database) -> dict[str, str]:
-    """The variables by which Dagster finds its instance; makes the home, or brings it up to date."""
+    """The variables by which Dagster finds its instance; makes the home, or brings it up to date.
+
+    Raises `SettingsError` where the instance's file cannot be read.
+    """
     home = _home(settings)
-    wanted, held = _INSTANCE.read_bytes(), home / _INSTANCE.name
+    _keep(home / _INSTANCE.name, _instance(settings))
+    _keep(workspace(settings), _WORKSPACE.format(json.dumps(str(code_socket(settings))), LOCATION).encode())
+    return {
+        "DAGSTER_HOME": str(home),
+        "PCDS_DAGSTER_STORAGE_URL": database.dagster_url,
+        "PCDS_LAUNCH_URL": database.app_url,
+    }
+
+
+def _instance(settings: Settings) -> bytes:
+    try:
+        return (settings.dagster_yaml or _INSTANCE).read_bytes()
+    except OSError as error:
+        raise SettingsError(f"PCDS_DAGSTER_YAML is not usable: {error.strerror}.") from None
+
+
+def workspace(settings: Settings) -> Path:
+    """The file that tells Dagster's webserver and daemon where the definitions are served."""
+    return _home(settings) / "workspace.yaml"
+
+
+def code_socket(settings: Settings) -> Path:
+    """Where the code server listens: a socket that the service's own account alone can reach.
+
+    In the data directory, or where that path is too long for a socket, in a folder of temporary files.
+    """
+    socket = _home(settings) / "code.sock"
+    if len(os.fsencode(socket)) <= _LONGEST_SOCKET:
+        return socket
+    folder = Path(tempfile.gettempdir()) / f"pcds-{hashlib.sha256(os.fsencode(socket)).hexdigest()[:16]}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder / socket.name
+
+
+def _keep(held: Path, wanted: bytes) -> None:
     if not held.exists() or held.read_bytes() != wanted:
-        draft = held.with_suffix(".new")
+        draft = held.with_suffix(f".{os.getpid()}")
         draft.write_bytes(wanted)
         draft.replace(held)
-    return {"DAGSTER_HOME": str(home), "PCDS_DAGSTER_STORAGE_URL": database.dagster_url}
 
 
 def door_key(settings: Settings) -> str:

@@ -52,10 +52,13 @@ class Objects:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return cls(LocalStore(prefix=folder), folder)
 
-    def put(self, key: str, data: bytes) -> None:
-        """Store bytes under a key, replacing what is there; they survive a power cut when this returns."""
+    def put(self, key: str, data: bytes, *, durable: bool = True) -> None:
+        """Store bytes under a key, replacing what is there, all at once.
+
+        They survive a power cut when this returns, unless they need not be `durable` since they can be made again.
+        """
         obstore.put(self._store, _checked(key), data)
-        if self.folder is not None:
+        if durable and self.folder is not None:
             _flush(self.folder / key, self.folder)
 
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> None:

@@ -108,9 +108,9 @@ class Settings(BaseSettings):
     reader_memory_mib: Annotated[int, Field(ge=128, le=65536)] = 768
     """Private memory of one reading: a file of the greatest size with 400 000 components takes 580 MiB."""
     warm_workers: bool = True
-    """Whether imports are run by workers of ours; false where Dagster launches them on machines of its own."""
-    executor: Annotated[Path, AfterValidator(Path.absolute)] | None = None
-    """A file that names the executor of jobs whose steps may run on several machines (docs/scaling.md)."""
+    """Whether runs are executed by `pipelines.worker`; false where an engine launches them (docs/scaling.md)."""
+    dagster_yaml: Annotated[Path, AfterValidator(Path.absolute)] | None = None
+    """Dagster's instance in place of the shipped `dagster.yaml`, where an engine launches runs (docs/scaling.md)."""
     runs_kept_days: Annotated[int, Field(ge=1, le=3650)] = 30
     """How long Dagster's record of a run that has ended is kept."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"

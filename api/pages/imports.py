@@ -17,6 +17,8 @@ from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.sessions import Session, SignedIn
 from api.service import service_of
+from api.staff.runs import of_import
+from api.staff.sessions import member_of
 from pipelines.steps import imports
 from schemas.issues import ISSUE_CODES
 from schemas.labels import header
@@ -35,8 +37,9 @@ async def get_imports(request: Request, session: SignedIn) -> Response:
 
 @router.get("/{id}")
 async def get_import(request: Request, session: SignedIn) -> Response:
-    """One import; with `code` and `field` the faults of that reason alone."""
-    return await run_in_threadpool(_one, request, session)
+    """One import; with `code` and `field` the faults of that reason alone. Staff find the way to its runs as well."""
+    seen_by_staff = service_of(request).settings.dagster_ui and await member_of(request) is not None
+    return await run_in_threadpool(_one, request, session, seen_by_staff)
 
 
 def _listed(request: Request, session: Session) -> Response:
@@ -46,11 +49,9 @@ def _listed(request: Request, session: Session) -> Response:
     return page(request, "imports.html", session=session, recent=recent, total=total, offset=offset, size=PAGE_SIZE)
 
 
-def _one(request: Request, session: Session) -> Response:
+def _one(request: Request, session: Session, seen_by_staff: bool) -> Response:
     service, lang, offset, import_id = service_of(request), language_of(request), offset_of(request), _id(request)
-    found = imports.status(
-        service.writes, session.company_id, import_id, limit=PAGE_SIZE, offset=offset, clock=service.clock
-    )
+    found = imports.status(service.writes, session.company_id, import_id, limit=PAGE_SIZE, offset=offset)
     if found is None:
         raise PageRefused(404, "refused.gone")
     with service.writes.company(session.company_id) as conn:
@@ -62,7 +63,8 @@ def _one(request: Request, session: Session) -> Response:
             )
     return page(
         request, "import.html", session=session, found=found, reasons=reasons, chosen=chosen,
-        columns=_columns(found["source"], lang), offset=offset, size=PAGE_SIZE,
+        columns=_columns(found["source"], lang), runs=of_import(import_id) if seen_by_staff else None, offset=offset,
+        size=PAGE_SIZE,
         total=chosen["faults"] if chosen else found["pagination"]["total"],
     )  # fmt: skip
 

@@ -19,7 +19,7 @@ from api.pages.texts import text
 from api.service import service_of
 from api.staff import questions, upstream
 from api.staff.addressed import is_by_us, is_to_us
-from api.staff.questions import MAX_BYTES, Question, Unreadable
+from api.staff.questions import MAX_BYTES, Question, Unnamed, Unreadable
 from api.staff.sessions import Member, member_of
 from api.staff.sign_in import to_sign_in
 from warehouse.dagster_home import PREFIX
@@ -104,7 +104,10 @@ def _allowed(question: Question, member: Member) -> Question:
     log.info("dagster.mutation", staff_id=str(member.id), acts=list(question.acts)[:20], allowed=may)
     if not may:
         raise Shut(403, "dagster.analyst")
-    return question.named(member.email)
+    try:
+        return question.named(member.email)
+    except Unnamed:
+        raise Shut(400, "dagster.variables") from None
 
 
 async def _passed(request: Request, question: Question | None) -> Response:

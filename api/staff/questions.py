@@ -9,14 +9,32 @@ from typing import Any, Final
 
 import orjson
 from graphql.error import GraphQLError
-from graphql.language import FieldNode, OperationDefinitionNode, OperationType, parse
+from graphql.language import (
+    DocumentNode,
+    FieldNode,
+    OperationDefinitionNode,
+    OperationType,
+    VariableDefinitionNode,
+    VariableNode,
+    Visitor,
+    parse,
+    visit,
+)  # fmt: skip
 
 MAX_BYTES: Final = 2**20
 """Of one request; the largest of Dagster's own pages has some 20 KiB."""
 _MOST_TOKENS: Final = 20_000
 _LONGEST_NAME: Final = 100
 """Of a mutation, as the log tells it: Dagster's own are far shorter."""
-_OF_A_BACKFILL: Final = {"partitionNames", "partitionsByAssets", "assetSelection"}
+TAGS: Final = {
+    "executionParams": "executionMetadata", "executionParamsList": "executionMetadata", "backfillParams": "tags",
+    "reexecutionParams": "extraTags",
+}  # fmt: skip
+"""Arguments that say what to launch, and where the tags of its runs stand in each."""
+LAUNCHES: Final = frozenset({
+    "launchRun", "launchPipelineExecution", "launchMultipleRuns", "launchRunReexecution", "launchPipelineReexecution",
+    "launchPartitionBackfill", "reexecutePartitionBackfill",
+})  # fmt: skip
 _PERSON: Final = "user"
 """The tag that Dagster shows as *Launched by*."""
 
@@ -25,20 +43,33 @@ class Unreadable(ValueError):  # noqa: N818  (an answer, not a fault of the prog
     """It is no GraphQL request."""
 
 
+class Unnamed(ValueError):  # noqa: N818  (an answer, not a fault of the program)
+    """It launches something by a value within the query, where nobody can be named; a variable can."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A document with its variables. `kinds`: query, mutation, subscription; `acts`: the names of what it changes."""
+    """A document with its variables.
+
+    `kinds`: query, mutation, subscription; `acts`: the names of what it changes; `launches`: the arguments that say
+    what to launch, each with the variable that it is, None where it is written out.
+    """
 
     query: str
     variables: Mapping[str, Any] | None
     operation: str | None
     kinds: frozenset[str]
     acts: tuple[str, ...]
+    launches: frozenset[tuple[str, str | None]] = frozenset()
 
     def named(self, email: str) -> "Question":
-        """The same, its runs tagged with the member who asks, whatever the page has said."""
-        named = {name: _named(value, email) for name, value in (self.variables or {}).items()}
-        return replace(self, variables=named or self.variables)
+        """The same, its runs tagged with the member who asks, whatever was given. Raises `Unnamed`."""
+        variables = dict(self.variables or {})
+        for argument, variable in self.launches:
+            if variable is None:
+                raise Unnamed
+            variables[variable] = _named(variables.get(variable), TAGS[argument], email)
+        return replace(self, variables=variables if self.launches else self.variables)
 
     def body(self, *, operation_name: str = "operationName") -> dict[str, Any]:
         """The request as it is passed on."""
@@ -72,26 +103,44 @@ def of(given: object) -> Question:
         for chosen in each.selection_set.selections if isinstance(chosen, FieldNode)
     ]  # fmt: skip
     kinds = frozenset(each.operation.value for each in operations)
-    return Question(query, variables, operation, kinds, tuple(acts))
+    return Question(query, variables, operation, kinds, tuple(acts), _launches(document))
 
 
-def _named(value: Any, email: str) -> Any:
-    """A variable, with the tag where it says what to launch: known by its form, as a page may name it as it likes."""
+def _launches(document: DocumentNode) -> frozenset[tuple[str, str | None]]:
+    """The arguments that launch, wherever they stand. A variable with a value of its own counts as written out."""
+    found, written_out = set(), set()
+
+    class Looking(Visitor):
+        def enter_field(self, node: FieldNode, *_: object) -> None:
+            if node.name.value in LAUNCHES:
+                for argument in node.arguments:
+                    variable = argument.value.name.value if isinstance(argument.value, VariableNode) else None
+                    found.add((argument.name.value, variable))
+
+        def enter_variable_definition(self, node: VariableDefinitionNode, *_: object) -> None:
+            if node.default_value is not None:
+                written_out.add(node.variable.name.value)
+
+    visit(document, Looking())
+    return frozenset(
+        (argument, None if variable in written_out else variable) for argument, variable in found if argument in TAGS
+    )
+
+
+def _named(value: Any, where: str, email: str) -> Any:
+    """What a variable says, with the tag; what has no such form is refused by Dagster."""
     if isinstance(value, list):
-        return [_named(each, email) if isinstance(each, dict) else each for each in value]
+        return [_named(each, where, email) for each in value]
     if not isinstance(value, dict):
         return value
-    if value.keys() & _OF_A_BACKFILL:
-        return _tagged(value, "tags", email)
-    if "strategy" in value:
-        return _tagged(value, "extraTags", email)
-    metadata = value.get("executionMetadata") or {}
-    if "selector" not in value or not isinstance(metadata, dict):
-        return value
-    return value | {"executionMetadata": _tagged(metadata, "tags", email)}
+    if where != "executionMetadata":
+        return _tagged(value, where, email)
+    metadata = value.get(where) or {}
+    return value | {where: _tagged(metadata, "tags", email)} if isinstance(metadata, dict) else value
 
 
 def _tagged(value: dict[str, Any], tags: str, email: str) -> dict[str, Any]:
     given = value.get(tags) or []
+    given = given if isinstance(given, list) else [given]  # as GraphQL reads one where a list is wanted
     others = [tag for tag in given if not (isinstance(tag, dict) and tag.get("key") == _PERSON)]
     return value | {tags: [*others, {"key": _PERSON, "value": email}]}

@@ -6,6 +6,7 @@ An account that nobody has, one that was disabled and a wrong password are told 
 import secrets
 from typing import Final
 from urllib.parse import quote
+from uuid import UUID
 
 from anyio import to_thread
 from fastapi import APIRouter
@@ -21,6 +22,8 @@ from api.pages.sign_in import local
 from api.pages.turns import in_turn
 from api.service import Service, service_of
 from api.staff import sessions
+from api.staff.runs import of_import
+from api.staff.sessions import Member
 from warehouse import passwords
 from warehouse.dagster_home import PREFIX
 from warehouse.queries import staff
@@ -29,6 +32,7 @@ router = APIRouter(include_in_schema=False)
 
 HOME: Final = "/staff"
 SIGN_IN: Final = "/staff/sign-in"
+RUNS: Final = "/staff/runs"
 _NOT_KEPT: Final = {"Cache-Control": "no-store"}
 
 
@@ -41,7 +45,19 @@ def to_sign_in(back: str) -> Response:
 async def get_home(request: Request) -> Response:
     """Who is signed in, the way to Dagster, and the way out."""
     member = await sessions.member_of(request)
-    return to_sign_in(HOME) if member is None else page(request, "staff.html", member=member, dagster=PREFIX)
+    return to_sign_in(HOME) if member is None else _home(request, member)
+
+
+@router.get(RUNS)
+async def get_runs(request: Request) -> Response:
+    """On to the runs of the import whose id is given, as its company cites it."""
+    member, given = await sessions.member_of(request), request.query_params.get("import", "").strip()
+    if member is None:
+        return to_sign_in(HOME)
+    try:
+        return RedirectResponse(of_import(UUID(given)), 303, _NOT_KEPT)
+    except ValueError:
+        return _home(request, member, status=422, given=given)
 
 
 @router.get(SIGN_IN)
@@ -79,6 +95,11 @@ async def post_sign_out(request: Request) -> Response:
     answer = RedirectResponse(SIGN_IN, 303, _NOT_KEPT)
     sessions.forget(request, answer)
     return answer
+
+
+def _home(request: Request, member: Member, *, status: int = 200, given: str | None = None) -> Response:
+    """`given` is what was taken for the id of an import and is none."""
+    return page(request, "staff.html", status=status, member=member, dagster=PREFIX, runs=RUNS, given=given)
 
 
 def _way_back(given: str) -> str:

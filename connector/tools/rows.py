@@ -70,9 +70,7 @@ class RowTools:
 
     def _status(self, import_id: str, limit: int, offset: int) -> BulkCheck:
         named = uuid_of(import_id)
-        found = named and imports.status(
-            self._service.writes, current().company_id, named, limit=limit, offset=offset, clock=self._service.clock
-        )
+        found = named and imports.status(self._service.writes, current().company_id, named, limit=limit, offset=offset)
         if not found:
             raise refused("not_found", "The company has no such import; send the id that POST /imports answered.")
         page = Page.of(found["pagination"], len(found["errors"]))

@@ -10,9 +10,10 @@ from compliance.tables import TableError
 from pipelines.definitions import defs
 from pipelines.jobs import run_config
 from pipelines.resources import Workshop
-from pipelines.runs import Answer, OpenInstance
+from pipelines.runs import Answer, OpenInstance, here
 from pipelines.steps import catalogue
 from pipelines.steps.catalogue import Changes
+from pipelines.tags import CODE_LOCATION, PCDS
 
 HELP: Final = "load the jurisdiction catalogue"
 
@@ -43,9 +44,12 @@ def refresh_catalogue(
         raise dg.Failure(str(fault)) from None
     given = {"file": name, "operator": operator}
     source = {name: value for name, value in given.items() if value is not None}
-    result = defs.resolve_job_def("refresh_catalogue").execute_in_process(
-        run_config=run_config("jurisdiction_catalogue", source), instance=instance, resources={"workshop": workshop}
-    )
+    with here.living(workshop) as run_id:
+        result = defs.resolve_job_def("refresh_catalogue").execute_in_process(
+            run_id=run_id, run_config=run_config("jurisdiction_catalogue", source), instance=instance,
+            tags=CODE_LOCATION | (PCDS if operator is None else {"user": operator}),
+            resources={"workshop": workshop},
+        )  # fmt: skip
     changes = result.output_for_node("jurisdiction_catalogue")
     assert isinstance(changes, Changes)
     return changes

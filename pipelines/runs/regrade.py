@@ -1,12 +1,17 @@
-"""`regrade`: what one company or all hold, graded by the rule-set of the day."""
+"""`regrade`: what one company or all hold, graded by the rule-set of the day, a run each."""
 
 import argparse
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from pipelines.regrading import alone, regrade_portfolios
+import dagster as dg
+
 from pipelines.resources import Workshop
-from pipelines.runs import Answer, OpenInstance
+from pipelines.runs import Answer, OpenInstance, of_company
+from pipelines.steps import regrade
+from pipelines.steps.regrade import Totals
+from pipelines.tags import REGRADE
 
 HELP: Final = "regrade portfolios"
 
@@ -18,9 +23,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, workshop: Workshop, open_instance: OpenInstance) -> Answer:
-    """Regrade, after whoever is at it now; raises `dagster.Failure` where there is no such company."""
-    with alone(workshop, waiting=True), open_instance() as instance:
-        totals = regrade_portfolios(workshop, instance, arguments.company, only_open=arguments.open)
+    """Regrade; raises `dagster.Failure` where there is no such company. A run of the service may be at it as well."""
+    chosen = of_company.chosen_companies(workshop, arguments.company)
+    with open_instance() as instance:
+        totals = regrade_portfolios(workshop, instance, chosen, only_open=arguments.open)
     done = totals.regraded
     sentence = f"{done.changed} of {done.skus} SKUs of {totals.companies} companies changed by {done.version}."
     return Answer(totals.as_dict(), sentence)
+
+
+def regrade_portfolios(
+    workshop: Workshop, instance: dg.DagsterInstance, chosen: Sequence[UUID], *, only_open: bool = False
+) -> Totals:
+    """What the regrade by the rule-set of the day has done of these companies, earlier runs of it included.
+
+    All are asked for first, so that what is left of a command that is killed is the service's to do.
+    """
+    pool = workshop.pool
+    with pool.system() as conn:
+        version = workshop.rulesets.active(conn).version
+    if not only_open:
+        for company_id in chosen:
+            with pool.company(company_id) as conn:
+                regrade.request(conn, company_id, version, workshop.clock.now())
+    for company_id in regrade.open_regrades(pool):
+        if company_id in chosen:
+            of_company.run(
+                "regrade_portfolios", workshop, instance, company_id,
+                config={"regraded_skus": {"only_open": True}}, run_tags={REGRADE: version},
+            )  # fmt: skip
+    return regrade.total(pool, chosen, version)

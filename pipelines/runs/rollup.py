@@ -1,4 +1,4 @@
-"""`rollup`: tonnes and verdicts of one company or of all: a run for each of a few, one for many."""
+"""`rollup`: tonnes and verdicts of one company or of all, a run each."""
 
 import argparse
 from typing import Final
@@ -6,15 +6,11 @@ from uuid import UUID
 
 import dagster as dg
 
-from pipelines.definitions import defs
-from pipelines.partitions import partition_of
-from pipelines.publishing import MANY, publish_all, publish_company
 from pipelines.resources import Workshop
-from pipelines.runs import Answer, OpenInstance
-from pipelines.runs.snapshot import chosen_companies
+from pipelines.runs import Answer, OpenInstance, of_company
+from pipelines.runs.of_company import chosen_companies, publish_company
 from pipelines.steps.figures.keep import as_dict
 from pipelines.steps.figures.portfolio import newest
-from pipelines.tags import CODE_LOCATION, read_company
 from warehouse import figures
 from warehouse.figures import StoredFigures
 
@@ -30,10 +26,7 @@ def run(arguments: argparse.Namespace, workshop: Workshop, open_instance: OpenIn
     """Roll up; raises `dagster.Failure` where there is no such company, or where its figures do not hold together."""
     chosen = chosen_companies(workshop, arguments.company)
     with open_instance() as instance:
-        if len(chosen) < MANY:
-            held = [_rolled_up(workshop, instance, company_id) for company_id in chosen]
-        else:  # figures come with snapshots, and a run for each would cost more than either
-            held = [_held(workshop, snapshot.company_id) for snapshot in publish_all(workshop, instance, chosen)]
+        held = [_rolled_up(workshop, instance, company_id) for company_id in chosen]
     changed = sum(each.rows_written for each in held)
     return Answer(
         {"companies": [as_dict(each) for each in held]}, f"{len(held)} companies rolled up, {changed} figures changed."
@@ -45,17 +38,7 @@ def _rolled_up(workshop: Workshop, instance: dg.DagsterInstance, company_id: UUI
     if newest(workshop.pool, workshop.data_dir, company_id) is None:
         publish_company(workshop, instance, company_id)
     else:
-        defs.resolve_job_def("roll_up").execute_in_process(
-            run_config={"loggers": {"console": {}}},
-            partition_key=partition_of(instance, company_id),
-            instance=instance,
-            tags={**read_company(workshop.pool, company_id), **CODE_LOCATION},
-            resources={"workshop": workshop},
-        )
-    return _held(workshop, company_id)
-
-
-def _held(workshop: Workshop, company_id: UUID) -> StoredFigures:
+        of_company.run("roll_up", workshop, instance, company_id)
     held = figures.current(workshop.data_dir, company_id)
     assert held is not None
     return held

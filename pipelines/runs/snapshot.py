@@ -1,15 +1,12 @@
-"""`snapshot`: the portfolio of one company or of all, published now: a run for each of a few, one for many."""
+"""`snapshot`: the portfolio of one company or of all, published now, a run each."""
 
 import argparse
 from typing import Final
 from uuid import UUID
 
-import dagster as dg
-
-from pipelines.publishing import publish_all
 from pipelines.resources import Workshop
 from pipelines.runs import Answer, OpenInstance
-from pipelines.steps.housekeeping.companies import every_company
+from pipelines.runs.of_company import chosen_companies, publish_all
 
 HELP: Final = "publish portfolios as Parquet"
 
@@ -26,13 +23,3 @@ def run(arguments: argparse.Namespace, workshop: Workshop, open_instance: OpenIn
         records = [snapshot.as_dict() for snapshot in publish_all(workshop, instance, chosen)]
     rows = sum(sum(record["rows"].values()) for record in records)
     return Answer({"companies": records}, f"{len(records)} companies published, {rows} rows.")
-
-
-def chosen_companies(workshop: Workshop, company_id: UUID | None) -> list[UUID]:
-    """The company asked for, or all; raises `dagster.Failure` where there is no such company."""
-    every = every_company(workshop.pool)
-    if company_id is None:
-        return every
-    if company_id not in every:
-        raise dg.Failure(f"There is no company {company_id}; `pcds company list` shows those there are.")
-    return [company_id]

@@ -15,6 +15,7 @@ from compliance.catalogue import Jurisdiction, served
 from pipelines.steps.catalogue import load, read
 from pipelines.steps.origin import Origin
 from tests.api.published import Published
+from tools.ports import free_port
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.queries import keys
@@ -70,7 +71,8 @@ class Caller:
 
 @pytest.fixture(scope="session")
 def http(database: Database, catalogue: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    settings = Settings.load(data_dir=tmp_path_factory.mktemp("data"), trusted_proxies=PROXY)
+    folder = tmp_path_factory.mktemp("data")
+    settings = Settings.load(data_dir=folder, trusted_proxies=PROXY, dagster_port=free_port())
     with Checked(create(settings, database), client=(PROXY, 50_000)) as client:
         yield client
 
@@ -102,7 +104,9 @@ def stopped(
     database: Database, clock: StoppedClock, join: Callable[..., Caller], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Caller]:
     """A caller of an app of its own, whose clock stands until the test moves it."""
-    settings = Settings.load(data_dir=tmp_path_factory.mktemp("stopped"), trusted_proxies=PROXY)
+    settings = Settings.load(
+        data_dir=tmp_path_factory.mktemp("stopped"), trusted_proxies=PROXY, dagster_port=free_port()
+    )
     with TestClient(create(settings, database, clock), client=(PROXY, 50_000)) as http:
         yield replace(join(), http=http)
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from api.service import Service
 from pipelines.steps.figures import compute, keep
@@ -58,9 +58,9 @@ def sent(caller: Any, text: str, filename: str = "portfolio.csv") -> str:
 def run(caller: Any, import_id: str) -> None:
     """The import written to its end."""
     service = service_behind(caller)
-    taken = claim.take(service.writes, service.clock, UUID(import_id))
+    taken = claim.take(service.writes, service.clock, caller.company, UUID(import_id), uuid4())
     assert taken is not None
-    loaded = work.load(service.writes, taken)
+    loaded = work.load(service.writes, caller.company, taken.import_id)
     upload = Upload.from_bytes(service.objects.get(loaded.table_key))
     typed = type_rows(upload, default_year=loaded.default_year, served_markets=frozenset({"FR", "DE"}))
     job = Job(service.writes, service.clock, service.rulesets, taken, loaded, upload, typed)

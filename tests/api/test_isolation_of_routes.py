@@ -46,7 +46,8 @@ OF_NOBODY = {
 }  # fmt: skip
 """Routes that name no record of a company; those below /.well-known/, and preflights, neither."""
 OF_STAFF = {
-    "GET /staff", "GET /staff/sign-in", "POST /staff/sign-in", "POST /staff/sign-out", "FOLLOW /dagster/graphql",
+    "GET /staff", "GET /staff/runs", "GET /staff/sign-in", "POST /staff/sign-in", "POST /staff/sign-out",
+    "FOLLOW /dagster/graphql",
     *(f"{method} {path}" for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
       for path in ("/dagster", "/dagster/{path:path}")),
 }  # fmt: skip

@@ -5,16 +5,18 @@ from datetime import UTC, datetime, timedelta
 from html import unescape
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from api.pages import texts
 from schemas.labels import LANGUAGES
 from schemas.numbers import number
 from schemas.vocabularies import VOCABULARIES
-from tests.api.people import Browser, added
+from tests.api.people import PASSWORD, Browser, added, hidden
 from tests.api.portfolios import BODY, counted, run, sent, weighed
 from warehouse.analytics.items import GAPS
-from warehouse.queries import docs, library
+from warehouse.passwords import hashed
+from warehouse.queries import docs, library, staff
 
 SCRIPT = '"><img src=x onerror=alert(1)><script>alert(1)</script>'
 HEADER = "sku_code;name;weight_grams;food_contact;gtin"
@@ -236,6 +238,25 @@ def test_an_import_is_told_with_its_report_by_reason_and_how_the_file_was_read(c
     [item] = caller.get("/skus").json()["data"]
     assert f"/imports/{import_id}" in links(browser.get(f"/items/{item['id']}"))
     assert "Zeile 2 von" in words(browser.get(f"/items/{item['id']}?lang=de"))
+
+
+def test_only_staff_find_the_runs_of_an_import(stopped, pool, database):
+    browser, email = Browser(stopped.http, stopped.address), f"{uuid4()}@operator.example"
+    browser.sign_in(added(pool, stopped.company))
+    import_id = sent(stopped, f"{HEADER}\nA;B;;;\n")
+    runs = f"/dagster/runs?q[0]=tag:pcds/import_id={import_id}"
+    assert runs not in links(browser.get(f"/imports/{import_id}"))
+    with psycopg.connect(database.owner_url) as owner:
+        staff.add(owner, uuid4(), email=email, role="analyst", password_hash=hashed(PASSWORD), at=datetime.now(UTC))
+    assert browser.get("/staff/runs").headers["location"] == "/staff/sign-in?next=%2Fstaff"
+    form = hidden(browser.get("/staff/sign-in").text)
+    assert browser.post("/staff/sign-in", form | {"email": email, "password": PASSWORD}).status_code == 303
+    assert runs in links(browser.get(f"/imports/{import_id}"))
+    assert browser.get("/staff/runs", params={"import": f" {import_id} "}).headers["location"] == runs
+    for wrong in ("", "acme.csv", "<b>"):
+        told = browser.get("/staff/runs", params={"import": wrong})
+        assert (told.status_code, "<b>" in told.text) == (422, False)
+        assert "32 digits" in words(told)
 
 
 def test_another_companys_and_unknown_records_are_not_there(caller, join, browser):

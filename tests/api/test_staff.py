@@ -6,7 +6,9 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from dagster_graphql.schema import create_schema
 from dagster_webserver.webserver import DagsterWebserver
+from graphql import get_named_type
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
@@ -15,12 +17,14 @@ from api.app import create
 from api.staff import live, questions
 from api.staff.addressed import is_by_us, is_to_us
 from api.staff.door import CLOSED
-from api.staff.questions import Unreadable
+from api.staff.questions import Unnamed, Unreadable
 from tests.api.people import BASE, PASSWORD, Browser, hidden
 from warehouse import passwords
 from warehouse.database import Database
 from warehouse.queries import staff, users
 from warehouse.settings import Settings
+
+TAGS = [{"key": "user", "value": "forged"}, {"key": "why", "value": "a try"}]
 
 
 @pytest.fixture
@@ -188,21 +192,71 @@ def test_what_is_no_question_is_refused(data):
         questions.of_bytes(data)
 
 
-def test_a_launch_names_who_launched_it_whatever_its_variable_is_called():
-    mine, other = {"key": "user", "value": "me"}, {"key": "a", "value": "b"}
-    forged = [{"key": "user", "value": "forged"}, other]
-    launch = {"selector": {}, "runConfigData": {"selector": {}}, "executionMetadata": {"tags": forged}}
-    given = {
-        "x": launch, "several": [launch, {"selector": {}}], "backfill": {"assetSelection": [], "tags": forged},
-        "again": {"parentRunId": "1", "strategy": "ALL_STEPS"}, "key": "user", "selector": {"repositoryName": "r"},
-    }  # fmt: skip
-    named = questions.of({"query": "mutation { a }", "variables": given}).named("me").variables
+OF_A_RUN = ("executionMetadata", "tags")
+LAUNCHED = [
+    (
+        "launchRun(executionParams: $v)",
+        {"selector": {}, "executionMetadata": {"tags": TAGS}},
+        ("executionMetadata", "tags"),
+    ),
+    ("x: launchPipelineExecution(executionParams: $v)", {"executionMetadata": None}, OF_A_RUN),
+    ("launchRunReexecution(reexecutionParams: $v)", {"parentRunId": "1", "extraTags": TAGS}, ("extraTags",)),
+    ("launchPipelineReexecution(executionParams: $v)", {}, OF_A_RUN),
+    ("launchPartitionBackfill(backfillParams: $v)", {"allPartitions": True, "selector": {}}, ("tags",)),
+    ("launchPartitionBackfill(backfillParams: $v)", {"tags": TAGS[0]}, ("tags",)),
+    ("...F } fragment F on Mutation { launchPartitionBackfill(backfillParams: $v)", {"tags": TAGS}, ("tags",)),
+]
+
+
+@pytest.mark.parametrize(("mutation", "variable", "where"), LAUNCHED)
+def test_a_launch_names_who_launched_it(mutation, variable, where):
+    query = f"mutation($v: Any, $w: Any) {{ {mutation} {{ id }} }}"
+    given = {"query": query, "variables": {"v": variable, "w": variable}}
+    named = questions.of(given).named("me").variables
     assert named is not None
-    assert named["x"] == launch | {"executionMetadata": {"tags": [other, mine]}}
-    assert named["several"][1]["executionMetadata"] == {"tags": [mine]}
-    assert named["backfill"]["tags"] == [other, mine]
-    assert named["again"]["extraTags"] == [mine]
-    assert (named["key"], named["selector"]) == ("user", {"repositoryName": "r"})
+    assert named["w"] == variable, "what launches nothing is left as it was"
+    told = named["v"]
+    for name in where:
+        told = told[name]
+    assert told[-1] == {"key": "user", "value": "me"}
+    assert [tag for tag in told if tag["key"] == "user"] == told[-1:]
+    assert (TAGS[1] in told) == ("a try" in str(variable))
+
+
+def test_several_launches_are_named_each():
+    given = {"query": "mutation($v: Any) { launchMultipleRuns(executionParamsList: $v) { id } }",
+             "variables": {"v": [{}, {"executionMetadata": {"tags": TAGS}}]}}  # fmt: skip
+    named = questions.of(given).named("me").variables
+    assert named is not None
+    assert [each["executionMetadata"]["tags"][-1]["value"] for each in named["v"]] == ["me", "me"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        'mutation { launchRun(executionParams: {executionMetadata: {tags: [{key: "user", value: "x"}]}}) { id } }',
+        "mutation($t: Any) { launchPartitionBackfill(backfillParams: {tags: $t}) { id } }",
+        "mutation { ...F } fragment F on Mutation { launchRun(executionParams: {}) { id } }",
+        "mutation($v: Any = {a: 1}) { launchRun(executionParams: $v) { id } }",
+        "mutation($v: Any!) { launchMultipleRuns(executionParamsList: [$v]) { id } }",
+    ],
+)
+def test_a_launch_that_cannot_be_named_is_refused(query):
+    with pytest.raises(Unnamed):
+        questions.of({"query": query, "variables": {"t": [], "v": {}}}).named("me")
+
+
+def test_every_mutation_of_dagster_that_launches_is_known_to_the_door():
+    """A release of Dagster that brings another one fails here until somebody has judged it."""
+    mutation = create_schema().graphql_schema.mutation_type
+    assert mutation is not None
+    says_what = {"ExecutionParams", "ReexecutionParams", "LaunchBackfillParams"}
+    found = {
+        (name, argument) for name, field in mutation.fields.items() for argument, given in field.args.items()
+        if get_named_type(given.type).name in says_what
+    }  # fmt: skip
+    assert {name for name, _ in found} == questions.LAUNCHES
+    assert {argument for _, argument in found} == questions.TAGS.keys()
 
 
 @pytest.mark.parametrize("frame", ["", "[]", "\x00", '{"type": "start"', "1"])

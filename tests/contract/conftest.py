@@ -38,14 +38,30 @@ def pool(database: Database) -> Iterator[Pool]:
 
 
 @pytest.fixture(scope="session")
-def place(database: Database, pool: Pool) -> Place:
+def place(database: Database) -> Place:
     """This process's deployment, its database migrated and its catalogue loaded, before anything is started on it."""
+    return _place(database)
+
+
+@pytest.fixture
+def apart_database(server: Database) -> Iterator[Database]:
+    """Of the place below alone."""
+    with migrated(server) as database:
+        yield as_operators(database)
+
+
+@pytest.fixture
+def apart(apart_database: Database) -> Place:
+    """A deployment of one test alone: another that runs imports may not stand on the same database at a time."""
+    return _place(apart_database)
+
+
+def _place(database: Database) -> Place:
     folder = Path(tempfile.mkdtemp(dir=os.environ["PCDS_TESTS_ROOT"], prefix="contract-"))
     settings = Settings.load(data_dir=folder / "data", database_url=database.owner_url, trusted_proxies="127.0.0.1")
-    with pool.system() as connection:
+    with Pool(database.app_url) as pool, pool.system() as connection:
         load(connection, read(None), Origin("system", None, None, "c"), datetime.now(UTC))
-    variables = settings.environment() | dagster_environment(settings, database)
-    return Place(os.environ | variables, folder)
+    return Place(os.environ | settings.environment() | dagster_environment(settings, database), folder)
 
 
 @pytest.fixture(scope="session")

@@ -23,8 +23,11 @@ from typer.testing import CliRunner
 
 from api.cli import assembled
 from api.commands.shared import Refusal
+from api.programs import code_server, daemon, webserver, workers
+from api.serve import is_served
 from tests.waiting import PATIENCE_SECONDS
 from tools.ports import free_port
+from warehouse.settings import Settings
 
 V1 = "/api/v1"
 _ONE_REQUEST = httpx2.Limits(max_keepalive_connections=0)
@@ -59,12 +62,15 @@ class Place:
     def serving(self, *, processes: int = 1, imports: bool = False) -> Iterator["Server"]:
         """The API on a free port, with a worker for imports where asked, until the block ends."""
         port = free_port()
-        environment = {**self.environment, "PCDS_PORT": str(port)}
+        environment = {**self.environment, "PCDS_PORT": str(port), "PCDS_DAGSTER_PORT": str(free_port())}
         api = ("uvicorn", "api.app:served", "--factory", "--host", "127.0.0.1", "--port", str(port),
                "--workers", str(processes), "--no-access-log", "--no-proxy-headers", "--no-server-header",
                "--log-level", "warning", "--timeout-graceful-shutdown", "5")  # fmt: skip
         log = self.folder / f"{port}.log"
-        programs = [Program(command, environment, log) for command in (api, *[("pipelines.worker",)] * imports)]
+        python = (sys.executable, "-m")
+        programs = [Program((*python, *api), environment, log)]
+        if imports:
+            programs += _orchestration(environment, log)
         try:
             # No connection is kept, so that any of the processes may take the next request.
             with httpx2.Client(
@@ -85,7 +91,7 @@ class Program:
     """One program of a deployment, in a process group of its own."""
 
     def __init__(self, command: tuple[str, ...], environment: dict[str, str], log: Path) -> None:
-        self._command, self._environment, self._log = (sys.executable, "-m", *command), environment, log
+        self._command, self._environment, self._log = command, environment, log
         self.process = self._started()
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -106,6 +112,18 @@ class Program:
         """Kill it wherever it is, and start another in its place."""
         self.end(0)
         self.process = self._started()
+
+
+def _orchestration(environment: dict[str, str], log: Path) -> list[Program]:
+    """Dagster's processes and a worker, which comes last."""
+    settings = Settings.load(data_dir=environment["PCDS_DATA_DIR"])
+    chosen = [code_server(settings), webserver(settings), daemon(settings), *workers(1)]
+    started = []
+    for program in chosen:
+        if program.after is not None:
+            until(lambda socket=program.after: is_served(socket))
+        started.append(Program(program.command, environment, log))
+    return started
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,8 @@ KINDS = {"brand_id": "brand", "manufacturing_site_id": "site", "packing_site_id"
 """What the ids in bodies refer to."""
 
 WITHOUT_COMPANY = {
-    "alembic_version", "plans", "jurisdictions", "catalogue_loads", "schedule_ticks", "rulesets", "ruleset_activations",
-    "oauth_clients",
+    "alembic_version", "plans", "jurisdictions", "catalogue_loads", "rulesets", "ruleset_activations",
+    "oauth_clients", "launches",
 }  # fmt: skip
 """Tables that belong to no company, and hold nothing of one."""
 

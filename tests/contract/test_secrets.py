@@ -21,9 +21,9 @@ TABLES = """
 
 
 @pytest.fixture
-def talkative(place):
-    """A deployment that logs all it has to say, with a worker."""
-    with place.shifted(PCDS_LOG_LEVEL="debug").serving(imports=True) as server:
+def talkative(apart):
+    """A deployment that logs all it has to say, with what runs imports."""
+    with apart.shifted(PCDS_LOG_LEVEL="debug").serving(imports=True) as server:
         yield server
 
 
@@ -56,14 +56,14 @@ def misuse(caller, secret: str) -> list:
 
 
 @pytest.mark.promise("KEY-05", "ERR-10")
-def test_no_secret_is_kept_or_told(talkative, database, place):
+def test_no_secret_is_kept_or_told(talkative, apart_database, apart):
     caller, revoked = talkative.joined(per_minute=6000), talkative.joined()
     form, by_basic = good(caller.token())["access_token"], caller.with_headers(
         Authorization=basic(caller.client_id, caller.key))  # fmt: skip
     answer = talkative.send("POST", "/api/v1/oauth/token", data={"grant_type": "client_credentials"},
                             headers={**by_basic.headers, "X-Forwarded-For": caller.address})  # fmt: skip
     bearing, ended = caller.with_headers(Authorization=f"Bearer {form}"), good(revoked.token())["access_token"]
-    place.pcds("key", "revoke", revoked.client_id)
+    apart.pcds("key", "revoke", revoked.client_id)
     unknown = f"svc_{uuid4().hex}{uuid4().hex}"
     secrets = {caller.key, revoked.key, unknown, form, ended, good(answer)["access_token"],
                basic(caller.client_id, caller.key).removeprefix("Basic ")}  # fmt: skip
@@ -89,7 +89,7 @@ def test_no_secret_is_kept_or_told(talkative, database, place):
     for secret in secrets:
         for place_of, text in (("log", log), ("audit log", ledger), ("answers", answers)):
             assert secret not in text, f"a secret stands in the {place_of}"
-    assert rows_with(database, secrets) == []
+    assert rows_with(apart_database, secrets) == []
 
 
 def rows_with(database, secrets: set[str]) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from pipelines.definitions import defs
 ROOT = Path(__file__).parents[2]
 RENDERED = {"md", "url", "notebook", "path"}
 CLASSES = {"MarkdownMetadataValue", "UrlMetadataValue", "NotebookMetadataValue", "PathMetadataValue"}
-DRAWS = ("pipelines/assets/preview.py", "bars")
+DRAWS = ("pipelines/shown/preview.py", "bars")
 """The one place that makes Markdown: a picture of its own, and no text."""
 PATHS = {"file": "jurisdiction_catalogue"}
 """Settings of a run that name a file, with the asset that takes it: each is confined to a folder by its step."""

@@ -24,7 +24,7 @@ def data_dir() -> Iterator[Path]:
 @pytest.fixture
 def place(data_dir: Path) -> Iterator[Place]:
     """Nothing runs but the database; what a test starts is ended after it."""
-    place = Place(Settings.load(data_dir=data_dir, port=free_port()))
+    place = Place(Settings.load(data_dir=data_dir, port=free_port(), dagster_port=free_port()))
     with running(place.settings, durable=False) as database:
         migrate(database)
         place.found(database)

@@ -1,23 +1,31 @@
 """The service's real processes on a data directory of a test's own, to be killed at any instant and started again.
 
-They are killed with SIGKILL, as a power cut would end them, and started again as the supervisor would.
+They are killed with SIGKILL, as a power cut would end them, and started again as the supervisor would: Dagster's own
+and the worker also where they end by themselves, because the database went away.
 """
 
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import httpx2
 import psycopg
 
+from api import programs
+from api.programs import Program
+from api.serve import is_served
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
+from warehouse import dagster_home
 from warehouse.database import Database
 from warehouse.embedded import revive
 from warehouse.queries import windows
@@ -37,6 +45,9 @@ class Place:
     key: str = field(default_factory=new_key)
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     other_port: int = field(default_factory=free_port)
+    kept: dict[str, Program] = field(default_factory=dict)
+    """What is started again when it ends."""
+    lock: threading.RLock = field(default_factory=threading.RLock)
     client: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=PATIENCE_SECONDS))
 
     @property
@@ -45,26 +56,72 @@ class Place:
 
     def found(self, database: Database) -> None:
         """Make the company and its key in a migrated database, with a window for as many requests as a test sends."""
+        self._found(database, self.company, "Kill", self.key)
+
+    def joined(self, name: str) -> dict[str, str]:
+        """Another company; the header by which it asks."""
+        key = new_key()
+        self._found(Database.of(self.settings), uuid4(), name, key)
+        return {"X-API-Key": key}
+
+    def _found(self, database: Database, company: UUID, name: str, key: str) -> None:
         now, client = datetime.now(UTC), uuid4()
         with psycopg.connect(database.owner_url) as owner:
-            owner.execute("INSERT INTO companies VALUES (%s, 'Kill', 'enterprise', %s)", (self.company, now))
-            owner.execute("INSERT INTO company_counters (company_id) VALUES (%s)", (self.company,))
+            owner.execute("INSERT INTO companies VALUES (%s, %s, 'enterprise', %s)", (company, name, now))
+            owner.execute("INSERT INTO company_counters (company_id) VALUES (%s)", (company,))
             owner.execute(
                 "INSERT INTO api_keys (id, company_id, name, key_hash, scopes, created_at) "
-                "VALUES (%s, %s, 'ERP', %s, '{read,write}', %s)", (client, self.company, digest(self.key), now),
+                "VALUES (%s, %s, 'ERP', %s, '{read,write}', %s)", (client, company, digest(key), now),
             )  # fmt: skip
-            windows.put(owner, self.company, Window(client, 1_000_000, now, None))
+            windows.put(owner, company, Window(client, 1_000_000, now, None))
 
     def start(self, *names: str) -> None:
+        """Start processes; with a worker come Dagster's own, which bring it runs."""
+        if any(name.startswith("worker") for name in names):
+            self._orchestrate()
+        known = {each.name: each for each in programs.orchestration(self.settings, number_of_workers=0)}
         for name in names:
-            program = ["pipelines.worker", "--chunk-rows", "100"]
+            program = ("pipelines.worker", "--chunk-rows", "100")
             if name in self.ports:
                 port = str(self.ports[name])
-                program = ["uvicorn", "api.app:served", "--factory", "--port", port, "--log-level", "critical"]
-            self.processes[name] = subprocess.Popen(
-                [sys.executable, "-m", *program], cwd=ROOT, env=os.environ | self.settings.environment(),
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
+                program = ("uvicorn", "api.app:served", "--factory", "--port", port, "--log-level", "critical")
+            self.launch(known.get(name, Program(name, (sys.executable, "-m", *program))))
+
+    def _orchestrate(self) -> None:
+        for program in reversed(programs.orchestration(self.settings, number_of_workers=0)):
+            if program.name not in self.processes or self.processes[program.name].poll() is not None:
+                if program.after is not None:
+                    wait_until(lambda socket=program.after: is_served(socket))
+                self.launch(program)
+
+    def launch(self, program: Program) -> None:
+        """Start a program, and keep it running unless it is an API process."""
+        own = self.settings.environment() | dagster_home.environment(self.settings, Database.of(self.settings))
+        with self.lock, (self.settings.data_dir / "log").open("ab") as log:
+            self.processes[program.name] = subprocess.Popen(
+                program.command, cwd=ROOT, env=os.environ | own, stdout=log, stderr=log
+            )
+            if program.name not in self.ports:
+                first = not self.kept
+                self.kept[program.name] = program
+                if first:  # it ends as soon as there is nothing to keep
+                    threading.Thread(target=self._keep, daemon=True).start()
+
+    def _keep(self) -> None:
+        """Start again what has ended by itself or was shot, for as long as anything is to be kept."""
+        while self.kept:
+            time.sleep(0.25)
+            with self.lock, suppress(OSError):
+                for name in [name for name in self.kept if self.processes[name].poll() is not None]:
+                    program = self.kept[name]
+                    if program.after is None or is_served(program.after):
+                        self.launch(program)
+
+    def shoot(self, *names: str) -> None:
+        """Kill processes at one instant, and leave it to whoever keeps them to start them again."""
+        with self.lock:
+            for name in names:
+                self.processes[name].kill()
 
     def start_and_wait(self, *names: str) -> None:
         """The same, until each API answers: on a busy machine its imports alone may take half a minute."""
@@ -95,9 +152,11 @@ class Place:
         self.start(*names)
 
     def end(self, *names: str) -> None:
-        for name in names or tuple(self.processes):
-            self.processes[name].kill()
-            self.processes[name].wait()
+        with self.lock:
+            for name in names or tuple(self.processes):
+                self.kept.pop(name, None)
+                self.processes[name].kill()
+                self.processes[name].wait()
 
     def pcds(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A command on this data directory."""
@@ -105,6 +164,16 @@ class Place:
         return subprocess.run(
             program, cwd=ROOT, env=os.environ | self.settings.environment(), capture_output=True, text=True, check=False
         )
+
+    def graphql(self, query: str, **variables: object) -> dict[str, Any] | None:
+        """What Dagster's webserver answers; None where it is away or has a fault to tell."""
+        key = {dagster_home.DOOR_HEADER: dagster_home.door_key(self.settings)}
+        url = f"http://127.0.0.1:{self.settings.dagster_port}{dagster_home.PREFIX}/graphql"
+        try:
+            answer = self.client.post(url, headers=key, json={"query": query, "variables": variables})
+        except httpx2.TransportError:
+            return None
+        return dict(answer.json()["data"]) if answer.is_success and answer.json().get("data") else None
 
     def one(self, query: str) -> tuple[object, ...]:
         with psycopg.connect(Database.of(self.settings).owner_url) as owner:

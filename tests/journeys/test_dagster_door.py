@@ -13,21 +13,32 @@ from websockets.sync.client import ClientConnection, connect
 
 from tests.api.people import PASSWORD, hidden
 from tests.waiting import PATIENCE_SECONDS, wait_until
+from tools.browser.company import Company
 from tools.ports import free_port
 from tools.service import Service, running
+from warehouse import dagster_home
 
 MUTATION = "mutation { setNuxSeen }"
 """It changes a note of Dagster's own and nothing else."""
 QUERY = "query { version }"
+WHERE = {"repositoryName": "__repository__", "repositoryLocationName": dagster_home.LOCATION}
 ADD = (
-    "mutation($key: String!) { addDynamicPartition(partitionsDefName: \"companies\", partitionKey: $key, "
-    "repositorySelector: {repositoryName: \"__repository__\", repositoryLocationName: \"pipelines.definitions\"}) "
-    "{ __typename } }"
-)  # fmt: skip
+    'mutation($key: String!, $where: RepositorySelector!) { addDynamicPartition(partitionsDefName: "companies", '
+    "partitionKey: $key, repositorySelector: $where) { __typename } }"
+)
 LAUNCH = (
     "mutation($executionParams: ExecutionParams!) { launchRun(executionParams: $executionParams) "
     "{ __typename ... on LaunchRunSuccess { run { runId tags { key value } } } } }"
 )
+BACKFILL = (
+    "mutation($backfillParams: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $backfillParams) "
+    "{ __typename ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"
+)
+HELD = (
+    "query($id: String!) { partitionBackfillOrError(backfillId: $id) "
+    "{ ... on PartitionBackfill { tags { key value } } } }"
+)
+RUNS = "query($f: RunsFilter!) { runsOrError(filter: $f) { ... on Runs { results { tags { key value } } } } }"
 NO_SUBSCRIPTIONS = (MUTATION, QUERY, f"subscription {{ locationStateChangeEvents {{ __typename }} }} {MUTATION}", "{")
 FRAMING = ("x-frame-options", "content-security-policy")
 EMAILS = {"analyst": "ana@operator.example", "operator": "olga@operator.example"}
@@ -88,10 +99,9 @@ def test_an_operator_reads_asks_and_acts_and_is_named(operator: httpx2.Client):
     told = ask(operator, QUERY, Origin=ours, **{"Sec-Fetch-Site": "same-origin"})
     assert "version" in told.json()["data"]
     assert ask(operator, MUTATION, Origin=ours).json()["data"]
-    added = ask(operator, ADD, {"key": "somebody"})
+    added = ask(operator, ADD, {"key": "somebody", "where": WHERE})
     assert added.json()["data"]["addDynamicPartition"]["__typename"] == "AddDynamicPartitionSuccess"
-    selector = {"repositoryName": "__repository__", "repositoryLocationName": "pipelines.definitions",
-                "pipelineName": "keep_house", "assetSelection": [{"path": ["old_snapshots"]}]}  # fmt: skip
+    selector = WHERE | {"jobName": "keep_house"}
     tags = [{"key": "user", "value": "somebody else"}, {"key": "why", "value": "a try"}]
     params = {"selector": selector, "runConfigData": {}, "mode": "default", "executionMetadata": {"tags": tags}}
     launched = ask(operator, LAUNCH, {"executionParams": params}).json()["data"]["launchRun"]
@@ -113,9 +123,47 @@ def test_an_analyst_looks_and_changes_nothing(analyst: httpx2.Client):
     for query in (MUTATION, f"{QUERY} mutation M {{ setNuxSeen }}", f"#\n,,{MUTATION}", f"{MUTATION} {QUERY}"):
         refused = ask(analyst, query)
         assert (refused.status_code, refused.json()["errors"][0]["extensions"]["code"]) == (403, "dagster.analyst")
+    backfill = {"backfillParams": {"assetSelection": [{"path": ["figures"]}], "partitionNames": ["somebody"]}}
+    assert ask(analyst, BACKFILL, backfill).status_code == 403
     twice = b'{"query": "query { version }", "query": "mutation { setNuxSeen }"}'
     sent = analyst.post("/dagster/graphql", content=twice, headers={"Content-Type": "application/json"})
     assert sent.status_code == 403, "whichever of the two counts for Dagster, that one is judged"
+
+
+def test_a_backfill_is_named_and_what_cannot_be_named_is_refused(operator: httpx2.Client):
+    tags = [{"key": "user", "value": "somebody else"}]
+    wanted = {"assetSelection": [{"path": ["figures"]}], "partitionNames": ["somebody"], "tags": tags}
+    asked = ask(operator, BACKFILL, {"backfillParams": wanted}).json()["data"]["launchPartitionBackfill"]
+    assert asked["__typename"] == "LaunchBackfillSuccess", asked
+    found = ask(operator, HELD, {"id": asked["backfillId"]}).json()["data"]["partitionBackfillOrError"]["tags"]
+    assert {tag["value"] for tag in found if tag["key"] == "user"} == {EMAILS["operator"]}
+    inline = 'mutation { launchPartitionBackfill(backfillParams: {partitionNames: ["somebody"]}) { __typename } }'
+    refused = ask(operator, inline)
+    assert (refused.status_code, refused.json()["errors"][0]["extensions"]["code"]) == (400, "dagster.variables")
+
+
+def listening(port: int) -> set[str]:
+    """The addresses of this machine that somebody accepts connections at on a port."""
+    return {found.laddr.ip for found in psutil.net_connections("tcp")
+            if found.status == psutil.CONN_LISTEN and found.laddr.port == port}  # fmt: skip
+
+
+def test_without_its_pages_dagster_still_launches():
+    port = free_port()
+    direct = f"http://127.0.0.1:{port}/dagster"
+    with running("--dagster-port", str(port)) as closed:
+        assert httpx2.get(f"{closed.address}/dagster/").status_code == 404
+        wait_until(lambda: listening(port))
+        assert httpx2.get(f"{direct}/").status_code == 403
+        company = Company(closed.address, closed.company_id, closed.key, closed.made)
+        import_id = company.imported()
+        key = (closed.data_dir / "dagster" / "door.key").read_text(encoding="ascii")
+        answer = httpx2.post(
+            f"{direct}/graphql", headers={dagster_home.DOOR_HEADER: key}, timeout=PATIENCE_SECONDS,
+            json={"query": RUNS, "variables": {"f": {"tags": [{"key": "pcds/import_id", "value": import_id}]}}},
+        )  # fmt: skip
+        [run] = answer.json()["data"]["runsOrError"]["results"]
+        assert {"key": "user", "value": "pcds"} in run["tags"]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +186,7 @@ def test_an_analyst_looks_and_changes_nothing(analyst: httpx2.Client):
         ("POST", "/dagster/graphql", {"Content-Type": "application/json"}, b"{" * 2**20 + b"{", 413),
         ("POST", "/dagster/report_asset_materialization/figures", {"Content-Type": "application/json"}, b"{}", 405),
         ("GET", "/dagster/report_asset_check/figures", {}, b"", 404),
-        ("GET", "/dagster/notebook?path=/etc/x.ipynb&repoLocName=pipelines.definitions", {}, b"", 404),
+        ("GET", "/dagster/notebook?path=/etc/x.ipynb&repoLocName=pcds", {}, b"", 404),
         ("GET", "/dagster/logs/%2e%2e/%2e%2e/x.out", {}, b"", 404),
         ("GET", "/dagster/", {"Host": "evil.example"}, b"", 421),
         ("POST", "/dagster/graphql", {"Host": "evil.example", "Origin": "http://evil.example"}, b"", 421),
@@ -184,9 +232,7 @@ def test_who_is_no_staff_comes_to_the_sign_in_page_and_no_further(service: Servi
 
 
 def test_the_web_servers_own_port_is_on_loopback_and_answers_the_door_alone(dagster_port: int, operator: httpx2.Client):
-    listening = {found.laddr.ip for found in psutil.net_connections("tcp")
-                 if found.status == psutil.CONN_LISTEN and found.laddr.port == dagster_port}  # fmt: skip
-    assert listening == {"127.0.0.1"}
+    assert listening(dagster_port) == {"127.0.0.1"}
     direct = f"http://127.0.0.1:{dagster_port}/dagster"
     for headers in ({}, {"Host": "evil.example"}, {"X-Pcds-Door": "guessed"}, {"X-Pcds-Door": ""}):
         for asked in (httpx2.get(f"{direct}/graphql?query={MUTATION}", headers=headers),

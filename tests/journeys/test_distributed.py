@@ -1,218 +1,263 @@
-"""A regrade of 20 companies by Celery workers, one of which is killed in the middle of a company: as by one process.
+"""Celery executes Dagster's runs on two machines, one of which dies: imports and a backfill end all the same.
 
 Needs what `make distributed` sets up: the libraries of requirements-distributed.lock, and `redis-server`.
 """
 
-import os
+import re
 import shutil
-import signal
 import subprocess
-import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import dagster as dg
+import httpx2
+import psutil
 import psycopg
 import pytest
+from pydantic import SecretStr
 
+from api.serve import is_served
 from pipelines.instance import shared_instance
-from pipelines.regrading import regrade_portfolios
 from pipelines.resources import Workshop, opened
 from pipelines.steps import audit, rulesets
 from pipelines.steps.origin import Origin
 from pipelines.steps.records import write_records
 from schemas.models import parse_sku
 from tests import ruling
-from tests.journeys.place import ROOT, Place
-from tests.ruling import BOTTLE, GLASS, LINES, Change
-from tests.waiting import wait_until
+from tests.journeys.machines import BUCKET, INSTANCE, Machine, between, kill
+from tests.journeys.place import Place
+from tests.ruling import BOTTLE, GLASS, LINES
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse import dagster_home
 from warehouse.database import Database
+from warehouse.embedded import running
+from warehouse.migrate import migrate
+from warehouse.queries.keys import new_key
+from warehouse.settings import Settings
 
 pytest.importorskip("dagster_celery", reason="needs dagster-celery: make distributed")
 pytestmark = pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server: make distributed")
 
 COMPANIES, SKUS = 20, 100
-STUCK = 9
-"""The company, by the order of the regrade, in the middle of which a worker is killed."""
-REDELIVERED_AFTER = 5
-"""Seconds, instead of the shipped file's."""
-STARTED_WITHIN = 150
-"""Seconds: three processes import Dagster, and each opens its storage for the first time."""
-ONLY_OPEN = "ops: {regraded_skus: {config: {only_open: true}}}\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """Redis, and the file by which workers and runs find it."""
-
-    place: Place
-    folder: Path
-    port: int
-
-    @property
-    def environment(self) -> dict[str, str]:
-        of_dagster = dagster_home.environment(self.place.settings, Database.of(self.place.settings))
-        own = {"PCDS_EXECUTOR": str(self.file), "PCDS_CELERY_URL": f"redis://127.0.0.1:{self.port}/0"}
-        return os.environ | self.place.settings.environment() | of_dagster | own
-
-    @property
-    def file(self) -> Path:
-        return self.folder / "celery.yaml"
-
-    @contextmanager
-    def running(self, program: list[str], **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-        """A program and what it starts, all killed after the block."""
-        with (self.folder / "log").open("ab") as log:
-            process = subprocess.Popen(
-                program, cwd=ROOT, env=self.environment | environment, stdout=log, stderr=log, start_new_session=True
-            )
-        try:
-            yield process
-        finally:
-            kill(process)
-
-    def worker(self, name: str) -> Any:
-        """A worker process; its connections to Postgres bear its name."""
-        start = ["-m", "dagster_celery.cli", "worker", "start", "-A", "dagster_celery.app", "-y", str(self.file)]
-        return self.running([sys.executable, *start, "-n", name, "--", "--pool", "solo"], PGAPPNAME=name)
-
-    def run(self) -> Any:
-        config = self.folder / "run.yaml"
-        config.write_text(ONLY_OPEN, encoding="utf-8")
-        execute = ["-m", "dagster", "job", "execute", "-m", "pipelines.definitions", "-j", "regrade_portfolios"]
-        return self.running([sys.executable, *execute, "-c", str(config)])
-
-
-def kill(process: subprocess.Popen[bytes]) -> None:
-    """End the whole group at once."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+IMPORTS, ROWS = 6, 250
+STUCK = 7
+"""The company in the middle of whose regrade a machine dies."""
+ENDED = {dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED}
+SHARED = ("snapshots", "figures")
+WHERE = {"repositoryLocationName": dagster_home.LOCATION, "repositoryName": "__repository__"}
+BACKFILL = """
+mutation($backfill: LaunchBackfillParams!) {
+  launchPartitionBackfill(backfillParams: $backfill) {
+    __typename ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message }
+  }
+}
+"""
+STATUS = """
+query($id: String!) { partitionBackfillOrError(backfillId: $id) { ... on PartitionBackfill { status } } }
+"""
 
 
 @pytest.fixture
-def engine(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    shipped = (ROOT / "examples" / "celery.yaml").read_text(encoding="utf-8")
-    quick = shipped.replace("visibility_timeout: 900", f"visibility_timeout: {REDELIVERED_AFTER}")
-    assert quick != shipped
-    engine = Engine(place, tmp_path, free_port())
-    engine.file.write_text(quick, encoding="utf-8")
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")  # celery beside python
-    redis = ["redis-server", "--port", str(engine.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
-    with engine.running(redis):
-        yield engine
+def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Place, list[Machine]]]:
+    """The first machine has Postgres, API and Dagster; each of two others has a data directory and nothing in it."""
+    with (
+        tempfile.TemporaryDirectory(prefix="pcds-machines-", ignore_cleanup_errors=True) as folder,
+        between(tmp_path) as shared,
+    ):
+        Path(folder).chmod(0o711)
+        for name, value in shared.items():
+            monkeypatch.setenv(name, value)
+        settings = Settings.load(
+            data_dir=Path(folder) / "first", port=free_port(), dagster_port=free_port(), warm_workers=False,
+            objects_url=f"s3://{BUCKET}/test", dagster_yaml=INSTANCE,
+        )  # fmt: skip
+        with running(settings, durable=False) as server:
+            settings = settings.model_copy(update={"database_url": SecretStr(server.owner_url)})
+            migrate(database := Database.of(settings))
+            with (place := Place(settings)).client:
+                place.found(database)
+                others = [Machine(name, beside(settings, Path(folder) / name)) for name in ("w1", "w2")]
+                yield place, others
+                place.end()
 
 
-def found(place: Place, workshop: Workshop) -> list[UUID]:
-    """The place's company and 19 others with items of which two in three change."""
-    others = [uuid4() for _ in range(COMPANIES - 1)]
-    with psycopg.connect(Database.of(place.settings).owner_url) as owner:
-        for company_id in others:
-            owner.execute("INSERT INTO companies VALUES (%s, 'Many', 'enterprise', now())", (company_id,))
-            owner.execute("INSERT INTO company_counters (company_id) VALUES (%s)", (company_id,))
+def beside(settings: Settings, data_dir: Path) -> Settings:
+    """Another machine's settings: its own data directory, two folders of which are the first one's."""
+    data_dir.mkdir()
+    for name in SHARED:
+        (settings.data_dir / name).mkdir(exist_ok=True)
+        (data_dir / name).symlink_to(settings.data_dir / name)
+    return settings.model_copy(update={"data_dir": data_dir})
+
+
+def graphql(place: Place, query: str, **variables: object) -> Any:
+    """What Dagster's webserver says to the service's own."""
+    answer = httpx2.post(
+        f"http://{dagster_home.HOST}:{place.settings.dagster_port}{dagster_home.PREFIX}/graphql",
+        json={"query": query, "variables": variables}, timeout=PATIENCE_SECONDS,
+        headers={dagster_home.DOOR_HEADER: dagster_home.door_key(place.settings)},
+    )  # fmt: skip
+    assert answer.is_success, answer.text
+    assert "errors" not in answer.json(), answer.text
+    return answer.json()["data"]
+
+
+def is_orchestrated(place: Place) -> bool:
+    """Whether the webserver knows the code location."""
+    asked = "query { repositoriesOrError { ... on RepositoryConnection { nodes { location { name } } } } }"
+    try:
+        nodes = graphql(place, asked)["repositoriesOrError"].get("nodes")
+    except httpx2.TransportError:
+        return False
+    return nodes == [{"location": {"name": dagster_home.LOCATION}}]
+
+
+def file(mark: str) -> bytes:
+    rows = (f"{mark}-{number:03};Pack {number};plastic;12,5;FR;{number}" for number in range(ROWS))
+    return "\n".join(["sku_code;name;material;weight_grams;markets;annual_volume_fr_2026", *rows]).encode()
+
+
+def sent(company: Place, mark: str) -> str:
+    answer = company.answered("POST", "/api/v1/imports?filename=p.csv", content=file(mark))
+    return str(answer.json()["poll_url"])
+
+
+def runs(instance: dg.DagsterInstance) -> list[tuple[str, str]]:
+    return [(run.job_name, run.status.value) for run in instance.get_runs()]
+
+
+def stocked(workshop: Workshop, companies: list[Place]) -> None:
+    """Give each company items of which two in three change by the rules that come into force then."""
     skus = {
         number: parse_sku({"sku_code": f"S{number:03}", "name": "n", **(BOTTLE if number % 3 else GLASS)})
         for number in range(SKUS)
     }
-    for company_id in (place.company, *others):
-        with workshop.pool.company(company_id) as conn:
+    for company in companies:
+        with workshop.pool.company(company.company) as conn:
             write_records(
-                conn, company_id, skus, origin=Origin("api_key", "k", "ERP", "c"), now=workshop.clock.now(),
+                conn, company.company, skus, origin=Origin("api_key", "k", "ERP", "c"), now=workshop.clock.now(),
                 rulesets=workshop.rulesets, dry_run=False,
             )  # fmt: skip
-    return [place.company, *others]
 
 
-def activate(workshop: Workshop, database: Database, folder: Path, version: str, change: Change) -> None:
+def activate(workshop: Workshop, database: Database, folder: Path) -> None:
     now, operator = workshop.clock.now(), Origin("operator", "me", "operator", "c")
     with psycopg.connect(database.owner_url) as owner:
-        rulesets.add(owner, ruling.folder(folder, version, change), now)
+        rulesets.add(owner, ruling.folder(folder, "2027-01-01", LINES), now)
     with psycopg.connect(database.owner_url) as owner:
-        rulesets.activate(owner, version, operator, now)
+        rulesets.activate(owner, "2027-01-01", operator, now)
 
 
-def results(place: Place) -> dict[str, Any]:
-    """What the regrade of each company has done, and what its SKUs are now."""
-    with psycopg.connect(Database.of(place.settings).owner_url) as owner:
-        done = owner.execute("SELECT company_id::text, skus, changed, matrix, examples FROM regrades")
-        held = owner.execute(
-            "SELECT company_id::text, jsonb_object_agg(sku_code, recyclability_grade || ' ' || recyclability_score) "
-            "FROM skus GROUP BY 1"
-        )
-        return {"done": {row[0]: row[1:] for row in done}, "held": dict(held.fetchall())}
+def backfilled(place: Place, slugs: list[str]) -> str:
+    """The id of a backfill over these companies, asked for as the UI asks."""
+    asked = {
+        "assetSelection": [{"path": ["regraded_skus"]}], "partitionNames": slugs,
+        "tags": [{"key": "user", "value": "olga@operator.example"}],
+    }  # fmt: skip
+    said = graphql(place, BACKFILL, backfill=asked)["launchPartitionBackfill"]
+    assert said["__typename"] == "LaunchBackfillSuccess", said
+    return str(said["backfillId"])
 
 
-def test_twenty_companies_on_two_workers_of_which_one_is_killed(engine: Engine, place: Place, tmp_path: Path) -> None:
+def processes_of(worker: subprocess.Popen[bytes]) -> set[int]:
+    return {child.pid for child in psutil.Process(worker.pid).children(recursive=True)}
+
+
+def executions(instance: dg.DagsterInstance) -> list[list[int]]:
+    """Of each run, the processes that began or resumed it."""
+    found = []
+    for run in instance.get_runs():
+        entries = instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ENGINE_EVENT)
+        told = [entry.get_dagster_event().message or "" for entry in entries]
+        found.append([int(pid) for said in told for pid in re.findall(r"Started process for .*\(pid: (\d+)\)", said)])
+    return found
+
+
+def test_twenty_companies_on_two_machines_of_which_one_dies(
+    machines: tuple[Place, list[Machine]], tmp_path: Path
+) -> None:
+    place, (w1, w2) = machines
     database = Database.of(place.settings)
+    companies = [place, *(replace(place, company=uuid4(), key=new_key(), processes={}) for _ in range(COMPANIES - 1))]
+    for other in companies[1:]:
+        other.found(database)
+    place.start("dagster-code")
+    wait_until(lambda: is_served(dagster_home.code_socket(place.settings)))
     with (
-        opened(place.settings) as workshop,
-        shared_instance(place.settings, database) as instance,
-        psycopg.connect(database.owner_url) as owner,
-    ):
-        companies = found(place, workshop)
-        activate(workshop, database, tmp_path, "2027-01-01", LINES)
-        stuck = place.column("SELECT pcds_open_regrades()::text")[STUCK]
+        opened(place.settings) as workshop, shared_instance(place.settings, database) as instance,
+        w1.working() as first, w2.working() as second, psycopg.connect(database.owner_url) as owner,
+    ):  # fmt: skip
+        place.start("dagster-ui", "dagster-daemon", "api")
+        assert place.pcds("catalogue", "refresh").returncode == 0
+        stocked(workshop, companies)
+        wait_until(lambda: is_orchestrated(place))
+        wait_until(place.is_ready)
+        slugs = place.column("SELECT slug FROM companies")
+        instance.add_dynamic_partitions("companies", slugs)
         held = "SELECT FROM skus WHERE company_id = %s AND sku_code = 'S050' FOR UPDATE"
-        assert owner.execute(held, (stuck,)).rowcount == 1
-        with engine.worker("w1") as first, engine.worker("w2") as second, engine.run() as run:
-            workers, begun = {"w1": first, "w2": second}, time.monotonic()
-            waiting = "SELECT application_name FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-            wait_until(lambda: set(place.column(waiting)) & {*workers}, STARTED_WITHIN)
-            [lost] = set(place.column(waiting)) & {*workers}
-            wait_until(lambda: place.one("SELECT count(finished_at) >= 12 FROM regrades") == (True,), STARTED_WITHIN)
-            kill(workers[lost])
-            owner.rollback()
-            killed = time.monotonic()
-            assert run.wait(150) == 0, (tmp_path / "log").read_text(encoding="utf-8")[-4_000:]
-            ended = time.monotonic()
-        print(f"{killed - begun:.1f} s to the kill, {ended - killed:.1f} s from there to the end")
+        assert owner.execute(held, (companies[STUCK].company,)).rowcount == 1
+        workers, ids = {"w1": first, "w2": second}, {}
 
-        [record] = instance.get_runs(dg.RunsFilter(job_name="regrade_portfolios"))
-        assert record.status == dg.DagsterRunStatus.SUCCESS
-        distributed = results(place)
-        assert_nothing_lost_or_twice(place, workshop, companies)
-        share = workers_of(instance, record.run_id)
-        assert set(share) == {"w1", "w2"}
-        assert share.total() == COMPANIES + 1, "the killed worker's company was begun once more"
-        print(dict(share))
+        activate(workshop, database, tmp_path)
+        begun, backfill = time.monotonic(), backfilled(place, slugs)
+        with ThreadPoolExecutor(IMPORTS) as threads:
+            urls = list(threads.map(sent, companies[:IMPORTS], (f"I{number}" for number in range(IMPORTS))))
+        waiting = "SELECT application_name FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        wait_until(lambda: {*place.column(waiting)} & {*workers}, otherwise=lambda: str(runs(instance)))
+        finished = "SELECT count(*) FROM regrades WHERE finished_at IS NOT NULL"
+        wait_until(lambda: place.one(f"{finished} HAVING count(*) >= 8"), otherwise=lambda: str(runs(instance)))
+        lost = min({*place.column(waiting)} & {*workers})
+        ids = {name: processes_of(worker) for name, worker in workers.items()}
+        kill(workers[lost])
+        owner.rollback()
+        print(f"{time.monotonic() - begun:.1f} s to the kill of {lost}, {place.one(finished)[0]} companies were done")
 
-        activate(workshop, database, tmp_path, "2027-02-01", {})  # back to where it was
-        regrade_portfolios(workshop, instance, only_open=True)
-        activate(workshop, database, tmp_path, "2027-03-01", LINES)
         begun = time.monotonic()
-        regrade_portfolios(workshop, instance, only_open=True)
-        print(f"{time.monotonic() - begun:.1f} s in one process")
-        assert results(place) == distributed
+        asked = {"id": backfill}
+        wait_until(
+            lambda: graphql(place, STATUS, **asked)["partitionBackfillOrError"]["status"] == "COMPLETED_SUCCESS",
+            3 * PATIENCE_SECONDS, lambda: str([graphql(place, STATUS, **asked), runs(instance)]),
+        )  # fmt: skip
+        print(f"{time.monotonic() - begun:.1f} s from there to the end of the backfill")
+        for company, url in zip(companies, urls, strict=False):
+            wait_until(lambda: company.call("GET", url)["status"] not in ("queued", "processing"))  # noqa: B023
+            report = company.call("GET", url)
+            assert (report["status"], report["counts"]["created"]) == ("completed", ROWS)
+        unfinished = dg.RunsFilter(statuses=[status for status in dg.DagsterRunStatus if status not in ENDED])
+        wait_until(lambda: not instance.get_runs(unfinished), 3 * PATIENCE_SECONDS, lambda: str(runs(instance)))
+        print(f"{time.monotonic() - begun:.1f} s from there to the end of everything")
+
+        assert {status for _, status in runs(instance)} == {"SUCCESS"}, runs(instance)
+        begun_by = executions(instance)
+        done = {name: sum(pid in pids for run in begun_by for pid in run) for name, pids in ids.items()}
+        assert all(done.values()), done
+        resumed = [run for run in begun_by if len(run) > 1]
+        assert resumed, "a run that was killed went on"
+        assert all(run[0] in ids[lost] and not {*run[1:]} & ids[lost] for run in resumed), resumed
+        print(
+            f"executions by machine: {done}; resumed: {len(resumed)}; runs: {Counter(job for job, _ in runs(instance))}"
+        )
+        assert_nothing_lost_or_twice(place, workshop, companies)
 
 
-def assert_nothing_lost_or_twice(place: Place, workshop: Workshop, companies: list[UUID]) -> None:
+def assert_nothing_lost_or_twice(place: Place, workshop: Workshop, companies: list[Place]) -> None:
     changed = sum(1 for number in range(SKUS) if number % 3)
-    done = "SELECT count(*) FROM regrades WHERE finished_at IS NOT NULL AND skus = {} AND changed = {}"
-    assert place.one(done.format(SKUS, changed)) == (COMPANIES,)
     entries = (
         "SELECT count(*), count(DISTINCT resource_id) FROM audit_entries e "
         "JOIN audit_transactions t ON t.id = transaction_id WHERE actor_name = 'regrade'"
     )
     assert place.one(entries) == (COMPANIES * changed, COMPANIES * changed)
-    assert place.one("SELECT sum(version) FROM skus") == (COMPANIES * (SKUS + changed),)
-    for company_id in companies:
-        with workshop.pool.company(company_id) as conn:
+    versions = "SELECT count(*), sum(version) FROM skus WHERE sku_code LIKE '{}%'"
+    assert place.one(versions.format("S")) == (COMPANIES * SKUS, COMPANIES * (SKUS + changed))
+    assert place.one(versions.format("I")) == (IMPORTS * ROWS, IMPORTS * ROWS)
+    for company in companies:
+        with workshop.pool.company(company.company) as conn:
             assert audit.verify(conn).ok
-
-
-def workers_of(instance: dg.DagsterInstance, run_id: str) -> Counter[str]:
-    """How many companies' steps each worker has begun."""
-    begun: Counter[str] = Counter()
-    for event in instance.all_logs(run_id, of_type=dg.DagsterEventType.ENGINE_EVENT):
-        told = event.get_dagster_event().engine_event_data.metadata.get("Celery worker")
-        if told is not None and "regraded_company[" in (event.step_key or ""):
-            begun[str(told.value).partition("@")[0]] += 1
-    return begun

@@ -3,9 +3,6 @@
 Nothing here depends on the machine's speed: a lock keeps the large import from its end until all others have theirs.
 """
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,8 +12,8 @@ from uuid import uuid4
 
 import psycopg
 
-from pipelines.worker import SMALL_ROWS
-from tests.journeys.place import ROOT, Place
+from pipelines.steps.imports.queue import SMALL_ROWS
+from tests.journeys.place import Place
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.database import Database
 from warehouse.queries.keys import new_key
@@ -58,14 +55,11 @@ def held_back(place: Place, code: str) -> Iterator[None]:
 
 def test_small_imports_do_not_wait_for_a_large_one_and_every_report_is_its_own(place: Place) -> None:
     database = Database.of(place.settings)
-    others = [replace(place, company=uuid4(), key=new_key(), processes={}) for _ in range(10)]
+    others = [replace(place, company=uuid4(), key=new_key(), processes={}, kept={}) for _ in range(10)]
     for other in others:
         other.found(database)
     place.start("api")
-    place.processes["worker"] = subprocess.Popen(  # with chunks of its own size, not a test's
-        [sys.executable, "-m", "pipelines.worker"], cwd=ROOT, env=os.environ | place.settings.environment(),
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    place.start("worker 1", "worker 2")  # with chunks of their own size, not a test's
     wait_until(place.is_ready)
 
     senders = {f"M{number}": place for number in range(9)} | {f"T{number}": o for number, o in enumerate(others)}

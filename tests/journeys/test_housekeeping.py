@@ -53,9 +53,10 @@ def test_what_a_kill_and_a_year_leave_behind_goes_at_the_next_start(place: Place
     assert place.one("SELECT count(*) FROM audit_transactions WHERE ip IS NOT NULL") == (2,)
     place.settings = place.settings.model_copy(update={"test_clock_offset": THIRTEEN_MONTHS})
     place.start("worker")
-    wait_until(lambda: place.one("SELECT run_id FROM schedule_ticks"))
+    kept_house = "SELECT count(*) > 0 FROM dagster.runs WHERE pipeline_name = 'keep_house'"
+    wait_until(lambda: place.one(kept_house) == (True,))
     place.kill("worker")  # anywhere in its run
-    wait_until(lambda: place.one("SELECT tick_at FROM schedule_ticks WHERE tick_at IS NOT NULL"))
+    wait_until(lambda: place.one(f"{kept_house} AND status = 'SUCCESS'") == (True,))
     assert [path.name for path in folder.iterdir()] == [kept]
     assert place.one("SELECT count(ip), count(user_agent) FROM audit_transactions") == (0, 0)
     open_runs = "SELECT count(*) FROM dagster.runs WHERE status NOT IN ('SUCCESS', 'FAILURE', 'CANCELED')"
@@ -114,8 +115,11 @@ def test_days_that_passed_while_the_service_was_stopped_are_made_up_for_once(pla
     )
     assert place.one(entered) == (0, None)
     place.start("worker")
-    ticked = "SELECT count(tick_at) FROM schedule_ticks"
-    wait_until(lambda: place.one(ticked) == (2,))
+    by_day = (
+        "SELECT count(*) FROM dagster.runs r JOIN dagster.run_tags t USING (run_id) "
+        "WHERE t.key = 'pcds/daily' AND r.status = 'SUCCESS'"
+    )
+    wait_until(lambda: place.one(by_day) == (2,))
     assert place.one(entered) == (1, f"Its last day, {last_day}, has passed.")
     place.restart("worker")
     wait_until(lambda: place.one("SELECT count(*) = 0 FROM dagster.runs WHERE status = 'STARTED'") == (True,))

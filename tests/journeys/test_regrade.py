@@ -90,5 +90,8 @@ def test_a_regrade_survives_every_kill_with_writers_at_work(place: Place, tmp_pa
     for of in place.ports:
         sku = place.answered("GET", f"/api/v1/skus/{shown['id']}", of=of).json()["data"]
         assert (sku["recyclability_grade"], sku["compliance"]["grade_trace"]["ruleset_version"]) == ("C", VERSION)
-    runs = "SELECT count(*) FROM dagster.runs WHERE pipeline_name = 'regrade_portfolios' AND status = 'STARTED'"
+    runs = (
+        "SELECT count(*) FROM dagster.runs WHERE pipeline_name = 'regrade_portfolios' "
+        "AND status NOT IN ('SUCCESS', 'FAILURE', 'CANCELED')"
+    )
     wait_until(lambda: place.one(runs) == (0,))

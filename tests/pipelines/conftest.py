@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from uuid import UUID, uuid4
 
 import dagster as dg
@@ -12,14 +13,15 @@ import psycopg
 import pytest
 import xlsxwriter
 
+from pipelines.definitions import defs
+from pipelines.jobs import run_config
+from pipelines.partitions import partition_of
 from pipelines.resources import Workshop
 from pipelines.steps import imports
-from pipelines.steps.imports import claim as claims
 from pipelines.steps.origin import Origin
 from pipelines.steps.readers import Readers
 from pipelines.steps.reading import read_upload
 from pipelines.steps.reading.packed import PackedUpload
-from pipelines.worker import execute
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.objects import Objects
@@ -54,15 +56,26 @@ class Desk:
         return UUID(accepted["id"])
 
     def run(self, import_id: UUID) -> bool:
-        """Claim and process an import; whether the run succeeded."""
-        claim = claims.take(self.workshop.pool, self.workshop.clock, import_id)
-        assert claim is not None
-        return execute(claim, self.workshop, self.instance)
+        """Process an import; whether the run succeeded."""
+        return self.launch(import_id).success
+
+    def launch(
+        self, import_id: UUID | None, *, assets: Sequence[str] | None = None, run_id: str | None = None,
+        partition: str | None = None,
+    ) -> dg.ExecuteInProcessResult:  # fmt: skip
+        """Run `import_file`, or some of its assets, for the company or another partition."""
+        named = {} if import_id is None else {"import_id": str(import_id)}
+        takes_config = assets is None or "uploaded_file" in assets
+        with patch("pipelines.resources.shared", lambda: self.workshop):
+            return defs.resolve_job_def("import_file").execute_in_process(
+                run_config=run_config("uploaded_file", named) if takes_config else None,
+                instance=self.instance, run_id=run_id, raise_on_error=False,
+                asset_selection=None if assets is None else [dg.AssetKey(name) for name in assets],
+                partition_key=partition or partition_of(self.instance, self.workshop.pool, self.company),
+            )  # fmt: skip
 
     def poll(self, import_id: UUID) -> dict[str, Any]:
-        found = imports.status(
-            self.workshop.pool, self.company, import_id, limit=50, offset=0, clock=self.workshop.clock
-        )
+        found = imports.status(self.workshop.pool, self.company, import_id, limit=50, offset=0)
         assert found is not None
         return found
 

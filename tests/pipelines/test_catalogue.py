@@ -12,9 +12,9 @@ import pytest
 from compliance.catalogue import PINNED
 from pipelines import checks
 from pipelines.definitions import defs
+from pipelines.defs.reference.schedules import daily_catalogue
 from pipelines.jobs import run_config
 from pipelines.runs.catalogue import refresh_catalogue
-from pipelines.schedules import daily_catalogue
 from pipelines.steps import audit, catalogue
 from pipelines.steps.catalogue import Changes
 from tests.pipelines.conftest import Desk

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from pipelines.assets.housekeeping import Stopping
+from pipelines.pieces import Stopping
 from pipelines.steps import audit, housekeeping
 from tests.pipelines.conftest import Desk
 from warehouse.queries import docs

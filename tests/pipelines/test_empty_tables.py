@@ -4,11 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from pipelines.steps.imports import claim as claims
 from pipelines.steps.reading import ReadingRefused
 from pipelines.steps.reading.workbook import Workbook
 from pipelines.steps.template import template
-from pipelines.worker import execute
 from schemas.labels import LANGUAGES
 from tests.pipelines.conftest import Desk
 from tests.pipelines.reading.writing import workbook
@@ -52,9 +50,7 @@ def ends(desk: Desk, data: bytes, *, mapping: dict[str, object] | None = None) -
         import_id = desk.send(data, filename="portfolio.xlsx", mapping=mapping)
     except ReadingRefused:
         return "refused"
-    claim = claims.take(desk.workshop.pool, desk.workshop.clock, import_id)
-    assert claim is not None
-    execute(claim, desk.workshop, desk.instance)
+    desk.run(import_id)
     ended = desk.poll(import_id)
     assert ended["progress"]["done"] == ended["progress"]["total"], ended
     return str(ended["status"])

@@ -5,14 +5,15 @@ from pathlib import Path
 
 import dagster as dg
 
-from pipelines.assets import columns
-from pipelines.assets.housekeeping import DAILY
 from pipelines.definitions import defs
+from pipelines.defs.reference.assets import DAILY
+from pipelines.shown import columns
 
 HOUSEKEEPING = {
     "orphan_objects", "kept_answers", "expired_access", "anonymised_addresses", "expired_docs", "old_runs",
     "old_snapshots",
 }  # fmt: skip
+"""Ops, because nothing that they do is data."""
 GRAPH = {
     # asset: group, what it is made from, checks
     "uploaded_file": ("intake", [], []),
@@ -20,7 +21,8 @@ GRAPH = {
     "typed_rows": ("intake", ["parsed_table", "uploaded_file"], ["contract"]),
     "graded_skus": ("grading", ["parsed_table", "typed_rows", "uploaded_file"], ["every_sku_has_a_grade_state"]),
     "import_report": ("grading", ["graded_skus", "typed_rows", "uploaded_file"], ["counts_add_up"]),
-    "rule_set": ("reference", [], []),
+    "ledger": ("intake", [], []),
+    "rule_set": ("reference", [], ["no_company_held_by_older_rules"]),
     "regraded_skus": ("grading", ["graded_skus", "rule_set"], []),
     "catalogue_file": ("reference", [], []),
     "jurisdiction_catalogue": (
@@ -28,12 +30,16 @@ GRAPH = {
         ["catalogue_file"],
         ["codes_valid", "contract", "eu_and_gb_present", "no_amount_of_money", "sources_present"],
     ),
-    "portfolio_snapshot": ("publication", ["graded_skus", "regraded_skus"], ["holds_every_sku", "holds_every_write"]),
+    "portfolio_snapshot": (
+        "publication",
+        ["graded_skus", "ledger", "regraded_skus"],
+        ["holds_every_sku", "holds_every_write"],
+    ),
     "portfolio_overview": ("publication", ["jurisdiction_catalogue", "portfolio_snapshot"], []),
     "portfolio": ("rollups", ["portfolio_snapshot"], ["portfolio_is_whole"]),
     "figures": ("rollups", ["jurisdiction_catalogue", "portfolio"], ["categories_add_up", "figures_stand_once"]),
     "obligations": ("rollups", ["figures"], []),
-    **dict.fromkeys(HOUSEKEEPING, ("housekeeping", [], [])),
+    "declarations": ("declarations", ["figures", "obligations"], []),
 }
 JOBS = {
     "import_file": {"uploaded_file", "parsed_table", "typed_rows", "graded_skus", "import_report"},
@@ -41,7 +47,8 @@ JOBS = {
     "publish_portfolio": {"portfolio_snapshot", "portfolio_overview", "portfolio", "figures", "obligations"},
     "roll_up": {"portfolio", "figures", "obligations"},
     "regrade_portfolios": {"regraded_skus"},
-    "keep_house": HOUSEKEEPING,
+    "read_rule_set": {"rule_set"},
+    "what_would_be_filed": {"declarations"},
 }
 
 
@@ -68,16 +75,16 @@ def test_every_asset_says_what_it_is_and_whose() -> None:
 
 def test_what_is_made_once_a_day_is_expected_once_a_day() -> None:
     policies = {spec.key.to_user_string(): spec.freshness_policy for spec in defs.resolve_all_asset_specs()}
-    daily = HOUSEKEEPING | {"jurisdiction_catalogue"}
+    daily = {"jurisdiction_catalogue"}
     assert {name for name, policy in policies.items() if policy == DAILY} == daily
     assert {name for name, policy in policies.items() if policy is not None} == daily
 
 
 def test_tables_say_what_each_column_means_and_is_made_from() -> None:
-    """Those without a table are a file as it came, a report, a picture, and what the house did."""
+    """Those without a table are a file as it came, a ledger, a report and a picture."""
     specs = {spec.key.to_user_string(): spec for spec in defs.resolve_all_asset_specs()}
-    assert specs.keys() - HOUSEKEEPING - columns.TABLES.keys() == {
-        "uploaded_file", "import_report", "catalogue_file", "portfolio_overview",
+    assert specs.keys() - columns.TABLES.keys() == {
+        "uploaded_file", "import_report", "catalogue_file", "portfolio_overview", "ledger",
     }  # fmt: skip
     for name, table in columns.TABLES.items():
         schema = specs[name].metadata["dagster/column_schema"]
@@ -100,7 +107,7 @@ def test_the_list_of_columns_holds_nothing_that_no_asset_has() -> None:
 
 def test_grams_lead_back_to_the_line_of_a_file() -> None:
     """From a declared quantity to what somebody uploaded, column by column."""
-    reached, ahead = set(), {("figures", "grams")}
+    reached, ahead = set(), {("declarations", "tonnes")}
     while ahead:
         asset, name = ahead.pop()
         reached.add((asset, name))
@@ -120,12 +127,34 @@ def test_jobs_take_their_assets_in_one_process() -> None:
         assert job.executor_def is dg.in_process_executor
 
 
-def test_only_daily_work_starts_by_itself() -> None:
-    (sensor,) = defs.sensors or ()
-    assert isinstance(sensor, dg.SensorDefinition)
-    assert (sensor.name, sensor.default_status) == ("queued_imports", dg.DefaultSensorStatus.STOPPED)
+def test_the_house_is_kept_by_ops() -> None:
+    job = defs.resolve_job_def("keep_house")
+    assert {node.name for node in job.nodes} >= HOUSEKEEPING
+    assert not job.asset_layer.selected_asset_keys
+
+
+def test_what_follows_writes_and_rules_and_the_day_starts_by_itself() -> None:
+    sensors = {sensor.name: sensor for sensor in defs.sensors or () if isinstance(sensor, dg.SensorDefinition)}
+    asked = {
+        "written_portfolios": "publish_portfolio", "lost_portfolios": "publish_portfolio",
+        "asked_regrades": "regrade_portfolios", "active_rules": "read_rule_set",
+    }  # fmt: skip
+    assert {name: sensor.job_name for name, sensor in sensors.items() if name in asked} == asked
+    for name in asked:
+        assert sensors[name].default_status == dg.DefaultSensorStatus.RUNNING
+    assert sensors.keys() - asked.keys() == {"queued_imports", "missed_keep_house", "missed_refresh_catalogue"}
+    assert (sensors["written_portfolios"].minimum_interval_seconds or 0) < 5, "each loop of the daemon"
     schedules = {
         schedule.name: schedule for schedule in defs.schedules or () if isinstance(schedule, dg.ScheduleDefinition)
     }
     assert set(schedules) == {"daily_housekeeping", "daily_catalogue"}
     assert {schedule.default_status for schedule in schedules.values()} == {dg.DefaultScheduleStatus.RUNNING}
+
+
+def test_bad_data_goes_no_further() -> None:
+    graph = defs.resolve_asset_graph()
+    specs = [graph.get_check_spec(key) for key in graph.asset_check_keys]
+    assert {(spec.asset_key.to_user_string(), spec.name) for spec in specs if spec.blocking} >= {
+        ("parsed_table", "contract"), ("typed_rows", "contract"), ("import_report", "counts_add_up"),
+        ("portfolio_snapshot", "holds_every_sku"),
+    }  # fmt: skip

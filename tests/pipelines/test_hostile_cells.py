@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 import psycopg
 
-from pipelines.publishing import publish_companies, publish_company
+from pipelines.runs.of_company import publish_company
 from schemas.fields import COMPONENT, SKU
 from tests.pipelines.conftest import Desk, Workbook
 
@@ -71,7 +71,6 @@ def test_no_text_of_a_record_is_markdown_or_a_link_in_any_run(desk: Desk, workbo
     desk.run(desk.send(flat, filename=f"{name}.csv"))
     desk.run(desk.send(hostile_book(workbook), filename=f"{name}.xlsx"))
     assert publish_company(desk.workshop, desk.instance, desk.company) is not None
-    publish_companies(desk.workshop, desk.instance, [desk.company])
     found = shown(desk.instance)
     texts = [part for part in found if isinstance(part, str) and MARK.search(part)]
     assert any(HOSTILE in text for text in texts), "the cells came as far as the runs"

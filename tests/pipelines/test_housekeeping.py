@@ -3,20 +3,25 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from uuid import UUID, uuid4
 
 import dagster as dg
 import psycopg
 import pytest
 
-from pipelines.assets.housekeeping import Stopping
 from pipelines.definitions import defs
-from pipelines.publishing import publish_company
+from pipelines.defs.housekeeping.schedules import daily_housekeeping
+from pipelines.defs.housekeeping.sensors import missed_housekeeping
+from pipelines.defs.reference.sensors import missed_catalogue
+from pipelines.pieces import Stopping
+from pipelines.runs import of_company
 from pipelines.steps import housekeeping
 from pipelines.steps.files import Received, record
 from pipelines.steps.housekeeping import orphans
+from pipelines.tags import FOLLOWED, of_day
 from tests.pipelines.conftest import ORIGIN, Desk
+from tests.pipelines.sensing import follow, tick
 
 OLD = (orphans.GRACE + timedelta(minutes=1)).total_seconds()
 
@@ -159,16 +164,16 @@ def test_old_runs_go_and_young_ones_stay(desk: Desk, monkeypatch: pytest.MonkeyP
 
     assert imported.run_id in keep_house()
     later = datetime.now().astimezone() + timedelta(days=31)
-    monkeypatch.setattr("pipelines.assets.housekeeping.get_current_datetime", lambda: later)
+    monkeypatch.setattr("pipelines.defs.housekeeping.ops.dagster_now", lambda: later)
     assert len(keep_house()) == 1, "the run itself is left"
 
 
 def test_runs_that_followed_a_write_go_after_two_days(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    publish_company(desk.workshop, desk.instance, desk.company, followed=True)
-    publish_company(desk.workshop, desk.instance, desk.company)
+    for run_tags in (FOLLOWED, {}):
+        of_company.run("publish_portfolio", desk.workshop, desk.instance, desk.company, run_tags=run_tags)
     for days, kept in ((1, 2), (3, 1)):
         later = datetime.now().astimezone() + timedelta(days=days)
-        monkeypatch.setattr("pipelines.assets.housekeeping.get_current_datetime", lambda later=later: later)
+        monkeypatch.setattr("pipelines.defs.housekeeping.ops.dagster_now", lambda later=later: later)
         assert kept_house(desk).success
         assert len(desk.instance.get_runs(dg.RunsFilter(job_name="publish_portfolio"))) == kept
 
@@ -178,3 +183,23 @@ def test_a_run_whose_process_stops_ends_as_canceled(desk: Desk) -> None:
     assert not kept_house(desk).success
     [run] = desk.instance.get_runs()
     assert run.status == dg.DagsterRunStatus.CANCELED
+
+
+def test_a_day_whose_schedules_did_not_tick_is_made_up_for_once(desk: Desk) -> None:
+    clock = desk.workshop.clock
+    clock.advance(timedelta(hours=12))
+
+    def begun() -> list[str]:
+        looked = (follow(each, desk.instance, desk.workshop) for each in (missed_housekeeping, missed_catalogue))
+        return [run.dagster_run.job_name for runs in looked for run in runs]
+
+    assert begun() == ["keep_house", "refresh_catalogue"], "they never ran"
+    assert tick(missed_catalogue, desk.instance, desk.workshop).cursor == f"{clock.now():%Y-%m-%d}"
+    assert begun() == []
+    clock.advance(timedelta(days=10))
+    assert begun() == ["keep_house", "refresh_catalogue"], "ten days that were missed are one run of each"
+    context = dg.build_schedule_context(desk.instance, resources={"workshop": desk.workshop})
+    [request] = daily_housekeeping.evaluate_tick(context).run_requests or []
+    assert request.tags.items() >= of_day(clock.now()).items(), "so that it is not done twice"
+    clock.advance(datetime.combine(clock.now().date() + timedelta(days=1), time(0, 29), UTC) - clock.now())
+    assert begun() == [], "the schedules have half an hour"

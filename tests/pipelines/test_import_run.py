@@ -9,9 +9,7 @@ import dagster as dg
 import psycopg
 import pytest
 
-from pipelines.steps.imports import claim as claims
 from pipelines.steps.plans import PlanLimitReached
-from pipelines.worker import execute
 from schemas import contracts
 from tests.pipelines.conftest import ORIGIN, Desk, Workbook
 from tests.pipelines.shown import lines
@@ -189,7 +187,7 @@ def test_an_import_that_meets_a_fault_of_ours_fails_once_and_says_so(
     def broken(*_: object, **__: object) -> None:
         raise KeyError("sku_code of “a cell of the caller”")
 
-    monkeypatch.setattr("pipelines.assets.intake._typed", broken)
+    monkeypatch.setattr("pipelines.defs.intake.assets._typed", broken)
     import_id = desk.send(FILE)
     assert not desk.run(import_id)
     ended = desk.poll(import_id)
@@ -197,7 +195,7 @@ def test_an_import_that_meets_a_fault_of_ours_fails_once_and_says_so(
     assert ended["failure"]["correlationId"] == ORIGIN.correlation_id
     assert str(ORIGIN.correlation_id) in ended["failure"]["message"]
     assert "smaller parts" not in ended["failure"]["message"]
-    assert claims.take(desk.workshop.pool, desk.workshop.clock, import_id) is None
+    assert not desk.run(import_id)
     assert desk.entries() == {"import.submitted": 1, "import.failed": 1}
 
 
@@ -217,11 +215,8 @@ def test_what_is_away_for_a_while_is_tried_again(
 
     import_id = desk.send(FILE)
     with monkeypatch.context() as patched:
-        patched.setattr("pipelines.assets.intake._typed", broken)
-        claim = claims.take(desk.workshop.pool, desk.workshop.clock, import_id)
-        assert claim is not None
-        assert not execute(claim, desk.workshop, desk.instance)
+        patched.setattr("pipelines.defs.intake.assets._typed", broken)
+        assert not desk.run(import_id)
         assert desk.poll(import_id)["status"] == "processing"
-    claims.hand_back(desk.workshop.pool, claim)
     assert desk.run(import_id)
     assert desk.poll(import_id)["status"] == "completed"

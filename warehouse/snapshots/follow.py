@@ -1,7 +1,7 @@
-"""Which companies' snapshots are not what their rows are any more.
+"""Which companies' snapshots are not what their rows are any more, and whose files are not here.
 
 Each write adds a link to its company's audit chain (`warehouse.chain`), so that comparing the last number with the one
-published tells it without looking at a single row of a portfolio (migration 0012).
+published tells it without looking at a single row of a portfolio (migration 0024). Asked in sessions of no company.
 """
 
 from datetime import date, datetime
@@ -13,27 +13,45 @@ import psycopg
 
 from warehouse.snapshots.snapshot import current
 
-_STALE: Final = "SELECT company_id, since FROM pcds_stale_snapshots(%s) ORDER BY since NULLS FIRST"
-_RECORDED: Final = "SELECT name FROM snapshots"
+_STALE: Final = """
+SELECT company_id, slug, "position", since, importing FROM pcds_stale_snapshots(%s) ORDER BY since NULLS FIRST
+"""
+_PUBLISHED: Final = 'SELECT company_id, slug, "position", name FROM pcds_published_snapshots()'
 
 
 class Stale(NamedTuple):
-    """A company with writes that no snapshot holds; `since`: the oldest of them, None where only a day has passed."""
+    """A company with writes that no snapshot holds; `since`: the oldest of them, None where only a day has passed.
+
+    `position` is the last link of its chain, `importing` whether an import of it waits or is under way.
+    """
 
     company_id: UUID
+    slug: str
+    position: int
     since: datetime | None
+    importing: bool
+
+
+class Published(NamedTuple):
+    """A company, the last link of its chain, and the name of its snapshot; None where none was published."""
+
+    company_id: UUID
+    slug: str
+    position: int
+    name: str | None
 
 
 def stale(conn: psycopg.Connection[Any], today: date) -> list[Stale]:
-    """The companies to publish, the longest waiting first, on a UTC day; asked in a session of no company."""
+    """The companies to publish, the longest waiting first, on a UTC day."""
     return [Stale(*row) for row in conn.execute(_STALE, (today,))]
 
 
-def is_astray(conn: psycopg.Connection[Any], data_dir: Path, company_id: UUID) -> bool:
-    """Whether the database knows of another snapshot than lies here: files were lost, or a backup was put back.
+def published(conn: psycopg.Connection[Any]) -> list[Published]:
+    """What the database knows of every company's snapshot."""
+    return [Published(*row) for row in conn.execute(_PUBLISHED)]
 
-    Asked in a session of the company.
-    """
-    recorded = conn.execute(_RECORDED).fetchone()
-    found = current(data_dir, company_id)
-    return (recorded[0] if recorded else None) != (found.name if found else None)
+
+def is_astray(known: Published, data_dir: Path) -> bool:
+    """Whether the database knows of another snapshot than lies here: files were lost, or a backup was put back."""
+    found = current(data_dir, known.company_id)
+    return known.name != (found.name if found else None)

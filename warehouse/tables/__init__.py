@@ -25,11 +25,11 @@ from warehouse.tables.confirmations import confirmations
 from warehouse.tables.declarations import issued_declarations
 from warehouse.tables.files import technical_files
 from warehouse.tables.imports import import_errors, imports
+from warehouse.tables.launches import launches
 from warehouse.tables.library import brands, library_components, sites, suppliers
 from warehouse.tables.mappings import import_mappings
 from warehouse.tables.review import review_entries, review_files, supplier_requests
 from warehouse.tables.rulesets import regrades, ruleset_activations, rulesets
-from warehouse.tables.schedules import schedule_ticks
 from warehouse.tables.skus import docs, sku_versions, skus
 from warehouse.tables.snapshots import snapshots
 from warehouse.tables.staff import staff, staff_sessions
@@ -50,9 +50,9 @@ __all__ = [
     "APPEND_ONLY", "COMPANY_TABLES", "api_keys", "audit_entries", "audit_transactions", "authorization_codes",
     "bearer_tokens", "brands", "catalogue_loads", "companies", "company_counters", "confirmations",
     "connection_tokens", "connections", "docs", "import_errors", "import_mappings", "imports",
-    "issued_declarations", "jurisdictions",
-    "kept_answers", "library_components", "metadata", "oauth_clients", "password_links", "plans", "regrades",
+    "issued_declarations", "jurisdictions", "kept_answers", "launches",
+    "library_components", "metadata", "oauth_clients", "password_links", "plans", "regrades",
     "request_slots", "request_windows", "review_entries", "review_files", "ruleset_activations", "rulesets",
-    "schedule_ticks", "sites", "sku_versions", "skus", "snapshots", "staff", "staff_sessions", "supplier_requests",
+    "sites", "sku_versions", "skus", "snapshots", "staff", "staff_sessions", "supplier_requests",
     "suppliers", "technical_files", "user_sessions", "users",
 ]  # fmt: skip

@@ -22,6 +22,13 @@ companies = Table(
     Column("name", Text, nullable=False),
     Column("plan", Text, ForeignKey("plans.plan"), nullable=False),
     instant("created_at"),
+    Column(
+        "slug",
+        Text,
+        nullable=False,
+        unique=True,
+        comment="names the company's partition in Dagster; made from its first name, never changed",
+    ),
 )
 
 company_counters = Table(

@@ -1,12 +1,13 @@
 """Keeping the house: what nobody needs any more is removed, and what its day brings is entered, company by company.
 
     orphans.py    objects that no row names
+    outputs.py    what assets handed on, once its run is old
     expired.py    answers older than a day, tokens and counts that have ended
     addresses.py  where requests came from, after 12 months
     docs.py       DoCs whose last day has passed, into the ledger
 
 Each function can be stopped between two pieces and begun again; what it did stays. When all this happens is the
-schedules' (`pipelines.schedules`).
+schedules' (`pipelines.defs.housekeeping`).
 """
 
 from pipelines.steps.housekeeping.addresses import forget_addresses
@@ -14,8 +15,9 @@ from pipelines.steps.housekeeping.companies import Proceed
 from pipelines.steps.housekeeping.docs import enter_expiries
 from pipelines.steps.housekeeping.expired import remove_expired_access, remove_old_answers
 from pipelines.steps.housekeeping.orphans import Swept, remove_orphans
+from pipelines.steps.housekeeping.outputs import remove_old_outputs
 
 __all__ = [
     "Proceed", "Swept", "enter_expiries", "forget_addresses", "remove_expired_access", "remove_old_answers",
-    "remove_orphans",
+    "remove_old_outputs", "remove_orphans",
 ]  # fmt: skip

@@ -1,8 +1,12 @@
 """The right to write an import's next chunk: taken, kept alive, proved at each commit, handed back.
 
-A claim is a random token in the import's row. Whoever commits a chunk proves in that very transaction that the row
-still has its token and its position (`Claim.advance`), so that a run that was believed dead and wakes up again
-cannot write a chunk a second time.
+A claim is a token in the import's row: the id of the run that works on it, so that a run that lost its process and
+goes on in another has its claim again at once. Whoever commits a chunk proves in that very transaction that the row
+still has its token and its position, so that a run that was believed dead and wakes up again cannot write a chunk a
+second time.
+
+Each step of a run takes the claim anew and lays it down when it ends in good order, which takes back that it counted as
+an attempt. So `attempts` counts the steps that lost their process, or failed, since the last committed chunk.
 """
 
 import threading
@@ -10,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import psycopg
 import structlog
@@ -22,9 +26,23 @@ from warehouse.sessions import Pool
 MAX_ATTEMPTS: Final = 5
 """Runs in a row that may lose their process, without a committed chunk, before the import is given up."""
 
-_ASSIGN: Final = """
-WITH held AS (SELECT id, run_id FROM imports WHERE id = %s AND claim = %s FOR UPDATE)
-UPDATE imports SET run_id = %s FROM held WHERE imports.id = held.id RETURNING held.run_id
+_TAKE: Final = """
+WITH free AS (
+    SELECT id, run_id FROM imports
+    WHERE id = %(import)s AND status IN ('queued', 'processing')
+        AND (claim IS NULL OR claim = %(token)s OR heartbeat_at < %(stalled_before)s)
+    FOR UPDATE
+)
+UPDATE imports
+SET status = 'processing', claim = %(token)s, run_id = %(run)s, attempts = attempts + 1, heartbeat_at = %(now)s,
+    started_at = coalesce(started_at, %(now)s)
+FROM free WHERE imports.id = free.id
+RETURNING free.run_id
+"""
+
+_LAY_DOWN: Final = """
+UPDATE imports SET attempts = greatest(attempts - 1, 0), claim = CASE WHEN %s THEN claim END
+WHERE id = %s AND claim = %s
 """
 
 log = structlog.get_logger(__name__)
@@ -40,44 +58,33 @@ class HandedBack(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One run's hold on one import."""
+    """One run's hold on one import: `token` is the run's id, `previous_run` the one that had the import before."""
 
     import_id: UUID
     company_id: UUID
     token: UUID
+    previous_run: str | None = None
 
 
-def take(pool: Pool, clock: Clock, import_id: UUID | None = None, *, most_rows: int | None = None) -> Claim | None:
-    """Claim one import, or the one whose turn it is, of at most `most_rows`; None when there is none to be had.
+def take(pool: Pool, clock: Clock, company_id: UUID, import_id: UUID, run_id: UUID) -> Claim | None:
+    """Claim an import of the company for a run, which counts as an attempt.
 
-    Companies take turns: it is first the turn of the import that has the fewest of its own company's before it.
+    None where the company has no such import, where it has ended, and where another run holds it.
     """
-    now, token = clock.now(), uuid4()
-    with pool.system() as conn:
-        row = conn.execute(
-            "SELECT id, company_id FROM pcds_claim_import(%s, %s, %s, %s, %s)",
-            (import_id, token, now, now - STALLED_AFTER, most_rows),
-        ).fetchone()
-    return None if row is None else Claim(row[0], row[1], token)
-
-
-def assign(pool: Pool, claim: Claim, run_id: str) -> str | None:
-    """Note which Dagster run works under the claim; returns the run that worked on the import before.
-
-    Raises `ClaimLost`.
-    """
-    with pool.company(claim.company_id) as conn:
-        cursor = conn.execute(_ASSIGN, (claim.import_id, claim.token, run_id))
-        prove(cursor)
-        (previous,) = cursor.fetchone() or (None,)
-    return previous
-
-
-def held_by(pool: Pool, import_id: UUID, company_id: UUID, run_id: str) -> Claim | None:
-    """The claim under which a Dagster run works on an import; None where it has ended or another run has it."""
+    now = clock.now()
+    parameters = {
+        "import": import_id, "token": run_id, "run": str(run_id), "now": now, "stalled_before": now - STALLED_AFTER,
+    }  # fmt: skip
     with pool.company(company_id) as conn:
-        row = conn.execute("SELECT claim FROM imports WHERE id = %s AND run_id = %s", (import_id, run_id)).fetchone()
-    return None if row is None or row[0] is None else Claim(import_id, company_id, row[0])
+        row = conn.execute(_TAKE, parameters).fetchone()
+    return None if row is None else Claim(import_id, company_id, run_id, row[0])
+
+
+def held_by(pool: Pool, import_id: UUID, company_id: UUID, run_id: UUID) -> Claim | None:
+    """The run's claim on an import; None where it has ended or another run has it."""
+    with pool.company(company_id) as conn:
+        row = conn.execute("SELECT FROM imports WHERE id = %s AND claim = %s", (import_id, run_id)).fetchone()
+    return None if row is None else Claim(import_id, company_id, run_id)
 
 
 def prove(cursor: psycopg.Cursor[Any]) -> None:
@@ -92,13 +99,10 @@ def hand_back(pool: Pool, claim: Claim) -> None:
         conn.execute("UPDATE imports SET claim = NULL WHERE id = %s AND claim = %s", (claim.import_id, claim.token))
 
 
-def not_tried(pool: Pool, claim: Claim) -> None:
-    """Take back that the run counts as an attempt: it did not fail, its process is stopped in good order."""
+def lay_down(pool: Pool, claim: Claim, *, keep: bool) -> None:
+    """Take back that the hold counts as an attempt, because it ends in good order; `keep` leaves the run its claim."""
     with pool.company(claim.company_id) as conn:
-        conn.execute(
-            "UPDATE imports SET attempts = greatest(attempts - 1, 0) WHERE id = %s AND claim = %s",
-            (claim.import_id, claim.token),
-        )
+        conn.execute(_LAY_DOWN, (keep, claim.import_id, claim.token))
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import psycopg
 
-CHANNEL: Final = "pcds_imports"
-"""Postgres channel on which a new or stalled import is announced; the payload is its id."""
+SMALL_ROWS: Final = 2_000
+"""Up to so many data lines an import is small: done in about the time that a large one's chunk takes."""
 
 LISTENER: Final = "pcds-worker"
 """Name of the connection on which a worker listens: while one is there, imports are begun."""
@@ -30,18 +30,20 @@ class OpenImport(NamedTuple):
 
     id: UUID
     company_id: UUID
+    slug: str
     filename: str
     attempts: int
     position: int
+    rows_total: int
 
 
-def announce(conn: psycopg.Connection[Any], import_id: UUID) -> None:
-    """Wake the workers when the caller's transaction commits."""
-    conn.execute("SELECT pg_notify(%s, %s)", (CHANNEL, str(import_id)))
+def open_imports(
+    conn: psycopg.Connection[Any], now: datetime, *, asked_for: timedelta = timedelta(0)
+) -> list[OpenImport]:
+    """Every company's imports that are queued, handed back or stalled, the oldest first.
 
-
-def open_imports(conn: psycopg.Connection[Any], now: datetime) -> list[OpenImport]:
-    """Every company's imports that are queued, handed back or stalled, the oldest first."""
-    listed = 'SELECT id, company_id, filename, attempts, "position" FROM pcds_open_imports(%s)'
-    rows = conn.execute(listed, (now - STALLED_AFTER,))
+    Those that were sent within `asked_for` are left out: somebody has just asked for their run.
+    """
+    listed = 'SELECT id, company_id, slug, filename, attempts, "position", rows_total FROM pcds_open_imports(%s, %s)'
+    rows = conn.execute(listed, (now - STALLED_AFTER, now - asked_for))
     return [OpenImport(*row) for row in rows]

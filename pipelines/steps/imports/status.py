@@ -1,4 +1,4 @@
-"""What a poll answers, and that a poll brings a stalled import back to the workers' attention.
+"""What a poll answers.
 
 Callers poll many times while their file is worked on, on the same cores: the database builds the answer, so that a
 poll is one statement, admission included (`api.reading`).
@@ -10,8 +10,7 @@ from uuid import UUID
 
 import orjson
 
-from pipelines.steps.imports import queue
-from warehouse.clock import Clock
+from pipelines.steps.imports.queue import STALLED_AFTER
 from warehouse.queries.pages import instant
 from warehouse.sessions import Pool
 
@@ -23,8 +22,7 @@ _FAULT: Final = 'sheet, line, sku_code, field, "column", value, code, message'
 def polled(limit: int, offset: int) -> str:
     """The query of one poll, for the parameter `import_id`; no row where the company has no such import.
 
-    `answer` is the contract's ImportStatusResponse as JSON text with one page of the report, `alive` the last sign of
-    life of an import that has not ended.
+    `answer` is the contract's ImportStatusResponse as JSON text with one page of the report.
     """
     return f"""
 SELECT json_build_object(
@@ -38,32 +36,20 @@ SELECT json_build_object(
         ORDER BY sheet_position, line, number LIMIT {limit:d} OFFSET {offset:d}) AS error), '[]'::json),
     'pagination', json_build_object('limit', {limit:d}, 'offset', {offset:d},
         'total', (SELECT count(*) FROM import_errors WHERE import_id = %(import_id)s))
-)::text AS answer,
-    CASE WHEN status IN ('queued', 'processing') THEN coalesce(heartbeat_at, created_at) END AS alive
+)::text AS answer
 FROM imports WHERE id = %(import_id)s"""
 
 
 def is_stalled(alive: datetime | None, now: datetime) -> bool:
     """Whether an import that was last `alive` then has lost its run."""
-    return alive is not None and now - alive > queue.STALLED_AFTER
+    return alive is not None and now - alive > STALLED_AFTER
 
 
-def revive(pool: Pool, import_id: UUID) -> None:
-    """Announce a stalled import to the workers once more."""
-    with pool.system() as conn:
-        queue.announce(conn, import_id)
-
-
-def status(
-    pool: Pool, company_id: UUID, import_id: UUID, *, limit: int, offset: int, clock: Clock
-) -> dict[str, Any] | None:
+def status(pool: Pool, company_id: UUID, import_id: UUID, *, limit: int, offset: int) -> dict[str, Any] | None:
     """What a poll answers, as values; None where the company has no such import."""
     with pool.company(company_id) as conn:
         row = conn.execute(polled(limit, offset), {"import_id": import_id}).fetchone()
     if row is None:
         return None
-    answer, alive = row
-    if is_stalled(alive, clock.now()):
-        revive(pool, import_id)
-    found: dict[str, Any] = orjson.loads(answer)
+    found: dict[str, Any] = orjson.loads(row[0])
     return found

@@ -16,7 +16,6 @@ from psycopg.types.json import Json
 from uuid_utils import uuid7
 
 from pipelines.steps import ledger, plans, storage
-from pipelines.steps.imports import queue
 from pipelines.steps.origin import Origin
 from pipelines.steps.reading.packed import PackedUpload
 from warehouse.objects import Objects
@@ -63,7 +62,6 @@ def _enqueue(conn: psycopg.Connection[Any], row: dict[str, Any], origin: Origin,
     ledger.enter(
         conn, row["company_id"], "import.submitted", row["id"], origin=origin, now=now, before=None, after=after
     )
-    queue.announce(conn, row["id"])
 
 
 def _accepted(import_id: UUID, upload: PackedUpload, *, filename: str, dry_run: bool) -> dict[str, Any]:

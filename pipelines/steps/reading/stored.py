@@ -18,23 +18,31 @@ Content = tuple[dict[str, Any], Sheet, Sheet | None, int]
 
 def pack(source: dict[str, Any], main: Sheet, parts: Sheet | None, rows: int) -> bytes:
     """The bytes of an upload."""
-    sheets = [main] if parts is None else [main, parts]
-    frames = [_parquet(frame) for sheet in sheets for frame in (sheet.table, sheet.kinds) if frame is not None]
-    about = {
-        "source": source,
-        "rows": rows,
-        "sheets": [_about(sheet) for sheet in sheets],
-        "sizes": [len(frame) for frame in frames],
-    }
+    about, tables = part(source, main, parts, rows)
+    frames = [_parquet(frame) for frame in tables]
+    about["sizes"] = [len(frame) for frame in frames]
     return json.dumps(about).encode("utf-8") + b"\n" + b"".join(frames)
+
+
+def part(
+    source: dict[str, Any], main: Sheet, parts: Sheet | None, rows: int
+) -> tuple[dict[str, Any], list[pl.DataFrame]]:
+    """An upload as what JSON takes and its tables."""
+    sheets = [main] if parts is None else [main, parts]
+    tables = [frame for sheet in sheets for frame in (sheet.table, sheet.kinds) if frame is not None]
+    return {"source": source, "rows": rows, "sheets": [_about(sheet) for sheet in sheets]}, tables
 
 
 def unpack(data: bytes) -> Content:
     """The upload that `pack` has written."""
     head, _, rest = data.partition(b"\n")
     about = json.loads(head)
-    frames = _frames(rest, about["sizes"])
-    sheets = [_sheet(of_sheet, frames) for of_sheet in about["sheets"]]
+    return join(about, _frames(rest, about["sizes"]))
+
+
+def join(about: dict[str, Any], tables: Iterator[pl.DataFrame]) -> Content:
+    """The upload that `part` has taken apart."""
+    sheets = [_sheet(of_sheet, tables) for of_sheet in about["sheets"]]
     return about["source"], sheets[0], sheets[1] if len(sheets) > 1 else None, about["rows"]
 
 

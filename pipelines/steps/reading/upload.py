@@ -55,6 +55,16 @@ class Upload:
         """The upload for a worker, so that nobody reads the caller's file twice."""
         return stored.pack(self.source, self.main, self.parts, self.rows)
 
+    def parted(self) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
+        """The upload as what JSON takes and its tables by name."""
+        about, tables = stored.part(self.source, self.main, self.parts, self.rows)
+        return about, {f"table_{number}": table for number, table in enumerate(tables)}
+
+    @classmethod
+    def of_parts(cls, about: dict[str, Any], tables: Mapping[str, pl.DataFrame]) -> "Upload":
+        """The upload that `parted` has taken apart."""
+        return cls(*stored.join(about, iter([tables[f"table_{number}"] for number in range(len(tables))])))
+
     @classmethod
     def from_bytes(cls, data: bytes) -> "Upload":
         """The upload that `to_bytes` has written."""

@@ -9,16 +9,18 @@ Only SKUs whose grade or trace changed are written, each as a new version with i
 
 from pipelines.steps.regrade.progress import (
     EXAMPLES,
+    Asked,
     Regraded,
     Totals,
+    asked_of,
     open_regrades,
     request,
     request_lacking,
     total,
 )
-from pipelines.steps.regrade.work import Desk, go_on, wait_for_older_writers
+from pipelines.steps.regrade.work import Desk, go_on, wait_for_older_writers, wait_once
 
 __all__ = [
-    "EXAMPLES", "Desk", "Regraded", "Totals", "go_on", "open_regrades", "request", "request_lacking", "total",
-    "wait_for_older_writers",
+    "EXAMPLES", "Asked", "Desk", "Regraded", "Totals", "asked_of", "go_on", "open_regrades", "request",
+    "request_lacking", "total", "wait_for_older_writers", "wait_once",
 ]  # fmt: skip

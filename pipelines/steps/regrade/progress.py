@@ -105,10 +105,28 @@ def request_lacking(pool: Pool, company_ids: Iterable[UUID], version: str, now: 
     return asked
 
 
+class Asked(NamedTuple):
+    """A company's regrade that is not finished: by which version, and when it was asked for."""
+
+    company_id: UUID
+    version: str
+    at: datetime
+
+
+def asked_of(conn: psycopg.Connection[Any]) -> list[Asked]:
+    """Every company's regrade that is not finished, the oldest first; asked in a session of no company."""
+    return [Asked(*row) for row in conn.execute("SELECT company_id, version, begun_at FROM pcds_asked_regrades()")]
+
+
 def open_regrades(pool: Pool) -> list[UUID]:
     """The companies whose regrade is asked for and not finished, the oldest first."""
     with pool.system() as conn:
         return [row[0] for row in conn.execute("SELECT pcds_open_regrades()")]
+
+
+def asked(conn: psycopg.Connection[Any]) -> tuple[str, datetime] | None:
+    """By which version the session's company is to be regraded, and when that was asked; None where nothing is open."""
+    return conn.execute("SELECT version, begun_at FROM regrades WHERE finished_at IS NULL").fetchone()
 
 
 def take(conn: psycopg.Connection[Any]) -> tuple[str | None, Regraded] | None:

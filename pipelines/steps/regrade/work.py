@@ -6,9 +6,11 @@ Whoever comes does the next block; where it is, `progress` says. Nothing is left
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
 import psycopg
 
@@ -25,6 +27,10 @@ SELECT EXISTS (SELECT FROM pg_stat_activity
                WHERE datname = current_database() AND usename IN (session_user, 'pcds_app') AND xact_start < %s)
 """
 """A process of the release before may still sign in by the plain name."""
+
+
+_WAITED: Final = WeakKeyDictionary[Pool, tuple[str, datetime]]()
+"""What this process waited for last: a version, and when it was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,18 @@ def wait_for_older_writers(pool: Pool, proceed: Callable[[], None]) -> None:
             if conn.execute(_OLDER, row).fetchone() == (False,):
                 return
         time.sleep(_LOOK_SECONDS)
+
+
+def wait_once(pool: Pool, company_id: UUID, proceed: Callable[[], None]) -> None:
+    """Wait for older writers before the first company of an activation; the others of it need not wait again.
+
+    Where nothing is asked for, there is nothing to wait for.
+    """
+    with pool.company(company_id) as conn:
+        asked = progress.asked(conn)
+    if asked is not None and _WAITED.get(pool) != asked:
+        wait_for_older_writers(pool, proceed)
+        _WAITED[pool] = asked
 
 
 def go_on(desk: Desk, company_id: UUID, proceed: Callable[[], None]) -> None:

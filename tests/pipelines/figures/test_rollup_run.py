@@ -11,7 +11,7 @@ import polars as pl
 
 from compliance.rollup.tonnes import Figures
 from pipelines.definitions import defs
-from pipelines.publishing import publish_company
+from pipelines.runs.of_company import publish_company
 from pipelines.steps.declaration import declare, explain
 from pipelines.steps.figures import compute
 from pipelines.steps.figures.compute import loaded_catalogue
@@ -114,8 +114,9 @@ def test_the_run_shows_the_figure_what_it_was_made_from_and_the_files_behind_it(
     assert len(told) == len(shown) - 1, "all but `portfolio`, which has no row of its own"
     for asset, words in told:
         assert set(re.findall(r"`(\w+)`", words)) <= shown[asset].keys(), asset
+    [slug] = desk.instance.get_dynamic_partitions("companies")
     defs.resolve_job_def("roll_up").execute_in_process(  # as the UI starts it
-        partition_key=str(desk.company), instance=desk.instance, resources={"workshop": desk.workshop}
+        partition_key=slug, instance=desk.instance, resources={"workshop": desk.workshop}
     )
     for runs in (desk.instance.get_runs(dg.RunsFilter(tags={"pcds/company": shown["figures"]["company"]})),
                  desk.instance.get_runs(dg.RunsFilter(tags={"pcds/company_id": str(desk.company)}))):  # fmt: skip

@@ -11,8 +11,8 @@ from uuid import UUID, uuid4
 import dagster as dg
 import psycopg
 
-from pipelines.regrading import regrade_portfolios
 from pipelines.resources import Workshop
+from pipelines.runs.regrade import regrade_portfolios
 from pipelines.steps import audit, rulesets
 from pipelines.steps.origin import Origin
 from pipelines.steps.records import write_records
@@ -63,7 +63,7 @@ class Office:
         return version
 
     def regrade(self) -> Totals:
-        return regrade_portfolios(self.workshop, self.instance, self.company, only_open=True)
+        return regrade_portfolios(self.workshop, self.instance, [self.company], only_open=True)
 
     def desk(self, block_rows: int) -> Desk:
         shop = self.workshop

@@ -1,22 +1,21 @@
 """A database that the release with rules of 2026-11-21 wrote, under the release that brings those of 2026-11-22."""
 
 import shutil
-import threading
-from contextlib import nullcontext
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from compliance.ruleset import RULES, versions
-from pipelines.regrading import Regrader
+from pipelines.defs.reference.sensors import active_rules
+from pipelines.defs.regrade.sensors import asked_regrades
 from pipelines.steps import regrade
 from pipelines.steps.regrade import work
 from tests.compliance.worked import EXAMPLES, record_of
 from tests.conftest import migrated
 from tests.pipelines.regrade.office import Office, opened
 from tests.pipelines.regrade.test_previous import read
-from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.pipelines.sensing import follow
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 
@@ -53,21 +52,15 @@ def test_the_new_release_regrades_by_itself_and_says_what_was_before(
         as_worked(office, OLD)
         written = len(office.entries())
         shutil.copytree(RULES / NEW, release / NEW)
-        regrader = Regrader(office.workshop, lambda: nullcontext(office.instance))
-        regrader.ask()
+        follow(active_rules, office.instance, office.workshop)
         chance = Random(SEED)
         for _ in range(5):  # broken off after so many blocks of three, each time by another process
             left = iter([None] * chance.randrange(1, 3))
             with pytest.raises(StopIteration):
                 regrade.go_on(office.desk(3), office.company, lambda left=left: next(left))
             assert office.chain_holds()
-        thread = threading.Thread(target=regrader.serve)
-        thread.start()
-        try:
-            wait_until(lambda: not regrade.open_regrades(office.workshop.pool))
-        finally:
-            office.workshop.stopping.set()
-            thread.join(PATIENCE_SECONDS)
+        assert [run.success for run in follow(asked_regrades, office.instance, office.workshop)] == [True]
+        assert regrade.open_regrades(office.workshop.pool) == []
         as_worked(office, NEW)
         regraded = {code for code, (_, by, _) in office.held().items() if by == NEW}
         assert len(regraded) > 10

@@ -8,7 +8,7 @@ HELD_BY = {
          "tests.api.test_idempotency:test_an_import_is_replayed_with_its_id_whatever_the_boundary",
          "tests.pipelines.test_import_run:test_sending_the_same_file_again_changes_nothing"),
     53: ("tests.pipelines.test_claims:test_what_breaks_off_between_chunks_is_continued_without_a_row_twice",
-         "tests.pipelines.test_claims:test_a_poll_announces_an_import_that_stalled",
+         "tests.pipelines.test_queued_imports:test_an_import_with_an_unfinished_run_is_not_asked_for_until_that_has_ended",
          "tests.journeys.test_kill:test_an_import_survives_every_kill"),
     54: ("tests.api.test_imports:test_a_file_that_passes_the_plan_is_refused_and_its_dry_run_is_not",
          "tests.api.test_import_cases:test_a_full_plan_takes_what_it_holds_already"),

@@ -1,0 +1,91 @@
+"""Asks Dagster for the run of an import that was just accepted, behind the caller's answer.
+
+By the one road that Dagster has for programs: the mutation `launchRun` of its webserver. Where that does not answer,
+nothing is lost: the sensor `queued_imports` asks for every import that has no run. What belongs here: what is asked.
+What does not: what the run does (`pipelines.defs.intake`), and the way to the webserver (`api.staff.upstream`).
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+import httpx2
+import orjson
+import structlog
+
+from api.staff.upstream import Upstream
+from pipelines.steps.imports.queue import SMALL_ROWS
+from warehouse import dagster_home
+
+_PATH: Final = f"{dagster_home.PREFIX}/graphql"
+_WHERE: Final = {"repositoryLocationName": dagster_home.LOCATION, "repositoryName": "__repository__"}
+_ASK: Final = """
+mutation($partition: String!, $where: RepositorySelector!, $run: ExecutionParams!) {
+  addDynamicPartition(repositorySelector: $where, partitionsDefName: "companies", partitionKey: $partition) {
+    __typename
+  }
+  launchRun(executionParams: $run) { __typename ... on PythonError { message } }
+}
+"""
+_TIMES: Final = httpx2.Timeout(connect=2, read=30, write=5, pool=5)
+_STARTED_BY: Final = "pcds"
+"""What the Runs page names as the one who launched it."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """The run that an import needs; `slug` names its company's partition."""
+
+    import_id: UUID
+    company_id: UUID
+    slug: str
+    filename: str
+    rows: int
+
+    def variables(self) -> dict[str, Any]:
+        """What the mutation takes."""
+        tags = {
+            "dagster/partition": self.slug, "pcds/import_id": str(self.import_id),
+            "pcds/company_id": str(self.company_id), "pcds/filename": self.filename, "user": _STARTED_BY,
+        }  # fmt: skip
+        if self.rows > SMALL_ROWS:
+            tags["pcds/size"] = "large"
+        config = {"ops": {"uploaded_file": {"config": {"import_id": str(self.import_id)}}}}
+        run = {
+            "selector": {**_WHERE, "jobName": "import_file"}, "runConfigData": config | {"loggers": {"console": {}}},
+            "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
+        }  # fmt: skip
+        return {"partition": self.slug, "where": _WHERE, "run": run}
+
+
+class Launching:
+    """Launches under way of one API process."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        """`upstream` is the way to Dagster's webserver."""
+        self._upstream = upstream
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    def soon(self, launch: Launch) -> None:
+        """Ask, and go on at once."""
+        task = asyncio.create_task(self._ask(launch))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def _ask(self, launch: Launch) -> None:
+        there = self._upstream
+        asked = there.client.build_request(
+            "POST", f"http://{there.address}{_PATH}", headers={"content-type": "application/json", **there.key_header},
+            content=orjson.dumps({"query": _ASK, "variables": launch.variables()}), timeout=_TIMES,
+        )  # fmt: skip
+        try:
+            answer = await there.client.send(asked)
+            outcome = orjson.loads(answer.content)["data"]["launchRun"]["__typename"] if answer.is_success else None
+            fault = f"status {answer.status_code}" if outcome is None else outcome
+        except (httpx2.TransportError, orjson.JSONDecodeError, KeyError, TypeError) as error:
+            fault = type(error).__name__
+        if fault != "LaunchRunSuccess":
+            log.warning("import.not_launched", import_id=str(launch.import_id), reason=fault, then="the sensor asks")

@@ -1,0 +1,15 @@
+"""Where staff see the runs of something in Dagster: the address of its Runs page, filtered by tag."""
+
+from typing import Final
+from urllib.parse import urlencode
+from uuid import UUID
+
+from warehouse.dagster_home import PREFIX
+
+_TAG: Final = "pcds/import_id"
+"""`pipelines.tags.IMPORT`, which the API cannot import: it knows no Dagster."""
+
+
+def of_import(import_id: UUID) -> str:
+    """The runs that an import had."""
+    return f"{PREFIX}/runs?{urlencode({'q[0]': f'tag:{_TAG}={import_id}'}, safe='[]:/=')}"

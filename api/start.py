@@ -1,0 +1,38 @@
+"""One program of the service, where something else than `pcds serve` starts them: `python -m api.start NAME`.
+
+The process becomes the program, with the variables that it needs (`warehouse.dagster_home`). What belongs here: that.
+What does not: which programs there are (`api.programs`), and keeping them running.
+"""
+
+import argparse
+import os
+import sys
+import time
+from typing import Final
+
+from api import programs
+from api.serve import is_served
+from warehouse import dagster_home
+from warehouse.database import Database
+from warehouse.settings import Settings, SettingsError
+
+_PAUSE_SECONDS: Final = 0.25
+
+
+def main() -> None:
+    """Become the program; one that needs the code server waits for it."""
+    parser = argparse.ArgumentParser(prog="python -m api.start", description=main.__doc__)
+    parser.add_argument("name", choices=sorted(programs.BY_NAME))
+    try:
+        settings = Settings.load()
+        program = programs.BY_NAME[parser.parse_args().name](settings)
+        variables = settings.environment() | dagster_home.environment(settings, Database.of(settings))
+    except SettingsError as error:
+        sys.exit(str(error))
+    while program.after is not None and not is_served(program.after):
+        time.sleep(_PAUSE_SECONDS)
+    os.execve(program.command[0], program.command, programs.MEMORY | os.environ | variables)  # noqa: S606
+
+
+if __name__ == "__main__":
+    main()

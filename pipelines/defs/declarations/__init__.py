@@ -1,0 +1,1 @@
+"""What a company would declare for a market and a period, computed from its figures."""

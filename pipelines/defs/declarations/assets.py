@@ -1,0 +1,82 @@
+"""Group declarations: what a company would file for a market and a period, the end of the graph."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import dagster as dg
+
+from compliance.declarations.document import MISSING_COLUMNS, TONNES_COLUMNS, UNCOUNTED_COLUMNS
+from pipelines import tags
+from pipelines.defs import OWNERS
+from pipelines.defs.rollups.assets import figures, obligations
+from pipelines.partitions import company_of, declared
+from pipelines.resources import Workshop
+from pipelines.shown import columns, preview
+from pipelines.steps.declaration import filing
+from pipelines.steps.declaration.declare import NotDeclarable
+from pipelines.steps.declaration.filing import Filing
+from warehouse import figures as stored
+
+GROUP: Final = "declarations"
+MOST_ROWS: Final = 200
+"""Rows of a table in a run; the files that `pcds declaration` writes have all."""
+_VERDICT: Final = ("obligation", "material", "tonnes", "tonnes_upper", "threshold_tonnes", "verdict", "reason")
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"polars"}, tags={"pcds/stage": "reported"}, partitions_def=declared,
+    metadata=columns.metadata("declarations"), deps=[figures, obligations],
+)  # fmt: skip
+def declarations(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> dg.MaterializeResult[None]:
+    """What would be filed: tonnes by scheme category, what is not counted, which scopes are undecided, and the duties.
+
+    Computed from the company's published figures. Nothing is filed by it, and nothing that was filed is changed.
+    """
+    slug, name = _keys(context)
+    company_id = company_of(workshop.pool, slug)
+    with workshop.pool.company(company_id) as conn:
+        named = preview.company(conn, company_id)
+    tags.name_company(context, company_id, named["company"])
+    held = stored.current(workshop.data_dir, company_id)
+    if held is None:
+        raise dg.Failure("No figures of this company are published yet; publish it first.", allow_retries=False)
+    try:
+        found = filing.filed(held, Filing.of(name))
+    except NotDeclarable as refused:
+        raise dg.Failure(str(refused), allow_retries=False) from None
+    return dg.MaterializeResult(
+        metadata={
+            **named,
+            "filing": found.filing.name, "market": found.filing.market, "year": found.filing.year,
+            "half": found.filing.half,
+            "as_of": dg.MetadataValue.timestamp(found.origin.as_of), "snapshot": found.origin.snapshot,
+            "ruleset_version": found.origin.ruleset_version, "catalogue_hash": found.origin.catalogue_hash,
+            "dagster/row_count": len(found.tonnes),
+            "total_tonnes": float(found.total_tonnes),
+            "undecided_tonnes": float(sum(row["undecided_tonnes"] for row in found.tonnes)),
+            "uncounted_skus": len({row["sku_code"] for row in found.uncounted}),
+            "skus_of_undecided_scope": len({row["sku_code"] for row in found.scope_missing}),
+            "tonnes_picture": preview.bars(
+                "Tonnes by scheme category", {row["category_code"]: float(row["tonnes"]) for row in found.tonnes}
+            ),
+            "tonnes": _table(TONNES_COLUMNS, found.tonnes),
+            "uncounted": _table(UNCOUNTED_COLUMNS, found.uncounted),
+            "scope_missing": _table(MISSING_COLUMNS, found.scope_missing),
+            "obligations": preview.frame_table(found.obligations.select(_VERDICT), most=MOST_ROWS),
+            **columns.metadata("declarations"),
+        },
+    )  # fmt: skip
+
+
+def _keys(context: dg.AssetExecutionContext) -> tuple[str, str]:
+    key = context.partition_key
+    assert isinstance(key, dg.MultiPartitionKey)
+    return key.keys_by_dimension["company"], key.keys_by_dimension["filing"]
+
+
+def _table(named: tuple[str, ...], rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue:
+    return preview.table(named, ([_said(row[name]) for name in named] for row in rows), most=MOST_ROWS)
+
+
+def _said(value: object) -> object:
+    return "; ".join(map(str, value)) if isinstance(value, list) else value

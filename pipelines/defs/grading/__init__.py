@@ -1,0 +1,1 @@
+"""From typed rows to graded SKUs and the report that the caller reads."""

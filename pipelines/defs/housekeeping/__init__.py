@@ -1,0 +1,1 @@
+"""What is removed, anonymised or entered once a day."""

@@ -1,0 +1,24 @@
+"""The job of the house."""
+
+import dagster as dg
+
+from pipelines.defs.housekeeping.ops import (
+    anonymised_addresses,
+    expired_access,
+    expired_docs,
+    kept_answers,
+    old_outputs,
+    old_runs,
+    old_snapshots,
+    orphan_objects,
+)
+
+
+@dg.job(description="Once a day: what is old or orphaned goes; declarations that have expired are entered.")
+def keep_house() -> None:
+    """Independent of each other: where one fails, the others are done all the same."""
+    for op in (
+        orphan_objects, kept_answers, expired_access, anonymised_addresses, expired_docs, old_snapshots, old_outputs,
+        old_runs,
+    ):  # fmt: skip
+        op()

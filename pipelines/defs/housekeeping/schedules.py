@@ -1,0 +1,13 @@
+"""Housekeeping once a day."""
+
+from typing import Final
+
+import dagster as dg
+
+from pipelines.daily import scheduled
+
+daily_housekeeping: Final[dg.ScheduleDefinition] = scheduled(
+    "daily_housekeeping", "keep_house",
+    "5 0 * * *",  # when the UTC day has changed on every machine
+    {"loggers": {"console": {}}},
+)  # fmt: skip

@@ -1,0 +1,7 @@
+"""Housekeeping of a day that no schedule has begun."""
+
+from typing import Final
+
+from pipelines.daily import missed
+
+missed_housekeeping: Final = missed("keep_house", {"loggers": {"console": {}}})

@@ -1,0 +1,111 @@
+"""Group publication: a company's portfolio as it leaves the database, and what one sees of it at a glance.
+
+Figures are computed from the same snapshot (`pipelines.defs.rollups`).
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Final
+from uuid import UUID
+
+import dagster as dg
+
+from pipelines import checks, tags
+from pipelines.defs import OWNERS
+from pipelines.defs.grading.assets import graded_skus
+from pipelines.defs.publication.ledger import ledger
+from pipelines.defs.reference.assets import jurisdiction_catalogue
+from pipelines.defs.regrade.assets import regraded_skus
+from pipelines.partitions import companies, company_of
+from pipelines.pieces import interruptible
+from pipelines.resources import Workshop
+from pipelines.shown import columns, preview
+from warehouse import snapshots
+from warehouse.analytics import Now, imports, overview
+from warehouse.queries import origins
+from warehouse.queries.companies import counted
+
+GROUP: Final = "publication"
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"postgres", "parquet"}, tags={"pcds/stage": "published"},
+    metadata=columns.metadata("portfolio_snapshot"), partitions_def=companies,
+    deps=[ledger, graded_skus, regraded_skus],
+    check_specs=checks.SNAPSHOT_SPECS,
+)  # fmt: skip
+def portfolio_snapshot(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+    """All SKUs, components (weights in g) and volumes (units placed on the market) of a company at one instant."""
+    begun = time.perf_counter()
+    company_id = company_of(workshop.pool, context.partition_key)
+    with interruptible(context, workshop) as proceed:
+        snapshot = snapshots.publish(
+            workshop.pool, company_id, workshop.data_dir, workshop.clock.now(), workshop.rulesets, proceed=proceed
+        )
+    spent = time.perf_counter() - begun
+    # Said by the run, with which it is removed; said by the sensor it would stay for ever.
+    read = {"dagster/data_version": str(snapshot.number)}
+    context.log_event(dg.AssetObservation(ledger.key, partition=context.partition_key, tags=read))
+    behind = imports(snapshot)
+    with workshop.pool.company(company_id) as conn:
+        held, named = counted(conn), preview.company(conn, company_id)
+        files = origins.files(conn, [*behind][: preview.PREVIEW_ROWS])
+    tags.name_company(context, company_id, named["company"])
+    return dg.MaterializeResult(
+        metadata={
+            **named,
+            **preview.of_snapshot(snapshot),
+            "dagster/row_count": snapshot.rows["skus"],
+            "size_bytes": snapshot.size_bytes,
+            "seconds": round(spent, 3),
+            "skus_by_import": preview.table(
+                ("import that wrote last", "file", "sent at (UTC)", "SKUs"),
+                _by_import(behind, files),
+                total=len(behind),
+            ),
+            "skus_by_single_writes": snapshot.rows["skus"] - sum(behind.values()),
+            **columns.metadata("portfolio_snapshot"),
+        },
+        check_results=checks.snapshot(snapshot, links=held.links, skus=held.skus),
+    )
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"duckdb"}, tags={"pcds/stage": "reported"}, partitions_def=companies,
+    deps=[portfolio_snapshot, jurisdiction_catalogue],
+)  # fmt: skip
+def portfolio_overview(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+    """The company's SKUs by recyclability grade, DoC status, format flag, level and market, as assistants are told."""
+    company_id = company_of(workshop.pool, context.partition_key)
+    snapshot = snapshots.current(workshop.data_dir, company_id)
+    if snapshot is None:
+        raise dg.Failure("No snapshot of this company is published yet; publish one first.", allow_retries=False)
+    with workshop.pool.company(company_id) as conn:
+        now, named = Now.read(conn, workshop.clock), preview.company(conn, company_id)
+    found = overview(snapshot, now)
+    flags = ("code", "text", "applies_from", "skus", "certain", "depends")
+    scope = ("code", "name", "system", "depth", "verified_on", "skus")
+    return dg.MaterializeResult(
+        metadata={
+            **named,
+            "as_of": dg.MetadataValue.timestamp(snapshot.as_of),
+            "snapshot": snapshot.path,
+            "skus": found["skus"],
+            "skus_provisional": sum(found["provisional"].values()),
+            **{f"grade_{grade}": number for grade, number in found["grades"].items()},
+            "grades_picture": preview.grade_bars(found["grades"]),
+            "markets_picture": preview.bars("SKUs by market", {row["market"]: row["skus"] for row in found["markets"]}),
+            "doc_status": preview.table(("DoC status", "SKUs"), found["doc_status"].items()),
+            "packaging_levels": preview.table(("level", "SKUs"), found["packaging_levels"].items()),
+            "flags": preview.table(flags, ([flag[name] for name in flags] for flag in found["annex_v_flags"])),
+            "jurisdictions": preview.table(
+                scope, ([entry[name] for name in scope] for entry in found["jurisdictions"])
+            ),
+        }
+    )
+
+
+def _by_import(behind: Mapping[UUID, int], files: Mapping[UUID, origins.File]) -> Iterator[tuple[object, ...]]:
+    for import_id, file in files.items():
+        sent_at = f"{file.sent_at:%Y-%m-%d %H:%M:%S}"
+        yield import_id, file.filename, sent_at, behind[import_id]

@@ -1,0 +1,14 @@
+"""The job that publishes one company: its snapshot and all that is computed from it."""
+
+from typing import Final
+
+import dagster as dg
+
+from pipelines.defs.publication.assets import portfolio_overview, portfolio_snapshot
+from pipelines.defs.rollups.assets import figures, obligations, portfolio
+
+publish_portfolio: Final = dg.define_asset_job(
+    "publish_portfolio",
+    selection=dg.AssetSelection.assets(portfolio_snapshot, portfolio_overview, portfolio, figures, obligations),
+    description="A company's portfolio as it is now, and all that is computed from it.",
+)

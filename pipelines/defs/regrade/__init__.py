@@ -1,0 +1,1 @@
+"""What is held, graded by the rule-set of the day."""

@@ -1,0 +1,1 @@
+"""From a company's snapshot to tonnes by scheme category, and where they stand against thresholds."""

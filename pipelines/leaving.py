@@ -1,0 +1,31 @@
+"""How a run leaves a process that is stopping: what it has not done is done by another process, under the same run.
+
+In a warm worker the process ends without a word to Dagster, so that the run stays started: run monitoring sees that its
+worker is gone and resumes it in another. In any other process nobody would, so that the run ends as canceled. Before
+either a step commits nothing more.
+"""
+
+import logging
+import os
+import sys
+from typing import NoReturn
+
+import dagster as dg
+import structlog
+
+warm = False
+"""Whether this process is a warm worker, which says so itself."""
+
+log = structlog.get_logger(__name__)
+
+
+def leave(context: dg.AssetExecutionContext | dg.OpExecutionContext, reason: str) -> NoReturn:
+    """End the step here; `reason` has no full stop. Raises `dagster.Failure` with it where the process goes on."""
+    if warm:
+        log.info("run.left", run_id=context.run.run_id, reason=reason)
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+    context.instance.report_run_canceling(context.run, f"{reason}.")
+    raise dg.Failure(f"{reason}.", allow_retries=False) from None

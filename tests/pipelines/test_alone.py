@@ -1,0 +1,160 @@
+"""Assets of an import that run alone, runs that go on where another failed, and runs that have nothing to do."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import dagster as dg
+import psycopg
+import pytest
+
+from pipelines.definitions import defs
+from pipelines.defs.grading import assets as grading
+from pipelines.jobs import run_config
+from pipelines.partitions import partition_of
+from pipelines.steps.housekeeping.outputs import remove_old_outputs
+from pipelines.steps.imports import claim as claims
+from pipelines.steps.imports import process, work
+from pipelines.steps.reading import Upload, type_rows
+from tests.pipelines.conftest import Desk
+from warehouse.outputs import FOLDER
+
+FILE = "\n".join(["sku_code,name,material,weight_grams", *(f"S{n},Bottle,plastic,{n}" for n in range(1, 8))])
+READ = ["uploaded_file", "parsed_table", "typed_rows"]
+
+
+def failure(result: dg.ExecuteInProcessResult) -> str:
+    [event] = [event for event in result.all_events if event.event_type == dg.DagsterEventType.STEP_FAILURE]
+    return str(event.step_failure_data.error)
+
+
+def made(result: Any) -> list[str]:
+    return [event.asset_key.to_user_string() for event in result.all_events if event.is_step_materialization]
+
+
+def parts(desk: Desk) -> set[str]:
+    """Of outputs, by run and asset."""
+    return {key.split("/", 2)[2] for key, _ in desk.workshop.objects.stored(desk.company, FOLDER)}
+
+
+def test_each_asset_runs_alone_from_what_the_others_have_left(desk: Desk) -> None:
+    import_id = desk.send(FILE)
+    for asset in (*READ, "graded_skus", "import_report"):
+        assert desk.poll(import_id)["status"] != "completed" or asset == "import_report"
+        assert desk.launch(None, assets=[asset]).success, asset
+    ended = desk.poll(import_id)
+    assert ended["counts"] == {"total": 7, "created": 7, "updated": 0, "unchanged": 0, "rejected": 0}
+    assert desk.entries() == {"import.submitted": 1, "sku.created": 7, "import.completed": 1}
+
+
+def test_what_was_written_is_typed_and_graded_alone_without_another_write(desk: Desk) -> None:
+    """The table that was read is gone by then: the typed rows are made from the kept output."""
+    import_id = desk.send(FILE)
+    assert desk.run(import_id)
+    before = desk.poll(import_id), desk.entries()
+    for asset in ("uploaded_file", "typed_rows", "graded_skus", "import_report"):
+        assert made(desk.launch(None, assets=[asset])) == [asset]
+    assert (desk.poll(import_id), desk.entries()) == before
+    assert "Send the file again" in failure(desk.launch(None, assets=["parsed_table"]))
+
+
+def test_a_second_run_of_an_import_ends_well_and_makes_nothing(desk: Desk) -> None:
+    import_id = desk.send(FILE)
+    assert desk.run(import_id)
+    before = desk.poll(import_id), desk.entries(), parts(desk)
+    again = desk.launch(import_id)
+    assert again.success
+    assert made(again) == []
+    assert (desk.poll(import_id), desk.entries(), parts(desk)) == before
+
+
+def test_a_run_beside_the_one_that_has_the_import_makes_nothing(desk: Desk) -> None:
+    import_id, shop = desk.send(FILE), desk.workshop
+    assert claims.take(shop.pool, shop.clock, desk.company, import_id, uuid4())
+    beside = desk.launch(import_id)
+    assert beside.success
+    assert made(beside) == []
+    assert desk.poll(import_id)["counts"]["total"] == 0
+
+
+def test_an_import_of_another_company_is_refused_and_left_alone(desk: Desk, new_company: Any) -> None:
+    import_id, other = desk.send(FILE), new_company("enterprise")
+    elsewhere = partition_of(desk.instance, desk.workshop.pool, other)
+    refused = desk.launch(import_id, partition=elsewhere)
+    assert "the partition and the import must be one company's" in failure(refused)
+    assert desk.poll(import_id)["status"] == "queued"
+    assert parts(desk) == set()
+    assert "has sent no file yet" in failure(desk.launch(None, partition=elsewhere))
+
+
+def test_what_belongs_to_different_imports_is_not_mixed(desk: Desk) -> None:
+    first, second = desk.send(FILE), desk.send(FILE.replace("Bottle", "Jar"))
+    assert desk.launch(first, assets=READ).success
+    assert desk.launch(second, assets=["uploaded_file"]).success
+    assert "of different imports" in failure(desk.launch(None, assets=["graded_skus"]))
+    assert desk.rows("SELECT count(*) FROM skus WHERE company_id = %s") == [(0,)]
+
+
+def test_old_outputs_go_but_for_the_newest(desk: Desk) -> None:
+    first, last = (desk.launch(desk.send(FILE)).run_id for _ in range(2))
+    shop = desk.workshop
+    assert remove_old_outputs(shop.pool, shop.objects, timedelta(days=-1), lambda: None) > 0
+    runs = {part.split("/")[0] for part in parts(desk)}
+    assert runs == {"newest", last}
+    assert first not in runs
+    assert desk.launch(None, assets=["typed_rows"]).success
+
+
+def import_job() -> dg.JobDefinition:
+    return defs.resolve_job_def("import_file")
+
+
+@pytest.fixture
+def lasting(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.DagsterInstance]:
+    """An instance on disk, for runs that Dagster loads itself: they work in the desk's workshop."""
+    monkeypatch.setattr("pipelines.resources.shared", lambda: desk.workshop)
+    nothing = {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
+    with dg.instance_for_test(overrides={"compute_logs": nothing}) as instance:
+        yield instance
+
+
+def test_a_failed_run_is_repeated_from_its_failed_step(
+    desk: Desk, lasting: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise psycopg.OperationalError("away")
+
+    import_id = desk.send(FILE)
+    tags = {"dagster/partition": partition_of(lasting, desk.workshop.pool, desk.company)}
+    config = run_config("uploaded_file", {"import_id": str(import_id)})
+    with monkeypatch.context() as patched:
+        patched.setattr(grading, "_written", broken)
+        with dg.execute_job(dg.reconstructable(import_job), lasting, run_config=config, tags=tags) as failed:
+            assert not failed.success
+    other = desk.send(FILE.replace("S", "T"))
+    assert desk.launch(other).success  # what is the newest is another import's now
+    options = dg.ReexecutionOptions.from_failure(failed.run_id, lasting)
+    with dg.execute_job(
+        dg.reconstructable(import_job), lasting, run_config=config, tags=tags, reexecution_options=options
+    ) as again:
+        assert again.success
+        assert made(again) == ["graded_skus", "import_report"]
+    assert desk.poll(import_id)["counts"]["created"] == 7
+    assert desk.entries() == {"import.submitted": 2, "sku.created": 14, "import.completed": 2}
+
+
+def test_a_run_that_is_repeated_from_its_first_step_by_its_own_id_goes_on(desk: Desk) -> None:
+    """As run monitoring resumes it: the rows are written, and the report is what the process did not come to."""
+    import_id, run_id, shop = desk.send(FILE), uuid4(), desk.workshop
+    claim = claims.take(shop.pool, shop.clock, desk.company, import_id, run_id)
+    assert claim is not None
+    sent = work.load(shop.pool, desk.company, import_id)
+    upload = Upload.from_bytes(shop.objects.get(sent.table_key))
+    typed = type_rows(upload, default_year=sent.default_year, served_markets=frozenset())
+    job = process.Job(shop.pool, shop.clock, shop.rulesets, claim, sent, upload, typed)
+    process.write_rows(job, proceed=lambda: None)
+    resumed = desk.launch(import_id, run_id=str(run_id))
+    assert made(resumed) == [*READ, "graded_skus", "import_report"]
+    assert desk.poll(import_id)["counts"]["created"] == 7
+    assert desk.entries() == {"import.submitted": 1, "sku.created": 7, "import.completed": 1}

@@ -1,0 +1,106 @@
+"""Who starts at once and who is queued; what the launcher hands over, takes back and knows of a worker's life."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import dagster as dg
+import psycopg
+import pytest
+import yaml
+from dagster._core.remote_origin import GrpcServerCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
+from dagster._core.run_coordinator import SubmitRunContext
+
+from pipelines import tags
+from tests.waiting import wait_until
+from warehouse.database import Database
+from warehouse.queries import launches
+
+ROOT = Path(__file__).parents[2]
+Submit = Callable[..., dg.DagsterRun]
+ORIGIN = RemoteJobOrigin(
+    RemoteRepositoryOrigin(GrpcServerCodeLocationOrigin(host="h", socket="s", location_name="pcds"), "__repository__"),
+    "some_job",
+)
+LIMITS = yaml.safe_load((ROOT / "dagster.yaml").read_text())["concurrency"]["runs"]["tag_concurrency_limits"]
+STARTING, QUEUED = dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.QUEUED
+
+
+@dg.job
+def some_job() -> None:
+    """Anything."""
+
+
+@pytest.fixture
+def instance(database: Database) -> Iterator[dg.DagsterInstance]:
+    """An instance with our launcher and coordinator, where two runs may be under way."""
+    with psycopg.connect(database.owner_url, autocommit=True) as owner:
+        owner.execute("DELETE FROM launches")
+    overrides = {
+        "run_launcher": {
+            "module": "pipelines.launcher", "class": "WarmRunLauncher", "config": {"url": database.app_url},
+        },
+        "run_coordinator": {
+            "module": "pipelines.coordinator", "class": "EagerRunCoordinator",
+            "config": {"max_concurrent_runs": 2, "tag_concurrency_limits": LIMITS},
+        },
+    }  # fmt: skip
+    with dg.instance_for_test(overrides=overrides) as instance:
+        yield instance
+
+
+@pytest.fixture
+def submit(instance: dg.DagsterInstance) -> Submit:
+    def submitted(company: str | None = None, **more: str) -> dg.DagsterRun:
+        told = {**more, **({} if company is None else {tags.PARTITION: company})}
+        run = instance.create_run_for_job(some_job, tags=told, remote_job_origin=ORIGIN)
+        return instance.run_coordinator.submit_run(SubmitRunContext(run, None))
+
+    return submitted
+
+
+def handed_over(database: Database) -> set[str]:
+    with psycopg.connect(database.app_url) as connection:
+        return {row[0] for row in connection.execute("SELECT run_id FROM launches WHERE worker IS NULL")}
+
+
+def test_a_run_starts_at_once_unless_its_company_has_another(submit: Submit, database: Database) -> None:
+    first, second, other = submit("a"), submit("a"), submit("b")
+    assert [run.status for run in (first, second, other)] == [STARTING, QUEUED, STARTING]
+    assert handed_over(database) == {first.run_id, other.run_id}
+
+
+def test_no_more_start_at_once_than_may_be_under_way(submit: Submit) -> None:
+    assert [submit(company).status for company in ("a", "b", "c", None)] == [STARTING, STARTING, QUEUED, QUEUED]
+
+
+@pytest.mark.parametrize("limited", [tags.LARGE, tags.FOLLOWED, {tags.REGRADE: "2026-11-22"}])
+def test_a_run_that_is_limited_is_queued_where_its_limit_stands(submit: Submit, limited: dict[str, str]) -> None:
+    assert submit("a", **limited).status == QUEUED
+    assert submit("b", **{"pcds/size": "small"}).status == STARTING
+
+
+def test_a_run_that_nobody_has_is_canceled_at_once(
+    submit: Submit, instance: dg.DagsterInstance, database: Database
+) -> None:
+    run = submit("a")
+    assert instance.run_launcher.terminate(run.run_id)
+    assert instance.get_run_by_id(run.run_id).status == dg.DagsterRunStatus.CANCELED
+    assert handed_over(database) == set()
+    assert not instance.run_launcher.terminate(run.run_id)
+    assert not instance.run_launcher.terminate(str(uuid4()))
+
+
+def test_monitoring_learns_that_a_worker_is_gone(
+    submit: Submit, instance: dg.DagsterInstance, database: Database
+) -> None:
+    run = submit("a")
+    launcher = instance.run_launcher
+    with psycopg.connect(database.app_url, autocommit=True) as connection:
+        assert launches.take(connection, launches.enrol(connection)).run_id == run.run_id
+        assert launcher.check_run_worker_health(run).status.value == "RUNNING"
+    wait_until(lambda: launcher.check_run_worker_health(run).status.value == "FAILED")
+    instance.resume_run(run.run_id, None, 1)
+    assert launcher.check_run_worker_health(run).status.value == "RUNNING"
+    with psycopg.connect(database.app_url, autocommit=True) as connection:
+        assert launches.take(connection, launches.enrol(connection)) == launches.Launched(run.run_id, True)

@@ -1,0 +1,117 @@
+"""What a company would file: by its figures, market by market, and the same as the command declares."""
+
+import dagster as dg
+import pytest
+
+from compliance.declarations.document import document
+from pipelines.definitions import defs
+from pipelines.defs.publication.assets import portfolio_overview
+from pipelines.defs.rollups import assets as rollups
+from pipelines.defs.rollups.assets import obligations, portfolio
+from pipelines.outputs import outputs
+from pipelines.runs.of_company import publish_company
+from pipelines.steps.declaration import declare
+from pipelines.steps.declaration.declare import NotDeclarable
+from pipelines.steps.declaration.filing import Filing, filed
+from pipelines.steps.figures.compute import loaded_catalogue
+from tests.pipelines.conftest import Desk
+from tests.pipelines.shown import lines
+from warehouse import figures
+
+FILE = (
+    "sku_code,name,material,material_subtype,weight_g,packaging_format,annual_volume_fr_2026,annual_volume_de_2026\n"
+    "R1,Bottle,plastic,PET,20,bottle,1000000,500000\nR2,Jar,glass,glass,200,jar,1000,\nR3,Bag,,,,bag,10,\n"
+)
+
+
+HALVES = "sku_code,name,annual_volume_gb_2026_h1,annual_volume_gb_2026_h2\nR1,Bottle,1000,\nR2,Jar,,500\n"
+
+
+def declared(desk: Desk, filing: str) -> dg.ExecuteInProcessResult:
+    """The asset by itself, as the UI starts it."""
+    [slug] = desk.instance.get_dynamic_partitions("companies")
+    return defs.resolve_job_def("what_would_be_filed").execute_in_process(
+        partition_key=dg.MultiPartitionKey({"company": slug, "filing": filing}), instance=desk.instance,
+        resources={"workshop": desk.workshop}, raise_on_error=False,
+    )  # fmt: skip
+
+
+def test_figures_add_the_filings_they_speak_of_and_each_is_what_the_command_declares(desk: Desk) -> None:
+    desk.run(desk.send(FILE))
+    snapshot = publish_company(desk.workshop, desk.instance, desk.company)
+    assert snapshot is not None
+    assert sorted(desk.instance.get_dynamic_partitions("filings")) == ["DE-2026", "FR-2026"]
+    run = declared(desk, "FR-2026")
+    assert run.success
+    [made] = run.asset_materializations_for_node("declarations")
+    shown = {name: each.value for name, each in made.metadata.items()}
+    assert shown["total_tonnes"] == 20.2
+    assert (shown["uncounted_skus"], shown["dagster/row_count"]) == (1, 2)
+    assert lines(shown["tonnes"])[0].startswith("plastique_pet | ")
+    assert "R3 | 10 | material_missing" in lines(shown["uncounted"])[0]
+    assert lines(shown["obligations"])[0].startswith("join_scheme | all | 20.2")
+    held = figures.current(desk.workshop.data_dir, desk.company)
+    assert held is not None
+    with desk.workshop.pool.company(desk.company) as conn:
+        at = declare.Desk(snapshot, loaded_catalogue(conn), desk.workshop.rulesets.active(conn))
+    said = document(declare.figures(at, "FR", 2026), "FR", 2026, 0, at.source)
+    found = filed(held, Filing("FR", 2026, 0))
+    for name in ("tonnes", "total_tonnes", "uncounted", "scope_missing"):
+        assert getattr(found, name) == said[name], name
+    assert found.obligations.height == len(said["obligations"])
+
+
+def test_the_halves_of_great_britain_are_filings_and_stand_in_the_picture_of_tonnes(desk: Desk) -> None:
+    desk.run(desk.send(FILE))
+    desk.run(desk.send(HALVES))
+    publish_company(desk.workshop, desk.instance, desk.company)
+    names = set(desk.instance.get_dynamic_partitions("filings"))
+    assert {"DE-2026", "FR-2026", "GB-2026-H1", "GB-2026-H2"} <= names
+    [record] = desk.instance.fetch_materializations(dg.AssetKey("figures"), limit=1).records
+    metadata = record.asset_materialization.metadata
+    by_period = lines(metadata["tonnes_by_market"].value)
+    assert "GB-2026-H1 | 0.02" in by_period
+    assert "GB-2026-H2 | 0.1" in by_period
+    assert metadata["tonnes_latest_year"].value == 30.32
+    run = declared(desk, "GB-2026-H2")
+    [made] = run.asset_materializations_for_node("declarations")
+    assert made.metadata["total_tonnes"].value == 0.1
+
+
+def test_figures_and_obligations_each_run_by_themselves(desk: Desk) -> None:
+    desk.run(desk.send(FILE))
+    publish_company(desk.workshop, desk.instance, desk.company)
+    before = figures.current(desk.workshop.data_dir, desk.company)
+    [slug] = desk.instance.get_dynamic_partitions("companies")
+    every = (portfolio_overview, portfolio, rollups.figures, obligations)
+    for asset in every:
+        run = dg.materialize(
+            every, selection=[asset], partition_key=slug, instance=desk.instance,
+            resources={"workshop": desk.workshop, "io_manager": outputs},
+        )  # fmt: skip
+        assert run.success
+    after = figures.current(desk.workshop.data_dir, desk.company)
+    assert before is not None
+    assert after is not None
+    assert (after.origin, after.rows, after.rows_written) == (before.origin, before.rows, 0)
+
+
+@pytest.mark.parametrize(("name", "filing"), [
+    ("DE-2025", Filing("DE", 2025, 0)), ("GB-2025-H2", Filing("GB", 2025, 2)), ("US-CA-2026", Filing("US-CA", 2026, 0)),
+])  # fmt: skip
+def test_a_filing_is_named_by_market_and_period(name: str, filing: Filing) -> None:
+    assert Filing.of(name) == filing
+    assert filing.name == name
+
+
+@pytest.mark.parametrize("name", ["DE", "DE-2025-H1", "GB-2025-H3", "de-2025", "DE-25", "DE-2025-H1|x", ""])
+def test_what_names_no_filing_is_refused(name: str) -> None:
+    with pytest.raises(NotDeclarable):
+        Filing.of(name)
+
+
+def test_a_filing_of_which_the_figures_say_nothing_is_refused(desk: Desk) -> None:
+    desk.run(desk.send(FILE))
+    publish_company(desk.workshop, desk.instance, desk.company)
+    desk.instance.add_dynamic_partitions("filings", ["AT-2026"])
+    assert not declared(desk, "AT-2026").success
