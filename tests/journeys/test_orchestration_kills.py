@@ -171,7 +171,7 @@ def regrades_and_publications_survive(
     open_regrades = "SELECT count(*) FROM regrades WHERE finished_at IS NULL"
     under_fire(place, chance, 4, lambda: place.one(open_regrades) != (0,) or stale(place) > 0 or not settled(place))
     wait_until(lambda: place.one(open_regrades) == (0,), otherwise=lambda: left(place))
-    wait_until(lambda: str(status_of(place, backfill)).startswith("COMPLETED"), otherwise=lambda: left(place))
+    wait_until(lambda: status_of(place, backfill) not in (None, "REQUESTED"), otherwise=lambda: left(place))
     assert status_of(place, backfill) == "COMPLETED_SUCCESS"
     graded = "SELECT recyclability_grade, ruleset_version, count(*) FROM skus WHERE sku_code LIKE 'B%' GROUP BY 1, 2"
     assert place.one(graded) == ("C", VERSION, SKUS * len(keys))
