@@ -1,5 +1,5 @@
 """The REST door and the command line: what callers and operators see.
 
 A handler authenticates, validates, calls one step or one query, and answers. What a write is stands in
-`pipelines.steps`, what a read is in `warehouse.queries`; nothing here computes a grade, and nothing imports Dagster.
+`pipelines.writing`, what a read is in `warehouse`; nothing here computes a grade, and nothing imports Dagster.
 """

@@ -1,4 +1,4 @@
-"""The audit ledger, listed and filtered. How entries come into it is `pipelines.steps.ledger`."""
+"""The audit ledger, listed and filtered. How entries come into it is `pipelines.writing.ledger`."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time
@@ -14,11 +14,11 @@ from api.errors import WithoutAuditLog
 from api.operations import resource
 from api.parameters import LIMIT, OFFSET, Parameter, instant
 from api.reading import read
-from pipelines.steps.audit import page
 from schemas import texts
 from schemas.audit import ACTIONS, RESOURCE_TYPES, actions_of
 from schemas.normalise import Unfit
 from schemas.responses import AuditLogResponse
+from services.audit import page
 
 router = resource(prefix=V1, tags=["Audit"])
 

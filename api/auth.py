@@ -18,7 +18,7 @@ from api.errors import Forbidden, RateLimited, Unauthenticated
 from api.service import service_of
 from api.together import caught
 from schemas.vocabularies import VOCABULARIES
-from warehouse.queries.keys import ADMIT, ADMIT_EACH, PREFIX, REQUESTS_PER_MINUTE, Key, digest
+from warehouse.access.keys import ADMIT, ADMIT_EACH, PREFIX, REQUESTS_PER_MINUTE, Key, digest
 from warehouse.sessions import AsyncConnection
 
 TOKEN_PATH = "/api/v1/oauth/token"  # noqa: S105  (a path)

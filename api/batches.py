@@ -19,11 +19,11 @@ from api.origin import origin_of
 from api.parameters import DRY_RUN
 from api.service import service_of
 from api.writing import answer, written
-from pipelines.steps.records import RowResult, write_records
+from pipelines.writing.records import RowResult, write_records
 from schemas.bounds import listed
 from schemas.models import MAX_BATCH, Invalid, SkuBatchInput, issues_of, parse_sku
 from schemas.responses import SkuBatchResponse
-from warehouse.queries.keys import Key
+from warehouse.access.keys import Key
 from warehouse.sessions import Connection
 
 router = resource(prefix=f"{V1}/skus", tags=["SKUs"])

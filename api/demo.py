@@ -22,12 +22,16 @@ from api.commands.operator import Operator, at, new_id
 from api.commands.shared import Refusal
 from api.commands.staff import add_member
 from api.commands.user import add_user
+from warehouse.access import keys
+from warehouse.accounts import users
 from warehouse.clock import Clock
+from warehouse.companies import queries as companies
 from warehouse.dagster_home import PREFIX
 from warehouse.database import Database
-from warehouse.queries import companies, keys, library, staff, users
+from warehouse.library import queries as library
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
+from warehouse.staff import queries as staff
 
 _NAME: Final = "Demo Foods"
 _PLAN: Final = "enterprise"

@@ -11,7 +11,7 @@ from api.parameters import LIMIT, OFFSET
 from api.reading import read
 from api.service import service_of
 from schemas.responses import DocListResponse
-from warehouse.queries import docs
+from warehouse.declarations import docs
 
 router = resource(prefix=f"{V1}/docs", tags=["Declarations"])
 

@@ -24,14 +24,14 @@ from api.reading import read
 from api.service import service_of
 from api.uploads import FileForm, judged
 from api.writing import answer
-from pipelines.steps import storage
-from pipelines.steps.files import Received, SkuUnknown, key_of, record
+from pipelines.writing import quota
 from schemas.responses import Error, TechnicalFilesListResponse, TechnicalFileUploadResponse
 from schemas.technical_file_form import MAX_TEXT, name_as
 from schemas.technical_files import MEDIA_TYPES, TYPES
-from warehouse.queries import files as queries
-from warehouse.queries.keys import Key
+from services.technical_files import Received, SkuUnknown, key_of, record
+from warehouse.access.keys import Key
 from warehouse.sessions import Connection
+from warehouse.technical_files import queries
 
 router = resource(prefix=f"{V1}/skus/{{id}}/files", tags=["Technical files"])
 
@@ -137,7 +137,7 @@ def _recorded(request: Request, key: Key, file: Received, *, dry_run: bool) -> R
     def work(connection: Connection) -> Callable[[], Response]:
         now = service.clock.now()
         if not dry_run:
-            storage.admit(connection, service.objects, key.company_id, new_bytes=file.size_bytes, now=now)
+            quota.admit(connection, service.objects, key.company_id, new_bytes=file.size_bytes, now=now)
             try:
                 record(connection, key.company_id, file, origin=origin_of(request, key), now=now)
             except SkuUnknown:

@@ -39,16 +39,16 @@ from api.read_apart import read_apart
 from api.reading import read
 from api.service import service_of
 from api.writing import answer, answered
-from pipelines.steps import imports, readers
-from pipelines.steps.imports import mappings
-from pipelines.steps.imports.status import polled
-from pipelines.steps.reading.packed import PackedUpload
+from pipelines import imports, sandbox
+from pipelines.imports import mappings
+from pipelines.imports.status import polled
+from pipelines.reading.packed import PackedUpload
 from schemas import texts
 from schemas.issues import Issue
 from schemas.normalise import shown
 from schemas.responses import ImportAccepted, ImportStatusResponse
-from warehouse.queries import slugs
-from warehouse.queries.keys import Key
+from warehouse.access.keys import Key
+from warehouse.companies import slugs
 from warehouse.sessions import Connection
 
 router = resource(prefix=f"{V1}/imports", tags=["Imports"])
@@ -86,7 +86,7 @@ async def post_import(request: Request, key: Writer, file: Annotated[Upload, Dep
     asked = await run_in_threadpool(_asked, request, key, file)
     if isinstance(asked, Response):
         return asked
-    order = readers.reading(
+    order = sandbox.reading(
         file.data, file.filename, mapping=asked.mapping, mapping_name=asked.name, today=asked.now.date()
     )
     read = await read_apart(request, key.company_id, "company", order)

@@ -15,7 +15,7 @@ from api.parameters import LIMIT, OFFSET
 from api.service import service_of
 from compliance import catalogue
 from schemas.responses import JurisdictionListResponse
-from warehouse.queries.jurisdictions import ALL, entry
+from warehouse.catalogue.queries import ALL, entry
 from warehouse.sessions import AsyncConnection
 
 router = resource(prefix=f"{V1}/jurisdictions", tags=["Jurisdictions"])

@@ -2,7 +2,7 @@
 
 By the one road that Dagster has for programs: the mutation `launchRun` of its webserver. Where that does not answer,
 nothing is lost: the sensor `queued_imports` asks for every import that has no run. What belongs here: what is asked.
-What does not: what the run does (`pipelines.defs.intake`), and the way to the webserver (`api.staff.upstream`).
+What does not: what the run does (`pipelines.defs.imports`), and the way to the webserver (`api.staff.upstream`).
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import orjson
 import structlog
 
 from api.staff.upstream import Upstream
-from pipelines.steps.imports.queue import SMALL_ROWS
+from pipelines.imports.queue import SMALL_ROWS
 from warehouse import dagster_home
 
 _PATH: Final = f"{dagster_home.PREFIX}/graphql"

@@ -10,7 +10,7 @@ from api.operations import resource
 from api.parameters import LIMIT, OFFSET
 from api.reading import read
 from schemas.responses import BrandListResponse, LibraryComponentListResponse, SiteListResponse
-from warehouse.queries import library
+from warehouse.library import queries as library
 
 router = resource(prefix=V1, tags=["Library"])
 

@@ -5,9 +5,9 @@ from typing import Final
 from starlette.requests import Request
 
 from api.service import service_of
-from pipelines.steps.origin import Origin
+from pipelines.writing.origin import Origin
 from schemas.addresses import behind, network_of
-from warehouse.queries.keys import Key
+from warehouse.access.keys import Key
 
 _LONGEST_AGENT: Final = 500
 

@@ -37,7 +37,7 @@ def code_server(settings: Settings) -> Program:
 
 def webserver(settings: Settings) -> Program:
     """Dagster's pages behind our door, and the road by which runs are asked for."""
-    return Program("dagster-ui", (*_PYTHON, "pipelines.ui"), dagster_home.code_socket(settings))
+    return Program("dagster-ui", (*_PYTHON, "pipelines.engine.ui"), dagster_home.code_socket(settings))
 
 
 def daemon(settings: Settings) -> Program:
@@ -49,17 +49,26 @@ def daemon(settings: Settings) -> Program:
 
 def worker(_: Settings) -> Program:
     """Executes runs, one at a time."""
-    return Program("worker", (*_PYTHON, "pipelines.worker"))
+    return Program("worker", (*_PYTHON, "pipelines.engine.worker"))
 
 
 def workers(number: int = WORKERS) -> list[Program]:
     """Several of them on one machine."""
-    return [Program(f"worker {which}", (*_PYTHON, "pipelines.worker")) for which in range(1, number + 1)]
+    return [Program(f"worker {which}", (*_PYTHON, "pipelines.engine.worker")) for which in range(1, number + 1)]
 
 
 def celery_worker(_: Settings) -> Program:
     """In place of it, where `PCDS_DAGSTER_YAML` names deploy/celery/dagster.yaml: as many runs at a time as cores."""
-    app = ("celery", "--app", "pipelines.celery_app", "worker", "--queues", "dagster", "--pool", "prefork")
+    app = (
+        "celery",
+        "--app",
+        "pipelines.engine.celery_app",
+        "worker",
+        "--queues",
+        "dagster",
+        "--pool",
+        "prefork",
+    )
     return Program("celery-worker", (*_PYTHON, *app))
 
 

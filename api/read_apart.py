@@ -8,8 +8,8 @@ from starlette.requests import Request
 
 from api.errors import InvalidBody, RateLimited
 from api.service import service_of
-from pipelines.steps.readers import Crowded, Order
-from pipelines.steps.reading import ReadingRefused
+from pipelines.reading import ReadingRefused
+from pipelines.sandbox import Crowded, Order
 
 T = TypeVar("T")
 

@@ -18,8 +18,8 @@ from psycopg_pool import PoolTimeout
 from starlette.concurrency import run_in_threadpool
 
 from api.service import Service
-from pipelines.steps.imports.queue import LISTENING
-from warehouse.queries.jurisdictions import LOADED
+from pipelines.imports.queue import LISTENING
+from warehouse.catalogue.queries import LOADED
 from warehouse.sessions import AsyncConnection
 
 STANDS_SECONDS: Final = 1.0

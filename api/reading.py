@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from api.auth import Credential, accepted, presenting
 from api.service import service_of
-from warehouse.queries.keys import CALLER_COLUMNS, admitting
+from warehouse.access.keys import CALLER_COLUMNS, admitting
 from warehouse.sessions import AsyncConnection
 
 

@@ -1,7 +1,7 @@
 """Requests that may be sent again: what their repeats are known by, and the answer that is kept for them.
 
 The Idempotency-Key of interface v1 as HTTP has it. What is kept, how long, and who waits for whom is
-`pipelines.steps.once`.
+`pipelines.writing.once`.
 """
 
 from datetime import datetime
@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.parameters import idempotency_key
-from pipelines.steps.once import Answer, Once
+from pipelines.writing.once import Answer, Once
 from warehouse.sessions import Connection
 
 _REPLAYED: Final = {"Idempotent-Replayed": "true"}

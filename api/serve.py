@@ -26,10 +26,10 @@ from api import address, programs
 from api import demo as demo_company
 from api.ports import bound, refuse_taken
 from warehouse import dagster_home, leftovers, logs
+from warehouse.catalogue.queries import LOADED
 from warehouse.database import Database
 from warehouse.embedded import ServerError, prepared, revive, running
 from warehouse.migrate import migrate
-from warehouse.queries.jurisdictions import LOADED
 from warehouse.settings import Settings
 
 _TICK_SECONDS: Final = 0.25
@@ -204,7 +204,7 @@ def _children(settings: Settings, listener: socket.socket, api_workers: int) -> 
     # All API processes accept on one socket, which is bound once and outlives each of them.
     api = (sys.executable, "-m", "api.server", "--fd", str(listener.fileno()))
     names = ["api"] if api_workers == 1 else [f"api {number}" for number in range(1, api_workers + 1)]
-    catalogue = (sys.executable, "-m", "pipelines.run", "catalogue-refresh", "--if-needed")
+    catalogue = (sys.executable, "-m", "pipelines.engine.run", "catalogue-refresh", "--if-needed")
     code = programs.code_server(settings).name
     return [
         *(_Child(name, api, first=True, descriptors=(listener.fileno(),)) for name in names),

@@ -15,11 +15,11 @@ from starlette.requests import HTTPConnection
 
 from api.together import Together
 from compliance.ruleset import RuleSet
-from pipelines.steps.readers import Readers
+from pipelines.sandbox import Readers
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.objects import Objects
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import AsyncConnection, AsyncPool, Pool
 from warehouse.settings import Settings
 

@@ -19,9 +19,9 @@ from api.errors import KeyReused
 from api.languages import spoken
 from api.service import service_of
 from api.together import caught
-from pipelines.steps import once
-from pipelines.steps.once import Answer, Once
-from warehouse.queries.keys import Key
+from pipelines.writing import once
+from pipelines.writing.once import Answer, Once
+from warehouse.access.keys import Key
 from warehouse.sessions import Connection
 
 Write: TypeAlias = Callable[[Request, Key, Any], Response]

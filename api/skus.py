@@ -22,15 +22,15 @@ from api.service import service_of
 from api.several import Sent
 from api.together import caught
 from api.writing import answer, written
-from pipelines.steps import present
-from pipelines.steps.records import RowResult, write_records
+from pipelines.writing import present
+from pipelines.writing.records import RowResult, write_records
 from schemas import texts
 from schemas.issues import Issue
 from schemas.models import Invalid, SkuInput, parse_sku
 from schemas.responses import SkuDetailResponse, SkuListResponse, SkuWriteResult
-from warehouse.queries import skus as queries
-from warehouse.queries.keys import Key
+from warehouse.access.keys import Key
 from warehouse.sessions import Connection
+from warehouse.skus import queries
 
 router = resource(prefix=f"{V1}/skus", tags=["SKUs"])
 

@@ -21,12 +21,12 @@ from api.operations import resource
 from api.origin import acting, client_network
 from api.service import service_of
 from api.writing import answer_for
-from pipelines.steps import review, supplier_requests
 from schemas.models import Invalid
 from schemas.responses import SupplierSubmissionAccepted
 from schemas.supplier import SupplierSubmission, parse_submission
-from warehouse.queries import supplier_requests as queries
-from warehouse.queries.keys import digest
+from services import review, supplier_requests
+from warehouse.access.keys import digest
+from warehouse.review import supplier_requests as queries
 from warehouse.sessions import AsyncConnection, Connection
 
 router = resource(prefix="/api/supplier-data", tags=["Suppliers"])

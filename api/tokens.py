@@ -21,8 +21,8 @@ from api.service import service_of
 from schemas.access import TokenForm, TokenInput
 from schemas.responses import TokenResponse
 from schemas.vocabularies import VOCABULARIES
-from warehouse.queries import tokens
-from warehouse.queries.keys import Key, digest
+from warehouse.access import tokens
+from warehouse.access.keys import Key, digest
 from warehouse.sessions import AsyncConnection
 
 router = resource(prefix=f"{V1}/oauth", tags=["Access"])

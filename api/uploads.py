@@ -1,7 +1,7 @@
 """A multipart body with one file, read part by part as it comes: the file's bytes go on, the text fields are kept.
 
 What belongs here: the form of such a body (RFC 7578) and its bounds. What does not: what the fields mean
-(`schemas.technical_file_form`), where the bytes go (`warehouse.objects`), what they are (`pipelines.steps.files`).
+(`schemas.technical_file_form`), where the bytes go (`warehouse.objects`), what they are (`services.technical_files`).
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from api.bodies import limited, unreadable
 from api.errors import InvalidBody, Refused, TooLarge, UnsupportedMediaType
 from api.read_apart import Door, read_apart
 from api.service import service_of
-from pipelines.steps.readers import judging
+from pipelines.sandbox import judging
 from schemas.issues import Issue
 from schemas.normalise import Unfit, shown
 from schemas.technical_file_form import FIELDS, declared, own_name, parse_fields

@@ -16,12 +16,12 @@ from api.origin import origin_of
 from api.parameters import DRY_RUN, RECORD_ID, record_id
 from api.service import service_of
 from api.writing import answer, written
-from pipelines.steps.volume_rows import write_volumes
+from pipelines.writing.volume_rows import write_volumes
 from schemas.models import MAX_VOLUME_ROWS, Invalid, VolumeRowInput, parse_volumes
 from schemas.responses import VolumesWriteResult
-from warehouse.queries import skus
-from warehouse.queries.keys import Key
+from warehouse.access.keys import Key
 from warehouse.sessions import Connection
+from warehouse.skus import queries as skus
 
 router = resource(prefix=f"{V1}/skus", tags=["SKUs"])
 

@@ -20,10 +20,10 @@ from api.errors import KeyReused, OverPlan
 from api.languages import spoken
 from api.service import service_of
 from api.several import Write, WriteSeveral, let_in_each, let_in_one
-from pipelines.steps import once
-from pipelines.steps.plans import PlanLimitReached
-from pipelines.steps.storage import StorageFull
-from warehouse.queries.keys import Key
+from pipelines.writing import once
+from pipelines.writing.plans import PlanLimitReached
+from pipelines.writing.quota import StorageFull
+from warehouse.access.keys import Key
 from warehouse.sessions import Connection
 
 Work: TypeAlias = Callable[[Connection], Callable[[], Response]]

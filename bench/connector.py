@@ -23,9 +23,9 @@ from bench.report import Line, against
 from bench.service import Service, load, raw_request
 from compliance import statements
 from warehouse import analytics
+from warehouse.accounts import connections, oauth_clients, users
 from warehouse.analytics import Now
 from warehouse.clock import Clock
-from warehouse.queries import connections, oauth_clients, users
 from warehouse.sessions import Pool
 from warehouse.snapshots import current
 

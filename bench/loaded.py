@@ -12,12 +12,12 @@ import psutil
 import psycopg
 
 from bench import portfolio
-from pipelines.steps import everywhere
+from pipelines.writing import everywhere
 from warehouse.clock import Clock
+from warehouse.companies import queries as companies
 from warehouse.database import Database
 from warehouse.embedded import running
 from warehouse.migrate import migrate
-from warehouse.queries import companies
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 

@@ -13,14 +13,14 @@ from typing import Any, Final, TypeVar
 
 from bench import data
 from bench.report import Line
-from pipelines.steps.reading import Upload, read_upload, type_rows
-from pipelines.steps.reading.container import sniff
-from pipelines.steps.reading.delimited import read_delimited, sniff_delimiter
-from pipelines.steps.reading.encoding import decode
-from pipelines.steps.reading.header import find_header
-from pipelines.steps.reading.header_row import field_names
-from pipelines.steps.reading.mapping import check_mapping
-from pipelines.steps.reading.workbook import Workbook
+from pipelines.reading import Upload, read_upload, type_rows
+from pipelines.reading.container import sniff
+from pipelines.reading.delimited import read_delimited, sniff_delimiter
+from pipelines.reading.encoding import decode
+from pipelines.reading.header import find_header
+from pipelines.reading.header_row import field_names
+from pipelines.reading.mapping import check_mapping
+from pipelines.reading.workbook import Workbook
 from schemas.contracts import typed_rows
 
 TODAY: Final = date(2026, 11, 21)

@@ -16,13 +16,13 @@ from bench.spent import cpu, peak_mib, rounds_for
 from compliance import ruleset
 from compliance.grading import GRADED_INPUTS, grade_rows
 from compliance.ruleset import RULES, RuleSet
-from pipelines.steps import regrade
-from pipelines.steps.patch import DTYPES
-from pipelines.steps.regrade import Desk
-from pipelines.steps.stored import NULL, read_copied
+from pipelines import regrading
+from pipelines.regrading import Desk
+from pipelines.writing.patch import DTYPES
+from pipelines.writing.stored import NULL, read_copied
 from warehouse.clock import Clock
-from warehouse.queries import rulesets
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets import queries as rulesets
+from warehouse.rulesets.registry import Rulesets
 
 BLOCK_ROWS: Final = 10_000
 PART_BYTES: Final = 16 * 2**20
@@ -43,7 +43,7 @@ def measure(held: Loaded) -> Iterator[Line]:
                 _ask(held, version, differing=changed > 0)
                 floor += cpu(partial(_read_and_grade, held), held.server) / rounds
                 ours += cpu(partial(_regrade, held), held.server) / rounds
-                done = regrade.total(held.pool, [held.company], version).regraded
+                done = regrading.total(held.pool, [held.company], version).regraded
                 assert (done.skus, done.changed) == (held.skus, changed)
         work = f"regrade of {held.skus} SKUs of which {changed} change"
         yield against(f"{work}, beside reading and grading them, CPU", ours, floor, bound=held.bound(bound))
@@ -55,11 +55,11 @@ def _ask(held: Loaded, version: str, *, differing: bool) -> None:
         if differing:
             owner.execute(_OTHERWISE)
         rulesets.add(owner, version, _TABLES, rules=0, at=Clock().now())
-        regrade.request(owner, held.company, version, Clock().now())
+        regrading.request(owner, held.company, version, Clock().now())
 
 
 def _regrade(held: Loaded) -> None:
-    regrade.go_on(Desk(held.pool, Clock(), Rulesets(), BLOCK_ROWS, "bench"), held.company, lambda: None)
+    regrading.go_on(Desk(held.pool, Clock(), Rulesets(), BLOCK_ROWS, "bench"), held.company, lambda: None)
 
 
 def _read_and_grade(held: Loaded) -> None:

@@ -9,8 +9,8 @@ import psycopg
 
 from bench.report import Line
 from bench.service import Service, load
+from warehouse.accounts import users
 from warehouse.clock import Clock
-from warehouse.queries import users
 from warehouse.sessions import Pool
 
 READS, ROUNDS = 50, 5

@@ -16,11 +16,11 @@ from bench.report import Line, against, memory
 from bench.spent import in_turn, peak_mib, rounds_for
 from compliance import catalogue, ruleset
 from compliance.rollup.tonnes import Figures
-from pipelines.steps.figures.compute import figures_of
-from pipelines.steps.figures.portfolio import blocks
+from pipelines.figures.compute import figures_of
+from pipelines.figures.portfolio import blocks
 from warehouse import snapshots
 from warehouse.clock import Clock
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 from warehouse.snapshots import Snapshot
 
 BOUND: Final = 2.0

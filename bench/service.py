@@ -66,10 +66,10 @@ def _postgres() -> Iterator[psutil.Process]:
 def _name(process: psutil.Process) -> str:
     line = " ".join(process.cmdline())
     known = {
-        "pipelines.steps.readers.child": "readers",
-        "pipelines.worker": "workers",
+        "pipelines.sandbox.child": "readers",
+        "pipelines.engine.worker": "workers",
         "api.server": "api",
-        "pipelines.ui": "dagster webserver",
+        "pipelines.engine.ui": "dagster webserver",
         "dagster api": "dagster code server",
         "dagster._daemon": "dagster daemon",
         "warehouse.keeper": "keeper",

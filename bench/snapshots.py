@@ -12,13 +12,13 @@ from bench.loaded import Loaded
 from bench.report import Line, against, memory
 from bench.spent import cpu, in_turn, peak_mib, rounds_for
 from compliance.readiness import findings
-from pipelines.steps import ledger
-from pipelines.steps.origin import Origin
+from pipelines.writing import ledger
+from pipelines.writing.origin import Origin
 from warehouse import snapshots
 from warehouse.analytics import Now, missing, overview, readiness
 from warehouse.analytics.findings import CONDITIONS, FACTS
 from warehouse.clock import Clock
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 from warehouse.snapshots import Snapshot
 from warehouse.snapshots.columns import SKUS
 from warehouse.snapshots.snapshot import TABLES

@@ -12,9 +12,9 @@ from mcp.server.request_state import InvalidRequestState
 from connector.seal import security
 from connector.service import Service
 from connector.tools import reading
-from warehouse.queries import confirmations
-from warehouse.queries.connections import Admitted
-from warehouse.queries.keys import digest
+from warehouse.access.keys import digest
+from warehouse.accounts.connections import Admitted
+from warehouse.confirmations import queries as confirmations
 
 
 class Answers:

@@ -24,8 +24,8 @@ from connector.oauth.addresses import RESOURCE_METADATA, SCOPES, resource
 from connector.principal import Principal
 from connector.server import MAX_BODY_BYTES
 from connector.service import Service
-from warehouse.queries.connections import ADMIT, Admitted
-from warehouse.queries.keys import digest
+from warehouse.access.keys import digest
+from warehouse.accounts.connections import ADMIT, Admitted
 from warehouse.sessions import AsyncConnection
 
 _DRAFTING: Final = ("generate_doc_draft", "propose_sku_update", "submit_supplier_document")

@@ -9,10 +9,10 @@ from typing import Protocol, TypeVar, cast
 from starlette.requests import Request
 
 from compliance.ruleset import RuleSet
-from pipelines.steps.readers import Readers
+from pipelines.sandbox import Readers
 from warehouse.clock import Clock
 from warehouse.objects import Objects
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import AsyncConnection, AsyncPool, Pool
 from warehouse.settings import Settings
 

@@ -1,5 +1,5 @@
-"""What happens to data: the steps of a write, and the Dagster assets, checks and jobs that run them.
+"""What happens to data, a folder for each pipeline, and the Dagster definitions that run them.
 
-`steps/` are plain functions that every door uses; everything else here is for Dagster, and only this package
-imports it.
+`reading`, `writing`, `imports`, `regrading`, `figures`, `declarations`, `catalogue` and `housekeeping` are plain
+functions. `defs`, `engine` and `shown` are for Dagster, and only they import it.
 """

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import dagster as dg
 
-from pipelines.outputs import outputs
-from pipelines.resources import service_log, workshop_resource
+from pipelines.engine.outputs import outputs
+from pipelines.engine.resources import service_log, workshop_resource
 
 defs = dg.Definitions.merge(
     dg.load_from_defs_folder(path_within_project=Path(__file__)),

@@ -1,6 +1,6 @@
 """What a person fills in to issue a declaration of conformity: the points that a draft left open, signatory, days.
 
-Which points a draft left open is `pipelines.steps.drafts`; a field of the form for one is `point.<key>`.
+Which points a draft left open is `services.drafts`; a field of the form for one is `point.<key>`.
 """
 
 from collections.abc import Iterable, Mapping

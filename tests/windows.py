@@ -4,10 +4,10 @@ from uuid import UUID
 
 import psycopg
 
+from warehouse.access import keys, windows
+from warehouse.access.windows import Window
 from warehouse.clock import Clock
 from warehouse.database import Database
-from warehouse.queries import keys, windows
-from warehouse.queries.windows import Window
 
 MANY = 1_000_000
 

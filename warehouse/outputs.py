@@ -1,7 +1,7 @@
 """The names under which outputs of Dagster's assets lie in the object store, beside a company's files.
 
 `<company>/outputs/<run>/<asset>/<part>`, and `<company>/outputs/newest/<asset>` with the run whose output is the
-newest. What is in them is `pipelines.outputs`.
+newest. What is in them is `pipelines.engine.outputs`.
 """
 
 from typing import Final, NamedTuple, Self

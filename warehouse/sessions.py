@@ -16,8 +16,8 @@ import psycopg
 from psycopg import errors, sql
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
+from warehouse.audit.visible import STAMP, STAMP_ALL
 from warehouse.clock import Clock
-from warehouse.visible import STAMP, STAMP_ALL
 
 Connection: TypeAlias = psycopg.Connection[Any]
 AsyncConnection: TypeAlias = psycopg.AsyncConnection[Any]
@@ -60,7 +60,7 @@ class Pool:
         self._url, self._clock = url, clock or Clock()
         self._pool: ConnectionPool[Connection] = ConnectionPool(
             url, min_size=1, max_size=size, open=False, timeout=_REUNION_SECONDS, num_workers=1,
-            kwargs={"autocommit": True, "client_encoding": "utf8"},  # digests depend on it (warehouse.chain)
+            kwargs={"autocommit": True, "client_encoding": "utf8"},  # digests depend on it (warehouse.audit.chain)
         )  # fmt: skip
 
     def __enter__(self) -> Self:

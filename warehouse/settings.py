@@ -108,7 +108,7 @@ class Settings(BaseSettings):
     reader_memory_mib: Annotated[int, Field(ge=128, le=65536)] = 768
     """Private memory of one reading: a file of the greatest size with 400 000 components takes 580 MiB."""
     warm_workers: bool = True
-    """Whether runs are executed by `pipelines.worker`; false where an engine launches them (docs/scaling.md)."""
+    """Whether runs are executed by `pipelines.engine.worker`; false where an engine launches them (docs/scaling.md)."""
     dagster_yaml: Annotated[Path, AfterValidator(Path.absolute)] | None = None
     """Dagster's instance in place of the shipped `dagster.yaml`, where an engine launches runs (docs/scaling.md)."""
     runs_kept_days: Annotated[int, Field(ge=1, le=3650)] = 30

@@ -4,7 +4,7 @@ import typer
 
 from api.commands.operator import operator
 from api.commands.shared import AsJson, CompanyId, DataDir, show
-from pipelines.steps import audit
+from services import audit
 
 app = typer.Typer(help="A company's audit ledger.", no_args_is_help=True)
 app.callback()(lambda: None)

@@ -7,7 +7,7 @@ import typer
 
 from api.commands.operator import at as operator_at
 from api.commands.shared import AsJson, DataDir, Refusal, show
-from pipelines.steps.restored import enter_ended
+from services.audit.restored import enter_ended
 from warehouse import backup as backups
 from warehouse.backup import BackupError
 from warehouse.clock import Clock

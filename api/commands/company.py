@@ -8,7 +8,7 @@ import typer
 from api.commands.operator import Connection, company_of, new_id, operator
 from api.commands.shared import AsJson, DataDir, Refusal, show
 from schemas import texts
-from warehouse.queries import companies
+from warehouse.companies import queries as companies
 
 app = typer.Typer(help="Companies and their plans.", no_args_is_help=True)
 

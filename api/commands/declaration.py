@@ -1,6 +1,6 @@
 """`pcds declaration`: the tonnes of one market and period as a file to hand in, with what is not counted beside it.
 
-What a declaration says is `pipelines.steps.declaration`; the options of the UK file are docs/declarations.md.
+What a declaration says is `pipelines.declarations`; the options of the UK file are docs/declarations.md.
 `pcds declaration ratings` is `declaration_ratings`.
 """
 
@@ -20,8 +20,8 @@ from compliance.declarations.uk.lines import Statements
 from compliance.declarations.uk.producer import Producer
 from compliance.declarations.uk.rules import FileRefused
 from compliance.declarations.uk.tables import codes
-from pipelines.steps.declaration import declare, files, forms, statements
-from pipelines.steps.declaration.parcel import FORMS, Asked, by_category, explained, left_out, uk_file
+from pipelines.declarations import declare, files, forms, statements
+from pipelines.declarations.parcel import FORMS, Asked, by_category, explained, left_out, uk_file
 from warehouse.settings import Settings
 
 _UK: Final = "of the UK file (--format rpd)"

@@ -4,11 +4,11 @@ from uuid import UUID
 
 from api.commands import runs
 from api.commands.operator import Operator
-from pipelines.steps.declaration.declare import Desk
-from pipelines.steps.figures.compute import loaded_catalogue
-from pipelines.steps.figures.portfolio import newest
+from pipelines.declarations.declare import Desk
+from pipelines.figures.compute import loaded_catalogue
+from pipelines.figures.portfolio import newest
 from warehouse import snapshots
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 from warehouse.settings import Settings
 
 

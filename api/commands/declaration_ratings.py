@@ -13,8 +13,8 @@ from api.commands.declaration_desk import desk
 from api.commands.operator import operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show
 from compliance.declarations.uk.tables import MARKET
-from pipelines.steps.declaration import declare, files
-from pipelines.steps.declaration.proposed import proposed
+from pipelines.declarations import declare, files
+from pipelines.declarations.proposed import proposed
 from warehouse.settings import Settings
 
 

@@ -10,7 +10,8 @@ from api.commands.operator import Operator, new_id, operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, one_of, show
 from schemas import texts
 from schemas.vocabularies import VOCABULARIES
-from warehouse.queries import docs, skus
+from warehouse.declarations import docs
+from warehouse.skus import queries as skus
 
 app: Final = typer.Typer(no_args_is_help=True, help="Declarations of Conformity.")
 

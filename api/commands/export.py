@@ -1,4 +1,4 @@
-"""`pcds export`: a company's portfolio as a workbook. What stands in it is `pipelines.steps.export`."""
+"""`pcds export`: a company's portfolio as a workbook. What stands in it is `pipelines.imports.export`."""
 
 import sys
 from dataclasses import asdict
@@ -11,7 +11,7 @@ import typer
 from api.bodies import MAX_IMPORT_BYTES
 from api.commands.operator import operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show
-from pipelines.steps.export import export
+from pipelines.imports.export import export
 
 _MIB: Final = 2**20
 

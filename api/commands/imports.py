@@ -1,7 +1,7 @@
 """`pcds import`: sends a file to the service, follows the import, and says what was rejected and what to do.
 
 It speaks to the service as any caller does, with a key, and needs no data directory. The report as a file to correct
-is made by `pipelines.steps.corrections`.
+is made by `pipelines.imports.corrections`.
 """
 
 import shlex
@@ -17,7 +17,7 @@ import typer
 from api.commands.http import Service
 from api.commands.shared import AsJson, DataDir, Refusal, of_locale, one_of, show
 from api.commands.summary import summary
-from pipelines.steps.corrections import as_csv, as_workbook, rejected_tables
+from pipelines.imports.corrections import as_csv, as_workbook, rejected_tables
 from schemas.labels import LANGUAGES
 from schemas.sentences import told
 from warehouse.settings import Settings

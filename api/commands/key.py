@@ -9,7 +9,8 @@ from api.commands.operator import Operator, company_of, new_id, operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, one_of, several, show
 from schemas import texts
 from schemas.vocabularies import VOCABULARIES
-from warehouse.queries import companies, keys
+from warehouse.access import keys
+from warehouse.companies import queries as companies
 
 app = typer.Typer(help="API keys of a company.", no_args_is_help=True)
 

@@ -12,7 +12,7 @@ from api.commands.operator import Operator, new_id, operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, one_of, several, show
 from schemas import texts
 from schemas.vocabularies import VOCABULARIES
-from warehouse.queries import library
+from warehouse.library import queries as library
 
 APPS: Final = {kind: typer.Typer(no_args_is_help=True) for kind in ("brand", "site", "supplier", "component")}
 """One group of commands per kind of record."""

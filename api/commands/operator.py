@@ -12,12 +12,12 @@ import psycopg
 from uuid_utils import uuid7
 
 from api.commands.shared import Refusal
-from pipelines.steps import ledger
-from pipelines.steps.origin import Origin
+from pipelines.writing import ledger
+from pipelines.writing.origin import Origin
 from warehouse.clock import Clock
+from warehouse.companies import queries as companies
 from warehouse.database import Database
 from warehouse.embedded import running
-from warehouse.queries import companies
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 

@@ -9,7 +9,7 @@ from api.commands import runs
 from api.commands.operator import operator
 from api.commands.shared import AsJson, DataDir, Refusal, show
 from compliance.tables import TableError
-from pipelines.steps import rulesets
+from pipelines.regrading import rulesets
 from warehouse.settings import Settings
 
 app = typer.Typer(help="Versions of the rules that grades follow from.", no_args_is_help=True)

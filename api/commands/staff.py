@@ -13,9 +13,9 @@ from psycopg.errors import UniqueViolation
 from api.commands.operator import Operator, new_id, operator
 from api.commands.shared import AsJson, DataDir, Refusal, one_of, show
 from api.commands.user import check_password, email_of, sent_password
-from warehouse import passwords
-from warehouse.queries import staff, users
-from warehouse.queries.staff import ROLES, Role
+from warehouse.accounts import passwords, users
+from warehouse.staff import queries as staff
+from warehouse.staff.queries import ROLES, Role
 
 app = typer.Typer(help="Accounts of the operator's staff, for Dagster.", no_args_is_help=True)
 

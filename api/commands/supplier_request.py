@@ -8,10 +8,10 @@ import typer
 from api import address
 from api.commands.operator import operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, several, show
-from pipelines.steps import supplier_requests
-from pipelines.steps.housekeeping.companies import every_company
+from pipelines.housekeeping.companies import every_company
 from schemas import texts
-from warehouse.queries import supplier_requests as queries
+from services import supplier_requests
+from warehouse.review import supplier_requests as queries
 from warehouse.settings import Settings
 
 app = typer.Typer(help="Requests to suppliers.", no_args_is_help=True)

@@ -1,4 +1,4 @@
-"""`pcds template`: a workbook to fill in and import. What stands in it is `pipelines.steps.template`."""
+"""`pcds template`: a workbook to fill in and import. What stands in it is `pipelines.imports.template`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from api.commands.shared import AsJson, DataDir, Refusal, one_of, show
-from pipelines.steps.template import template
+from pipelines.imports.template import template
 from schemas.labels import LANGUAGES
 
 

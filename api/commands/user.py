@@ -13,8 +13,7 @@ from psycopg.errors import UniqueViolation
 from api import address
 from api.commands.operator import Operator, company_of, new_id, operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show
-from warehouse import passwords
-from warehouse.queries import users
+from warehouse.accounts import passwords, users
 from warehouse.settings import Settings
 
 FAULTS: Final = {

@@ -10,8 +10,8 @@ import typer
 from api.commands.key import holder_of
 from api.commands.operator import operator
 from api.commands.shared import AsJson, DataDir, Refusal, show
-from warehouse.queries import keys, windows
-from warehouse.queries.windows import Window
+from warehouse.access import keys, windows
+from warehouse.access.windows import Window
 
 app = typer.Typer(help="Request windows: a higher ceiling for one key, for a time.", no_args_is_help=True)
 

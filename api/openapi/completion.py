@@ -4,7 +4,8 @@ from typing import Any, Final
 
 from api.openapi import errors
 from api.openapi.schemas import Schema, below, of_document
-from warehouse.queries import keys, supplier_requests, tokens
+from warehouse.access import keys, tokens
+from warehouse.review import supplier_requests
 
 _WRITES: Final = ("post", "put", "patch", "delete")
 _CLIENT: Final = {

@@ -1,6 +1,6 @@
 """A change in words: the field and its two values as the people of one language read them.
 
-Paths are those of `pipelines.steps.review.compare`; words of fields and codes are `schemas.labels`.
+Paths are those of `services.review.compare`; words of fields and codes are `schemas.labels`.
 """
 
 import re
@@ -10,11 +10,11 @@ from typing import Any, Final, NamedTuple
 from api.pages.texts import text
 from compliance import grading
 from compliance.ruleset import RuleSet
-from pipelines.steps.review.compare import Change, leaves
 from schemas.fields import COMPONENT, SKU, Field
 from schemas.labels import format_word, header, word
 from schemas.numbers import number
 from schemas.technical_files import CONTENTS
+from services.review.compare import Change, leaves
 
 _ASKING: Final = "Not assessed, because facts are missing: "
 """How a grade's reason begins that ends in paths (`compliance.grading.trace`)."""

@@ -14,8 +14,8 @@ from api.pages.refusals import PageRefused
 from api.pages.render import link, page
 from api.pages.sessions import SignedIn
 from api.service import service_of
-from pipelines.steps import connections as steps
-from warehouse.queries import connections
+from services import connections as steps
+from warehouse.accounts import connections
 
 router = APIRouter()
 

@@ -25,9 +25,9 @@ from connector.oauth.authorization import Untrusted, answered, redirect_of, wish
 from connector.oauth.documents import is_document
 from connector.oauth.forms import Parameters, parameters
 from connector.oauth.refusals import OAuthRefused
-from pipelines.steps import connections
-from pipelines.steps.connections import Wish
-from warehouse.queries.oauth_clients import Client
+from services import connections
+from services.connections import Wish
+from warehouse.accounts.oauth_clients import Client
 
 router = APIRouter()
 

@@ -1,6 +1,6 @@
 """A draft declaration of the review queue as a page and as a PDF; once it is issued, the declaration.
 
-What a draft says is `pipelines.steps.drafts`.
+What a draft says is `services.drafts`.
 """
 
 from uuid import UUID
@@ -15,8 +15,8 @@ from api.pages.refusals import PageRefused
 from api.pages.render import page
 from api.pages.sessions import Session, SignedIn
 from api.service import service_of
-from pipelines.steps import drafts, review
-from warehouse.queries import declarations
+from services import drafts, review
+from warehouse.declarations import queries as declarations
 
 router = APIRouter(prefix="/review")
 

@@ -19,10 +19,10 @@ from api.pages.sessions import Session, SignedIn
 from api.service import service_of
 from api.staff.runs import of_import
 from api.staff.sessions import member_of
-from pipelines.steps import imports
+from pipelines import imports
 from schemas.issues import ISSUE_CODES
 from schemas.labels import header
-from warehouse.queries import imports as queries
+from warehouse.imports import queries
 
 router = APIRouter(prefix="/imports")
 

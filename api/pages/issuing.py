@@ -1,6 +1,6 @@
 """The part of a draft's page that issues the declaration of conformity, and the declaration once it is issued.
 
-What is asked for is `schemas.issuing_form`; what issuing does is `pipelines.steps.review.issuing`.
+What is asked for is `schemas.issuing_form`; what issuing does is `services.review.issuing`.
 """
 
 from collections.abc import Iterable
@@ -17,12 +17,12 @@ from api.pages.refusals import PageRefused
 from api.pages.sessions import SignedIn
 from api.pages.texts import text
 from api.service import service_of
-from pipelines.steps import drafts, review
-from pipelines.steps.review import issuing
 from schemas.issues import Issue
 from schemas.issuing_form import POINT
 from schemas.sentences import told
-from warehouse.queries import declarations
+from services import drafts, review
+from services.review import issuing
+from warehouse.declarations import queries as declarations
 from warehouse.sessions import Connection
 
 router = APIRouter()

@@ -22,13 +22,17 @@ from api.service import Service, service_of
 from compliance.flag_texts import retold
 from compliance.ruleset import RuleSet
 from compliance.standards import unread
-from pipelines.steps import present
-from pipelines.steps.audit import history
+from pipelines.writing import present
 from schemas.technical_files import CONTENTS
+from services.audit import history
 from warehouse import analytics
 from warehouse.analytics import Now
-from warehouse.queries import declarations, docs, files, library, origins
+from warehouse.declarations import docs
+from warehouse.declarations import queries as declarations
+from warehouse.library import queries as library
 from warehouse.sessions import Connection
+from warehouse.skus import origins
+from warehouse.technical_files import queries as files
 
 router = APIRouter()
 

@@ -28,8 +28,8 @@ from schemas.vocabularies import VOCABULARIES
 from warehouse import snapshots
 from warehouse.analytics import Now, Wanted, items
 from warehouse.analytics.items import GAPS
-from warehouse.queries import skus
 from warehouse.sessions import Connection
+from warehouse.skus import queries as skus
 
 router = APIRouter()
 

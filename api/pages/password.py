@@ -1,7 +1,7 @@
 """Pages that set a password: through the link of `pcds user reset`, or by whoever is signed in and knows the old one.
 
 Either ends the person's sessions, so that the new password is typed once more at the sign-in. What a password must be
-is `warehouse.passwords`. A way for people who forgot theirs to ask for a link does not belong here.
+is `warehouse.accounts.passwords`. A way for people who forgot theirs to ask for a link does not belong here.
 """
 
 import secrets
@@ -20,10 +20,9 @@ from api.pages.sessions import SignedIn
 from api.pages.sign_in import attempted
 from api.pages.turns import in_turn
 from api.service import service_of
-from pipelines.steps import ledger
-from warehouse import passwords
-from warehouse.queries import users
-from warehouse.queries.users import Linked
+from pipelines.writing import ledger
+from warehouse.accounts import passwords, users
+from warehouse.accounts.users import Linked
 
 router = APIRouter()
 

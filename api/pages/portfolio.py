@@ -18,9 +18,10 @@ from api.service import service_of
 from compliance.flag_texts import retold
 from warehouse import analytics, figures, snapshots
 from warehouse.analytics import Now
+from warehouse.companies.queries import counted
+from warehouse.declarations import docs
 from warehouse.figures import StoredFigures
-from warehouse.queries import docs, imports
-from warehouse.queries.companies import counted
+from warehouse.imports import queries as imports
 
 router = APIRouter()
 

@@ -1,6 +1,6 @@
 """The review queue for the people who decide: what waits, one entry as a comparison, and the decision.
 
-What a decision does is `pipelines.steps.review`; here it is shown and asked for. A conflict is told on the page, and
+What a decision does is `services.review`; here it is shown and asked for. A conflict is told on the page, and
 nothing was written then.
 """
 
@@ -26,15 +26,15 @@ from api.pages.sessions import Session, SignedIn
 from api.parameters import OFFSET
 from api.service import service_of
 from compliance.flag_texts import retold
-from pipelines.steps import review
-from pipelines.steps.files import key_of
-from pipelines.steps.review import files, proposed
-from pipelines.steps.review.compare import REFUSED
 from schemas import texts
 from schemas.issues import Issue
 from schemas.sentences import told
 from schemas.technical_file_form import visible
 from schemas.technical_files import CONTENTS
+from services import review
+from services.review import files, proposed
+from services.review.compare import REFUSED
+from services.technical_files import key_of
 from warehouse.sessions import Connection
 
 router = APIRouter(prefix="/review")

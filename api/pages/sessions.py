@@ -1,7 +1,7 @@
 """Who is signed in: the cookie of a session, the person behind it, and the way to the sign-in page.
 
 The cookie is host-bound and secure wherever the base address is https; scripts cannot read it, and other sites' forms
-do not carry it. What a session is and when it ends is `warehouse.queries.users`.
+do not carry it. What a session is and when it ends is `warehouse.accounts.users`.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from api.service import service_of
-from warehouse.queries import users
+from warehouse.accounts import users
 from warehouse.sessions import AsyncConnection
 
 _SESSION: Final = "pcds_session"

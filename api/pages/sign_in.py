@@ -2,7 +2,7 @@
 
 An account that nobody has, one that was disabled and a wrong password are told in the same words after the same work.
 Wrong passwords are counted for the network that they come from, and for the account from there
-(`warehouse.queries.users`); the right one is not. Guesses from everywhere make an account slower and never lock it.
+(`warehouse.accounts.users`); the right one is not. Guesses from everywhere make an account slower and never lock it.
 """
 
 import secrets
@@ -23,9 +23,8 @@ from api.pages.render import link, page
 from api.pages.sessions import SignedIn, session_of
 from api.pages.turns import in_turn
 from api.service import Service, service_of
-from warehouse import passwords
-from warehouse.queries import users
-from warehouse.queries.users import Attempt
+from warehouse.accounts import passwords, users
+from warehouse.accounts.users import Attempt
 
 router = APIRouter()
 

@@ -22,9 +22,7 @@ from api.pages.texts import text
 from api.service import service_of
 from api.supplier_data import admitted, answered
 from api.uploads import FileForm, judged
-from pipelines.steps import review, storage, supplier_requests
-from pipelines.steps.files import Received, key_of
-from pipelines.steps.review import files
+from pipelines.writing import quota
 from schemas.issues import Issue
 from schemas.labels import word
 from schemas.models import Invalid
@@ -32,9 +30,12 @@ from schemas.sentences import told
 from schemas.supplier import parse_submission
 from schemas.technical_file_form import name_as
 from schemas.technical_files import CONTENTS, TAKEN, MediaType
+from services import review, supplier_requests
+from services.review import files
+from services.technical_files import Received, key_of
 from warehouse import analytics
-from warehouse.queries import supplier_requests as queries
-from warehouse.queries.keys import digest
+from warehouse.access.keys import digest
+from warehouse.review import supplier_requests as queries
 from warehouse.sessions import AsyncConnection, Connection
 
 router = APIRouter(prefix="/supplier-data")
@@ -117,13 +118,13 @@ def _attached(
             return False
         file = Received(file_id, asked.sku_id, name, kind.media_type, form.size_bytes, form.sha256, form.fields)
         now = service.clock.now()
-        storage.admit(conn, service.objects, company_id, new_bytes=file.size_bytes, now=now)
+        quota.admit(conn, service.objects, company_id, new_bytes=file.size_bytes, now=now)
         files.attach(conn, company_id, file, now=now, request_id=request_id)
         return True
 
     try:
         return service.writes.run(company_id, work)
-    except storage.StorageFull as full:
+    except quota.StorageFull as full:
         raise InvalidBody([Issue(full.code, _NO_ROOM, "file")]) from None
     except files.TooManyFiles as many:
         raise InvalidBody([Issue(many.code, str(many), "file")]) from None

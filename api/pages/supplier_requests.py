@@ -14,10 +14,10 @@ from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.sessions import Session, SignedIn
 from api.service import service_of
-from pipelines.steps import supplier_requests
 from schemas import texts
 from schemas.sentences import told
-from warehouse.queries import supplier_requests as queries
+from services import supplier_requests
+from warehouse.review import supplier_requests as queries
 from warehouse.sessions import Connection
 
 router = APIRouter(prefix="/supplier-requests")

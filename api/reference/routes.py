@@ -13,7 +13,7 @@ from api.errors import InvalidBody, NotFound
 from api.languages import asked_for
 from api.operations import resource
 from api.reference.pages import TOLD, render
-from pipelines.steps.template import template
+from pipelines.imports.template import template
 from schemas.issues import Issue
 from schemas.labels import LANGUAGES
 from schemas.normalise import shown

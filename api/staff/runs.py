@@ -7,7 +7,7 @@ from uuid import UUID
 from warehouse.dagster_home import PREFIX
 
 _TAG: Final = "pcds/import_id"
-"""`pipelines.tags.IMPORT`, which the API cannot import: it knows no Dagster."""
+"""`pipelines.engine.tags.IMPORT`, which the API cannot import: it knows no Dagster."""
 
 
 def of_import(import_id: UUID) -> str:

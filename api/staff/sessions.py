@@ -13,9 +13,10 @@ from starlette.responses import Response
 from api.pages import sessions
 from api.pages.sessions import csrf_of
 from api.service import service_of
-from warehouse.queries import staff, users
-from warehouse.queries.staff import Role
+from warehouse.accounts import users
 from warehouse.sessions import AsyncConnection
+from warehouse.staff import queries as staff
+from warehouse.staff.queries import Role
 
 _COOKIE: Final = "pcds_staff"
 

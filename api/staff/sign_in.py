@@ -24,9 +24,9 @@ from api.service import Service, service_of
 from api.staff import sessions
 from api.staff.runs import of_import
 from api.staff.sessions import Member
-from warehouse import passwords
+from warehouse.accounts import passwords
 from warehouse.dagster_home import PREFIX
-from warehouse.queries import staff
+from warehouse.staff import queries as staff
 
 router = APIRouter(include_in_schema=False)
 

@@ -11,6 +11,6 @@
     revocation.py     a token ended by its application (RFC 7009)
 
 The pages on which a person signs in and consents are `api.pages`; what is held and spent is
-`warehouse.queries.connections`. The requests that come with a token pass `connector.gate`. This is apart from the token
-endpoint of the REST interface, which serves keys only.
+`warehouse.accounts.connections`. The requests that come with a token pass `connector.gate`. This is apart from the
+token endpoint of the REST interface, which serves keys only.
 """

@@ -13,8 +13,8 @@ from connector.oauth.addresses import SCOPES, resource
 from connector.oauth.forms import Parameters
 from connector.oauth.refusals import OAuthRefused
 from connector.oauth.scopes import check_resource, wanted
-from pipelines.steps.connections import Wish
-from warehouse.queries.oauth_clients import Client
+from services.connections import Wish
+from warehouse.accounts.oauth_clients import Client
 
 _CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 """A SHA-256 in base64url without padding (RFC 7636, section 4.2)."""

@@ -6,9 +6,9 @@ from connector.oauth.documents import KEPT, described, is_document
 from connector.oauth.forms import Credentials
 from connector.oauth.refusals import invalid_client
 from connector.service import Service
-from warehouse.queries import oauth_clients
-from warehouse.queries.keys import digest
-from warehouse.queries.oauth_clients import Client
+from warehouse.access.keys import digest
+from warehouse.accounts import oauth_clients
+from warehouse.accounts.oauth_clients import Client
 
 _LONGEST_ID = 500
 

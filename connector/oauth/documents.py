@@ -15,7 +15,7 @@ import orjson
 from connector.oauth.outside import Unreachable, fetch
 from connector.oauth.refusals import OAuthRefused
 from connector.oauth.registration import metadata
-from warehouse.queries.oauth_clients import Client
+from warehouse.accounts.oauth_clients import Client
 
 KEPT: Final = timedelta(hours=1)
 _LONGEST: Final = 500

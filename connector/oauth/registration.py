@@ -19,9 +19,9 @@ from connector.oauth.forms import read
 from connector.oauth.refusals import ANY_ORIGIN, NO_STORE, OAuthRefused
 from connector.service import Service, service_of
 from schemas.addresses import behind, network_of
-from warehouse.queries import oauth_clients
-from warehouse.queries.keys import digest
-from warehouse.queries.oauth_clients import Client
+from warehouse.access.keys import digest
+from warehouse.accounts import oauth_clients
+from warehouse.accounts.oauth_clients import Client
 
 router = APIRouter()
 

@@ -19,9 +19,9 @@ from connector.oauth.forms import Parameters, Sent, credentials
 from connector.oauth.refusals import ANY_ORIGIN, NO_STORE, OAuthRefused, invalid_grant
 from connector.oauth.scopes import check_resource, wanted
 from connector.service import Service, service_of
-from warehouse.queries import connections
-from warehouse.queries.connections import ACCESS_LIFETIME, Tokens
-from warehouse.queries.oauth_clients import Client
+from warehouse.accounts import connections
+from warehouse.accounts.connections import ACCESS_LIFETIME, Tokens
+from warehouse.accounts.oauth_clients import Client
 
 router = APIRouter()
 

@@ -7,8 +7,8 @@ from pydantic import BeforeValidator, Field
 
 from connector.tools.answer import refused
 from schemas import texts
-from warehouse.queries import skus
 from warehouse.sessions import Connection
+from warehouse.skus import queries as skus
 
 DEFAULT_LIMIT: Final = 50
 MAX_LIMIT: Final = 200

@@ -22,8 +22,8 @@ from pydantic import BaseModel, Field
 from connector.principal import Principal
 from connector.service import Service
 from connector.tools.answer import Told, instant, refused
-from pipelines.steps.review import Entry
-from warehouse.queries import confirmations
+from services.review import Entry
+from warehouse.confirmations import queries as confirmations
 from warehouse.sessions import Connection
 
 Confirmation = Annotated[

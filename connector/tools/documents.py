@@ -17,15 +17,16 @@ from connector.tools.answer import refused
 from connector.tools.arguments import item_id
 from connector.tools.asking import Filing
 from connector.tools.read_apart import read_apart
-from pipelines.steps import review, storage
-from pipelines.steps.files import Received, key_of
-from pipelines.steps.readers import judging
-from pipelines.steps.review import Entry, files
+from pipelines.sandbox import judging
+from pipelines.writing import quota
 from schemas.normalise import Unfit
 from schemas.technical_file_form import name_as, own_name, parse_fields
 from schemas.technical_files import TYPES
-from warehouse.queries import skus
+from services import review
+from services.review import Entry, files
+from services.technical_files import Received, key_of
 from warehouse.sessions import Connection
+from warehouse.skus import queries as skus
 
 MOST_BASE64: Final = 2_000_000
 """Characters, of 1.5 MB; what a message to the connector may hold. Larger files go to `POST /skus/{id}/files`."""
@@ -73,8 +74,8 @@ async def document(
         )
         if not files.of_entry(conn, entry.id):
             try:
-                storage.admit(conn, service.objects, who.company_id, new_bytes=len(data), now=now)
-            except storage.StorageFull as full:
+                quota.admit(conn, service.objects, who.company_id, new_bytes=len(data), now=now)
+            except quota.StorageFull as full:
                 raise refused(full.code, str(full)) from None
             service.objects.put(key_of(who.company_id, file.id), data)
             files.attach(conn, who.company_id, file, now=now, entry_id=entry.id)

@@ -1,6 +1,6 @@
 """The three tools that prepare something for a person to decide: each asks the user, files once, changes no record.
 
-What is filed and how it is decided on is `pipelines.steps.review`; how the user is asked is `asking`.
+What is filed and how it is decided on is `services.review`; how the user is asked is `asking`.
 """
 
 from collections.abc import Callable

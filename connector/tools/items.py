@@ -12,9 +12,9 @@ from connector.tools import reading
 from connector.tools.answer import Page, Told, Tool, instant, refused
 from connector.tools.arguments import DEFAULT_LIMIT, UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, require_one, uuid_of
 from connector.tools.windows import windowed
-from pipelines.steps import present
+from pipelines.writing import present
 from schemas import texts
-from warehouse.queries import skus as queries
+from warehouse.skus import queries
 
 _COLUMNS: Final = present.COLUMNS_OF_THE_DAY
 _ITEM: Final = f"SELECT {present.OF_THE_DAY} FROM skus WHERE "

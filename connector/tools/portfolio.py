@@ -13,7 +13,7 @@ from schemas.normalise import Unfit
 from schemas.sentences import ORIGINAL
 from warehouse import analytics, figures
 from warehouse.analytics import Now
-from warehouse.queries import skus
+from warehouse.skus import queries as skus
 from warehouse.snapshots import Snapshot
 from warehouse.snapshots import current as newest
 

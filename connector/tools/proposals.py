@@ -12,13 +12,13 @@ from connector.service import Service
 from connector.tools.answer import refused
 from connector.tools.arguments import item_id
 from connector.tools.asking import Filing
-from pipelines.steps import drafts, review
-from pipelines.steps.review import Comparison, Entry
 from schemas import texts
 from schemas.fields import SKU_FIELDS
 from schemas.models import Strict, model_of
-from warehouse.queries import skus
+from services import drafts, review
+from services.review import Comparison, Entry
 from warehouse.sessions import Connection
+from warehouse.skus import queries as skus
 
 SkuChanges: type[Strict] = model_of(
     "SkuChanges", tuple(replace(field, required=False) for field in SKU_FIELDS),

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from connector.service import Service
 from connector.tools.answer import refused
-from pipelines.steps.readers import Crowded, Order
-from pipelines.steps.reading import ReadingRefused
+from pipelines.reading import ReadingRefused
+from pipelines.sandbox import Crowded, Order
 
 T = TypeVar("T")
 

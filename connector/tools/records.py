@@ -10,7 +10,8 @@ from connector.service import Service
 from connector.tools import reading
 from connector.tools.answer import Page, Told, Tool, instant
 from connector.tools.arguments import DEFAULT_LIMIT, Limit, Offset
-from warehouse.queries import docs, library
+from warehouse.declarations import docs
+from warehouse.library import queries as library
 
 
 class Declaration(BaseModel):

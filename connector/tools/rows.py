@@ -13,10 +13,10 @@ from connector.service import Service
 from connector.tools.answer import Page, Told, Tool, instant, refused
 from connector.tools.arguments import DEFAULT_LIMIT, Limit, Offset, uuid_of
 from connector.tools.read_apart import read_apart
-from pipelines.steps import imports
-from pipelines.steps.imports import preview
-from pipelines.steps.reading import TypedRows, Upload
-from pipelines.steps.volumes import served_markets
+from pipelines import imports
+from pipelines.imports import preview
+from pipelines.reading import TypedRows, Upload
+from pipelines.writing.volumes import served_markets
 
 MOST_ROWS: Final = 1000
 """Rows of one question, as of a batch (interface v1, Limits); more are sent as an import."""

@@ -16,10 +16,10 @@ import polars as pl
 
 from compliance.rollup.portfolio import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS
 from compliance.rollup.tonnes import TONNES_SCHEMA
-from pipelines.checks import CATALOGUE
-from pipelines.steps.declaration.filing import FILED_SCHEMA
-from pipelines.steps.figures.compute import OBLIGATION_SCHEMA
-from pipelines.steps.patch import DTYPES
+from pipelines.declarations.filing import FILED_SCHEMA
+from pipelines.engine.checks import CATALOGUE
+from pipelines.figures.compute import OBLIGATION_SCHEMA
+from pipelines.writing.patch import DTYPES
 from schemas.fields import SKU
 from warehouse import snapshots
 

@@ -17,10 +17,10 @@ import dagster as dg
 import polars as pl
 import psycopg
 
-from pipelines.steps.imports.work import Work
+from pipelines.imports.work import Work
 from schemas.fields import SKU
 from schemas.vocabularies import VOCABULARIES
-from warehouse.queries import companies
+from warehouse.companies import queries as companies
 from warehouse.snapshots import Snapshot
 
 PREVIEW_ROWS: Final = 20

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from starlette.testclient import TestClient
 
-from pipelines.steps import supplier_requests
-from pipelines.steps.origin import Origin
+from pipelines.writing.origin import Origin
+from services import supplier_requests
 from warehouse.sessions import Pool
 
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}

@@ -12,13 +12,13 @@ from starlette.testclient import TestClient
 
 from api.app import create
 from compliance.catalogue import Jurisdiction, served
-from pipelines.steps.catalogue import load, read
-from pipelines.steps.origin import Origin
+from pipelines.catalogue import load, read
+from pipelines.writing.origin import Origin
 from tests.api.published import Published
 from tools.ports import free_port
+from warehouse.access import keys
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
-from warehouse.queries import keys
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 

@@ -9,8 +9,7 @@ from uuid import UUID, uuid4
 
 from starlette.testclient import TestClient
 
-from warehouse import passwords
-from warehouse.queries import users
+from warehouse.accounts import passwords, users
 from warehouse.sessions import Pool
 
 BASE = "http://127.0.0.1:8000"

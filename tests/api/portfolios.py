@@ -5,14 +5,14 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from api.service import Service
-from pipelines.steps.figures import compute, keep
-from pipelines.steps.figures.portfolio import blocks
-from pipelines.steps.imports import claim, work
-from pipelines.steps.imports.process import Job, write_rows
-from pipelines.steps.reading import Upload, type_rows
+from pipelines.figures import compute, keep
+from pipelines.figures.portfolio import blocks
+from pipelines.imports import claim, work
+from pipelines.imports.process import Job, write_rows
+from pipelines.reading import Upload, type_rows
 from warehouse import snapshots
 from warehouse.figures import Origin
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}

@@ -5,8 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from pipelines.steps import ledger
-from pipelines.steps.origin import Origin
+from pipelines.writing import ledger
+from pipelines.writing.origin import Origin
 from schemas.audit import ACTIONS, ACTORS
 from schemas.responses import AuditLogResponse
 

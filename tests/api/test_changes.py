@@ -7,11 +7,11 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from pipelines.steps import ledger
-from pipelines.steps.origin import Origin
+from pipelines.writing import ledger
+from pipelines.writing.origin import Origin
 from tests.waiting import wait_until
-from warehouse.queries import docs
-from warehouse.visible import STAMP
+from warehouse.audit.visible import STAMP
+from warehouse.declarations import docs
 
 PERSON = Origin("operator", None, "operator", "correlation")
 

@@ -11,9 +11,9 @@ import pytest
 
 from api import demo
 from compliance import catalogue
+from warehouse.access import keys
 from warehouse.embedded import running
 from warehouse.migrate import migrate
-from warehouse.queries import keys
 from warehouse.settings import Settings
 
 NOBODY = "00000000-0000-7000-8000-000000000000"

@@ -16,7 +16,7 @@ from api.commands import declaration as command
 from compliance.declarations.document import UNCOUNTED_COLUMNS
 from compliance.declarations.uk.rules import FileRefused
 from compliance.declarations.uk.tables import columns
-from pipelines.steps.declaration.parcel import Asked
+from pipelines.declarations.parcel import Asked
 from warehouse.embedded import running
 from warehouse.migrate import migrate
 from warehouse.settings import Settings

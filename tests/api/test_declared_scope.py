@@ -12,9 +12,9 @@ from compliance.coverage import ANSWERS, KINDS
 from compliance.obligations.thresholds import thresholds
 from compliance.rollup.categories import schemes
 from compliance.scopes import asked_fields, scopes
-from pipelines.steps.declaration.declare import Desk
-from pipelines.steps.declaration.parcel import Asked, by_category
-from pipelines.steps.figures.compute import loaded_catalogue
+from pipelines.declarations.declare import Desk
+from pipelines.declarations.parcel import Asked, by_category
+from pipelines.figures.compute import loaded_catalogue
 from schemas.fields import SKU
 from schemas.labels import LANGUAGES
 from tests.api.people import Browser, added

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from schemas.responses import DocListResponse
-from warehouse.queries import docs
+from warehouse.declarations import docs
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ import typer
 from typer.testing import CliRunner
 
 from api.commands import doctor as command
-from pipelines.steps.doctor import Finding, codes
+from services.doctor import Finding, codes
 
 
 def held_from_before(caller, database, code, stored):

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 from typing import Literal
 from uuid import UUID, uuid4
 
-from pipelines.steps import drafts, review
-from pipelines.steps.origin import Origin
+from pipelines.writing.origin import Origin
+from services import drafts, review
 from tests.api.people import Browser, added
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 SCRIPT = '<script>alert("x")</script>'

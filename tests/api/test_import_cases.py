@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from pipelines.steps.reading.sheet import MOST_ROWS
+from pipelines.reading.sheet import MOST_ROWS
 
 CSV = b"sku_code;name\nC-1;Bottle\nC-2;Tray\n"
 

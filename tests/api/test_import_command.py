@@ -17,8 +17,8 @@ import xlsxwriter
 
 from api.commands.http import Service
 from api.commands.shared import Refusal
-from pipelines.steps.catalogue import load, read
-from pipelines.steps.origin import Origin
+from pipelines.catalogue import load, read
+from pipelines.writing.origin import Origin
 from tests.journeys.place import ROOT, Place
 from tests.pipelines.rewriting import with_text
 from tests.waiting import wait_until

@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 import psycopg
 
-from pipelines.steps.imports.queue import LISTENER
+from pipelines.imports.queue import LISTENER
 from schemas.responses import JurisdictionListResponse
 from tests.waiting import wait_until
 

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from schemas.responses import BrandListResponse, LibraryComponentListResponse, SiteListResponse
-from warehouse.queries import library
+from warehouse.library import queries as library
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 KINDS = {

@@ -7,9 +7,9 @@ import psycopg
 import pytest
 
 from tests.api.test_tokens import asked, bearing, own, refused, token
-from warehouse.queries import windows
-from warehouse.queries.keys import new_key
-from warehouse.queries.windows import Window
+from warehouse.access import windows
+from warehouse.access.keys import new_key
+from warehouse.access.windows import Window
 
 SECOND = timedelta(seconds=1)
 

@@ -6,8 +6,7 @@ from uuid import uuid4
 import pytest
 
 from tests.api.people import PASSWORD, Browser, added, hidden
-from warehouse import passwords
-from warehouse.queries import users
+from warehouse.accounts import passwords, users
 
 HOME = "/portfolio"
 NEW = "four words of my own"

@@ -14,9 +14,11 @@ from schemas.numbers import number
 from schemas.vocabularies import VOCABULARIES
 from tests.api.people import PASSWORD, Browser, added, hidden
 from tests.api.portfolios import BODY, counted, run, sent, weighed
+from warehouse.accounts.passwords import hashed
 from warehouse.analytics.items import GAPS
-from warehouse.passwords import hashed
-from warehouse.queries import docs, library, staff
+from warehouse.declarations import docs
+from warehouse.library import queries as library
+from warehouse.staff import queries as staff
 
 SCRIPT = '"><img src=x onerror=alert(1)><script>alert(1)</script>'
 HEADER = "sku_code;name;weight_grams;food_contact;gtin"

@@ -13,8 +13,8 @@ import pytest
 from api.app import create
 from tests.api.asking import ask
 from tests.api.conftest import PROXY, Caller, Checked
-from tests.pipelines.files.making import PDF
-from tests.pipelines.readers.files import SMALL, large_document, large_table
+from tests.pipelines.sandbox.files import SMALL, large_document, large_table
+from tests.services.technical_files.making import PDF
 from warehouse.settings import Settings
 
 Limited = Callable[..., Caller]
@@ -128,7 +128,7 @@ def test_one_companys_files_do_not_hold_up_anothers(limited: Limited):
 
 
 def test_more_than_a_company_may_have_waiting_come_again_later(limited: Limited, monkeypatch):
-    monkeypatch.setattr("pipelines.steps.readers.turns.MOST_WAITING", 1)
+    monkeypatch.setattr("pipelines.sandbox.turns.MOST_WAITING", 1)
     hostile = limited()
     with ThreadPoolExecutor(6) as threads:
         answers = list(threads.map(lambda _: raw(hostile, large_table()), range(6)))

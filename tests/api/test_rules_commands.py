@@ -8,8 +8,8 @@ import pytest
 from compliance import ruleset
 from compliance.ruleset_checks import FURTHER
 from compliance.tables import RULES as RULES_FOLDER
-from pipelines.steps.origin import Origin
-from pipelines.steps.records import write_records
+from pipelines.writing.origin import Origin
+from pipelines.writing.records import write_records
 from schemas.models import parse_sku
 from tests import ruling
 from tests.api.test_commands import NOBODY, Pcds
@@ -18,7 +18,7 @@ from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.embedded import running
 from warehouse.migrate import migrate
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 

@@ -8,8 +8,7 @@ from starlette.testclient import TestClient
 
 from api.app import create
 from tests.api.people import BASE, PASSWORD, Browser, added, hidden
-from warehouse import passwords
-from warehouse.queries import users
+from warehouse.accounts import passwords, users
 from warehouse.settings import Settings
 
 HOME = "/portfolio"

@@ -7,12 +7,12 @@ from uuid import uuid4
 
 import pytest
 
-from pipelines.steps import review, supplier_requests
-from pipelines.steps.origin import Origin
+from pipelines.writing.origin import Origin
+from services import review, supplier_requests
 from tests.api.asking import ask
 from tests.api.people import Browser, added
 from tests.api.portfolios import counted, run, sent
-from warehouse.queries import docs
+from warehouse.declarations import docs
 
 BARE = {"component_type": "body", "material_family": "plastic", "weight_g": 1}
 NOBODY = Origin("connection", None, None, str(uuid4()))

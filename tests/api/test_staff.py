@@ -19,10 +19,10 @@ from api.staff.addressed import is_by_us, is_to_us
 from api.staff.door import CLOSED
 from api.staff.questions import Unnamed, Unreadable
 from tests.api.people import BASE, PASSWORD, Browser, hidden
-from warehouse import passwords
+from warehouse.accounts import passwords, users
 from warehouse.database import Database
-from warehouse.queries import staff, users
 from warehouse.settings import Settings
+from warehouse.staff import queries as staff
 
 TAGS = [{"key": "user", "value": "forged"}, {"key": "why", "value": "a try"}]
 

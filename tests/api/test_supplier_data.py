@@ -6,11 +6,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from pipelines.steps import review
-from pipelines.steps.origin import Origin
+from pipelines.writing.origin import Origin
 from schemas.responses import SupplierSubmissionAccepted
+from services import review
 from tests.api.asking import BODY, ask
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-2")
 PET = {"polymer_or_grade": "rPET, clear", "weight_g": 18.5, "colour": "transparent"}

@@ -7,12 +7,12 @@ from uuid import uuid4
 
 import pytest
 
-from pipelines.steps import review
-from pipelines.steps.origin import Origin
+from pipelines.writing.origin import Origin
+from services import review
 from tests.api.asking import BODY, ask
 from tests.api.people import Browser, added, hidden
-from tests.pipelines.files.making import PDF, PNG
-from warehouse.rulesets import Rulesets
+from tests.services.technical_files.making import PDF, PNG
+from warehouse.rulesets.registry import Rulesets
 
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-2")
 SCRIPT = "<script>alert('x')</script>"

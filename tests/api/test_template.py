@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.steps.reading import ReadingRefused, read_upload, type_rows
-from pipelines.steps.reading.columns import recognise
-from pipelines.steps.reading.workbook import Workbook
-from pipelines.steps.template import template
-from pipelines.steps.template.columns import columns
+from pipelines.imports.template import template
+from pipelines.imports.template.columns import columns
+from pipelines.reading import ReadingRefused, read_upload, type_rows
+from pipelines.reading.columns import recognise
+from pipelines.reading.workbook import Workbook
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
 from schemas.labels import LANGUAGES, meaning
 from schemas.vocabularies import VOCABULARIES

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from schemas.responses import Error, TokenResponse
-from warehouse.queries import keys
+from warehouse.access import keys
 
 FORM = "application/x-www-form-urlencoded"
 GRANT = {"grant_type": "client_credentials"}

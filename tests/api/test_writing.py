@@ -10,8 +10,8 @@ import pytest
 
 from tests.api.conftest import Caller
 from tests.waiting import PATIENCE_SECONDS, wait_until
+from warehouse.access.keys import new_key
 from warehouse.database import Database
-from warehouse.queries.keys import new_key
 from warehouse.sessions import Pool
 
 _SIZES = pytest.mark.parametrize("padding", [0, 100_000], ids=["taken along", "read afterwards"])

@@ -17,11 +17,11 @@ from starlette.responses import Response
 
 from api import skus, together
 from api.together import Together
-from pipelines.steps.audit import verify
+from services.audit import verify
 from tests.api.conftest import Caller
 from tests.waiting import PATIENCE_SECONDS, wait_until
+from warehouse.access.keys import issue, new_key, revoke
 from warehouse.database import Database
-from warehouse.queries.keys import issue, new_key, revoke
 from warehouse.sessions import Pool
 
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 25}

@@ -15,8 +15,8 @@ from uuid import UUID
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from pipelines.steps.catalogue import load, read
-from pipelines.steps.origin import Origin
+from pipelines.catalogue import load, read
+from pipelines.writing.origin import Origin
 from tests.api.people import Person, added
 from tests.api.portfolios import weigh
 from tests.browser.visitor import LetIn, Shop, Visitor
@@ -30,7 +30,7 @@ from tools.browser.pages import prepare, sign_in
 from warehouse import snapshots
 from warehouse.dagster_home import environment as dagster_environment
 from warehouse.database import Database
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 

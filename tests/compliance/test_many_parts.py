@@ -12,7 +12,7 @@ import pytest
 from compliance import schemes
 from compliance.grading import explain, trials
 from compliance.ruleset import load
-from pipelines.steps import present
+from pipelines.writing import present
 from tests.compliance.packs import pack
 
 RULES = load()

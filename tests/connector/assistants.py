@@ -15,8 +15,8 @@ from mcp.server.auth.provider import AccessToken
 from api.service import Service, opened
 from connector.principal import Principal
 from connector.server import served
-from pipelines.steps.origin import Origin
-from pipelines.steps.records import RowResult, write_records
+from pipelines.writing.origin import Origin
+from pipelines.writing.records import RowResult, write_records
 from schemas.models import parse_sku
 from warehouse.clock import StoppedClock
 from warehouse.database import Database

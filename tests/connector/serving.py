@@ -17,8 +17,8 @@ from api.app import create
 from connector.oauth.addresses import SCOPES
 from tests.api.people import Person, added, hidden
 from tests.waiting import PATIENCE_SECONDS
+from warehouse.accounts import connections, oauth_clients
 from warehouse.database import Database
-from warehouse.queries import connections, oauth_clients
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 

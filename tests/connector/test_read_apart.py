@@ -8,7 +8,7 @@ import pytest
 
 from api.service import Service, opened
 from tests.connector.assistants import Assistant
-from tests.pipelines.readers.files import SMALL, large_document, large_table
+from tests.pipelines.sandbox.files import SMALL, large_document, large_table
 from warehouse.settings import Settings
 
 pytestmark = pytest.mark.anyio

@@ -12,8 +12,8 @@ from uuid import uuid4
 import mcp_types as types
 import pytest
 
-from pipelines.steps import drafts, review
-from pipelines.steps.review import Entry
+from services import drafts, review
+from services.review import Entry
 from tests.connector.assistants import Answer, Assistant
 
 pytestmark = pytest.mark.anyio

@@ -5,8 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from pipelines.steps.origin import Origin
-from pipelines.steps.volume_rows import write_volumes
+from pipelines.writing.origin import Origin
+from pipelines.writing.volume_rows import write_volumes
 from schemas.models import parse_volumes
 from tests.api.portfolios import weigh
 from tests.connector.assistants import Assistant

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.steps.catalogue import load, read
-from pipelines.steps.origin import Origin
+from pipelines.catalogue import load, read
+from pipelines.writing.origin import Origin
 from tests.conftest import as_operators, migrated
 from tests.contract.outside import Caller, Place, Server
 from warehouse.dagster_home import environment as dagster_environment

@@ -5,10 +5,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from pipelines.steps import review
-from pipelines.steps.origin import Origin
+from pipelines.writing.origin import Origin
+from services import review
 from tests.contract.outside import good, refused
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-1")
 PARTS = [

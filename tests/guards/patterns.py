@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("schemas", "compliance", "warehouse", "pipelines/steps", "api", "connector")
+ROOMS = ("schemas", "compliance", "warehouse", "pipelines", "services", "api", "connector")
 _ALPHABET = " \t\na1x.,-/<>\"'=:;([%&_#é"
 """What fills a class of characters or stands for any."""
 _LOOKS = r"(?:search|sub|subn|findall|finditer|split)\("

@@ -91,7 +91,7 @@ def test_every_container_starts_a_program_of_ours() -> None:
             case ["pcds", command]:
                 assert cli.assembled([command])
             case other:
-                assert other == ["python", "-m", "pipelines.run", "catalogue-refresh", "--if-needed"]
+                assert other == ["python", "-m", "pipelines.engine.run", "catalogue-refresh", "--if-needed"]
     assert {*started} == {*programs.BY_NAME} - {"celery-worker"}
 
 

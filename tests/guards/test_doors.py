@@ -7,15 +7,15 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PARSING = {"read_upload", "type_rows", "judge", "main_types", "streams", "read_delimited", "Workbook", "decode"}
 """What turns the bytes of a file into something."""
-MODULES = ("pipelines.steps.reading", "pipelines.steps.files")
-READING = ("pipelines/steps/reading/", "pipelines/steps/files/", "pipelines/steps/readers/tasks.py")
-OF_A_PERSON = ("pipelines/steps/corrections/",)
+MODULES = ("pipelines.reading", "services.technical_files")
+READING = ("pipelines/reading/", "services/technical_files/", "pipelines/sandbox/tasks.py")
+OF_A_PERSON = ("pipelines/imports/corrections/",)
 """`pcds import` writes a person's own file anew, on that person's machine."""
 
 
 def parsing() -> Iterator[tuple[str, str]]:
     """Each module that imports something of the kind, and what."""
-    for room in ("api", "connector", "pipelines", "warehouse"):
+    for room in ("api", "connector", "services", "pipelines", "warehouse"):
         for path in (ROOT / room).rglob("*.py"):
             name = str(path.relative_to(ROOT))
             if name.startswith((*READING, *OF_A_PERSON)):
@@ -33,8 +33,8 @@ def test_nothing_but_the_command_line_writes_a_persons_file_anew():
     """Its steps parse in the process that calls them, so that no server may."""
     calling = {
         str(path.relative_to(ROOT))
-        for room in ("api", "connector", "pipelines")
+        for room in ("api", "connector", "services", "pipelines")
         for path in (ROOT / room).rglob("*.py")
-        if "steps.corrections" in path.read_text(encoding="utf-8")
+        if "imports.corrections" in path.read_text(encoding="utf-8")
     }
     assert {name for name in calling if not name.startswith(OF_A_PERSON)} == {"api/commands/imports.py"}

@@ -10,7 +10,7 @@ from statistics import median
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("schemas", "compliance", "warehouse", "pipelines", "api", "connector", "bench")
+ROOMS = ("schemas", "compliance", "warehouse", "pipelines", "services", "api", "connector", "bench")
 MIGRATIONS = "migrations/versions"
 
 

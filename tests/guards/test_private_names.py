@@ -6,14 +6,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 ALLOWED = {
-    "pipelines/launcher.py": {"dagster._core.launcher", "dagster._serdes"},
-    "pipelines/coordinator.py": {"dagster._core.run_coordinator"},
-    "pipelines/worker.py": {"dagster._cli.api", "dagster._utils.interrupts"},
+    "pipelines/engine/launcher.py": {"dagster._core.launcher", "dagster._serdes"},
+    "pipelines/engine/coordinator.py": {"dagster._core.run_coordinator"},
+    "pipelines/engine/worker.py": {"dagster._cli.api", "dagster._utils.interrupts"},
     # As Dagster's own package for Celery, whose launcher and tasks these complete (docs/scaling.md).
-    "pipelines/celery_launcher.py": {"dagster._core.launcher", "dagster._grpc.types", "dagster._serdes"},
-    "pipelines/celery_app.py": {"dagster._grpc.types", "dagster._serdes", "dagster._utils.interrupts"},
+    "pipelines/engine/celery_launcher.py": {"dagster._core.launcher", "dagster._grpc.types", "dagster._serdes"},
+    "pipelines/engine/celery_app.py": {"dagster._grpc.types", "dagster._serdes", "dagster._utils.interrupts"},
     # As Dagster's own program `dagster-webserver` builds its application, to put the door before it (decision 0032).
-    "pipelines/ui.py": {"dagster._core.workspace.context", "dagster._core.workspace.load_target"},
+    "pipelines/engine/ui.py": {"dagster._core.workspace.context", "dagster._core.workspace.load_target"},
 }
 
 
@@ -33,7 +33,17 @@ def is_private(module: str) -> bool:
 def test_only_the_extension_points_import_private_names() -> None:
     found = {
         str(path.relative_to(ROOT)): private
-        for folder in ("api", "bench", "compliance", "connector", "pipelines", "schemas", "tools", "warehouse")
+        for folder in (
+            "api",
+            "bench",
+            "compliance",
+            "connector",
+            "pipelines",
+            "schemas",
+            "services",
+            "tools",
+            "warehouse",
+        )
         for path in (ROOT / folder).rglob("*.py")
         if (private := {module for module in imported(path) if is_private(module)})
     }

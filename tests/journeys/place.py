@@ -26,11 +26,11 @@ from api.serve import is_served
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse import dagster_home
+from warehouse.access import windows
+from warehouse.access.keys import digest, new_key
+from warehouse.access.windows import Window
 from warehouse.database import Database
 from warehouse.embedded import revive
-from warehouse.queries import windows
-from warehouse.queries.keys import digest, new_key
-from warehouse.queries.windows import Window
 from warehouse.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -81,7 +81,7 @@ class Place:
             self._orchestrate()
         known = {each.name: each for each in programs.orchestration(self.settings, number_of_workers=0)}
         for name in names:
-            program = ("pipelines.worker", "--chunk-rows", "100")
+            program = ("pipelines.engine.worker", "--chunk-rows", "100")
             if name in self.ports:
                 port = str(self.ports[name])
                 program = ("uvicorn", "api.app:served", "--factory", "--port", port, "--log-level", "critical")

@@ -15,14 +15,15 @@ from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
-from pipelines.steps import ledger, review
-from pipelines.steps.origin import Origin
+from pipelines.writing import ledger
+from pipelines.writing.origin import Origin
+from services import review
 from tests.journeys.place import Place
 from tests.waiting import PATIENCE_SECONDS
 from warehouse.clock import Clock
 from warehouse.database import Database
-from warehouse.queries import docs
-from warehouse.rulesets import Rulesets
+from warehouse.declarations import docs
+from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 
 SECONDS = float(os.environ.get("PCDS_CHANGES_SECONDS", "4"))

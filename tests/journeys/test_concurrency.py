@@ -6,16 +6,16 @@ from itertools import pairwise
 from uuid import UUID
 
 from compliance import ruleset
-from pipelines.steps.origin import Origin
-from pipelines.steps.patch import Patch
-from pipelines.steps.records import write_records
-from pipelines.steps.stored import FEW
-from pipelines.steps.table import Table
-from pipelines.steps.write import write_patch
+from pipelines.writing.origin import Origin
+from pipelines.writing.patch import Patch
+from pipelines.writing.records import write_records
+from pipelines.writing.stored import FEW
+from pipelines.writing.table import Table
+from pipelines.writing.write import write_patch
 from schemas.models import parse_sku
 from warehouse.clock import Clock
 from warehouse.database import Database
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 
 CODES = [f"SKU-{number:03d}" for number in range(FEW + 40)]

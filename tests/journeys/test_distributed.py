@@ -24,12 +24,13 @@ import pytest
 from pydantic import SecretStr
 
 from api.serve import is_served
-from pipelines.instance import shared_instance
-from pipelines.resources import Workshop, opened
-from pipelines.steps import audit, rulesets
-from pipelines.steps.origin import Origin
-from pipelines.steps.records import write_records
+from pipelines.engine.instance import shared_instance
+from pipelines.engine.resources import Workshop, opened
+from pipelines.regrading import rulesets
+from pipelines.writing.origin import Origin
+from pipelines.writing.records import write_records
 from schemas.models import parse_sku
+from services import audit
 from tests import ruling
 from tests.journeys.machines import BUCKET, INSTANCE, Machine, between, kill
 from tests.journeys.place import Place
@@ -37,10 +38,10 @@ from tests.ruling import BOTTLE, GLASS, LINES
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse import dagster_home
+from warehouse.access.keys import new_key
 from warehouse.database import Database
 from warehouse.embedded import running
 from warehouse.migrate import migrate
-from warehouse.queries.keys import new_key
 from warehouse.settings import Settings
 
 pytest.importorskip("dagster_celery", reason="needs dagster-celery: make distributed")

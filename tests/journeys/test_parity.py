@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import strategies as st
 
 from compliance.catalogue import served
-from pipelines.resources import Workshop
-from pipelines.steps.catalogue import load, read
-from pipelines.steps.readers import Readers
-from pipelines.steps.records import write_records
+from pipelines.catalogue import load, read
+from pipelines.engine.resources import Workshop
+from pipelines.sandbox import Readers
+from pipelines.writing.records import write_records
 from schemas.models import Invalid, parse_sku
 from tests.journeys import saying
 from tests.journeys.saying import Record
@@ -27,12 +27,12 @@ from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.reading.writing import delimited, workbook
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
+from warehouse.library import queries as library
 from warehouse.objects import Objects
-from warehouse.queries import library
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
-from warehouse.tables.skus import DERIVED_COLUMNS, VALUE_COLUMNS
+from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS
 
 IDS = {
     "brands": ["019a0000-0000-7000-8000-0000000000b1"],

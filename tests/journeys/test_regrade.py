@@ -10,8 +10,9 @@ from pathlib import Path
 
 import psycopg
 
-from pipelines.steps import audit, rulesets
-from pipelines.steps.origin import Origin
+from pipelines.regrading import rulesets
+from pipelines.writing.origin import Origin
+from services import audit
 from tests import ruling
 from tests.journeys.place import Place
 from tests.ruling import BOTTLE, LINES

@@ -16,7 +16,7 @@ import psycopg
 from tests.journeys.place import ROOT, Place
 from tests.waiting import wait_until
 from warehouse.database import Database
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 from warehouse.snapshots import Snapshot, current, publish
 from warehouse.snapshots.snapshot import MANIFEST, TABLES, folder_of
@@ -36,7 +36,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 from warehouse.database import Database
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 from warehouse.snapshots import publish

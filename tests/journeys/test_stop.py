@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from api import serve
-from pipelines.instance import shared_instance
+from pipelines.engine.instance import shared_instance
 from tests.journeys.place import ROOT
 from tests.processes import lives
 from tests.waiting import PATIENCE_SECONDS, wait_until

@@ -13,19 +13,19 @@ import psycopg
 import pytest
 import xlsxwriter
 
+from pipelines import imports
 from pipelines.definitions import defs
-from pipelines.jobs import run_config
-from pipelines.partitions import partition_of
-from pipelines.resources import Workshop
-from pipelines.steps import imports
-from pipelines.steps.origin import Origin
-from pipelines.steps.readers import Readers
-from pipelines.steps.reading import read_upload
-from pipelines.steps.reading.packed import PackedUpload
+from pipelines.engine.jobs import run_config
+from pipelines.engine.partitions import partition_of
+from pipelines.engine.resources import Workshop
+from pipelines.reading import read_upload
+from pipelines.reading.packed import PackedUpload
+from pipelines.sandbox import Readers
+from pipelines.writing.origin import Origin
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.objects import Objects
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
@@ -66,7 +66,7 @@ class Desk:
         """Run `import_file`, or some of its assets, for the company or another partition."""
         named = {} if import_id is None else {"import_id": str(import_id)}
         takes_config = assets is None or "uploaded_file" in assets
-        with patch("pipelines.resources.shared", lambda: self.workshop):
+        with patch("pipelines.engine.resources.shared", lambda: self.workshop):
             return defs.resolve_job_def("import_file").execute_in_process(
                 run_config=run_config("uploaded_file", named) if takes_config else None,
                 instance=self.instance, run_id=run_id, raise_on_error=False,

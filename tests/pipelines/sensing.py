@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 
 from pipelines.definitions import defs
-from pipelines.resources import Workshop
+from pipelines.engine.resources import Workshop
 
 
 def tick(

@@ -10,13 +10,13 @@ import psycopg
 import pytest
 
 from pipelines.definitions import defs
-from pipelines.defs.grading import assets as grading
-from pipelines.jobs import run_config
-from pipelines.partitions import partition_of
-from pipelines.steps.housekeeping.outputs import remove_old_outputs
-from pipelines.steps.imports import claim as claims
-from pipelines.steps.imports import process, work
-from pipelines.steps.reading import Upload, type_rows
+from pipelines.defs.imports import grading
+from pipelines.engine.jobs import run_config
+from pipelines.engine.partitions import partition_of
+from pipelines.housekeeping.outputs import remove_old_outputs
+from pipelines.imports import claim as claims
+from pipelines.imports import process, work
+from pipelines.reading import Upload, type_rows
 from tests.pipelines.conftest import Desk
 from warehouse.outputs import FOLDER
 
@@ -113,7 +113,7 @@ def import_job() -> dg.JobDefinition:
 @pytest.fixture
 def lasting(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.DagsterInstance]:
     """An instance on disk, for runs that Dagster loads itself: they work in the desk's workshop."""
-    monkeypatch.setattr("pipelines.resources.shared", lambda: desk.workshop)
+    monkeypatch.setattr("pipelines.engine.resources.shared", lambda: desk.workshop)
     nothing = {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
     with dg.instance_for_test(overrides={"compute_logs": nothing}) as instance:
         yield instance

@@ -10,13 +10,14 @@ import psycopg
 import pytest
 
 from compliance.catalogue import PINNED
-from pipelines import checks
+from pipelines import catalogue
+from pipelines.catalogue import Changes
 from pipelines.definitions import defs
-from pipelines.defs.reference.schedules import daily_catalogue
-from pipelines.jobs import run_config
-from pipelines.runs.catalogue import refresh_catalogue
-from pipelines.steps import audit, catalogue
-from pipelines.steps.catalogue import Changes
+from pipelines.defs.catalogue.schedules import daily_catalogue
+from pipelines.engine import checks
+from pipelines.engine.jobs import run_config
+from pipelines.engine.runs.catalogue import refresh_catalogue
+from services import audit
 from tests.pipelines.conftest import Desk
 
 

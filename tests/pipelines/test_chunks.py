@@ -8,9 +8,9 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.steps.imports.process import Chunk, Rows, chunks
-from pipelines.steps.imports.work import Work
-from pipelines.steps.reading import Upload, read_upload, type_rows
+from pipelines.imports.process import Chunk, Rows, chunks
+from pipelines.imports.work import Work
+from pipelines.reading import Upload, read_upload, type_rows
 
 
 def upload(good: list[bool]) -> Upload:

@@ -9,11 +9,11 @@ from uuid import UUID, uuid4
 import pytest
 from psycopg import errors
 
-from pipelines.steps import imports
-from pipelines.steps.imports import claim as claims
-from pipelines.steps.imports import process, queue, work
-from pipelines.steps.imports.claim import Claim, ClaimLost
-from pipelines.steps.reading import Upload, type_rows
+from pipelines import imports
+from pipelines.imports import claim as claims
+from pipelines.imports import process, queue, work
+from pipelines.imports.claim import Claim, ClaimLost
+from pipelines.reading import Upload, type_rows
 from tests.pipelines.conftest import Desk
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.clock import StoppedClock

@@ -11,10 +11,10 @@ import yaml
 from dagster._core.remote_origin import GrpcServerCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
 from dagster._core.run_coordinator import SubmitRunContext
 
-from pipelines import tags
+from pipelines.engine import tags
 from tests.waiting import wait_until
 from warehouse.database import Database
-from warehouse.queries import launches
+from warehouse.launches import queries as launches
 
 ROOT = Path(__file__).parents[2]
 Submit = Callable[..., dg.DagsterRun]
@@ -38,10 +38,10 @@ def instance(database: Database) -> Iterator[dg.DagsterInstance]:
         owner.execute("DELETE FROM launches")
     overrides = {
         "run_launcher": {
-            "module": "pipelines.launcher", "class": "WarmRunLauncher", "config": {"url": database.app_url},
+            "module": "pipelines.engine.launcher", "class": "WarmRunLauncher", "config": {"url": database.app_url},
         },
         "run_coordinator": {
-            "module": "pipelines.coordinator", "class": "EagerRunCoordinator",
+            "module": "pipelines.engine.coordinator", "class": "EagerRunCoordinator",
             "config": {"max_concurrent_runs": 2, "tag_concurrency_limits": LIMITS},
         },
     }  # fmt: skip

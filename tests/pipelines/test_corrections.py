@@ -10,9 +10,9 @@ import xlsxwriter
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pipelines.steps.corrections import as_csv, as_workbook, rejected_tables
-from pipelines.steps.reading import read_upload, type_rows
-from pipelines.steps.reading.values import unescaped
+from pipelines.imports.corrections import as_csv, as_workbook, rejected_tables
+from pipelines.reading import read_upload, type_rows
+from pipelines.reading.values import unescaped
 from tests.pipelines.reading.writing import delimited
 
 TODAY = date(2026, 11, 21)

@@ -4,16 +4,16 @@ import dagster as dg
 import pytest
 
 from compliance.declarations.document import document
+from pipelines.declarations import declare
+from pipelines.declarations.declare import NotDeclarable
+from pipelines.declarations.filing import Filing, filed
 from pipelines.definitions import defs
+from pipelines.defs.figures import assets as rollups
+from pipelines.defs.figures.assets import obligations, portfolio
 from pipelines.defs.publication.assets import portfolio_overview
-from pipelines.defs.rollups import assets as rollups
-from pipelines.defs.rollups.assets import obligations, portfolio
-from pipelines.outputs import outputs
-from pipelines.runs.of_company import publish_company
-from pipelines.steps.declaration import declare
-from pipelines.steps.declaration.declare import NotDeclarable
-from pipelines.steps.declaration.filing import Filing, filed
-from pipelines.steps.figures.compute import loaded_catalogue
+from pipelines.engine.outputs import outputs
+from pipelines.engine.runs.of_company import publish_company
+from pipelines.figures.compute import loaded_catalogue
 from tests.pipelines.conftest import Desk
 from tests.pipelines.shown import lines
 from warehouse import figures

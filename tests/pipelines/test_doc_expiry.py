@@ -9,10 +9,11 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from pipelines.pieces import Stopping
-from pipelines.steps import audit, housekeeping
+from pipelines import housekeeping
+from pipelines.engine.pieces import Stopping
+from services import audit
 from tests.pipelines.conftest import Desk
-from warehouse.queries import docs
+from warehouse.declarations import docs
 
 
 def added(desk: Desk, company: UUID, status: str, expires_on: str | None) -> UUID:
@@ -68,7 +69,7 @@ def test_a_doc_that_is_given_another_last_day_expires_again(desk: Desk) -> None:
 
 
 def test_two_at_once_and_one_that_is_stopped_enter_each_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.steps.housekeeping.docs._BATCH", 3)
+    monkeypatch.setattr("pipelines.housekeeping.docs._BATCH", 3)
     enter(desk)
     ids = {str(added(desk, desk.company, "valid", "2026-11-01")) for _ in range(10)}
     batches = iter([None] * 2)

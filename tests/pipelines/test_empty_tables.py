@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from pipelines.steps.reading import ReadingRefused
-from pipelines.steps.reading.workbook import Workbook
-from pipelines.steps.template import template
+from pipelines.imports.template import template
+from pipelines.reading import ReadingRefused
+from pipelines.reading.workbook import Workbook
 from schemas.labels import LANGUAGES
 from tests.pipelines.conftest import Desk
 from tests.pipelines.reading.writing import workbook

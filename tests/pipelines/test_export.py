@@ -9,14 +9,14 @@ from uuid import UUID, uuid4
 import polars as pl
 import pytest
 
-from pipelines.steps.export import Exported, export
-from pipelines.steps.records import write_records
-from pipelines.steps.volume_rows import write_volumes
+from pipelines.imports.export import Exported, export
+from pipelines.writing.records import write_records
+from pipelines.writing.volume_rows import write_volumes
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS, Field
 from schemas.models import parse_sku, parse_volumes
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 from tests.pipelines.conftest import ORIGIN, Desk
-from warehouse.queries import library
+from warehouse.library import queries as library
 
 TEXTS = (
     "Flasche, 50 cl; klar", "null", "NULL", "=1+1", "+3", "-7", "@home", "'quoted", "''", "'=x", '="00123"', "#N/A",

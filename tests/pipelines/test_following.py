@@ -12,19 +12,19 @@ import psycopg
 import pytest
 from dagster._core.errors import DagsterExecutionInterruptedError
 
-from pipelines import asking
-from pipelines.asking import Failures
 from pipelines.definitions import defs
 from pipelines.defs.publication.sensors import IMPORTING_WAITS, lost_portfolios, written_portfolios
-from pipelines.runs.of_company import publish_all, publish_company
-from pipelines.steps.figures import compute, keep
-from pipelines.steps.figures.portfolio import newest
+from pipelines.engine import asking
+from pipelines.engine.asking import Failures
+from pipelines.engine.runs.of_company import publish_all, publish_company
+from pipelines.figures import compute, keep
+from pipelines.figures.portfolio import newest
 from tests.pipelines.conftest import Desk
 from tests.pipelines.sensing import follow, tick
 from warehouse import figures
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
-from warehouse.queries import docs
+from warehouse.declarations import docs
 from warehouse.snapshots import Snapshot, current
 
 FILE = "sku_code,name\nF{0}1,Bottle\nF{0}2,Jar"
@@ -157,7 +157,7 @@ def test_a_run_that_fails_leaves_the_last_snapshot_and_is_tried_again_ever_later
 
 
 def test_each_failure_doubles_the_wait_up_to_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.asking.Clock", lambda: StoppedClock(datetime.fromtimestamp(100_000, UTC)))
+    monkeypatch.setattr("pipelines.engine.asking.Clock", lambda: StoppedClock(datetime.fromtimestamp(100_000, UTC)))
     for times, waits in ((1, 60), (2, 120), (3, 240), (7, 3_840), (99, 3_840)):
         assert Failures(times, 100_000.0 - waits).is_over()
         assert not Failures(times, 100_001.0 - waits).is_over()
@@ -178,7 +178,7 @@ def test_failures_before_a_success_count_no_more(desk: Desk, monkeypatch: pytest
 def test_a_rollup_that_fails_is_tried_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     write(desk)
     with monkeypatch.context() as broken:
-        broken.setattr("pipelines.steps.figures.compute.obligations_of", None)
+        broken.setattr("pipelines.figures.compute.obligations_of", None)
         look(desk)
         assert (published(desk) is not None, figures.current(desk.workshop.data_dir, desk.company)) == (True, None)
         assert look(desk, lost_portfolios) == [], "not at once"

@@ -6,7 +6,7 @@ from pathlib import Path
 import dagster as dg
 
 from pipelines.definitions import defs
-from pipelines.defs.reference.assets import DAILY
+from pipelines.defs.catalogue.assets import DAILY
 from pipelines.shown import columns
 
 HOUSEKEEPING = {

@@ -10,16 +10,16 @@ import dagster as dg
 import psycopg
 import pytest
 
+from pipelines import housekeeping
 from pipelines.definitions import defs
+from pipelines.defs.catalogue.sensors import missed_catalogue
 from pipelines.defs.housekeeping.schedules import daily_housekeeping
 from pipelines.defs.housekeeping.sensors import missed_housekeeping
-from pipelines.defs.reference.sensors import missed_catalogue
-from pipelines.pieces import Stopping
-from pipelines.runs import of_company
-from pipelines.steps import housekeeping
-from pipelines.steps.files import Received, record
-from pipelines.steps.housekeeping import orphans
-from pipelines.tags import FOLLOWED, of_day
+from pipelines.engine.pieces import Stopping
+from pipelines.engine.runs import of_company
+from pipelines.engine.tags import FOLLOWED, of_day
+from pipelines.housekeeping import orphans
+from services.technical_files import Received, record
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow, tick
 

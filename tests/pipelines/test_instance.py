@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from pipelines.instance import shared_instance
+from pipelines.engine.instance import shared_instance
 from warehouse.database import Database
 from warehouse.settings import Settings
 

@@ -5,12 +5,12 @@ from uuid import UUID, uuid4
 import dagster as dg
 import pytest
 
-from pipelines import leaving
 from pipelines.definitions import defs
-from pipelines.jobs import run_config
-from pipelines.partitions import partition_of
-from pipelines.steps.imports import claim as claims
-from pipelines.steps.imports import work
+from pipelines.engine import leaving
+from pipelines.engine.jobs import run_config
+from pipelines.engine.partitions import partition_of
+from pipelines.imports import claim as claims
+from pipelines.imports import work
 from tests.pipelines.conftest import Desk
 
 FILE = "sku_code,name\nL1,Bottle\nL2,Jar"
@@ -65,7 +65,7 @@ def test_a_warm_worker_that_stops_ends_without_a_word_and_leaves_the_run_its_cla
     import_id, run_id = desk.send(FILE), str(uuid4())
     desk.workshop.stopping.set()
     monkeypatch.setattr(leaving, "warm", True)
-    monkeypatch.setattr("pipelines.leaving.os._exit", end)
+    monkeypatch.setattr("pipelines.engine.leaving.os._exit", end)
     run = desk.launch(import_id, run_id=run_id).dagster_run
     assert left == [(0, run_id, 0)]
     assert run.status != dg.DagsterRunStatus.CANCELED

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from pipelines.steps.office import DocumentTypeError, NoXmlError, open_zip, parse
+from pipelines.reading.office import DocumentTypeError, NoXmlError, open_zip, parse
 
 
 def names(*pieces: bytes) -> list[str]:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipelines.steps.imports import preview
-from pipelines.steps.reading import ReadingRefused
-from pipelines.steps.volumes import served_markets
+from pipelines.imports import preview
+from pipelines.reading import ReadingRefused
+from pipelines.writing.volumes import served_markets
 from tests.pipelines.conftest import Desk
 
 FILES = {

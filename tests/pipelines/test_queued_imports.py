@@ -7,8 +7,8 @@ import dagster as dg
 import pytest
 
 from pipelines.definitions import defs
-from pipelines.defs.intake.sensors import queued_imports
-from pipelines.partitions import partition_of
+from pipelines.defs.imports.sensors import queued_imports
+from pipelines.engine.partitions import partition_of
 from tests.pipelines.conftest import Desk
 from warehouse.clock import StoppedClock
 

@@ -6,9 +6,9 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.steps.declaration import forms
-from pipelines.steps.export.cells import _text as exported
-from pipelines.steps.reading.values import unescaped
+from pipelines.declarations import forms
+from pipelines.imports.export.cells import _text as exported
+from pipelines.reading.values import unescaped
 from schemas.formulas import harmless
 
 SIGNS = [sign for sign in map(chr, range(0x110000)) if unicodedata.normalize("NFKC", sign)[:1] in ("=", "+", "-", "@")]

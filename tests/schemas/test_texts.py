@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.steps.reading.values import as_codes
+from pipelines.reading.values import as_codes
 from schemas import texts
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
 from schemas.models import Invalid, SkuBatchInput, SkuInput, VolumeRowInput, parse_sku

@@ -7,11 +7,11 @@ from uuid import UUID
 
 import pytest
 
-from pipelines.steps.origin import Origin
-from pipelines.steps.records import write_records
+from pipelines.writing.origin import Origin
+from pipelines.writing.records import write_records
 from schemas.models import parse_sku
 from warehouse.clock import StoppedClock
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 from warehouse.snapshots import Snapshot, publish
 

@@ -17,7 +17,7 @@ from schemas.vocabularies import VOCABULARIES
 from warehouse.analytics import Now, missing, overview, readiness
 from warehouse.analytics.findings import CONDITIONS
 from warehouse.clock import StoppedClock
-from warehouse.queries import docs
+from warehouse.declarations import docs
 from warehouse.sessions import Pool
 from warehouse.snapshots import Snapshot
 

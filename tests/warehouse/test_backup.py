@@ -13,8 +13,8 @@ import orjson
 import psycopg
 import pytest
 
-from pipelines.steps.origin import Origin
-from pipelines.steps.restored import enter_ended
+from pipelines.writing.origin import Origin
+from services.audit.restored import enter_ended
 from tests.conftest import migrated
 from tests.servers import RELEASES, on, operators
 from warehouse.backup import BackupError, Restored, back_up, check, find_key, restore

@@ -15,14 +15,14 @@ import psycopg
 import pytest
 from polars.testing import assert_frame_equal
 
-from pipelines.steps import ledger
-from pipelines.steps.origin import Origin
-from pipelines.steps.volume_rows import write_volumes
+from pipelines.writing import ledger
+from pipelines.writing.origin import Origin
+from pipelines.writing.volume_rows import write_volumes
 from schemas.models import parse_volumes
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
-from warehouse.queries import docs
-from warehouse.rulesets import Rulesets
+from warehouse.declarations import docs
+from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 from warehouse.snapshots import Snapshot, changes, current, parts, publish, source
 from warehouse.snapshots.snapshot import MANIFEST, TABLES

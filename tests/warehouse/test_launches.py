@@ -9,7 +9,7 @@ import pytest
 
 from tests.waiting import wait_until
 from warehouse.database import Database
-from warehouse.queries import launches
+from warehouse.launches import queries as launches
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from alembic.config import Config
 from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 
-from pipelines.steps.audit import verify
+from services.audit import verify
 from warehouse import migrations, roles
 from warehouse.database import Database
 from warehouse.embedded import running

@@ -9,7 +9,7 @@ import pytest
 
 from warehouse.analytics.reader import reader
 from warehouse.clock import StoppedClock
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 from warehouse.snapshots import Snapshot, current, publish
 from warehouse.snapshots.snapshot import POINTER, folder_of

@@ -10,7 +10,7 @@ from psycopg.rows import dict_row
 
 from compliance import annex_v, ruleset
 from compliance.rollup.portfolio import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS
-from pipelines.steps import present
+from pipelines.writing import present
 from warehouse.clock import StoppedClock
 from warehouse.sessions import Pool
 from warehouse.snapshots import Snapshot, current

@@ -179,7 +179,7 @@ def _left(everything: list[psutil.Process], again: subprocess.Popen[bytes], sett
 def _worker(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
     """The worker where it is there."""
     children = psutil.Process(process.pid).children()
-    return [child for child in children if "pipelines.worker" in _command(child)]
+    return [child for child in children if "pipelines.engine.worker" in _command(child)]
 
 
 def _postmaster(settings: Settings) -> psutil.Process:

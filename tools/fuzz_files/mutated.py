@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 from typing import Final
 
-from pipelines.steps.template import template
+from pipelines.imports.template import template
 from schemas.labels import LANGUAGES
 from tools.fuzz_files.quoting import mutated_csv
 from tools.fuzz_files.xml_parts import mutated_xml

@@ -9,7 +9,7 @@ from typing import Any, Final
 import psycopg
 
 from compliance import grading
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 
 _ROWS: Final = f"""
 SELECT sku_code, ruleset_version,

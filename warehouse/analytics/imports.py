@@ -1,6 +1,6 @@
 """Which imports a portfolio came with: the way from a snapshot back to the files that a company sent.
 
-Names of files are `warehouse.queries.origins`.
+Names of files are `warehouse.skus.origins`.
 """
 
 from typing import Final

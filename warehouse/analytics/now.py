@@ -9,9 +9,9 @@ from psycopg.rows import dict_row
 
 from compliance import catalogue
 from compliance.catalogue import Jurisdiction
+from warehouse.catalogue.queries import ALL, entry
 from warehouse.clock import Clock
-from warehouse.queries import companies
-from warehouse.queries.jurisdictions import ALL, entry
+from warehouse.companies import queries as companies
 from warehouse.snapshots import Snapshot
 
 

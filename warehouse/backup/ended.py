@@ -1,7 +1,7 @@
 """What ends with a restore: whoever had signed in signs in again, and what may have been revoked since is revoked.
 
 What belongs here: which credentials end, in the transaction that brings them back. What does not: their entries in the
-companies' ledgers, which need the tables of this release (`pipelines.steps.restored`).
+companies' ledgers, which need the tables of this release (`services.audit.restored`).
 """
 
 from collections.abc import Sequence

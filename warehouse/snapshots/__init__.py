@@ -10,7 +10,7 @@
     sweep.py    removing what nobody reads any more
 
 A snapshot never changes; a newer one takes its place. It lies under `snapshots/<company id>/` in the data directory
-and holds nobody else's rows. What is computed from it is `warehouse.analytics` and `pipelines.steps.figures`.
+and holds nobody else's rows. What is computed from it is `warehouse.analytics` and `pipelines.figures`.
 """
 
 from warehouse.snapshots.columns import SKUS

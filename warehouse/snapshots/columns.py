@@ -10,7 +10,7 @@ import polars as pl
 
 from compliance.rollup.portfolio import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS
 from schemas.vocabularies import SUBSTANCES
-from warehouse.queries.skus import COVERAGE, DOC_CHANGED
+from warehouse.skus.queries import COVERAGE, DOC_CHANGED
 
 FLAG: Final = pl.Struct({
     "code": pl.String(), "certainty": pl.String(), "applies_from": pl.Date(), "text": pl.String(),

@@ -1,7 +1,8 @@
 """Which companies' snapshots are not what their rows are any more, and whose files are not here.
 
-Each write adds a link to its company's audit chain (`warehouse.chain`), so that comparing the last number with the one
-published tells it without looking at a single row of a portfolio (migration 0024). Asked in sessions of no company.
+Each write adds a link to its company's audit chain (`warehouse.audit.chain`), so that comparing the last number with
+the one published tells it without looking at a single row of a portfolio (migration 0024). Asked in sessions of no
+company.
 """
 
 from datetime import date, datetime

@@ -22,7 +22,7 @@ from uuid import UUID
 
 import psycopg
 
-from warehouse.rulesets import Rulesets
+from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 from warehouse.snapshots import parts
 from warehouse.snapshots.changes import changed_since

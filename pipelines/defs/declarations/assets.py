@@ -6,15 +6,15 @@ from typing import Any, Final
 import dagster as dg
 
 from compliance.declarations.document import MISSING_COLUMNS, TONNES_COLUMNS, UNCOUNTED_COLUMNS
-from pipelines import tags
+from pipelines.declarations import filing
+from pipelines.declarations.declare import NotDeclarable
+from pipelines.declarations.filing import Filing
 from pipelines.defs import OWNERS
-from pipelines.defs.rollups.assets import figures, obligations
-from pipelines.partitions import company_of, declared
-from pipelines.resources import Workshop
+from pipelines.defs.figures.assets import figures, obligations
+from pipelines.engine import tags
+from pipelines.engine.partitions import company_of, declared
+from pipelines.engine.resources import Workshop
 from pipelines.shown import columns, preview
-from pipelines.steps.declaration import filing
-from pipelines.steps.declaration.declare import NotDeclarable
-from pipelines.steps.declaration.filing import Filing
 from warehouse import figures as stored
 
 GROUP: Final = "declarations"

@@ -1,7 +1,7 @@
 """What is removed, anonymised or entered once a day, an op each, which says how much it did.
 
 They make no data, so they are ops and no assets. Each may be stopped at any piece and run again at any time; what they
-do is `pipelines.steps.housekeeping`.
+do is `pipelines.housekeeping`.
 """
 
 from datetime import datetime, timedelta
@@ -9,10 +9,10 @@ from typing import Final
 
 import dagster as dg
 
-from pipelines.pieces import interruptible
-from pipelines.resources import Workshop
-from pipelines.steps import housekeeping
-from pipelines.tags import FOLLOWED
+from pipelines import housekeeping
+from pipelines.engine.pieces import interruptible
+from pipelines.engine.resources import Workshop
+from pipelines.engine.tags import FOLLOWED
 from warehouse import snapshots
 from warehouse.clock import Clock
 

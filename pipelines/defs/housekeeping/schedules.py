@@ -4,7 +4,7 @@ from typing import Final
 
 import dagster as dg
 
-from pipelines.daily import scheduled
+from pipelines.engine.daily import scheduled
 
 daily_housekeeping: Final[dg.ScheduleDefinition] = scheduled(
     "daily_housekeeping", "keep_house",

@@ -2,6 +2,6 @@
 
 from typing import Final
 
-from pipelines.daily import missed
+from pipelines.engine.daily import missed
 
 missed_housekeeping: Final = missed("keep_house", {"loggers": {"console": {}}})

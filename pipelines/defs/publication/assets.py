@@ -1,6 +1,6 @@
 """Group publication: a company's portfolio as it leaves the database, and what one sees of it at a glance.
 
-Figures are computed from the same snapshot (`pipelines.defs.rollups`).
+Figures are computed from the same snapshot (`pipelines.defs.figures`).
 """
 
 import time
@@ -10,20 +10,20 @@ from uuid import UUID
 
 import dagster as dg
 
-from pipelines import checks, tags
 from pipelines.defs import OWNERS
-from pipelines.defs.grading.assets import graded_skus
+from pipelines.defs.catalogue.assets import jurisdiction_catalogue
+from pipelines.defs.imports.grading import graded_skus
 from pipelines.defs.publication.ledger import ledger
-from pipelines.defs.reference.assets import jurisdiction_catalogue
-from pipelines.defs.regrade.assets import regraded_skus
-from pipelines.partitions import companies, company_of
-from pipelines.pieces import interruptible
-from pipelines.resources import Workshop
+from pipelines.defs.regrading.assets import regraded_skus
+from pipelines.engine import checks, tags
+from pipelines.engine.partitions import companies, company_of
+from pipelines.engine.pieces import interruptible
+from pipelines.engine.resources import Workshop
 from pipelines.shown import columns, preview
 from warehouse import snapshots
 from warehouse.analytics import Now, imports, overview
-from warehouse.queries import origins
-from warehouse.queries.companies import counted
+from warehouse.companies.queries import counted
+from warehouse.skus import origins
 
 GROUP: Final = "publication"
 

@@ -4,8 +4,8 @@ from typing import Final
 
 import dagster as dg
 
+from pipelines.defs.figures.assets import figures, obligations, portfolio
 from pipelines.defs.publication.assets import portfolio_overview, portfolio_snapshot
-from pipelines.defs.rollups.assets import figures, obligations, portfolio
 
 publish_portfolio: Final = dg.define_asset_job(
     "publish_portfolio",

@@ -5,7 +5,7 @@ from typing import Final
 import dagster as dg
 
 from pipelines.defs import OWNERS
-from pipelines.partitions import companies
+from pipelines.engine.partitions import companies
 
 ledger: Final = dg.AssetSpec(
     "ledger", group_name="intake", owners=OWNERS, kinds={"postgres"}, tags={"pcds/stage": "received"},

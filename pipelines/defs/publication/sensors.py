@@ -8,11 +8,11 @@ from typing import Final
 
 import dagster as dg
 
-from pipelines import asking, tags
 from pipelines.defs.publication.jobs import publish_portfolio
-from pipelines.partitions import added
-from pipelines.resources import Workshop
-from pipelines.steps.figures.keep import are_behind
+from pipelines.engine import asking, tags
+from pipelines.engine.partitions import added
+from pipelines.engine.resources import Workshop
+from pipelines.figures.keep import are_behind
 from warehouse.snapshots import follow
 from warehouse.snapshots.follow import Published, Stale
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.people import BASE, Browser, added, hidden
 from tests.connector.oauth.authorising import REDIRECT, RESOURCE, Application, answer_of, at_home, challenge_of
-from warehouse.queries import connections, oauth_clients
+from warehouse.accounts import connections, oauth_clients
 
 
 def refused(response) -> tuple[int, str]:

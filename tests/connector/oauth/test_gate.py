@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from pipelines.steps.origin import Origin
-from pipelines.steps.records import write_records
+from pipelines.writing.origin import Origin
+from pipelines.writing.records import write_records
 from schemas.models import parse_sku
 from tests.api.people import BASE, added
 from tests.connector.oauth.authorising import RPC, at_home
-from warehouse.queries import users
-from warehouse.rulesets import Rulesets
+from warehouse.accounts import users
+from warehouse.rulesets.registry import Rulesets
 
 CALL = {"name": "list_packaging_items", "arguments": {}}
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from compliance.rollup.tonnes import TONNES_SCHEMA
-from pipelines.steps.figures.keep import rows_changed, written
+from pipelines.figures.keep import rows_changed, written
 from warehouse import figures
 from warehouse.figures import TABLES, Origin
 

@@ -10,11 +10,11 @@ import dagster as dg
 import polars as pl
 
 from compliance.rollup.tonnes import Figures
+from pipelines.declarations import declare, explain
 from pipelines.definitions import defs
-from pipelines.runs.of_company import publish_company
-from pipelines.steps.declaration import declare, explain
-from pipelines.steps.figures import compute
-from pipelines.steps.figures.compute import loaded_catalogue
+from pipelines.engine.runs.of_company import publish_company
+from pipelines.figures import compute
+from pipelines.figures.compute import loaded_catalogue
 from tests.pipelines.conftest import Desk
 from tests.pipelines.shown import lines
 from warehouse import figures

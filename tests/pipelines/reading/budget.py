@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.steps.files import judge
-from pipelines.steps.reading import ReadingRefused, Upload, read_upload, type_rows
+from pipelines.reading import ReadingRefused, Upload, read_upload, type_rows
 from schemas.normalise import Unfit
+from services.technical_files import judge
 from tests.pipelines.reading.writing import TODAY
 
 ROOT = Path(__file__).parents[3]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.steps.reading import ReadingRefused, Upload, read_upload, type_rows
+from pipelines.reading import ReadingRefused, Upload, read_upload, type_rows
 from tests.pipelines.reading.writing import package, raw_workbook, sheet_xml
 
 ROOT = Path(__file__).parents[3]

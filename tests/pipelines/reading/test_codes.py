@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.steps.reading import ReadingRefused
+from pipelines.reading import ReadingRefused
 from tests.pipelines.reading.writing import delimited, read
 
 SOMEBODY = ["Vendor", "Supplier", "Customer", "Manufacturer", "Lieferanten", "Kunden", "Hersteller", "Fournisseur",

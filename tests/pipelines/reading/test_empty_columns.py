@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.steps.reading import ReadingRefused
-from pipelines.steps.reading.fields import Table, fields_of
-from pipelines.steps.template.columns import columns
+from pipelines.imports.template.columns import columns
+from pipelines.reading import ReadingRefused
+from pipelines.reading.fields import Table, fields_of
 from schemas import contracts, words
 from schemas.labels import LANGUAGES, word
 from tests.pipelines.reading.writing import delimited, read, workbook

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.steps.reading import ReadingRefused
+from pipelines.reading import ReadingRefused
 from schemas.sentences import told
 from tests.pipelines.reading.writing import Table, delimited, read, workbook
 

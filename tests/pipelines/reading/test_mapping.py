@@ -9,11 +9,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pipelines.steps.reading import ReadingRefused
-from pipelines.steps.reading.columns import recognise
-from pipelines.steps.reading.composed import spare
-from pipelines.steps.reading.fields import PART_HELPERS, Table, fields_of
-from pipelines.steps.reading.mapping import check_mapping
+from pipelines.reading import ReadingRefused
+from pipelines.reading.columns import recognise
+from pipelines.reading.composed import spare
+from pipelines.reading.fields import PART_HELPERS, Table, fields_of
+from pipelines.reading.mapping import check_mapping
 from schemas.sentences import told
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import fold

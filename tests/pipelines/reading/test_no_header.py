@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from pipelines.steps.reading import ReadingRefused
+from pipelines.reading import ReadingRefused
 from schemas.sentences import told
 from tests.pipelines.reading.writing import delimited, read, values, workbook
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.steps.reading import ReadingRefused, skipped
+from pipelines.reading import ReadingRefused, skipped
 from tests.pipelines.reading.writing import read
 
 REAL = Path(__file__).parents[4] / "shared" / "real"

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from stdnum import ean
 
-from pipelines.steps.reading import ReadingRefused
+from pipelines.reading import ReadingRefused
 from schemas import words
 from schemas.fields import SKU, Field
 from schemas.vocabularies import VOCABULARIES

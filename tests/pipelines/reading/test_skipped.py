@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.steps.reading import skipped
+from pipelines.reading import skipped
 from tests.pipelines.reading.writing import delimited, read, workbook
 
 HEAD = ["sku_code", "name", "weight_grams", "material"]

@@ -7,8 +7,8 @@ from datetime import date
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from pipelines.steps.reading import stored
-from pipelines.steps.reading.upload import read_upload
+from pipelines.reading import stored
+from pipelines.reading.upload import read_upload
 
 CSV = b"sku_code;name;weight_grams\nA;Bottle;12,5\nB;Cap;\n"
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.steps.reading import ReadingRefused, delimited
-from pipelines.steps.reading.encoding import decode
+from pipelines.reading import ReadingRefused, delimited
+from pipelines.reading.encoding import decode
 from tests.pipelines.reading.writing import delimited as write
 from tests.pipelines.reading.writing import faults, read, values
 

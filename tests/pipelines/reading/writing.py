@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import xlsxwriter
 
 from compliance.catalogue import pinned, served
-from pipelines.steps.reading import TypedRows, Upload, read_upload, type_rows
+from pipelines.reading import TypedRows, Upload, read_upload, type_rows
 
 TODAY = datetime.date(2026, 11, 21)
 SERVED = frozenset(entry.code for entry in served(pinned()))

@@ -6,7 +6,7 @@ before it is not. The tables' row-level security binds their owner too, so it is
 
 from alembic import op
 
-from warehouse.chain import VERSIONS
+from warehouse.audit.chain import VERSIONS
 
 revision = "0006"
 down_revision = "0005"
@@ -80,7 +80,7 @@ COMMENT ON COLUMN company_counters.chain_hash IS 'of the last link; null before 
 COMMENT ON COLUMN audit_transactions.number IS 'of the link in the company''s chain, from 1';
 COMMENT ON COLUMN audit_transactions.first_entry IS 'the lowest id of its entries, which follow each other';
 COMMENT ON COLUMN audit_transactions.entries IS 'how many they are';
-COMMENT ON COLUMN audit_transactions.digest_version IS 'what the hash is made of (warehouse.chain)';
+COMMENT ON COLUMN audit_transactions.digest_version IS 'what the hash is made of (warehouse.audit.chain)';
 COMMENT ON COLUMN audit_transactions.hash IS 'over the hash of the link before and all of this one';
 COMMENT ON COLUMN audit_entries.id IS 'number in the company''s ledger, from 1';
 COMMENT ON COLUMN audit_entries.digest IS 'over the entry and the row version that it names'

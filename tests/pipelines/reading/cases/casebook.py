@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pipelines.steps.reading import ReadingRefused
-from pipelines.steps.reading.grid import letter
+from pipelines.reading import ReadingRefused
+from pipelines.reading.grid import letter
 from tests.pipelines.reading.writing import Table, delimited, raw_workbook, read, sheet_xml, workbook
 
 HEAD = ["sku_code", "name", "weight_grams"]

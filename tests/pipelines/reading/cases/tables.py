@@ -1,6 +1,6 @@
 """Cases 15 to 25: where the table stands, and which of its lines are data."""
 
-from pipelines.steps.reading import sheets_read, skipped
+from pipelines.reading import sheets_read, skipped
 from tests.pipelines.reading.cases.casebook import HEAD, READ, A, B, Case, book, filtered, rows_of
 from tests.pipelines.reading.writing import workbook
 

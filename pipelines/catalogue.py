@@ -1,0 +1,174 @@
+"""Loading the jurisdiction catalogue: the served table made equal to a file, and what that changed.
+
+What a row means and whether a file may be served is `compliance.catalogue`. Here is only the difference to what is
+held, written in one transaction with a record of the load.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+import polars as pl
+import psycopg
+from psycopg.rows import dict_row
+from psycopg.types.json import Json
+from sqlalchemy import Boolean, Date, Integer
+from uuid_utils import uuid7
+
+from compliance import catalogue
+from compliance.catalogue import PINNED, Jurisdiction
+from compliance.tables import TableError, rows
+from pipelines.writing import everywhere
+from pipelines.writing.origin import Origin
+from warehouse.catalogue.queries import entry
+from warehouse.tables import jurisdictions
+
+_COLUMNS: Final = tuple(column.name for column in jurisdictions.columns)
+_POLARS: Final = {Boolean: pl.Boolean, Date: pl.Date, Integer: pl.Int64}
+_DTYPES: Final = {column.name: _POLARS.get(type(column.type), pl.String) for column in jurisdictions.columns}
+_UPSERT: Final = (
+    f"INSERT INTO jurisdictions ({', '.join(_COLUMNS)}) VALUES ({', '.join(f'%({name})s' for name in _COLUMNS)}) "
+    f"ON CONFLICT (code) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}"
+)
+_ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(hashtextextended('pcds/catalogue', 0))"
+FOLDER: Final = "catalogue"
+"""Of the data directory: the one place that a run reads an operator's file from, whoever launched it."""
+_LARGEST_BYTES: Final = 16 * 2**20
+_LOAD: Final = (
+    "INSERT INTO catalogue_loads (id, loaded_at, source_hash, rows, changes, pinned) VALUES (%s, %s, %s, %s, %s, %s)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueFile:
+    """A file that may be served: its rows in stored columns and as what they mean. `pinned`: the release's own."""
+
+    rows: dict[str, dict[str, Any]]
+    entries: tuple[Jurisdiction, ...]
+    source_hash: str
+    pinned: bool
+
+    def frame(self) -> pl.DataFrame:
+        """The rows as the contract of the catalogue takes them (`schemas.contracts.jurisdictions`)."""
+        return pl.DataFrame(list(self.rows.values()), schema={name: _DTYPES[name] for name in _COLUMNS})
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a load did, by code; `unchanged` counts. `demoted`: served less deep than recorded, the review is old."""
+
+    added: list[str]
+    changed: list[str]
+    removed: list[str]
+    unchanged: int
+    demoted: list[str]
+    source_hash: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The published shape of `pcds catalogue refresh --json` (decisions §10)."""
+        return asdict(self)
+
+
+def keep(data_dir: Path, file: Path) -> str:
+    """Copy an operator's file to where runs may read it; its name there. Raises `TableError` where it is no such file.
+
+    The same bytes under the same name are kept once.
+    """
+    try:
+        if file.stat().st_size > _LARGEST_BYTES:
+            raise TableError(f"{file.name}: a catalogue has at most {_LARGEST_BYTES} bytes.")
+        data = file.read_bytes()
+    except OSError as error:
+        raise TableError(f"{file.name} cannot be read: {error.strerror}.") from None
+    folder, of_these = data_dir / FOLDER, hashlib.sha256(data).hexdigest()[:16]
+    (folder / of_these).mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = folder / of_these / str(uuid7())
+    draft.write_bytes(data)
+    draft.replace(folder / of_these / file.name)
+    return f"{of_these}/{file.name}"
+
+
+def kept(data_dir: Path, name: str) -> Path:
+    """The kept file of that name. Raises `TableError`, in the same words for all that is elsewhere or nowhere."""
+    try:
+        folder = (data_dir / FOLDER).resolve()
+        found = (folder / name).resolve()
+        if found.is_relative_to(folder) and found.is_file():
+            return found
+    except (OSError, ValueError, RuntimeError):  # no name of a file, or links that lead in a circle
+        pass
+    raise TableError(
+        f"A run reads files of the folder {FOLDER} of the data directory alone: `pcds catalogue refresh --file FILE` "
+        "copies one there."
+    )
+
+
+def read(path: Path | None) -> CatalogueFile:
+    """An operator's file, or the release's where there is none. Raises `TableError` with every fault of it."""
+    file = path or PINNED
+    entries = catalogue.load(file)
+    stored = {row["code"]: {name: _stored(name, row[name]) for name in _COLUMNS} for row in rows(file)}
+    return CatalogueFile(stored, entries, hashlib.sha256(file.read_bytes()).hexdigest(), path is None)
+
+
+def _stored(name: str, cell: str) -> Any:
+    """A cell as its column holds it; an empty one is null, and so is a date of which the day is not known."""
+    kind = jurisdictions.c[name].type
+    if isinstance(kind, Boolean):
+        return cell == "Y"
+    if isinstance(kind, Date):
+        return date.fromisoformat(cell) if len(cell) == len("2026-01-31") else None
+    if isinstance(kind, Integer):
+        return int(cell) if cell else None
+    return cell or None
+
+
+def held(conn: psycopg.Connection[Any]) -> dict[str, dict[str, Any]]:
+    """The rows of the catalogue as they are held now, by code."""
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return {row["code"]: row for row in cursor.execute(f"SELECT {', '.join(_COLUMNS)} FROM jurisdictions")}
+
+
+def is_needed(conn: psycopg.Connection[Any], release: CatalogueFile) -> bool:
+    """Whether a start has to load the release's file: none is held, or another release's; never over an operator's."""
+    last = conn.execute("SELECT source_hash, pinned FROM catalogue_loads ORDER BY loaded_at DESC, id DESC LIMIT 1")
+    source_hash, pinned = last.fetchone() or (None, True)
+    return bool(pinned) and source_hash != release.source_hash
+
+
+def as_held(conn: psycopg.Connection[Any], now: datetime) -> Changes:
+    """What a refresh that loads nothing finds: all unchanged, and what is served less deep by now."""
+    rows = held(conn)
+    row = conn.execute("SELECT source_hash FROM catalogue_loads ORDER BY loaded_at DESC, id DESC LIMIT 1").fetchone()
+    return Changes([], [], [], len(rows), _demoted(map(entry, rows.values()), now), row[0] if row else "")
+
+
+def load(conn: psycopg.Connection[Any], file: CatalogueFile, origin: Origin, now: datetime) -> Changes:
+    """Make the table equal to the file, in the caller's transaction; what changed is in every company's ledger."""
+    conn.execute(_ONE_AT_A_TIME)
+    before, after = held(conn), file.rows
+    added, removed = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
+    changed = sorted(code for code in after.keys() & before.keys() if after[code] != before[code])
+    with conn.cursor() as cursor:
+        cursor.executemany(_UPSERT, [after[code] for code in (*added, *changed)])
+        cursor.execute("DELETE FROM jurisdictions WHERE code = ANY(%s)", (removed,))
+    changes = Changes(
+        added, changed, removed, len(after) - len(added) - len(changed), _demoted(file.entries, now), file.source_hash
+    )
+    codes = {"added": added, "changed": changed, "removed": removed}
+    conn.execute(_LOAD, (UUID(str(uuid7())), now, file.source_hash, len(after), Json(codes), file.pinned))
+    if added or changed or removed:
+        company_ids = [row[0] for row in conn.execute("SELECT pcds_company_ids()")]
+        everywhere.enter(
+            conn, company_ids, "catalogue.refreshed", file.source_hash, origin=origin, now=now,
+            before=None, after={"pinned": file.pinned, **codes},
+        )  # fmt: skip
+    return changes
+
+
+def _demoted(entries: Iterable[Jurisdiction], now: datetime) -> list[str]:
+    return sorted(entry.code for entry in entries if entry.depth(now.date()) < entry.base_depth)

@@ -1,0 +1,92 @@
+"""What is declared: the figures of one market, year and half, computed from the company's snapshot.
+
+Two declarations of one snapshot, rule-set and catalogue are equal to the byte. Bytes are made in `forms`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from compliance.catalogue import Jurisdiction
+from compliance.declarations.document import Source
+from compliance.declarations.scope import of_market
+from compliance.declarations.uk.lines import UK_SKU_COLUMNS, Lines, Statements, lines_of
+from compliance.declarations.uk.producer import submission
+from compliance.declarations.uk.rows import PackagingFile, packaging_file, summed
+from compliance.declarations.uk.tables import MARKET
+from compliance.rollup.periods import HALF_YEARLY, market_of
+from compliance.rollup.portfolio import SKU_COLUMNS, Portfolio
+from compliance.rollup.tonnes import Figures, combined, rollup
+from compliance.ruleset import RuleSet
+from pipelines.figures.compute import Catalogue
+from pipelines.figures.portfolio import blocks
+from warehouse.snapshots import Snapshot
+
+YEAR: Final = 0
+"""As a half: the calendar year."""
+
+
+class NotDeclarable(ValueError):  # noqa: N818  (an answer, not a fault)
+    """There is no such market or period to declare for; the text says what would be right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a company declares from; `jurisdictions` by code."""
+
+    snapshot: Snapshot
+    catalogue: Catalogue
+    rules: RuleSet
+
+    @property
+    def jurisdictions(self) -> dict[str, Jurisdiction]:
+        """The catalogue by code."""
+        return {entry.code: entry for entry in self.catalogue.entries}
+
+    @property
+    def source(self) -> Source:
+        """What the declaration names as its origin."""
+        as_of = self.snapshot.as_of.isoformat().replace("+00:00", "Z")
+        return Source(str(self.snapshot.company_id), self.snapshot.path, as_of, self.rules.version)
+
+
+def declared_market(desk: Desk, market: str, half: int) -> str:
+    """The market in the form in which it is declared. Raises `NotDeclarable`."""
+    try:
+        found = market_of(market, desk.jurisdictions)
+    except ValueError:
+        raise NotDeclarable(
+            f"unknown_market: there is no jurisdiction {market}; GET /api/v1/jurisdictions lists them."
+        ) from None
+    if half != YEAR and found not in HALF_YEARLY:
+        raise NotDeclarable(f"{found} is declared by the year: leave --half out. Only GB has halves.")
+    return found
+
+
+def figures(desk: Desk, market: str, year: int) -> Figures:
+    """The figures of a market and year, with its halves."""
+    return combined(
+        rollup(portfolio, desk.catalogue.entries, desk.rules)
+        for portfolio in portfolios(desk, market, year, SKU_COLUMNS)
+    )
+
+
+def uk_file(desk: Desk, said: Statements) -> PackagingFile:
+    """The packaging data file of a period. Raises `FileRefused` with the regulator's error numbers."""
+    period = submission(said.producer, said.year, said.half)
+    lines = (found for _, found in uk_lines(desk, said))
+    return packaging_file(summed(lines), said.producer, period)
+
+
+def uk_lines(desk: Desk, said: Statements) -> Iterator[tuple[Portfolio, Lines]]:
+    """What the UK file is the sum of, block by block, each beside the portfolio that it was counted from."""
+    for portfolio in portfolios(desk, MARKET, said.year, UK_SKU_COLUMNS):
+        yield portfolio, lines_of(portfolio, desk.catalogue.entries, desk.rules, said)
+
+
+def portfolios(desk: Desk, market: str, year: int, sku_columns: pl.Schema) -> Iterator[Portfolio]:
+    """What of the snapshot counts for a market and year, block by block."""
+    for portfolio in blocks(desk.snapshot, sku_columns=sku_columns):
+        yield of_market(portfolio, market, year, desk.jurisdictions)

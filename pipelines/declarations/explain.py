@@ -1,0 +1,123 @@
+"""From a declared figure back to what it is the sum of: SKUs with units, parts and weights, and the uploaded line.
+
+The rows of a figure add up to it exactly; a test holds that. How a part came to its category is docs/figures.md.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import polars as pl
+import psycopg
+
+from compliance.declarations.uk.lines import IDENTITY, Statements
+from compliance.rollup.exact import times_units, written_tonnes
+from compliance.rollup.lines import categories, lines_of, prepared
+from compliance.rollup.portfolio import SKU_COLUMNS, Portfolio
+from compliance.rollup.standings import NUMBER, Standings
+from compliance.scopes import judged
+from pipelines.declarations.declare import Desk, portfolios, uk_lines
+from warehouse.skus import origins
+from warehouse.skus.origins import Origin
+
+COLUMNS: Final = (
+    "sku_code", "units", "unit_grams", "tonnes", "components", "version", "import_id", "filename", "import_sheet",
+    "import_line", "earlier_versions",
+)  # fmt: skip
+_FOUND: Final = ("sku_code", "units", "unit_grams", "grams", "components")
+SCOPED: Final = ("scope", "scope_why")
+"""Behind them where a category is explained: in, ask or out, and the facts that are missing or the one that is out."""
+_UK_COLUMNS: Final = {
+    "type": "packaging_type", "class": "packaging_class", "material": "packaging_material",
+    "subtype": "packaging_material_subtype", "rating": "ram_rag_rating",
+}  # fmt: skip
+"""What makes a row of the UK file, by the names of its columns."""
+
+
+def uk_figure(desk: Desk, said: Statements, material: str) -> pl.DataFrame:
+    """The SKUs of the UK file's rows of a `packaging_material`: what makes the row, then as in `figure`."""
+    found = [
+        lines.lines.filter(pl.col("material") == material).join(_components(portfolio), on="sku_code", how="left")
+        for portfolio, lines in uk_lines(desk, said)
+    ]
+    if not found:
+        return pl.DataFrame(schema={"sku_code": pl.String})
+    return pl.concat(found).sort(*IDENTITY, "sku_code").select(*IDENTITY, *_FOUND).rename(_UK_COLUMNS)
+
+
+def figure(desk: Desk, market: str, year: int, half: int, category_code: str) -> pl.DataFrame:
+    """The SKUs of a figure by code: `units`, exact `unit_grams` in the category, `grams` and `components` in words.
+
+    `scope` says whether the category is about it (in, out, ask), `scope_why` which fact is out or is missing.
+    """
+    asked = (pl.col("year") == year) & (pl.col("half") == half)
+    found = []
+    for portfolio in portfolios(desk, market, year, SKU_COLUMNS):
+        ready = prepared(portfolio, desk.catalogue.entries, desk.rules)
+        if market not in ready.volumes["market"]:
+            continue
+        rolled = lines_of(market, ready)
+        of_category = categories(desk.jurisdictions[market]).filter(pl.col("category_code") == category_code)
+        per_unit = (
+            rolled.lines.join(of_category.select("path"), on="path", how="semi")
+            .group_by("sku")
+            .agg(pl.col("grams").sum().alias("unit_grams"))
+        )
+        counted = rolled.counting.filter(asked).join(per_unit, on="sku", how="inner")
+        named = counted.join(ready.skus.select("sku", "sku_code"), on="sku", how="inner")
+        weighed = named.with_columns(times_units("unit_grams").alias("grams"))
+        scoped = weighed.join(_scoped(ready.standings, of_category["scope_key"][0]), on="sku", how="left")
+        found.append(scoped.join(_components(portfolio), on="sku_code", how="left").select(*_FOUND, *SCOPED))
+    return pl.concat(found).sort("sku_code") if found else pl.DataFrame(schema={"sku_code": pl.String})
+
+
+def with_origins(connection: psycopg.Connection[Any], found: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """The rows of a figure with `COLUMNS` behind what makes a row of the file: tonnes as they are written, whence.
+
+    A version has all values of a SKU, those that its own file did not name too; these came with an earlier one.
+    """
+    codes = found["sku_code"].unique().to_list()
+    held, earlier = origins.of(connection, codes), origins.earlier(connection, codes)
+    behind = [name for name in found.columns if name in SCOPED]
+    names = [*(name for name in found.columns if name not in {*_FOUND, *SCOPED}), *COLUMNS, *behind]
+    for row in found.iter_rows(named=True):
+        code = row["sku_code"]
+        before = "; ".join(map(_version, earlier.get(code, ())))
+        known = row | held[code]._asdict() | {"tonnes": written_tonnes(row["grams"]), "earlier_versions": before}
+        yield {name: known[name] for name in names}
+
+
+def _version(origin: Origin) -> str:
+    """A version in words: `1 portfolio.xlsx Items line 7`, or `2 single write`."""
+    if origin.filename is None:
+        return f"{origin.version} single write"
+    sheet = "" if origin.import_sheet is None else f" {origin.import_sheet}"
+    return f"{origin.version} {origin.filename}{sheet} line {origin.import_line}"
+
+
+def _scoped(stand: Standings, scope_key: str) -> pl.DataFrame:
+    """What a scope says of each SKU: `sku`, and `SCOPED`."""
+    said = [judged(scope_key, standing) for standing in stand.known]
+    rows = [(number, each.verdict, each.fact or "; ".join(each.fields)) for number, each in enumerate(said)]
+    judgement = pl.DataFrame(
+        rows, schema={"standing": NUMBER, "scope": pl.String, "scope_why": pl.String}, orient="row"
+    )
+    return stand.of_sku.join(judgement, on="standing", how="left").drop("standing")
+
+
+def _components(portfolio: Portfolio) -> pl.DataFrame:
+    """Each SKU's parts in words, `0 body plastic PET 25.0 g`; its own material where it has no components."""
+    parts = portfolio.components.sort("sku_code", "position").select(
+        "sku_code", _words(pl.col("position").cast(pl.String), "component_type", "material_family", "polymer_or_grade",
+                           weight="weight_g").alias("part"),
+    )  # fmt: skip
+    whole = portfolio.skus.join(parts, on="sku_code", how="anti").select(
+        "sku_code", _words("material", "material_subtype", weight="weight_grams").alias("part")
+    )
+    every = pl.concat([parts, whole])
+    return every.group_by("sku_code", maintain_order=True).agg(pl.col("part").str.join("; ").alias("components"))
+
+
+def _words(*named: str | pl.Expr, weight: str) -> pl.Expr:
+    texts: Iterable[pl.Expr] = (pl.col(each) if isinstance(each, str) else each for each in named)
+    grams = pl.format("{} g", pl.col(weight))
+    return pl.concat_str(*texts, grams, separator=" ", ignore_nulls=True)

@@ -1,0 +1,96 @@
+"""What would be filed for a market and period by a company's current figures, and which filings these figures make.
+
+It is computed from the figures that are published, so it is what `pcds declaration` writes at the same time. How it is
+filed, and what the United Kingdom's file needs from the producer besides, is not here.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final, NamedTuple, Self
+
+import polars as pl
+
+from compliance.declarations import document
+from compliance.rollup.periods import HALF_YEARLY
+from compliance.rollup.scoped import STANDING_SCHEMA
+from compliance.rollup.tonnes import TONNES_SCHEMA, Figures
+from pipelines.declarations.declare import YEAR, NotDeclarable
+from pipelines.figures.compute import TONNES
+from warehouse.figures import Origin, StoredFigures
+
+_NAME: Final = re.compile(r"(?P<market>[A-Z]{2}(?:-[A-Z0-9]{1,3})?)-(?P<year>[0-9]{4})(?:-H(?P<half>[12]))?")
+_PERIOD: Final = ("market", "year", "half")
+_SHARE: Final = {f"{name}tonnes": TONNES for name in ("", "in_scope_", "undecided_", "out_of_scope_")}
+FILED_SCHEMA: Final = pl.Schema({
+    name: _SHARE.get(name) or TONNES_SCHEMA[name] for name in document.TONNES_COLUMNS
+})  # fmt: skip
+"""The columns of what would be filed."""
+
+
+class Filing(NamedTuple):
+    """A market and period; `half` is 1 or 2, or 0 for the calendar year."""
+
+    market: str
+    year: int
+    half: int
+
+    @property
+    def name(self) -> str:
+        """`DE-2025`, `GB-2025-H1`."""
+        return f"{self.market}-{self.year}" + (f"-H{self.half}" if self.half != YEAR else "")
+
+    @classmethod
+    def of(cls, name: str) -> Self:
+        """The filing of a name. Raises `NotDeclarable`."""
+        if (found := _NAME.fullmatch(name)) is None:
+            raise NotDeclarable(f"{name} names no filing; say market and year, such as DE-2025, or GB-2025-H1.")
+        market, half = found["market"], int(found["half"] or YEAR)
+        if half != YEAR and market not in HALF_YEARLY:
+            raise NotDeclarable(f"{market} is declared by the year. Only GB has halves.")
+        return cls(market, int(found["year"]), half)
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """What would be filed: rows as a declaration has them, and what the figures were computed from.
+
+    `uncounted` are SKUs that no figure holds, by reason; `scope_missing` those of which a fact is missing that decides
+    whether a category is about them.
+    """
+
+    filing: Filing
+    origin: Origin
+    tonnes: list[Mapping[str, Any]]
+    total_tonnes: Decimal
+    uncounted: list[Mapping[str, Any]]
+    scope_missing: list[Mapping[str, Any]]
+    obligations: pl.DataFrame
+
+
+def of_figures(tonnes: pl.DataFrame, uncounted: pl.DataFrame) -> list[Filing]:
+    """The filings that figures have anything to say about, by market and period."""
+    found = pl.concat([frame.select(_PERIOD) for frame in (tonnes, uncounted)]).unique().sort(_PERIOD)
+    return [Filing(*row) for row in found.iter_rows()]
+
+
+def filed(held: StoredFigures, filing: Filing) -> Filed:
+    """What would be filed by these figures. Raises `NotDeclarable` where they have nothing for it."""
+    market, year, half = filing
+    asked = (pl.col("market") == market) & (pl.col("year") == year) & (pl.col("half") == half)
+    tonnes, uncounted, missing = (
+        pl.read_parquet(path).filter(asked) for path in (held.tonnes, held.uncounted, held.scope_missing)
+    )
+    if tonnes.is_empty() and uncounted.is_empty():
+        raise NotDeclarable(f"The company's figures of {held.origin.as_of:%Y-%m-%d} hold nothing for {filing.name}.")
+    found = Figures(tonnes, uncounted, missing, pl.DataFrame(schema=STANDING_SCHEMA))
+    verdicts = pl.read_parquet(held.obligations)
+    return Filed(
+        filing, held.origin,
+        list(document.tonnes_rows(found, market, year, half)),
+        document.total_tonnes(found, market, year, half),
+        list(document.uncounted_rows(uncounted)),
+        list(document.missing_rows(missing)),
+        verdicts.filter((pl.col("market") == market) & (pl.col("year") == year)),
+    )  # fmt: skip

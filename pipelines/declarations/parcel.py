@@ -1,0 +1,135 @@
+"""A declaration with everything that lies beside it, as bytes by file name, and the record that the command prints."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+import psycopg
+
+from compliance.declarations import document
+from compliance.declarations.uk.lines import Statements
+from compliance.declarations.uk.tables import MARKET
+from pipelines.declarations import declare, explain, forms
+from pipelines.declarations.declare import Desk, NotDeclarable
+from pipelines.declarations.files import beside
+
+FORMS: Final = ("rpd", "csv", "json")
+UNCOUNTED: Final = "uncounted.csv"
+MISSING: Final = "scope_missing.csv"
+SOURCE: Final = "source.json"
+EXPLAINED: Final = "explained.csv"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is declared, and where it goes; `half` 0 is the year, `form` one of `FORMS`, `explain` a code of it."""
+
+    market: str
+    year: int
+    half: int
+    form: str
+    out: Path
+    explain: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The period as every record names it."""
+        return {"market": self.market, "year": self.year, "half": self.half, "format": self.form}
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """`files` in the order in which they take their names, the declaration last; `record` sums them up.
+
+    `figures` are the codes under which the declaration has figures.
+    """
+
+    files: Mapping[Path, bytes]
+    record: Mapping[str, Any]
+    figures: Sequence[str]
+
+
+def by_category(desk: Desk, asked: Asked) -> Parcel:
+    """Tonnes by scheme category, as CSV or JSON."""
+    found = declare.figures(desk, asked.market, asked.year)
+    said = document.document(found, asked.market, asked.year, asked.half, desk.source)
+    sums = {
+        "rows": len(said["tonnes"]), "total_tonnes": said["total_tonnes"], "uncounted": len(said["uncounted"]),
+        "scope_missing": len(said["scope_missing"]),
+    }  # fmt: skip
+    if asked.form == "json":
+        files = {asked.out: forms.as_json(said)}
+    else:
+        data = forms.tonnes_csv(said["tonnes"])
+        missing = {beside(asked.out, MISSING): forms.missing_csv(said["scope_missing"])}
+        files = missing | _with_companions(desk, asked, data, said["uncounted"], sums)
+    return _parcel(desk, asked, files, sums, [row["category_code"] for row in said["tonnes"]])
+
+
+def uk_file(desk: Desk, asked: Asked, said: Statements) -> Parcel:
+    """The packaging data file of the United Kingdom. Raises `NotDeclarable` and `FileRefused`."""
+    if asked.market != MARKET:
+        raise NotDeclarable(f"--format rpd is the file of {MARKET}; declare {asked.market} as csv or json.")
+    file = declare.uk_file(desk, said)
+    uncounted = list(document.uncounted_rows(file.uncounted))
+    weight = sum(int(row["packaging_material_weight"]) for row in file.rows)
+    sums = {
+        "rows": len(file.rows), "total_kg": weight, "difference_kg": file.difference_kg, "uncounted": len(uncounted),
+    }  # fmt: skip
+    files = _with_companions(desk, asked, forms.uk_csv(file.rows), uncounted, sums)
+    return _parcel(desk, asked, files, sums, sorted({row["packaging_material"] for row in file.rows}))
+
+
+def left_out(asked: Asked, uncounted: pl.DataFrame) -> Mapping[Path, bytes]:
+    """What a refused file left out, as the file that lies beside one that was not refused."""
+    return {beside(asked.out, UNCOUNTED): forms.uncounted_csv(document.uncounted_rows(uncounted))}
+
+
+def explained(
+    desk: Desk, asked: Asked, parcel: Parcel, said: Statements, connection: psycopg.Connection[Any]
+) -> Parcel:
+    """The parcel with what its figures of the code asked for are the sums of; as it is where none is asked for.
+
+    Raises `NotDeclarable` where it has no figure of that code.
+    """
+    code = asked.explain
+    if code is None:
+        return parcel
+    if code not in parcel.figures:
+        named = "packaging_material" if asked.form == "rpd" else "category_code"
+        raise NotDeclarable(
+            f"The declaration has no figure for {code}; name a {named} of it: {', '.join(parcel.figures) or 'none'}."
+        )
+    if asked.form == "rpd":
+        found = explain.uk_figure(desk, said, code)
+    else:
+        found = explain.figure(desk, asked.market, asked.year, asked.half, code)
+    path = beside(asked.out, EXPLAINED)
+    data = forms.explained_csv(list(explain.with_origins(connection, found)))
+    skus = found["sku_code"].n_unique()
+    record = {**parcel.record, "files": [*parcel.record["files"], str(path)], "explained_skus": skus}
+    return Parcel({path: data, **parcel.files}, record, parcel.figures)
+
+
+def _with_companions(
+    desk: Desk, asked: Asked, data: bytes, uncounted: Iterable[Mapping[str, Any]], sums: Mapping[str, Any]
+) -> dict[Path, bytes]:
+    """A form that has no room for its origin and its gaps: both lie beside it."""
+    source = {"file": asked.out.name, **_origin(desk), **asked.as_dict(), **sums}
+    return {
+        beside(asked.out, UNCOUNTED): forms.uncounted_csv(uncounted),
+        beside(asked.out, SOURCE): forms.source_json(source, data),
+        asked.out: data,
+    }
+
+
+def _parcel(
+    desk: Desk, asked: Asked, files: Mapping[Path, bytes], sums: Mapping[str, Any], figures: Sequence[str]
+) -> Parcel:
+    record = {"files": [str(path) for path in reversed(list(files))], **_origin(desk), **asked.as_dict(), **sums}
+    return Parcel(files, record, figures)
+
+
+def _origin(desk: Desk) -> dict[str, str]:
+    return {**desk.source.as_dict(), "catalogue_hash": desk.catalogue.source_hash}

@@ -1,0 +1,90 @@
+"""Ratings proposed for the parts that a market is declared with: the file that a person checks and hands in.
+
+OUT has one row for each SKU and component type, in the columns that `statements.ratings` reads, and behind them why and
+how sure. Beside it lies what is open. What a rating rests on is `compliance.schemes`.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+from psycopg.rows import dict_row
+
+from compliance import schemes
+from compliance.rollup.portfolio import SKU_COLUMNS
+from compliance.schemes import PartRating, Scheme
+from pipelines.declarations import declare, forms
+from pipelines.declarations.declare import Desk, NotDeclarable
+from pipelines.declarations.files import beside
+from pipelines.declarations.parcel import Parcel
+from pipelines.writing import present
+
+OPEN: Final = "open.csv"
+RATING_COLUMNS: Final = ("sku_code", "component_type", "rating", "scheme", "why", "rules", "confidence")
+OPEN_COLUMNS: Final = ("sku_code", "component_type", "field", "could_become", "ask")
+_AT_ONCE: Final = 500
+_ROWS: Final = f"SELECT {present.SELECT} FROM skus WHERE sku_code = ANY(%s) ORDER BY sku_code"
+
+
+def proposed(desk: Desk, market: str, year: int, out: Path, connection: psycopg.Connection[Any]) -> Parcel:
+    """Both files, and a record of how many parts have a rating. Raises `NotDeclarable` where no scheme rates."""
+    scheme = schemes.of_market(market, year)
+    if scheme is None:
+        rated = ", ".join(f"{each.market} from {each.years.start}" for each in schemes.versions())
+        raise NotDeclarable(f"No scheme rates the packaging of {market} in {year}; schemes: {rated}.")
+    ratings: list[Mapping[str, Any]] = []
+    still_open: list[Mapping[str, Any]] = []
+    unrated = 0
+    for record in _records(desk, market, year, connection):
+        for part in schemes.part_ratings(record, scheme, desk.rules):
+            if part.code is None:
+                unrated += 1
+            else:
+                ratings.append(_rating(record, part, scheme))
+        still_open += _open(record, scheme, desk)
+    files = {
+        beside(out, OPEN): forms.table_csv(OPEN_COLUMNS, still_open),
+        out: forms.table_csv(RATING_COLUMNS, ratings),
+    }
+    record = {
+        "files": [str(path) for path in reversed(list(files))], "market": market, "year": year, "scheme": scheme.key,
+        "version": scheme.version, "rated": len(ratings), "unrated": unrated, "open": len(still_open),
+    }  # fmt: skip
+    return Parcel(files, record, ())
+
+
+def _records(desk: Desk, market: str, year: int, connection: psycopg.Connection[Any]) -> Iterator[Mapping[str, Any]]:
+    """The SKUs with units on the market in the year, as `compliance` takes them."""
+    codes = [
+        code
+        for portfolio in declare.portfolios(desk, market, year, SKU_COLUMNS)
+        for code in sorted(portfolio.skus["sku_code"])
+    ]
+    with connection.cursor(row_factory=dict_row) as cursor:
+        for first in range(0, len(codes), _AT_ONCE):
+            for row in cursor.execute(_ROWS, [codes[first : first + _AT_ONCE]]):
+                yield present.record(row)
+
+
+def _rating(record: Mapping[str, Any], part: PartRating, scheme: Scheme) -> Mapping[str, Any]:
+    return {
+        "sku_code": record["sku_code"],
+        "component_type": part.component_type,
+        "rating": part.code,
+        "scheme": f"{scheme.key} {scheme.version}",
+        "why": "; ".join(dict.fromkeys(row.rule.feature for row in part.standing)),
+        "rules": "; ".join(row.rule.rule_id for row in part.standing),
+        "confidence": "; ".join(sorted({row.confidence for row in part.standing})),
+    }
+
+
+def _open(record: Mapping[str, Any], scheme: Scheme, desk: Desk) -> Iterator[Mapping[str, Any]]:
+    types = {line.get("id"): line["component_type"] for line in record["components"]}
+    for fact in schemes.asked(record, scheme, desk.rules):
+        yield {
+            **fact,
+            "sku_code": record["sku_code"],
+            "component_type": types.get(fact["component_id"]),
+            "could_become": "; ".join(fact["could_become"]),
+        }

@@ -1,0 +1,117 @@
+"""Group reference: facts that the service reads and no company owns: the jurisdiction catalogue, the rule-sets."""
+
+from datetime import timedelta
+from typing import Final
+
+import dagster as dg
+
+from compliance.tables import TableError
+from pipelines import catalogue, regrading
+from pipelines.catalogue import Changes
+from pipelines.defs import OWNERS
+from pipelines.defs.catalogue.checks import HELD_BY_OLDER_RULES, held_by_older_rules
+from pipelines.engine import checks
+from pipelines.engine.resources import Workshop
+from pipelines.housekeeping.companies import every_company
+from pipelines.shown import columns, preview
+from pipelines.writing.origin import Origin
+
+GROUP: Final = "reference"
+VERSION: Final = "version"
+"""Under which name the metadata of `rule_set` has its version."""
+DAILY: Final = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=26), warn_window=timedelta(hours=25))
+"""Of what a schedule makes once a day. What follows writes has none: however old, it is as fresh as the last write."""
+
+
+class CatalogueSource(dg.Config):
+    """Where the catalogue comes from: an operator's CSV, or the release's file where none is named.
+
+    `file` is a name in the folder `catalogue` of the data directory, where `pcds catalogue refresh` has put it; no
+    other file is read (decision 0032). `operator` is the account of a command's caller. A run `by_schedule` leaves an
+    operator's file standing, and loads the release's only where it is another one.
+    """
+
+    file: str | None = None
+    operator: str | None = None
+    by_schedule: bool = False
+
+
+catalogue_file: Final = dg.AssetSpec(
+    "catalogue_file", group_name=GROUP, owners=OWNERS, kinds={"csv"}, tags={"pcds/stage": "received"},
+    description="The catalogue as a file that people keep: one row per jurisdiction, source and date of each fact.",
+)  # fmt: skip
+"""Read by the asset below, so that an analyst who materialises that one alone needs nothing besides."""
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"postgres"}, tags={"pcds/stage": "received"},
+    metadata=columns.metadata("rule_set"), check_specs=[HELD_BY_OLDER_RULES],
+)  # fmt: skip
+def rule_set(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+    """The version of the rules that grades, added and activated by `pcds ruleset`; a source in each row.
+
+    Its name is the data version, so that what was graded by another one shows as out of date. Where a release brings a
+    newer version, this asks for the regrade of what is held; an activation has asked by itself.
+    """
+    with workshop.pool.system() as conn:
+        rules = workshop.rulesets.active(conn)
+    every = every_company(workshop.pool)
+    asked = regrading.request_lacking(workshop.pool, every, rules.version, workshop.clock.now())
+    if asked:
+        context.log.info("Asked for the regrade of %s companies by %s.", asked, rules.version)
+    return dg.MaterializeResult(
+        data_version=dg.DataVersion(rules.version),
+        metadata={
+            VERSION: rules.version, "rules": len(rules.rules), "companies": len(every), "regrades_asked": asked,
+            **columns.metadata("rule_set"),
+        },
+        check_results=[
+            dg.AssetCheckResult(**held_by_older_rules(len(regrading.open_regrades(workshop.pool)), rules.version)),
+        ],
+    )  # fmt: skip
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"postgres"}, tags={"pcds/stage": "stored"}, deps=[catalogue_file],
+    metadata=columns.metadata("jurisdiction_catalogue"), freshness_policy=DAILY,
+    dagster_type=dg.PythonObjectDagsterType(Changes), check_specs=checks.CATALOGUE_SPECS,
+)  # fmt: skip
+def jurisdiction_catalogue(
+    context: dg.AssetExecutionContext, config: CatalogueSource, workshop: dg.ResourceParam[Workshop]
+) -> checks.CheckedResult:
+    """The jurisdictions that the service knows, as served: EPR system, register, law, depth 1 to 3 and its date."""
+    try:
+        found = catalogue.read(catalogue.kept(workshop.data_dir, config.file) if config.file else None)
+    except TableError as faults:
+        raise dg.Failure(str(faults), allow_retries=False) from None
+    verdict = checks.contract({"jurisdictions": (checks.CATALOGUE, found.frame())})
+    if not verdict.passed:
+        sentence = "The catalogue breaks its contract; the cells that do are in the run's metadata."
+        raise dg.Failure(sentence, metadata=verdict.metadata, allow_retries=False)
+    now = workshop.clock.now()
+    with workshop.pool.system() as conn:
+        if config.by_schedule and not catalogue.is_needed(conn, found):
+            changes = catalogue.as_held(conn, now)
+        else:
+            changes = catalogue.load(conn, found, _origin(context, config), now)
+        held = catalogue.held(conn)
+    codes = {name: getattr(changes, name) for name in ("added", "changed", "removed", "demoted")}
+    return dg.MaterializeResult(
+        value=changes,
+        metadata={
+            "rows": len(held),
+            "dagster/row_count": len(held),
+            "source_hash": changes.source_hash,
+            **{name: len(listed) for name, listed in codes.items()},
+            "unchanged": changes.unchanged,
+            "codes": preview.table(("change", "codes"), [(name, ", ".join(listed)) for name, listed in codes.items()]),
+            **columns.metadata("jurisdiction_catalogue"),
+        },
+        check_results=[verdict, *checks.catalogue(held)],
+    )
+
+
+def _origin(context: dg.AssetExecutionContext, config: CatalogueSource) -> Origin:
+    if config.operator is None:
+        return Origin("system", None, "catalogue", context.run.run_id)
+    return Origin("operator", config.operator, "operator", context.run.run_id)

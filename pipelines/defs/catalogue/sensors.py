@@ -1,0 +1,41 @@
+"""The sensors of what the service reads: another version of the rules grades, or a day's catalogue was missed."""
+
+from typing import Final
+
+import dagster as dg
+
+from pipelines.defs.catalogue.assets import VERSION, rule_set
+from pipelines.defs.catalogue.jobs import read_rule_set
+from pipelines.defs.catalogue.schedules import BY_SCHEDULE
+from pipelines.engine import asking
+from pipelines.engine.daily import missed
+from pipelines.engine.resources import Workshop
+
+LOOK_SECONDS: Final = 4
+missed_catalogue: Final = missed("refresh_catalogue", BY_SCHEDULE)
+
+
+@dg.sensor(
+    job=read_rule_set, minimum_interval_seconds=LOOK_SECONDS, default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Has the asset rule_set read anew when an operator or a release has another version grade.",
+)  # fmt: skip
+def active_rules(
+    context: dg.SensorEvaluationContext, workshop: dg.ResourceParam[Workshop]
+) -> dg.SensorResult | dg.SkipReason:
+    """A run request where the last that Dagster heard of is another version."""
+    with workshop.pool.system() as conn:
+        version = workshop.rulesets.active(conn).version
+    latest = context.instance.get_latest_materialization_event(rule_set.key)
+    told = latest.asset_materialization if latest is not None else None
+    if told is not None and told.metadata[VERSION].value == version:
+        return dg.SkipReason(f"{version} grades, as Dagster knows.")
+    due = asking.due(context.instance, read_rule_set.name, [asking.WHOLE])
+    before = "none" if latest is None else f"{latest.timestamp:.0f}"
+    return dg.SensorResult(
+        run_requests=[
+            dg.RunRequest(
+                run_key=f"{version}/{before}" + asking.again(failures), run_config={"loggers": {"console": {}}}
+            )
+            for failures in due.values()
+        ]
+    )

@@ -1,0 +1,217 @@
+"""Group rollups: from a company's snapshot to tonnes by scheme category, and where they stand against thresholds.
+
+What a figure means and how it is counted is docs/figures.md. The three assets run together, partitioned by company;
+nothing of theirs is current before the last one has published it.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final, NamedTuple, Self
+
+import dagster as dg
+import polars as pl
+
+from compliance.declarations.document import scoped_tonnes
+from compliance.rollup.exact import written_tonnes
+from compliance.rollup.tonnes import TONNES_SCHEMA, Figures
+from pipelines.declarations import filing
+from pipelines.defs import OWNERS
+from pipelines.defs.catalogue.assets import jurisdiction_catalogue
+from pipelines.defs.figures import checks as figure_checks
+from pipelines.defs.imports.handover import Packed
+from pipelines.defs.publication.assets import portfolio_snapshot
+from pipelines.engine import checks, tags
+from pipelines.engine.partitions import companies, company_of
+from pipelines.engine.pieces import interruptible
+from pipelines.engine.resources import Workshop
+from pipelines.figures import compute, keep, proof
+from pipelines.figures.portfolio import blocks
+from pipelines.shown import columns, preview
+from warehouse import snapshots
+from warehouse.figures import Origin, StoredFigures
+from warehouse.snapshots import Snapshot
+
+GROUP: Final = "rollups"
+MOST_FIGURES: Final = 200
+"""Rows of a table in a run: what one company usually declares; the files have all."""
+_PERIOD: Final = preview.period("year", "half")
+
+
+class Computed(NamedTuple):
+    """Figures that are not published yet, and what they were computed from."""
+
+    figures: Figures
+    origin: Origin
+
+    def packed(self) -> Packed:
+        """Its parts, for obligations that are computed by themselves."""
+        return {**asdict(self.origin), "as_of": self.origin.as_of.isoformat()}, self.figures._asdict()
+
+    @classmethod
+    def unpacked(cls, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Self:
+        """The value of these parts."""
+        origin = Origin(**{**about, "as_of": datetime.fromisoformat(about["as_of"])})
+        basis = pl.col("basis").cast(TONNES_SCHEMA["basis"])
+        return cls(Figures(**{**tables, "tonnes": tables["tonnes"].with_columns(basis)}), origin)
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"parquet"}, tags={"pcds/stage": "published"}, partitions_def=companies,
+    deps=[portfolio_snapshot],
+    metadata=columns.metadata("portfolio"), check_specs=[figure_checks.PORTFOLIO],
+)  # fmt: skip
+def portfolio(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+    """The company's current snapshot as figures are computed from it: SKUs, parts with grams, units per market."""
+    snapshot = _snapshot(context, workshop)
+    with workshop.pool.company(snapshot.company_id) as conn:
+        named = preview.company(conn, snapshot.company_id)
+    tags.name_company(context, snapshot.company_id, named["company"])
+    return dg.MaterializeResult(
+        metadata={**named, **preview.of_snapshot(snapshot), **columns.metadata("portfolio")},
+        check_results=[figure_checks.portfolio(proof.faults(snapshot))],
+    )  # fmt: skip
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"polars"}, tags={"pcds/stage": "computed"}, partitions_def=companies,
+    metadata=columns.metadata("figures"), deps=[portfolio, jurisdiction_catalogue],
+    dagster_type=dg.PythonObjectDagsterType(Computed), check_specs=figure_checks.FIGURES,
+)  # fmt: skip
+def figures(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+    """Tonnes of packaging placed on each market in a year or half, by scheme category: grams times units / 10^6.
+
+    What cannot be counted (no weight, no material, no category) stands beside them in units and SKUs, never as zero.
+    """
+    begun, snapshot = time.perf_counter(), _snapshot(context, workshop)
+    with workshop.pool.company(snapshot.company_id) as conn:
+        catalogue, rules = compute.loaded_catalogue(conn), workshop.rulesets.active(conn)
+        named = preview.company(conn, snapshot.company_id)
+    with interruptible(context, workshop) as proceed:
+        found = compute.figures_of(blocks(snapshot), catalogue.entries, rules, proceed)
+    by_code = {entry.code: entry for entry in catalogue.entries}
+    origin = Origin(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
+    by_period = tonnes_by_period(found)
+    context.instance.add_dynamic_partitions(
+        "filings", [each.name for each in filing.of_figures(found.tonnes, found.uncounted)]
+    )
+    return dg.MaterializeResult(
+        value=Computed(found, origin),
+        metadata={
+            **named, **numbers(found, origin), "seconds": round(time.perf_counter() - begun, 3),
+            "dagster/row_count": found.tonnes.height,
+            "tonnes_by_market": preview.table(
+                ("market and period", "tonnes"), by_period.items(), most=MOST_FIGURES
+            ),
+            "tonnes_by_market_picture": preview.bars("Tonnes by market, latest year and its halves", by_period),
+            "tonnes_by_category": preview.frame_table(_by_category(found.tonnes), most=MOST_FIGURES),
+            "uncounted": preview.frame_table(_by_reason(found.uncounted), most=MOST_FIGURES),
+            **columns.metadata("figures"),
+        },
+        check_results=figure_checks.figures(found, proof.differences(snapshot, found, by_code)),
+    )  # fmt: skip
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"polars", "parquet"}, tags={"pcds/stage": "published"},
+    metadata=columns.metadata("obligations"), partitions_def=companies,
+    dagster_type=dg.PythonObjectDagsterType(StoredFigures),
+)  # fmt: skip
+def obligations(
+    context: dg.AssetExecutionContext, figures: Computed, workshop: dg.ResourceParam[Workshop]
+) -> checks.CheckedResult:
+    """Tonnes of each calendar year against the thresholds of its market: above, near (within 20 %), below, undecidable.
+
+    No fee and no legal advice: each verdict names its rule, its source and how sure the source is. With this the
+    company's figures are published, all at once.
+    """
+    verdicts, company_id = compute.obligations_of(figures.figures), company_of(workshop.pool, context.partition_key)
+    held = keep.keep(workshop.data_dir, company_id, figures.origin, figures.figures, verdicts)
+    with workshop.pool.company(company_id) as conn:
+        named = preview.company(conn, company_id)
+    counted = verdicts.group_by("verdict").len("rows").sort("verdict")
+    return dg.MaterializeResult(
+        value=held,
+        metadata={
+            **named, **published(held), "dagster/row_count": verdicts.height,
+            "verdicts": preview.frame_table(counted),
+            "reached": preview.frame_table(
+                verdicts.filter(pl.col("verdict").is_in(["above", "near"])).select(
+                    "market", "year", "obligation", "material", "tonnes", "tonnes_upper", "threshold_tonnes",
+                    "verdict", "reason",
+                ),
+                most=MOST_FIGURES,
+            ),
+            **columns.metadata("obligations"),
+        },
+    )  # fmt: skip
+
+
+def _snapshot(context: dg.AssetExecutionContext, workshop: Workshop) -> Snapshot:
+    """The current snapshot of the company that the run is for. Raises `dagster.Failure` where there is none."""
+    found = snapshots.current(workshop.data_dir, company_of(workshop.pool, context.partition_key))
+    if found is None:
+        raise dg.Failure("No snapshot of this company is published yet; publish one first.", allow_retries=False)
+    return found
+
+
+def numbers(found: Figures, origin: Origin) -> dict[str, Any]:
+    """What figures were computed from, as a declaration names it, and their sums, which the UI plots over runs."""
+    return {
+        "as_of": dg.MetadataValue.timestamp(origin.as_of), "snapshot": origin.snapshot,
+        "ruleset_version": origin.ruleset_version, "catalogue_hash": origin.catalogue_hash,
+        "figures": found.tonnes.height,
+        "tonnes_latest_year": tonnes_of_latest_years(found),
+        "uncounted_skus": found.uncounted["sku_code"].n_unique(),
+        "skus_of_undecided_scope": found.scope_missing["sku_code"].n_unique(),
+    }  # fmt: skip
+
+
+def published(held: StoredFigures) -> dict[str, Any]:
+    """Which figures are current from now on; `figures_changed` counts those that are new, differ or are gone."""
+    return {
+        "as_of": dg.MetadataValue.timestamp(held.origin.as_of), "snapshot": held.origin.snapshot,
+        "figures_changed": held.rows_written, **{f"{table}_rows": rows for table, rows in held.rows.items()},
+    }  # fmt: skip
+
+
+def tonnes_by_period(found: Figures) -> dict[str, float]:
+    """Tonnes of each market's latest year with figures, and of its halves where they are declared: GB-2026-H1."""
+    summed = _latest(found).group_by("market", "year", "half").agg(pl.col("grams").sum())
+    return {
+        filing.Filing(market, year, half).name: float(written_tonnes(grams))
+        for market, year, half, grams in summed.sort("market", "half").iter_rows()
+    }
+
+
+def tonnes_of_latest_years(found: Figures) -> float:
+    """The same over all markets, each year once: the halves count where not both of them are there to be a year."""
+    latest = _latest(found)
+    whole = latest.filter((pl.col("half") == 0).any().over("market") == (pl.col("half") == 0))
+    return float(written_tonnes(sum(whole["grams"], Decimal(0))))
+
+
+def _latest(found: Figures) -> pl.DataFrame:
+    return found.tonnes.filter(pl.col("year") == pl.col("year").max().over("market"))
+
+
+def _by_category(tonnes: pl.DataFrame) -> pl.DataFrame:
+    """The figures that a declaration has, latest year first within a market."""
+    latest = tonnes.sort("market", "year", "half", "category_code", descending=[False, True, False, False])
+    rows = [scoped_tonnes(row) for row in latest.iter_rows(named=True)]
+    written = [pl.Series(name, [f"{row[name]:f}" for row in rows], pl.String) for name in keep.SCOPED]
+    return latest.with_columns(written).select(
+        "market", _PERIOD, "category_code", "tonnes", "units", "skus", "basis", *keep.SCOPED[1:], "scope_key",
+        "confidence",
+    )  # fmt: skip
+
+
+def _by_reason(uncounted: pl.DataFrame) -> pl.DataFrame:
+    """Units and SKUs that are not counted, by market, period and reason."""
+    return (
+        uncounted.group_by("market", _PERIOD, "reason")
+        .agg(pl.len().alias("skus"), pl.col("units").sum().alias("units"))
+        .sort("market", "period", "reason")
+    )

@@ -1,0 +1,196 @@
+"""Group intake: from the uploaded file to typed rows. Reading itself is `pipelines.reading`."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+import dagster as dg
+
+from pipelines import sandbox
+from pipelines.defs import OWNERS
+from pipelines.defs.imports.faults import fail_import_once
+from pipelines.defs.imports.handover import Parsed, Received, Typed
+from pipelines.defs.imports.holding import Hold, goes_on, holding
+from pipelines.engine import checks, tags
+from pipelines.engine.partitions import companies, company_of
+from pipelines.engine.resources import Workshop
+from pipelines.imports import settle, work
+from pipelines.imports.status import is_stalled
+from pipelines.imports.work import Work
+from pipelines.reading import TypedRows, Upload
+from pipelines.shown import columns, preview
+from pipelines.writing import volumes
+from schemas import contracts
+from warehouse.objects import NoSuchObject
+
+GROUP: Final = "intake"
+
+
+class ImportRun(dg.Config):
+    """Which import of the partition's company a run works on: the one that it has sent last, where none is named."""
+
+    import_id: str | None = None
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"file"}, tags={"pcds/stage": "received"}, partitions_def=companies,
+    dagster_type=dg.PythonObjectDagsterType(Received), output_required=False, hooks={fail_import_once},
+)  # fmt: skip
+def uploaded_file(
+    context: dg.AssetExecutionContext, config: ImportRun, workshop: dg.ResourceParam[Workshop]
+) -> Iterator[dg.MaterializeResult[Received]]:
+    """The file as a company sent it, byte for byte at `object_key` of the object store.
+
+    A run that would write an import that is written already, or that another run works on, ends here with nothing done.
+    """
+    company_id = company_of(workshop.pool, context.partition_key)
+    sent = _sent(workshop, company_id, context.partition_key, config.import_id)
+    if tags.IMPORT not in context.run.tags or tags.COMPANY_NAME not in context.run.tags:
+        found_by = tags.of_import(sent.id, sent.company_id, sent.filename)
+        context.instance.add_run_tags(
+            context.run.run_id, found_by | tags.of_company(sent.company_id, sent.company_name)
+        )
+    received = Received(sent.id, company_id)
+    if goes_on(context):
+        if reason := _nothing_to_do(workshop, sent, context.run.run_id):
+            context.log.info(reason)
+            return
+        with holding(context, workshop, received) as hold:
+            sent = hold.work
+    yield dg.MaterializeResult(
+        value=received,
+        metadata={
+            **preview.sent(sent), "size_bytes": sent.size_bytes, "sha256": sent.sha256,
+            "object_key": sent.upload_key, "dry_run": sent.dry_run, "attempt": sent.attempts,
+            "rows_committed_before": sent.position,
+        },
+    )  # fmt: skip
+
+
+def _sent(workshop: Workshop, company_id: UUID, slug: str, import_id: str | None) -> Work:
+    """The company's import. Raises `dagster.Failure` where it has none of that id, or none at all."""
+    try:
+        wanted = work.latest(workshop.pool, company_id) if import_id is None else UUID(import_id)
+        if wanted is not None:
+            return work.load(workshop.pool, company_id, wanted)
+        sentence = f"The company {slug} has sent no file yet."
+    except (LookupError, ValueError):
+        sentence = f"The company {slug} has no import {import_id}; the partition and the import must be one company's."
+    raise dg.Failure(sentence, allow_retries=False)
+
+
+def _nothing_to_do(workshop: Workshop, sent: Work, run_id: str) -> str | None:
+    """Why a run has nothing to write; None where it has, and where it has ended the import itself and is resumed.
+
+    Raises `dagster.Failure` of an import that has failed, which is not tried again.
+    """
+    if not sent.has_ended:
+        held = sent.claim is not None and sent.claim != UUID(run_id)
+        return "Nothing to do: another run works on the import." if held and not _has_stalled(workshop, sent) else None
+    if sent.status == "failed":
+        sentence = "Nothing to do: the import has failed, as its report says. The file has to be sent again."
+        raise dg.Failure(sentence, allow_retries=False)
+    if sent.run_id != run_id:
+        return "Nothing to do: the import is completed."
+    try:
+        workshop.objects.file(sent.table_key).close()
+    except NoSuchObject:  # it is the last that goes
+        return "Nothing to do: this run has completed the import before it lost its process."
+    return None
+
+
+def _has_stalled(workshop: Workshop, sent: Work) -> bool:
+    return is_stalled(sent.heartbeat_at, workshop.clock.now())
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"polars", "parquet"}, tags={"pcds/stage": "received"},
+    metadata=columns.metadata("parsed_table"), partitions_def=companies, hooks={fail_import_once},
+    dagster_type=dg.PythonObjectDagsterType(Parsed), check_specs=[checks.contract_spec("parsed_table")],
+)  # fmt: skip
+def parsed_table(
+    context: dg.AssetExecutionContext, uploaded_file: Received, workshop: dg.ResourceParam[Workshop]
+) -> checks.CheckedResult:
+    """The sheet's lines as text under the names of our fields, each with its line number in the caller's file."""
+    with holding(context, workshop, uploaded_file) as hold:
+        try:
+            upload = Upload.from_bytes(workshop.objects.get(hold.work.table_key))
+        except NoSuchObject:
+            sentence = (
+                "What was read from the file is removed when its rows are written: the newest of this asset is what it "
+                "was. Send the file again to have it read again."
+            )
+            raise dg.Failure(sentence, allow_retries=False) from None
+    sheets = {"table": upload.table} | ({} if upload.components is None else {"components": upload.components})
+    return dg.MaterializeResult(
+        value=Parsed(uploaded_file.import_id, upload),
+        metadata={
+            "rows_read": upload.rows,
+            "dagster/row_count": upload.table.height,
+            "component_lines": 0 if upload.components is None else upload.components.height,
+            "source": dg.MetadataValue.json(upload.source),
+            "dagster/column_schema": preview.column_schema(upload.table),
+            "first_rows": preview.frame_table(upload.table),
+        },
+        check_results=[
+            checks.contract({name: (contracts.parsed_table(frame.columns), frame) for name, frame in sheets.items()})
+        ],
+    )
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"polars", "parquet"}, tags={"pcds/stage": "typed"},
+    metadata=columns.metadata("typed_rows"), partitions_def=companies, hooks={fail_import_once},
+    dagster_type=dg.PythonObjectDagsterType(Typed), check_specs=[checks.contract_spec("typed_rows")],
+)  # fmt: skip
+def typed_rows(
+    context: dg.AssetExecutionContext,
+    uploaded_file: Received,
+    parsed_table: Parsed,
+    workshop: dg.ResourceParam[Workshop],
+) -> checks.CheckedResult:
+    """One row per SKU with typed values (weights in g, shares in percent); lines that cannot be read stand apart."""
+    same_import(uploaded_file, parsed_table)
+    with holding(context, workshop, uploaded_file) as hold:
+        with workshop.pool.system() as conn:
+            served = volumes.served_markets(conn)
+        typed = _typed(hold, parsed_table, workshop, served)
+    return dg.MaterializeResult(
+        value=Typed(uploaded_file.import_id, typed),
+        metadata={
+            "rows_typed": typed.values.height,
+            "dagster/row_count": typed.values.height,
+            "rows_rejected": typed.rejected,
+            "faults": typed.errors.height,
+            "first_rejected": preview.frame_table(typed.errors.select("line", "sku_code", "column", "message")),
+            **columns.metadata("typed_rows"),
+            "dagster/column_schema": preview.column_schema(typed.values),
+        },
+        check_results=[checks.contract({"values": (contracts.typed_rows(typed.values.columns), typed.values)})],
+    )
+
+
+def same_import(uploaded_file: Received, *others: Parsed | Typed) -> None:
+    """Raise `dagster.Failure` where an asset that runs alone would mix what belongs to different imports."""
+    if any(other.import_id != uploaded_file.import_id for other in others):
+        sentence = "The newest of the assets upstream are of different imports: materialise those together first."
+        raise dg.Failure(sentence, allow_retries=False)
+
+
+def _typed(hold: Hold, parsed: Parsed, workshop: Workshop, served_markets: frozenset[str]) -> TypedRows:
+    """What a reader makes of the table; an import whose reading was stopped has failed, and is not tried again.
+
+    Which import comes when is Dagster's: each has a reader's turn of its own here.
+    """
+    sent = hold.work
+    table = partial(workshop.objects.file, sent.table_key)
+    source = table if hold.claim else parsed.upload.to_bytes()  # it may be gone when the import has ended
+    order = sandbox.typing(source, default_year=sent.default_year, served_markets=served_markets)
+    try:
+        return workshop.readers.read(sent.id, "import", order)
+    except sandbox.ReadingStopped as stopped:
+        [failure] = stopped.issues
+        if hold.claim:
+            settle.fail(workshop.pool, hold.claim, sent, workshop.clock, failure)
+        raise dg.Failure(failure.message, allow_retries=False) from None

@@ -1,0 +1,60 @@
+"""What becomes of an import whose run fails by a fault of ours: it fails once, says so, and is not tried again.
+
+An exception in a step would be raised by the next run too. What comes from outside is no such fault and is tried
+again: the database or a disk that is away for a while, a machine without memory, a process that was killed (which
+raises nothing here). How a run ends in good order is `pipelines.defs.imports.holding`.
+"""
+
+import traceback
+from collections.abc import Iterator
+from typing import Final
+from uuid import UUID
+
+import dagster as dg
+import psycopg
+import structlog
+
+from pipelines.engine import tags
+from pipelines.engine.resources import Workshop
+from pipelines.imports import claim as claims
+from pipelines.imports import settle, work
+
+_FROM_OUTSIDE: Final = (psycopg.OperationalError, OSError, MemoryError)
+
+log = structlog.get_logger(__name__)
+
+
+@dg.failure_hook(required_resource_keys={"workshop"}, name="fail_import_once")
+def fail_import_once(context: dg.HookContext) -> None:
+    """End the import of a run whose step failed by a fault of ours, while the run still holds it.
+
+    After any other failure the run lays its claim down, so that the next one need not wait.
+    """
+    run = context.instance.get_run_by_id(context.run_id)
+    told = {} if run is None else run.tags
+    if tags.IMPORT not in told or tags.COMPANY not in told:
+        return
+    workshop: Workshop = context.resources.workshop
+    claim = claims.held_by(workshop.pool, UUID(told[tags.IMPORT]), UUID(told[tags.COMPANY]), UUID(context.run_id))
+    if claim is None:  # the import has ended, or another run has it
+        return
+    chain = list(_chain(context.op_exception))
+    if not chain or any(isinstance(cause, (dg.Failure, *_FROM_OUTSIDE)) for cause in chain):
+        claims.hand_back(workshop.pool, claim)
+        return
+    sent = work.load(workshop.pool, claim.company_id, claim.import_id)
+    # Not the message of the exception: it may quote a cell of the caller's file. Dagster's own record has it.
+    *_, place = traceback.extract_tb(chain[-1].__traceback__) or [None]
+    log.error(
+        "import.failed_by_us", import_id=str(sent.id), company_id=str(sent.company_id), step=context.op.name,
+        correlation_id=sent.correlation_id, error=type(chain[-1]).__name__,
+        place=place and f"{place.filename}:{place.lineno}",
+    )  # fmt: skip
+    settle.fail(workshop.pool, claim, sent, workshop.clock, settle.our_fault(sent.correlation_id))
+
+
+def _chain(fault: BaseException | None) -> Iterator[BaseException]:
+    """The exception and what it was raised from, the first cause last."""
+    while fault is not None:
+        yield fault
+        fault = fault.__cause__

@@ -1,0 +1,124 @@
+"""Group grading: typed rows become graded SKUs, and the report that the caller reads."""
+
+import time
+from collections import Counter
+
+import dagster as dg
+
+from pipelines.defs import OWNERS
+from pipelines.defs.imports.assets import same_import
+from pipelines.defs.imports.faults import fail_import_once
+from pipelines.defs.imports.handover import Parsed, Received, Typed
+from pipelines.defs.imports.holding import Hold, holding
+from pipelines.engine import checks
+from pipelines.engine.partitions import companies
+from pipelines.engine.resources import Workshop
+from pipelines.imports import process, settle
+from pipelines.imports.process import Written
+from pipelines.imports.status import status
+from pipelines.imports.work import load
+from pipelines.shown import columns, preview
+from pipelines.writing.plans import PlanLimitReached
+from schemas.vocabularies import VOCABULARIES
+
+GROUP = "grading"
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"polars", "postgres"}, tags={"pcds/stage": "stored"},
+    metadata=columns.metadata("graded_skus"), partitions_def=companies, hooks={fail_import_once},
+    check_specs=[
+        dg.AssetCheckSpec(checks.GRADED, asset="graded_skus", description="No accepted SKU is without a grade state."),
+    ],
+)  # fmt: skip
+def graded_skus(
+    context: dg.AssetExecutionContext,
+    uploaded_file: Received,
+    parsed_table: Parsed,
+    typed_rows: Typed,
+    workshop: dg.ResourceParam[Workshop],
+) -> checks.CheckedResult:
+    """The company's SKUs as this file leaves them, with recyclability grade and score (0 to 100), chunk by chunk.
+
+    What is committed is not written again: of an import that is completed nothing is.
+    """
+    same_import(uploaded_file, parsed_table, typed_rows)
+    begun = time.perf_counter()
+    with holding(context, workshop, uploaded_file, writes=True) as hold:
+        written = _written(hold, parsed_table, typed_rows, workshop)
+    graded = sum(written.grades.values())
+    return dg.MaterializeResult(
+        metadata={
+            **preview.sent(hold.work),
+            **preview.counts(written.outcomes),
+            "dagster/row_count": graded,
+            "chunks": written.chunks,
+            "rows_committed_by_earlier_runs": hold.work.position,
+            "grades": preview.grade_table(written.grades),
+            "grades_picture": preview.grade_bars(written.grades),
+            "seconds": round(time.perf_counter() - begun, 3),
+            "seconds_by_step": preview.seconds(written.seconds),
+            **columns.metadata("graded_skus"),
+        },
+        check_results=[checks.all_graded(written.ungraded, graded)],
+    )
+
+
+def _written(hold: Hold, parsed: Parsed, typed: Typed, workshop: Workshop) -> Written:
+    """What this step has written of the import. Raises `dagster.Failure` where it cannot be written to its end."""
+    work = hold.work
+    if hold.claim is None:
+        if work.status == "failed":
+            sentence = "The import has failed, as its report says, and is not tried again. Send the file again."
+            raise dg.Failure(sentence, allow_retries=False)
+        return Written(Counter())
+    job = process.Job(
+        workshop.pool, workshop.clock, workshop.rulesets, hold.claim, work, parsed.upload, typed.rows
+    )  # fmt: skip
+    try:
+        return process.write_rows(job, chunk_rows=workshop.chunk_rows, proceed=hold.proceed)
+    except PlanLimitReached as reached:
+        failure = settle.plan_full(reached)
+        settle.fail(workshop.pool, hold.claim, work, workshop.clock, failure)
+        raise dg.Failure(failure.message, allow_retries=False) from None
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"postgres"}, tags={"pcds/stage": "reported"}, deps=[graded_skus],
+    partitions_def=companies, check_specs=[
+        dg.AssetCheckSpec(
+            checks.COUNTS, asset="import_report", blocking=True, description="One outcome per SKU, every line is read."
+        ),
+    ],
+)  # fmt: skip
+def import_report(
+    uploaded_file: Received, typed_rows: Typed, workshop: dg.ResourceParam[Workshop]
+) -> checks.CheckedResult:
+    """What the caller reads by polling: SKUs by outcome over all runs, and each fault at its line and column."""
+    same_import(uploaded_file, typed_rows)
+    work = load(workshop.pool, uploaded_file.company_id, uploaded_file.import_id)
+    if not work.has_ended:
+        raise dg.Failure("The import is still being written: materialise graded_skus first.", allow_retries=False)
+    found = status(workshop.pool, work.company_id, work.id, limit=preview.PREVIEW_ROWS, offset=0)
+    assert found is not None, "an import that was just completed is there"
+    workshop.objects.delete(work.table_key)  # the uploaded bytes stay; what was read from them is in the rows now
+    counts = {name: found["counts"][name] for name in VOCABULARIES["outcome"]}
+    shown = ("sheet", "line", "sku_code", "field", "column", "value", "code", "message")
+    rows = typed_rows.rows
+    return dg.MaterializeResult(
+        metadata={
+            **preview.sent(work),
+            **preview.counts(counts),
+            "faults": found["pagination"]["total"],
+            "first_rejected": preview.table(
+                shown, ([error[name] for name in shown] for error in found["errors"]),
+                total=found["pagination"]["total"],
+            ),
+        },
+        check_results=[
+            checks.counts_add_up(
+                decided=rows.values.height + rows.rejected, by_outcome=counts,
+                rows_done=found["progress"]["done"], rows_total=found["progress"]["total"],
+            )
+        ],
+    )  # fmt: skip

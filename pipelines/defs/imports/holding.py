@@ -1,0 +1,91 @@
+"""A step's hold on an import while it works, under its run's claim, and how its loss reads in the Dagster UI.
+
+Each step holds the import for itself, so that it runs alone as well as after the others. What a step writes is not
+here, nor what becomes of an import whose step fails (`pipelines.defs.imports.faults`).
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import dagster as dg
+
+from pipelines.defs.imports.handover import Received
+from pipelines.engine import leaving
+from pipelines.engine.resources import Workshop
+from pipelines.imports import claim as claims
+from pipelines.imports import settle, work
+from pipelines.imports.claim import Claim
+from pipelines.imports.work import Work
+
+WRITES: Final = dg.AssetKey("graded_skus")
+"""The asset that writes an import's rows: a run that has it ahead keeps its claim from step to step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A step's import. There is no claim where it has ended: nothing is left to write, and what was read may be read.
+
+    `proceed` is asked before each chunk, and raises where the step shall end.
+    """
+
+    work: Work
+    claim: Claim | None
+    proceed: Callable[[], None]
+
+
+@contextmanager
+def holding(
+    context: dg.AssetExecutionContext, workshop: Workshop, received: Received, *, writes: bool = False
+) -> Iterator[Hold]:
+    """Take the claim and keep it alive during the block; a step that shall not go on ends with its reason.
+
+    With `writes` the block ends the import. Raises `dagster.Failure` where another run works on the import, where
+    too many runs have lost their process over it, and where the process is stopping (`pipelines.engine.leaving`).
+    """
+    pool, run_id = workshop.pool, UUID(context.run.run_id)
+    claim = claims.take(pool, workshop.clock, received.company_id, received.import_id, run_id)
+    found = work.load(pool, received.company_id, received.import_id)
+    if claim is None:
+        if not found.has_ended:
+            raise dg.Failure("Nothing to do: another run works on the import.", allow_retries=False)
+        yield Hold(found, None, lambda: None)
+        return
+    if found.attempts > claims.MAX_ATTEMPTS:
+        settle.fail(pool, claim, found, workshop.clock, failure := settle.gave_up())
+        raise dg.Failure(failure.message, allow_retries=False)
+    _close(context, claim.previous_run)
+    try:
+        with claims.beating(pool, claim, workshop.clock) as still_ours:
+
+            def proceed() -> None:
+                still_ours()
+                if workshop.stopping.is_set():
+                    raise claims.HandedBack("the process is stopping; the run goes on after the last chunk elsewhere")
+
+            proceed()
+            yield Hold(found, claim, proceed)
+        if not writes:
+            claims.lay_down(pool, claim, keep=goes_on(context))
+    except claims.ClaimLost as lost:
+        raise dg.Failure(f"Ended without effect: {lost}.", allow_retries=False) from None
+    except claims.HandedBack as reason:
+        claims.lay_down(pool, claim, keep=leaving.warm)  # a run that another worker resumes has its claim again
+        leaving.leave(context, f"Handed back: {reason}")
+
+
+def goes_on(context: dg.AssetExecutionContext) -> bool:
+    """Whether the run has the step ahead that writes."""
+    planned = context.run.step_keys_to_execute
+    return WRITES in context.op_execution_context.job_def.asset_layer.selected_asset_keys and (
+        planned is None or WRITES.to_python_identifier() in planned
+    )
+
+
+def _close(context: dg.AssetExecutionContext, previous_run: str | None) -> None:
+    """End the run that had the import before: where its process died and nobody resumed it, nobody else would."""
+    previous = None if previous_run in (None, context.run.run_id) else context.instance.get_run_by_id(str(previous_run))
+    if previous and not previous.is_finished:
+        context.instance.report_run_failed(previous, f"Lost its process; {context.run.run_id} continues the import.")

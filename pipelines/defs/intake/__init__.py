@@ -1,1 +1,0 @@
-"""From the uploaded file to typed rows."""

@@ -1,0 +1,66 @@
+"""Group grading: what a company holds, graded by the rule-set of the day.
+
+A run may be stopped, killed or begun again at any time and by any process: where a regrade is, a row of the database
+says (`pipelines.regrading`).
+"""
+
+import time
+from typing import Final
+
+import dagster as dg
+
+from pipelines import regrading
+from pipelines.defs import OWNERS
+from pipelines.defs.catalogue.assets import rule_set
+from pipelines.defs.imports.grading import GROUP, graded_skus
+from pipelines.engine import tags
+from pipelines.engine.partitions import companies, company_of
+from pipelines.engine.pieces import interruptible
+from pipelines.engine.resources import Workshop
+from pipelines.shown import columns, preview
+
+_BY_GRADE: Final = ("sku_code", "grade before", "grade after")
+
+
+class Regrade(dg.Config):
+    """`only_open`: only where a regrade is asked for already, by an activation or by a release with newer rules."""
+
+    only_open: bool = False
+
+
+@dg.asset(
+    group_name=GROUP, owners=OWNERS, kinds={"postgres"}, tags={"pcds/stage": "stored"}, partitions_def=companies,
+    metadata=columns.metadata("regraded_skus"), deps=[graded_skus, rule_set],
+)  # fmt: skip
+def regraded_skus(
+    context: dg.AssetExecutionContext, config: Regrade, workshop: dg.ResourceParam[Workshop]
+) -> dg.MaterializeResult[None]:
+    """The company's SKUs by the rule-set of the day: a matrix of grades before and after, and the first fifty changes.
+
+    Only SKUs whose grade or trace changed are written, each as a new version with an entry in its company's ledger. It
+    waits until no write by an older rule-set is under way, and goes on where an earlier run stopped.
+    """
+    begun = time.perf_counter()
+    company_id = company_of(workshop.pool, context.partition_key)
+    with workshop.pool.company(company_id) as conn:
+        version, named = workshop.rulesets.active(conn).version, preview.company(conn, company_id)
+        if not config.only_open:
+            regrading.request(conn, company_id, version, workshop.clock.now())
+    tags.name_company(context, company_id, named["company"])
+    desk = regrading.Desk(workshop.pool, workshop.clock, workshop.rulesets, workshop.chunk_rows, context.run.run_id)
+    with interruptible(context, workshop) as proceed:
+        regrading.wait_once(workshop.pool, company_id, proceed)
+        regrading.go_on(desk, company_id, proceed)
+    with workshop.pool.company(company_id) as conn:
+        version = workshop.rulesets.active(conn).version
+    done = regrading.total(workshop.pool, [company_id], version).regraded
+    return dg.MaterializeResult(
+        metadata={
+            **named, "dagster/row_count": done.skus, "skus": done.skus, "skus_changed": done.changed,
+            "ruleset_version": version,
+            "seconds": round(time.perf_counter() - begun, 3),
+            "matrix": preview.table(("grade before → after", "SKUs"), sorted(done.matrix.items())),
+            "first_changes": preview.table(_BY_GRADE, done.examples, most=regrading.EXAMPLES, total=done.changed),
+            **columns.metadata("regraded_skus"),
+        },
+    )  # fmt: skip

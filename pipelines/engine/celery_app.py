@@ -1,0 +1,107 @@
+"""Celery's workers of this service: `celery -A pipelines.engine.celery_app worker`, as `api.programs` starts them.
+
+The tasks are those of Dagster's package for Celery. A child is forked from a process that has the definitions loaded,
+so that a run begins in its time and not in that of twenty imports. What belongs here: the app, and what a child does
+around a run. What does not: how runs come (`pipelines.engine.celery_launcher`), and what they do. Nothing else imports
+this module: Celery is installed by requirements-distributed.lock alone.
+"""
+
+import gc
+import os
+import signal
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+import psycopg
+import structlog
+from celery import Task
+from celery.signals import setup_logging, worker_process_init
+from dagster._grpc.types import ExecuteRunArgs, ResumeRunArgs
+from dagster._serdes import unpack_value
+from dagster._utils.interrupts import capture_interrupts
+from dagster_celery.make_app import make_app
+from dagster_celery.tasks import create_execute_job_task, create_resume_job_task
+
+from pipelines.definitions import defs
+from pipelines.engine.worker import Cancels
+from warehouse import dagster_home, logs
+from warehouse.database import Database
+from warehouse.launches import queries as launches
+from warehouse.settings import Settings
+
+BROKER: Final = "PCDS_CELERY_URL"
+"""The variable that holds the broker's address, as in deploy/celery/dagster.yaml."""
+REDELIVERED_AFTER_SECONDS: Final = 60
+"""When the broker gives a task away again whose worker is gone. One that is still executed is left alone then."""
+_PAUSE_SECONDS: Final = 0.5
+_SETTINGS: Final = {
+    "broker_connection_retry_on_startup": True,
+    "broker_transport_options": {"visibility_timeout": REDELIVERED_AFTER_SECONDS},
+    "task_acks_late": True,  # so that a worker holds no run that waits while another worker is idle
+    "worker_hijack_root_logger": False,
+    "worker_prefetch_multiplier": 1,
+    "worker_proc_alive_timeout": 120,
+}
+
+log = structlog.get_logger(__name__)
+_settings: Final = Settings.load()
+_database: Final = Database.of(_settings)
+os.environ.update(dagster_home.environment(_settings, _database))
+_cancels: Final = Cancels(_database.app_url)
+
+
+class Execution(Task):  # type: ignore[misc]  # Celery ships no types
+    """A run's execution or resumption: under a lock by which others see that it lives, and by nobody else meanwhile."""
+
+    def __call__(self, **packed: Mapping[str, Any]) -> int:
+        """What Dagster's task does, with its status; nothing where a living worker has the run already."""
+        [arguments] = packed.values()
+        asked = unpack_value(arguments)
+        assert isinstance(asked, ExecuteRunArgs | ResumeRunArgs)
+        run_id = asked.run_id
+        with _connected() as connection:
+            me = launches.enrol(connection)
+            if not launches.seize(connection, me, run_id):
+                log.info("run.is_executed_elsewhere", run_id=run_id)
+                return 0
+            ended_by = signal.getsignal(signal.SIGTERM)
+            try:
+                with _cancels.of(run_id), capture_interrupts():
+                    return int(self.run(**packed))
+            finally:
+                signal.signal(signal.SIGTERM, ended_by)  # Dagster leaves another handler there
+                launches.end(connection, me, run_id)
+                gc.collect()
+
+
+def _connected() -> psycopg.Connection[Any]:
+    """A connection of the application's role; where Postgres restarts, as soon as there is one."""
+    while True:
+        try:
+            return psycopg.connect(_database.app_url, autocommit=True)
+        except psycopg.OperationalError as error:
+            log.warning("worker.database_lost", error=type(error).__name__)
+            time.sleep(_PAUSE_SECONDS)
+
+
+@setup_logging.connect  # type: ignore[untyped-decorator]
+def _log_as_the_service_does(**_: object) -> None:
+    logs.configure(_settings)
+
+
+@worker_process_init.connect  # type: ignore[untyped-decorator]
+def _begin(**_: object) -> None:
+    with _connected() as connection:
+        launches.sweep(connection)
+    threading.Thread(target=_cancels.listen, daemon=True).start()
+
+
+app = make_app(
+    {"broker": os.environ[BROKER], "backend": os.environ[BROKER], "config_source": _SETTINGS},
+)
+execute_job = create_execute_job_task(app, base=Execution)
+resume_job = create_resume_job_task(app, base=Execution)
+defs.resolve_all_job_defs()  # before the first run waits for them
+gc.freeze()

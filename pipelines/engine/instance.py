@@ -1,0 +1,32 @@
+"""Dagster's own storage, as the service's processes open it: the shared instance of one data directory.
+
+What the runs work with is `pipelines.engine.resources`.
+"""
+
+import logging
+import os
+from typing import Final
+
+import dagster as dg
+
+from warehouse import dagster_home
+from warehouse.database import Database
+from warehouse.settings import Settings
+
+_STATEMENT_MILLISECONDS: Final = 15_000
+_RECYCLE_SECONDS: Final = 3_600
+_MORE_CONNECTIONS: Final = 2
+
+
+def shared_instance(settings: Settings, database: Database) -> dg.DagsterInstance:
+    """The instance under the data directory, with its connections held open from run to run.
+
+    Without that a run connects some thirty times, which takes longer than a short import itself.
+    """
+    logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells of its plugins each time that storage opens
+    os.environ.update(dagster_home.environment(settings, database))
+    instance = dg.DagsterInstance.get()
+    instance.optimize_for_webserver(
+        statement_timeout=_STATEMENT_MILLISECONDS, pool_recycle=_RECYCLE_SECONDS, max_overflow=_MORE_CONNECTIONS
+    )
+    return instance

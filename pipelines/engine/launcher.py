@@ -1,0 +1,102 @@
+"""Dagster's run launcher of this service: it hands runs to warm workers through Postgres (table `launches`).
+
+Dagster's webserver and daemon call it (`run_launcher` in dagster.yaml). Who takes the runs is
+`pipelines.engine.worker`. Where Dagster has no public name for what a launcher needs, the names are those that
+Dagster's own launcher packages import (docs/decisions/0045).
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self, TypeVar
+
+import dagster as dg
+import psycopg
+from dagster._core.launcher import (
+    CheckRunHealthResult,
+    LaunchRunContext,
+    ResumeRunContext,
+    RunLauncher,
+    WorkerStatus,
+)
+from dagster._serdes import ConfigurableClass, ConfigurableClassData
+
+from pipelines.engine.tags import PARTITION
+from warehouse.launches import queries as launches
+
+T_Instance = TypeVar("T_Instance", bound=dg.DagsterInstance)
+
+_STATUS = {
+    "waiting": WorkerStatus.RUNNING, "running": WorkerStatus.RUNNING, "ended": WorkerStatus.SUCCESS,
+    "lost": WorkerStatus.FAILED, None: WorkerStatus.NOT_FOUND,
+}  # fmt: skip
+
+
+class WarmRunLauncher(RunLauncher[T_Instance], ConfigurableClass):
+    """Launches a run by a row that any worker of any machine takes; `url` is the application role's."""
+
+    def __init__(self, url: str, inst_data: ConfigurableClassData | None = None) -> None:
+        """As `from_config_value` says; nothing is connected before it is needed."""
+        self._url, self._inst_data = url, inst_data
+        super().__init__()  # type: ignore[no-untyped-call]
+
+    @property
+    def inst_data(self) -> ConfigurableClassData | None:
+        """What dagster.yaml says of this launcher."""
+        return self._inst_data
+
+    @classmethod
+    def config_type(cls) -> dict[str, Any]:
+        """What dagster.yaml may say: the URL of the database, or the variable that holds it."""
+        return {"url": dg.StringSource}
+
+    @classmethod
+    def from_config_value(cls, inst_data: ConfigurableClassData, config_value: Mapping[str, Any]) -> Self:
+        """The launcher of a checked configuration."""
+        return cls(inst_data=inst_data, **config_value)
+
+    def launch_run(self, context: LaunchRunContext) -> None:
+        """Hand a run to the workers."""
+        self._put(context.dagster_run, resume=False)
+
+    def resume_run(self, context: ResumeRunContext) -> None:
+        """Hand a run to the workers that has lost its own."""
+        self._put(context.dagster_run, resume=True)
+
+    def terminate(self, run_id: str) -> bool:
+        """Have a run end as canceled: at once where nobody has it, else by its worker. Whether there was one to end."""
+        run = self._instance.get_run_by_id(run_id)
+        if run is None or run.is_finished:
+            return False
+        self._instance.report_run_canceling(run)
+        with self._connection() as connection:
+            waited = launches.withdraw(connection, run_id)
+            if not waited:
+                launches.cancel(connection, run_id)
+        if waited:
+            self._instance.report_run_canceled(run)
+        return True
+
+    @property
+    def supports_check_run_worker_health(self) -> bool:
+        """Run monitoring may ask whether a run's worker lives."""
+        return True
+
+    def check_run_worker_health(self, run: dg.DagsterRun) -> CheckRunHealthResult:
+        """Whether somebody still works on the run, by the lock that each worker holds."""
+        with self._connection() as connection:
+            found = launches.state(connection, run.run_id)
+        return CheckRunHealthResult(_STATUS[found], found or "never launched")
+
+    @property
+    def supports_resume_run(self) -> bool:
+        """A run that lost its worker goes on in another."""
+        return True
+
+    def _put(self, run: dg.DagsterRun, *, resume: bool) -> None:
+        with self._connection() as connection:
+            launches.put(connection, run.run_id, company=run.tags.get(PARTITION), resume=resume)
+
+    @contextmanager
+    def _connection(self) -> Iterator[psycopg.Connection[Any]]:
+        with psycopg.connect(self._url, connect_timeout=5) as connection:
+            yield connection

@@ -1,0 +1,131 @@
+"""Where an asset's output lies between the asset that made it and those that take it: the object store.
+
+An output is kept per company, run and asset: tables as Parquet, the rest as JSON, which is written last and without
+which the output is not there. Beside it lies which run's is the newest, for an asset that runs without what it is made
+from. Within a run an output is handed on in memory, and read from the store only where its asset did not run there.
+What old ones become is `pipelines.housekeeping.outputs`.
+"""
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, Final
+from uuid import UUID
+
+import dagster as dg
+import polars as pl
+import structlog
+
+from pipelines.defs.imports.handover import Kept
+from pipelines.engine.partitions import company_of
+from warehouse.objects import NoSuchObject, Objects
+from warehouse.outputs import key, newest_key
+from warehouse.sessions import Pool
+
+_ABOUT: Final = "about.json"
+
+log = structlog.get_logger(__name__)
+
+
+class Outputs(dg.IOManager):
+    """The outputs of one run: those of partitioned assets that can be kept, are; others last as long as the run.
+
+    They are kept by `beside`, a thread, while the next step works already: the run's end waits for it.
+    """
+
+    def __init__(self, pool: Pool, objects: Objects, beside: Executor) -> None:
+        self._pool, self._objects, self._beside = pool, objects, beside
+        self._held: dict[tuple[str, str, str | None], object] = {}
+        self._companies: dict[str, UUID] = {}
+
+    def handle_output(self, context: dg.OutputContext, obj: object) -> None:
+        """Hold the output for this run, and keep it for others."""
+        if obj is None:  # made, and nothing to hand on
+            return
+        self._held[context.step_key, context.name, context.mapping_key] = obj
+        if isinstance(obj, Kept) and context.has_asset_key and context.has_asset_partitions:
+            company_id = self._company(context.asset_partition_key)
+            self._beside.submit(_keep, self._objects, company_id, context.asset_key, str(context.run_id), obj)
+
+    def load_input(self, context: dg.InputContext) -> object:
+        """The output of this run, of the run that it repeats, or the newest. Raises `dagster.Failure` without any."""
+        made = context.upstream_output
+        assert made is not None, "whatever is loaded here was put out by an asset"
+        held = (made.step_key, made.name, made.mapping_key)
+        if held in self._held:
+            return self._held[held]
+        kind = context.dagster_type.typing_type
+        if not (context.has_asset_key and context.has_asset_partitions and hasattr(kind, "unpacked")):
+            sentence = f"{_name(context.asset_key)} hands on in memory: run what it is made from together with it."
+            raise dg.Failure(sentence, allow_retries=False)
+        company_id = self._company(context.asset_partition_key)
+        return _kept(self._objects, company_id, context.asset_key, made.run_id, kind.unpacked)
+
+    def _company(self, slug: str) -> UUID:
+        if slug not in self._companies:
+            self._companies[slug] = company_of(self._pool, slug)
+        return self._companies[slug]
+
+
+def _keep(objects: Objects, company_id: UUID, asset: dg.AssetKey, run_id: str, value: Kept) -> None:
+    """Keep an output. Where that fails the run goes on without: only a run that needs it from elsewhere misses it."""
+    try:
+        _put(objects, company_id, asset, run_id, value)
+    except Exception:
+        log.exception("output.not_kept", asset=_name(asset), company_id=str(company_id), run_id=run_id)
+
+
+def _put(objects: Objects, company_id: UUID, asset: dg.AssetKey, run_id: str, value: Kept) -> None:
+    about, tables = value.packed()
+    for name, table in tables.items():
+        bytes_of = io.BytesIO()
+        table.write_parquet(bytes_of, compression="lz4", statistics=False)
+        objects.put(key(company_id, run_id, _name(asset), f"{name}.parquet"), bytes_of.getvalue(), durable=False)
+    held = json.dumps({"about": about, "tables": list(tables)}).encode()
+    objects.put(key(company_id, run_id, _name(asset), _ABOUT), held, durable=False)
+    objects.put(newest_key(company_id, _name(asset)), run_id.encode(), durable=False)
+
+
+def _kept(
+    objects: Objects, company_id: UUID, asset: dg.AssetKey, run_id: str | None,
+    unpacked: Callable[[dict[str, Any], dict[str, pl.DataFrame]], object],
+) -> object:  # fmt: skip
+    name = _name(asset)
+    held = None if run_id is None else _of_run(objects, company_id, name, run_id)
+    if held is None:
+        with suppress(NoSuchObject):
+            run_id = objects.get(newest_key(company_id, name)).decode()
+            held = _of_run(objects, company_id, name, run_id)
+    if held is None:
+        raise dg.Failure(f"There is no {name} of this company yet: materialise it first.", allow_retries=False)
+    tables = {
+        table: pl.read_parquet(io.BytesIO(objects.get(key(company_id, str(run_id), name, f"{table}.parquet"))))
+        for table in held["tables"]
+    }
+    return unpacked(held["about"], tables)
+
+
+def _of_run(objects: Objects, company_id: UUID, name: str, run_id: str) -> dict[str, Any] | None:
+    """What is said of a run's output; None where the run has not made the asset."""
+    try:
+        held: dict[str, Any] = json.loads(objects.get(key(company_id, run_id, name, _ABOUT)))
+    except NoSuchObject:
+        return None
+    return held
+
+
+def _name(asset: dg.AssetKey) -> str:
+    return asset.to_python_identifier()
+
+
+@dg.io_manager(  # type: ignore[arg-type]  # it may yield, as any resource may
+    required_resource_keys={"workshop"},
+    description="Outputs as Parquet in the object store, by company, run and asset; in memory within a run.",
+)
+def outputs(context: dg.InitResourceContext) -> Iterator[Outputs]:
+    """The outputs of the run that begins."""
+    workshop = context.resources.workshop
+    with ThreadPoolExecutor(1, thread_name_prefix="outputs") as beside:
+        yield Outputs(workshop.pool, workshop.objects, beside)

@@ -1,0 +1,72 @@
+"""How assets are cut into parts: by company, each part named by the company's slug.
+
+A slug is a row of the database's (`companies.slug`): readable, unique and never changed. Partitions are added when a
+company is first worked on; Dagster keeps them until somebody removes them there.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, ClassVar, Final
+from uuid import UUID
+
+import dagster as dg
+
+from warehouse.companies import slugs
+from warehouse.sessions import Pool
+
+
+class _Companies(dg.DynamicPartitionsDefinition):
+    """Dynamic partitions that a process asks for once: Dagster asks some sixty times a run, a query each time."""
+
+    _known: ClassVar[set[str]] = set()
+
+    def has_partition_key(
+        self, partition_key: str, current_time: datetime | None = None,
+        dynamic_partitions_store: Any = None,
+    ) -> bool:  # fmt: skip
+        """Whether the company has its partition; one that somebody removes is missed by new processes only."""
+        if partition_key in self._known:
+            return True
+        found = super().has_partition_key(partition_key, current_time, dynamic_partitions_store)
+        if found:
+            self._known.add(partition_key)
+        return found
+
+
+companies: Final = _Companies(name="companies")
+filings: Final = dg.DynamicPartitionsDefinition(name="filings")
+"""Markets and periods that any company's figures speak of, such as DE-2025 and GB-2025-H1."""
+declared: Final = dg.MultiPartitionsDefinition({"company": companies, "filing": filings})
+
+
+def partition_of(instance: dg.DagsterInstance, pool: Pool, company_id: UUID) -> str:
+    """The company's partition, which is there from now on."""
+    [slug] = partitions_of(instance, pool, [company_id])
+    return slug
+
+
+def partitions_of(instance: dg.DagsterInstance, pool: Pool, company_ids: list[UUID]) -> list[str]:
+    """The partitions of companies, oldest company first."""
+    with pool.system() as conn:
+        named = slugs.of(conn, company_ids)
+    instance.add_dynamic_partitions("companies", list(named.values()))
+    return list(named.values())
+
+
+def company_of(pool: Pool, slug: str) -> UUID:
+    """Whose partition it is. Raises `dagster.Failure` where no company has the name."""
+    with pool.system() as conn:
+        found = slugs.company(conn, slug)
+    if found is None:
+        raise dg.Failure(f"There is no company {slug}; `pcds company list` shows those there are.", allow_retries=False)
+    return found
+
+
+def added(
+    instance: dg.DagsterInstance, slugs: Iterable[str]
+) -> list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]:
+    """What a sensor asks for, so that the partitions of these companies are there; nothing where they are."""
+    wanted = list(slugs)
+    known = set(instance.get_dynamic_partitions("companies")) if wanted else set()
+    new = [slug for slug in wanted if slug not in known]
+    return [companies.build_add_request(new)] if new else []

@@ -1,0 +1,64 @@
+"""One Dagster run from the command line, recorded like any other (`python -m pipelines.engine.run rollup --json`).
+
+For `pcds` and the supervisor, whose processes do not import Dagster: they start this one and read its answer. What
+each run does is `pipelines.engine.runs`.
+"""
+
+import argparse
+import json
+import logging
+import sys
+from types import ModuleType
+from typing import Final
+
+import dagster as dg
+
+from pipelines.engine.instance import shared_instance
+from pipelines.engine.resources import opened
+from pipelines.engine.runs import catalogue, regrade, rollup, snapshot
+from warehouse import logs
+from warehouse.database import Database
+from warehouse.settings import Settings
+
+RUNS: Final[dict[str, ModuleType]] = {
+    "catalogue-refresh": catalogue, "regrade": regrade, "rollup": rollup, "snapshot": snapshot,
+}  # fmt: skip
+
+
+def main() -> int:
+    """Run what the arguments name. Exit status 0: done; 1: refused, with one sentence on standard error."""
+    arguments = _arguments()
+    settings = Settings.load()
+    logs.configure(settings)
+    _say_once()
+    with opened(settings) as workshop:
+        try:
+            answer = arguments.run(arguments, workshop, lambda: shared_instance(settings, Database.of(settings)))
+        except dg.Failure as refused:
+            print(refused.description, file=sys.stderr)
+            return 1
+    if answer is not None:
+        print(json.dumps(answer.record) if arguments.json else answer.sentence)
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m pipelines.engine.run", description=main.__doc__)
+    commands = parser.add_subparsers(required=True)
+    for name, module in RUNS.items():
+        command = commands.add_parser(name, help=module.HELP)
+        command.add_argument("--json", action="store_true", help="one JSON object on standard output")
+        command.set_defaults(run=module.run)
+        module.add_arguments(command)
+    return parser.parse_args()
+
+
+def _say_once() -> None:
+    """Keep a run's faults out of the log: here they are one sentence, and the run's record has them whole."""
+    logger = logging.getLogger("dagster.run")
+    logger.propagate = False
+    logger.addHandler(logging.NullHandler())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+"""Runs that a command starts, one module each: its arguments, the job it runs, and what it answers.
+
+A module has `HELP`, `add_arguments(parser)` and `run(arguments, workshop, open_instance)`, which raises
+`dagster.Failure` where it is refused. `pipelines.engine.run` is the program; it lists the modules.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+import dagster as dg
+
+OpenInstance: TypeAlias = Callable[[], dg.DagsterInstance]
+"""Opens Dagster's storage, which takes a second: a run that finds nothing to do leaves it closed."""
+
+
+class Answer(NamedTuple):
+    """What a run changed: the published record, and the same in one sentence for a person."""
+
+    record: dict[str, Any]
+    sentence: str

@@ -1,0 +1,65 @@
+"""`catalogue-refresh`: the jurisdiction catalogue from the release's pinned file or an operator's own."""
+
+import argparse
+from pathlib import Path
+from typing import Final
+
+import dagster as dg
+
+from compliance.tables import TableError
+from pipelines import catalogue
+from pipelines.catalogue import Changes
+from pipelines.definitions import defs
+from pipelines.engine.jobs import run_config
+from pipelines.engine.resources import Workshop
+from pipelines.engine.runs import Answer, OpenInstance, here
+from pipelines.engine.tags import CODE_LOCATION, PCDS
+
+HELP: Final = "load the jurisdiction catalogue"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The file, and whether to look first."""
+    parser.add_argument("--file", type=Path, help="an operator's CSV; it stands until the next refresh")
+    parser.add_argument("--operator", help="the account that asked for it; the service itself where it is left out")
+    parser.add_argument("--if-needed", action="store_true", help="only where the release brings another catalogue")
+
+
+def run(arguments: argparse.Namespace, workshop: Workshop, open_instance: OpenInstance) -> Answer | None:
+    """Load it; None where nothing was needed."""
+    if arguments.if_needed and not _needed(workshop):
+        return None
+    with open_instance() as instance:
+        changes = refresh_catalogue(workshop, instance, arguments.file, operator=arguments.operator)
+    return Answer(changes.as_dict(), _sentence(changes))
+
+
+def refresh_catalogue(
+    workshop: Workshop, instance: dg.DagsterInstance, file: Path | None, *, operator: str | None = None
+) -> Changes:
+    """Load an operator's file, or the release's; raises `dagster.Failure` with the file's faults."""
+    try:
+        name = None if file is None else catalogue.keep(workshop.data_dir, file)
+    except TableError as fault:
+        raise dg.Failure(str(fault)) from None
+    given = {"file": name, "operator": operator}
+    source = {name: value for name, value in given.items() if value is not None}
+    with here.living(workshop) as run_id:
+        result = defs.resolve_job_def("refresh_catalogue").execute_in_process(
+            run_id=run_id, run_config=run_config("jurisdiction_catalogue", source), instance=instance,
+            tags=CODE_LOCATION | (PCDS if operator is None else {"user": operator}),
+            resources={"workshop": workshop},
+        )  # fmt: skip
+    changes = result.output_for_node("jurisdiction_catalogue")
+    assert isinstance(changes, Changes)
+    return changes
+
+
+def _needed(workshop: Workshop) -> bool:
+    with workshop.pool.system() as conn:
+        return catalogue.is_needed(conn, catalogue.read(None))
+
+
+def _sentence(changes: Changes) -> str:
+    counts = {name: len(getattr(changes, name)) for name in ("added", "changed", "removed", "demoted")}
+    return ", ".join(f"{number} {name}" for name, number in counts.items()) + f", {changes.unchanged} unchanged."

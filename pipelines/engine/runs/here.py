@@ -1,0 +1,22 @@
+"""Runs that a command executes in its own process: run monitoring sees by a lock that they live.
+
+Without it the daemon of a service that runs beside the command would take such a run for one that lost its worker.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import uuid4
+
+from pipelines.engine.resources import Workshop
+from warehouse.launches import queries as launches
+
+
+@contextmanager
+def living(workshop: Workshop) -> Iterator[str]:
+    """Yields the id of the run that the block executes."""
+    run_id = str(uuid4())
+    with workshop.pool.listening(launches.CANCELS) as connection:
+        me = launches.enrol(connection)
+        launches.hold(connection, me, run_id)
+        yield run_id
+        launches.end(connection, me, run_id)

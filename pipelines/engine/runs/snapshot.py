@@ -1,0 +1,25 @@
+"""`snapshot`: the portfolio of one company or of all, published now, a run each."""
+
+import argparse
+from typing import Final
+from uuid import UUID
+
+from pipelines.engine.resources import Workshop
+from pipelines.engine.runs import Answer, OpenInstance
+from pipelines.engine.runs.of_company import chosen_companies, publish_all
+
+HELP: Final = "publish portfolios as Parquet"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Whose portfolio."""
+    parser.add_argument("--company", type=UUID, help="one company's id; all where it is left out")
+
+
+def run(arguments: argparse.Namespace, workshop: Workshop, open_instance: OpenInstance) -> Answer:
+    """Publish; raises `dagster.Failure` where there is no such company, or where one was not published."""
+    chosen = chosen_companies(workshop, arguments.company)
+    with open_instance() as instance:
+        records = [snapshot.as_dict() for snapshot in publish_all(workshop, instance, chosen)]
+    rows = sum(sum(record["rows"].values()) for record in records)
+    return Answer({"companies": records}, f"{len(records)} companies published, {rows} rows.")

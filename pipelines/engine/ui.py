@@ -1,0 +1,82 @@
+"""Dagster's web server, answering the service's door alone (`python -m pipelines.engine.ui`).
+
+Dagster's own program has no sign-in, takes mutations by GET and serves whoever names it, so that any web page that an
+operator opens could act in it. This one runs the same application on the loopback address, and lets in only requests
+that show the key of the data directory: those that `api.staff` has checked (decision 0032). What belongs here: how the
+application is started. What does not: who may see it, and what they may ask.
+
+Where Dagster has no public name for a part, the one is taken that its own program `dagster-webserver` takes.
+"""
+
+import hmac
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import dagster as dg
+import uvicorn
+from dagster._core.workspace.context import WorkspaceProcessContext
+from dagster._core.workspace.load_target import WorkspaceFileTarget
+from dagster_webserver.app import create_app_from_workspace_process_context
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
+
+from warehouse import dagster_home, logs
+from warehouse.settings import Settings
+
+_STATEMENT_MILLISECONDS: Final = 15_000
+_RECYCLE_SECONDS: Final = 3_600
+_MORE_CONNECTIONS: Final = 20
+
+
+class Behind:
+    """ASGI application that passes on what came through the door, and tells everybody else where the door is."""
+
+    def __init__(self, app: ASGIApp, key: str, address: str) -> None:
+        """`key` is what the door shows; `address` is where people go."""
+        self._app, self._key, self._address = app, key.encode(), address
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or refuse."""
+        if scope["type"] == "lifespan" or self._is_the_door(scope):
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await WebSocketClose(1008)(scope, receive, send)
+        else:
+            sentence = f"Dagster is at {self._address} for signed-in staff. Nothing is answered here.\n"
+            await PlainTextResponse(sentence, 403, {"X-Frame-Options": "DENY"})(scope, receive, send)
+
+    def _is_the_door(self, scope: Scope) -> bool:
+        shown = Headers(scope=scope).get(dagster_home.DOOR_HEADER, "")
+        return hmac.compare_digest(shown.encode(), self._key)
+
+
+@contextmanager
+def application(settings: Settings) -> Iterator[ASGIApp]:
+    """The application over this process's Dagster instance; definitions are the code server's."""
+    with dg.DagsterInstance.get() as instance:
+        instance.optimize_for_webserver(_STATEMENT_MILLISECONDS, _RECYCLE_SECONDS, _MORE_CONNECTIONS)
+        target = WorkspaceFileTarget([str(dagster_home.workspace(settings))])
+        with WorkspaceProcessContext(instance, workspace_load_target=target, version=dg.__version__) as workspace:
+            app = create_app_from_workspace_process_context(workspace, dagster_home.PREFIX)
+            yield Behind(app, dagster_home.door_key(settings), f"{settings.base_url}{dagster_home.PREFIX}")
+
+
+def main() -> None:
+    """Serve until SIGTERM or SIGINT; the environment is the supervisor's (`warehouse.dagster_home`).
+
+    It ends at once: it holds nothing.
+    """
+    settings = Settings.load()
+    logs.configure(settings)
+    with application(settings) as app:
+        uvicorn.run(
+            app, host=dagster_home.HOST, port=settings.dagster_port, log_config=None, log_level="warning",
+            access_log=False, proxy_headers=False, server_header=False, timeout_graceful_shutdown=2,
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+"""The warm worker: takes the runs that Dagster has launched and executes them (`python -m pipelines.engine.worker`).
+
+It holds what a fresh process would spend seconds on: Dagster imported, definitions resolved, pools open. Which runs
+there are, when they start and in which order they come, Dagster's coordinator and daemon say; what a run does is the
+assets'. Several workers may run, on one machine or on many. Each may die at any instant: its advisory lock ends with
+it, and run monitoring has another one resume its run.
+
+Runs execute in the main thread, one at a time, because Dagster breaks a run off by a signal (SIGINT) there. SIGTERM
+is taken by a thread of its own, so that no handler of Dagster's turns a stop into a failed run.
+"""
+
+import argparse
+import atexit
+import gc
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import dagster as dg
+import psycopg
+import sqlalchemy.exc
+import structlog
+from dagster._cli.api import _execute_run_command_body, _resume_run_command_body
+from dagster._utils.interrupts import capture_interrupts
+
+from pipelines.definitions import defs
+from pipelines.engine import leaving
+from pipelines.engine.instance import shared_instance
+from pipelines.engine.resources import Workshop, shared
+from pipelines.engine.tags import PARTITION
+from pipelines.imports.process import CHUNK_ROWS
+from pipelines.imports.queue import LISTENER
+from warehouse import logs
+from warehouse.clock import Clock
+from warehouse.database import Database
+from warehouse.launches import queries as launches
+from warehouse.launches.queries import Launched
+from warehouse.settings import Settings
+
+LOOK_SECONDS: Final = 2.0
+"""How often launches are looked at without a notification: what a lost one costs."""
+_PAUSE_SECONDS: Final = 0.5
+"""How late a stop is seen by a worker that waits, and how soon a lost database is tried again."""
+_LOST_SECONDS: Final = 10.0
+"""How often a worker looks for runs whose worker died before they had begun."""
+_LOST_DATABASE: Final = (psycopg.OperationalError, sqlalchemy.exc.DBAPIError)
+"""How this process's own queries and Dagster's fail while Postgres restarts."""
+_NO_ORIGIN: Final = "Lost its process. What it did stays; a run that no launcher has started cannot be resumed."
+_STOPS: Final = {signal.SIGTERM, signal.SIGHUP}
+_NEW_OBJECTS: Final = 50_000
+"""So many more objects there are before cycles are looked for: an import makes many lists, and few cycles."""
+
+log = structlog.get_logger(__name__)
+
+
+class Worker:
+    """One process's loop over the launched runs."""
+
+    def __init__(self, workshop: Workshop, app_url: str, instance: dg.DagsterInstance) -> None:
+        """`app_url` is the application role's; the worker listens on a connection of its own."""
+        self._workshop, self._url, self._instance = workshop, app_url, instance
+        self.cancels = Cancels(app_url)
+
+    def serve(self) -> None:
+        """Work until `Workshop.stopping` is set."""
+        stopping = self._workshop.stopping
+        while not stopping.is_set():
+            try:
+                with psycopg.connect(self._url, autocommit=True, application_name=LISTENER) as connection:
+                    self._serve(connection)
+            except _LOST_DATABASE as error:
+                log.warning("worker.database_lost", error=type(error).__name__)
+                stopping.wait(_PAUSE_SECONDS)
+
+    def _serve(self, connection: psycopg.Connection) -> None:
+        connection.execute(f"LISTEN {launches.CHANNEL}")
+        me, looked_at, swept_at = launches.enrol(connection), 0.0, 0.0
+        launches.sweep(connection)
+        log.info("worker.ready", worker=me)
+        heard = True
+        while not self._workshop.stopping.is_set():
+            now = time.monotonic()
+            if now >= swept_at + _LOST_SECONDS:
+                self._put_back(connection)
+                swept_at = now
+            if heard or now >= looked_at + LOOK_SECONDS:
+                looked_at = now
+                while not self._workshop.stopping.is_set() and (run := launches.take(connection, me)):
+                    self._execute(run)
+                    launches.end(connection, me, run.run_id)
+            heard = bool(list(connection.notifies(timeout=_PAUSE_SECONDS, stop_after=1)))
+
+    def _execute(self, launched: Launched) -> None:
+        """The run, to its end; what goes wrong in it is in Dagster's storage."""
+        run = self._instance.get_run_by_id(launched.run_id)
+        if run is None or run.is_finished:
+            return
+        if run.status == dg.DagsterRunStatus.CANCELING:
+            self._instance.report_run_canceled(run)
+            return
+        if run.job_code_origin is None:  # of `pcds`, or of a release before 0024
+            self._instance.report_run_failed(run, _NO_ORIGIN)
+            return
+        started = time.perf_counter()
+        # A run that has begun is resumed, however it was launched: another worker may have died with it just now.
+        begun = launched.resume or run.status == dg.DagsterRunStatus.STARTED
+        body = _resume_run_command_body if begun else _execute_run_command_body
+        try:
+            with self.cancels.of(launched.run_id), capture_interrupts():
+                body(launched.run_id, self._instance, lambda _: None, False)
+        except _LOST_DATABASE:
+            raise
+        except Exception as error:  # before its first step; it would end one worker after the other
+            log.exception("run.not_executed", run_id=launched.run_id)
+            self._instance.report_run_failed(run, f"No worker can execute it: {type(error).__name__}.")
+        gc.collect()  # a run's objects refer to each other and would keep its frames until some later run
+        log.info(
+            "run.ended", run_id=launched.run_id, job=run.job_name, resumed=begun,
+            seconds=round(time.perf_counter() - started, 3),
+        )  # fmt: skip
+
+    def _put_back(self, connection: psycopg.Connection) -> None:
+        """Launch runs again that lost their worker or their launcher before they began; others are run monitoring's."""
+        starting = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTING])
+        for record in self._instance.get_run_records(starting):
+            run, state = record.dagster_run, launches.state(connection, record.dagster_run.run_id)
+            if state == "lost":
+                launches.again(connection, run.run_id)
+            elif state is None and Clock().now().timestamp() - record.update_timestamp.timestamp() > _LOST_SECONDS:
+                launches.adopt(connection, run.run_id, company=run.tags.get(PARTITION))
+        for run_id in launches.lost(connection):
+            found = self._instance.get_run_by_id(run_id)
+            if found is None or found.is_finished:
+                launches.close(connection, run_id)
+
+
+class Cancels:
+    """Hears in a thread which runs shall be broken off, and interrupts this process where it executes one of them."""
+
+    def __init__(self, app_url: str) -> None:
+        """Nothing is connected before `listen`."""
+        self._url, self._run_id, self._lock = app_url, "", threading.Lock()
+
+    def listen(self) -> None:
+        """Listen for ever."""
+        while True:
+            try:
+                with psycopg.connect(self._url, autocommit=True) as connection:
+                    connection.execute(f"LISTEN {launches.CANCELS}")
+                    for heard in connection.notifies():
+                        with self._lock:
+                            if heard.payload == self._run_id:
+                                os.kill(os.getpid(), signal.SIGINT)
+            except psycopg.OperationalError:
+                time.sleep(_PAUSE_SECONDS)
+
+    @contextmanager
+    def of(self, run_id: str) -> Iterator[None]:
+        """A block that executes a run, and may be interrupted."""
+        self._executing(run_id)
+        try:
+            yield
+        finally:
+            self._executing("")
+
+    def _executing(self, run_id: str) -> None:
+        with self._lock:
+            self._run_id = run_id
+
+
+def _stop_at_signals(stopping: threading.Event) -> None:
+    signal.sigwait(_STOPS)
+    stopping.set()
+
+
+def main() -> None:
+    """Serve the launched runs of the configured database until SIGTERM."""
+    parser = argparse.ArgumentParser(prog="python -m pipelines.engine.worker", description=main.__doc__)
+    parser.add_argument("--chunk-rows", type=int, default=CHUNK_ROWS, help="rows that one transaction writes")
+    arguments = parser.parse_args()
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)  # before any thread is there that could be interrupted instead
+    settings = Settings.load()
+    logs.configure(settings)
+    database = Database.of(settings)
+    workshop = shared(arguments.chunk_rows)
+    leaving.warm = True
+    threading.Thread(target=_stop_at_signals, args=(workshop.stopping,), daemon=True).start()
+    worker = Worker(workshop, database.app_url, shared_instance(settings, database))
+    threading.Thread(target=worker.cancels.listen, daemon=True).start()
+    defs.resolve_all_job_defs()  # before the first run waits for them
+    gc.freeze()  # what is here now stays; collecting after a run need not look at it
+    atexit.register(gc.unfreeze)  # libraries that tell of what they leak would tell of all that is frozen
+    gc.set_threshold(_NEW_OBJECTS)
+    worker.serve()
+
+
+if __name__ == "__main__":
+    main()

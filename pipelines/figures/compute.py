@@ -1,0 +1,68 @@
+"""The figures of a snapshot: tonnes, what is not counted, and the verdicts of every market and calendar year."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+import polars as pl
+import psycopg
+from psycopg.rows import dict_row
+
+from compliance.catalogue import Jurisdiction
+from compliance.declarations.document import obligation
+from compliance.obligations.verdicts import obligations, quantities
+from compliance.rollup.portfolio import Portfolio
+from compliance.rollup.tonnes import Figures, combined, rollup
+from compliance.ruleset import RuleSet
+from pipelines import catalogue
+from warehouse.catalogue import queries as jurisdictions
+
+TONNES: Final = pl.Decimal(38, 6)
+OBLIGATION_SCHEMA: Final = pl.Schema({
+    "market": pl.String(), "year": pl.Int32(), "obligation": pl.String(), "material": pl.String(),
+    "operator": pl.String(), "threshold_tonnes": TONNES, "tonnes": TONNES, "tonnes_upper": TONNES,
+    "verdict": pl.String(), "reason": pl.String(), "fields": pl.List(pl.String()), "group": pl.String(),
+    "group_verdict": pl.String(), "source_url": pl.String(), "confidence": pl.String(), "scope_key": pl.String(),
+    "scope_confidence": pl.String(),
+})  # fmt: skip
+
+
+class Catalogue(NamedTuple):
+    """The jurisdictions that count, and the hash of the file that they were loaded from."""
+
+    entries: tuple[Jurisdiction, ...]
+    source_hash: str
+
+
+def loaded_catalogue(conn: psycopg.Connection[Any]) -> Catalogue:
+    """The catalogue that is loaded; a jurisdiction that it lacks is the release's, so that its volumes still count."""
+    release = catalogue.read(None)
+    with conn.cursor(row_factory=dict_row) as cursor:
+        found = {row["code"]: jurisdictions.entry(row) for row in cursor.execute(jurisdictions.ALL)}
+    row = conn.execute(jurisdictions.LAST_LOAD).fetchone()
+    entries = {entry.code: entry for entry in release.entries} | found
+    return Catalogue(tuple(entries.values()), row[0] if row else release.source_hash)
+
+
+def figures_of(
+    portfolios: Iterable[Portfolio], entries: Sequence[Jurisdiction], rules: RuleSet, proceed: Callable[[], None]
+) -> Figures:
+    """The figures of all blocks; `proceed` is asked before each, and raises where the process shall end."""
+
+    def each() -> Iterable[Figures]:
+        for portfolio in portfolios:
+            proceed()
+            yield rollup(portfolio, entries, rules)
+
+    return combined(each())
+
+
+def obligations_of(figures: Figures) -> pl.DataFrame:
+    """The verdicts of every market and calendar year that anything is counted or listed in, in the table's order."""
+    counted_or_listed = (figures.tonnes, figures.uncounted)
+    of_year = pl.concat([frame.filter(pl.col("half") == 0).select("market", "year") for frame in counted_or_listed])
+    rows = [
+        {"market": market, "year": year, **obligation(answer)}
+        for market, year in of_year.unique().sort("market", "year").iter_rows()
+        for answer in obligations(market, quantities(figures, market, year))
+    ]
+    return pl.DataFrame(rows, schema=OBLIGATION_SCHEMA, orient="row")

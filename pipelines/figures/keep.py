@@ -1,0 +1,79 @@
+"""Keeping figures: what differs from the figures before, and the files under their new name."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+import polars as pl
+
+from compliance.declarations.document import scoped_tonnes
+from compliance.rollup.tonnes import TONNES_SCHEMA, Figures
+from pipelines.figures.compute import TONNES
+from warehouse import figures as stored
+from warehouse import snapshots
+from warehouse.figures import Origin, StoredFigures
+
+FIGURE: Final = ("market", "year", "half", "category_code")
+"""What names a figure."""
+SCOPED: Final = ("tonnes", "in_scope_tonnes", "undecided_tonnes", "out_of_scope_tonnes")
+"""Tonnes of a figure, and which of them its category is about."""
+_GRAMS: Final = ("grams", "in_scope_grams", "undecided_grams")
+
+
+def keep(data_dir: Path, company_id: UUID, origin: Origin, found: Figures, verdicts: pl.DataFrame) -> StoredFigures:
+    """Make these the company's figures; those of a later snapshot stay where there are any."""
+    tonnes = written(found.tonnes)
+    changed = rows_changed(held_tonnes(data_dir, company_id), tonnes)
+    frames = {
+        "tonnes": tonnes, "uncounted": found.uncounted, "scope_missing": found.scope_missing, "obligations": verdicts,
+    }  # fmt: skip
+    return stored.publish(data_dir, company_id, origin, frames, changed)
+
+
+def written(tonnes: pl.DataFrame) -> pl.DataFrame:
+    """Exact figures with tonnes beside the grams, and which of them are in scope, as they are written."""
+    rows = [scoped_tonnes(row) for row in tonnes.select(_GRAMS).iter_rows(named=True)]
+    rounded = pl.DataFrame(rows, schema=dict.fromkeys(SCOPED, TONNES))
+    return tonnes.with_columns(pl.col("basis").cast(pl.String), *rounded)
+
+
+def held_tonnes(data_dir: Path, company_id: UUID) -> pl.DataFrame:
+    """The figures that are current; none where none were computed."""
+    held = stored.current(data_dir, company_id)
+    return written(pl.DataFrame(schema=TONNES_SCHEMA)) if held is None else pl.read_parquet(held.tonnes)
+
+
+def are_behind(data_dir: Path, company_id: UUID) -> bool:
+    """Whether the figures are not those of the current snapshot: a rollup failed, or was broken off."""
+    snapshot, held = snapshots.current(data_dir, company_id), stored.current(data_dir, company_id)
+    return snapshot is not None and (held is None or held.origin.snapshot != snapshot.path)
+
+
+def rows_changed(before: pl.DataFrame, after: pl.DataFrame) -> int:
+    """How many figures are new, differ or are gone."""
+    same = after.join(before, on=after.columns, how="inner", nulls_equal=True).height
+    named = pl.concat([before.select(FIGURE), after.select(FIGURE)]).unique().height
+    return named - same
+
+
+def as_dict(held: StoredFigures) -> dict[str, Any]:
+    """The published shape of one company in `pcds rollup --json` (decisions §10)."""
+    rows = pl.read_parquet(held.tonnes).iter_rows(named=True)
+    return {
+        "company_id": str(held.company_id),
+        "as_of": held.origin.as_of.isoformat().replace("+00:00", "Z"),
+        "rows_written": held.rows_written,
+        "figures": [_figure(row) for row in rows],
+    }
+
+
+def _figure(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **{name: row[name] for name in FIGURE},
+        "tonnes": float(row["tonnes"]),
+        "units": int(row["units"]),
+        **{name: float(row[name]) for name in SCOPED[1:]},
+        "scope_key": row["scope_key"],
+        "confidence": row["confidence"],
+    }

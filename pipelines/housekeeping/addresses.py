@@ -1,0 +1,16 @@
+"""Forgetting where requests came from: addresses and user agents of every company, after 12 calendar months."""
+
+from pipelines.housekeeping.companies import Proceed, every_company
+from services import audit
+from warehouse.clock import Clock
+from warehouse.sessions import Pool
+
+
+def forget_addresses(pool: Pool, clock: Clock, proceed: Proceed) -> int:
+    """Forget them in each company's ledger and imports (decisions §11, Time); how many records were changed."""
+    forgotten = 0
+    for company_id in every_company(pool):
+        proceed()
+        with pool.company(company_id) as conn:
+            forgotten += audit.anonymise(conn, clock.now())
+    return forgotten

@@ -1,0 +1,49 @@
+"""DoCs whose last day has passed: said in the ledger once. That they read as expired is derived on the day itself."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+import psycopg
+
+from pipelines.housekeeping.companies import Proceed, every_company
+from pipelines.writing import ledger
+from pipelines.writing.origin import Origin
+from warehouse.clock import Clock
+from warehouse.sessions import Pool
+
+_BATCH: Final = 500
+_PASSED: Final = """
+UPDATE docs SET expiry_entered = expires_on
+WHERE id = ANY(ARRAY(
+    SELECT id FROM docs
+    WHERE status = 'valid' AND expires_on < %(today)s::date AND expiry_entered IS DISTINCT FROM expires_on
+    ORDER BY id LIMIT %(most)s FOR UPDATE))
+RETURNING id, expires_on
+"""
+
+
+def enter_expiries(pool: Pool, clock: Clock, proceed: Proceed) -> int:
+    """Enter each DoC's expiry that is not entered yet (decisions §11, Time); how many there were."""
+    entered, origin = 0, Origin("system", None, "expiry", correlation_id=str(uuid4()))
+    for company_id in every_company(pool):
+        more = True
+        while more:
+            proceed()
+            with pool.company(company_id) as conn:
+                passed = _enter_some(conn, company_id, origin, clock.now())
+            entered += passed
+            more = passed == _BATCH
+    return entered
+
+
+def _enter_some(conn: psycopg.Connection[Any], company_id: UUID, origin: Origin, now: datetime) -> int:
+    passed = conn.execute(_PASSED, {"today": now.date(), "most": _BATCH}).fetchall()
+    for doc_id, last_day in sorted(passed):
+        ledger.enter(
+            conn, company_id, "doc.expired", doc_id, now=now,
+            origin=replace(origin, reason=f"Its last day, {last_day.isoformat()}, has passed."),
+            before={"status": "valid"}, after={"status": "expired"},
+        )  # fmt: skip
+    return len(passed)

@@ -1,0 +1,83 @@
+"""Objects that no row names: what a crash left between storing a file's bytes and committing its row.
+
+An object is an orphan when it is older than `GRACE` and its id is no row's. Its age is measured on the store's own
+clock alone, which shifts with no setting of ours, so that an upload under way is never taken for an old one. An upload
+that takes longer than half of that is refused (`api.files`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Final
+from uuid import UUID
+
+from pipelines.housekeeping.companies import Proceed, every_company
+from warehouse.objects import Objects
+from warehouse.sessions import Pool
+
+GRACE: Final = timedelta(hours=1)
+_BATCH: Final = 1_000
+_TABLES: Final = {"files": ("technical_files", "review_files"), "imports": ("imports",)}
+"""Folder of a company's objects -> the tables whose ids stand in their keys."""
+_NAMED: Final = """
+SELECT wanted.id FROM unnest(%s::uuid[]) AS wanted (id)
+CROSS JOIN LATERAL (SELECT FROM {table} WHERE {table}.id = wanted.id LIMIT 1) AS named
+"""
+"""Which ids are rows of the session's company. Looked up one by one: of a list Postgres may think that reading all of
+the company's rows is cheaper."""
+
+
+@dataclass(slots=True)
+class Swept:
+    """What a sweep looked at and removed."""
+
+    companies: int = 0
+    looked_at: int = 0
+    removed: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_TABLES, 0))
+    """Objects by the folder that they were in."""
+    unfinished: int = 0
+    """Uploads that were cut off before their object was there."""
+
+
+def remove_orphans(pool: Pool, objects: Objects, proceed: Proceed) -> Swept:
+    """Remove every company's orphans."""
+    swept, oldest = Swept(), objects.now() - GRACE
+    for company_id in every_company(pool):
+        for folder in _TABLES:
+            for held in _batches(objects, company_id, folder):
+                proceed()
+                orphans = _orphans(pool, company_id, folder, [key for key, at in held if at < oldest])
+                for key in orphans:
+                    objects.delete(key)
+                swept.looked_at += len(held)
+                swept.removed[folder] += len(orphans)
+        swept.companies += 1
+    swept.unfinished = objects.drop_unfinished(GRACE)
+    return swept
+
+
+def _batches(objects: Objects, company_id: UUID, folder: str) -> Iterator[list[tuple[str, datetime]]]:
+    held = objects.stored(company_id, folder)
+    while batch := list(islice(held, _BATCH)):
+        yield batch
+
+
+def _orphans(pool: Pool, company_id: UUID, folder: str, keys: list[str]) -> list[str]:
+    ids = {key: _id_of(key) for key in keys}
+    asked = sorted({identifier for identifier in ids.values() if identifier is not None})
+    if not asked:
+        return keys
+    with pool.company(company_id) as conn:
+        named = {
+            row[0] for table in _TABLES[folder] for row in conn.execute(_NAMED.format(table=table), (asked,))
+        }  # fmt: skip
+    return [key for key, identifier in ids.items() if identifier not in named]
+
+
+def _id_of(key: str) -> UUID | None:
+    """The record's id in `<company_id>/<folder>/<id>[/<part>]`; no record has any other name."""
+    try:
+        return UUID(key.split("/")[2])
+    except ValueError:
+        return None

@@ -1,0 +1,144 @@
+"""The right to write an import's next chunk: taken, kept alive, proved at each commit, handed back.
+
+A claim is a token in the import's row: the id of the run that works on it, so that a run that lost its process and
+goes on in another has its claim again at once. Whoever commits a chunk proves in that very transaction that the row
+still has its token and its position, so that a run that was believed dead and wakes up again cannot write a chunk a
+second time.
+
+Each step of a run takes the claim anew and lays it down when it ends in good order, which takes back that it counted as
+an attempt. So `attempts` counts the steps that lost their process, or failed, since the last committed chunk.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+import structlog
+
+from pipelines.imports.queue import BEAT_EVERY, STALLED_AFTER
+from warehouse.clock import Clock
+from warehouse.sessions import Pool
+
+MAX_ATTEMPTS: Final = 5
+"""Runs in a row that may lose their process, without a committed chunk, before the import is given up."""
+
+_TAKE: Final = """
+WITH free AS (
+    SELECT id, run_id FROM imports
+    WHERE id = %(import)s AND status IN ('queued', 'processing')
+        AND (claim IS NULL OR claim = %(token)s OR heartbeat_at < %(stalled_before)s)
+    FOR UPDATE
+)
+UPDATE imports
+SET status = 'processing', claim = %(token)s, run_id = %(run)s, attempts = attempts + 1, heartbeat_at = %(now)s,
+    started_at = coalesce(started_at, %(now)s)
+FROM free WHERE imports.id = free.id
+RETURNING free.run_id
+"""
+
+_LAY_DOWN: Final = """
+UPDATE imports SET attempts = greatest(attempts - 1, 0), claim = CASE WHEN %s THEN claim END
+WHERE id = %s AND claim = %s
+"""
+
+log = structlog.get_logger(__name__)
+
+
+class ClaimLost(Exception):  # noqa: N818  (no fault of the program: another run went on)
+    """Another run has taken the import over, or it has ended; nothing of the open transaction may stay."""
+
+
+class HandedBack(Exception):  # noqa: N818
+    """The process is stopping; the rest of the import waits for another run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One run's hold on one import: `token` is the run's id, `previous_run` the one that had the import before."""
+
+    import_id: UUID
+    company_id: UUID
+    token: UUID
+    previous_run: str | None = None
+
+
+def take(pool: Pool, clock: Clock, company_id: UUID, import_id: UUID, run_id: UUID) -> Claim | None:
+    """Claim an import of the company for a run, which counts as an attempt.
+
+    None where the company has no such import, where it has ended, and where another run holds it.
+    """
+    now = clock.now()
+    parameters = {
+        "import": import_id, "token": run_id, "run": str(run_id), "now": now, "stalled_before": now - STALLED_AFTER,
+    }  # fmt: skip
+    with pool.company(company_id) as conn:
+        row = conn.execute(_TAKE, parameters).fetchone()
+    return None if row is None else Claim(import_id, company_id, run_id, row[0])
+
+
+def held_by(pool: Pool, import_id: UUID, company_id: UUID, run_id: UUID) -> Claim | None:
+    """The run's claim on an import; None where it has ended or another run has it."""
+    with pool.company(company_id) as conn:
+        row = conn.execute("SELECT FROM imports WHERE id = %s AND claim = %s", (import_id, run_id)).fetchone()
+    return None if row is None else Claim(import_id, company_id, run_id)
+
+
+def prove(cursor: psycopg.Cursor[Any]) -> None:
+    """Raise `ClaimLost` where an update guarded by the claim's token found no row."""
+    if cursor.rowcount != 1:
+        raise ClaimLost("the import was taken over by another run, or has ended")
+
+
+def hand_back(pool: Pool, claim: Claim) -> None:
+    """Let the next run have the import at once; nothing happens when the claim is lost already."""
+    with pool.company(claim.company_id) as conn:
+        conn.execute("UPDATE imports SET claim = NULL WHERE id = %s AND claim = %s", (claim.import_id, claim.token))
+
+
+def lay_down(pool: Pool, claim: Claim, *, keep: bool) -> None:
+    """Take back that the hold counts as an attempt, because it ends in good order; `keep` leaves the run its claim."""
+    with pool.company(claim.company_id) as conn:
+        conn.execute(_LAY_DOWN, (keep, claim.import_id, claim.token))
+
+
+@contextmanager
+def beating(pool: Pool, claim: Claim, clock: Clock) -> Iterator[Callable[[], None]]:
+    """Keep the claim alive from a thread while the block runs.
+
+    Yields a function that raises `ClaimLost` once a heartbeat found the claim gone.
+    """
+    done, lost = threading.Event(), threading.Event()
+
+    def check() -> None:
+        if lost.is_set():
+            raise ClaimLost("the import was taken over by another run, or has ended")
+
+    def beat() -> None:
+        while not done.wait(BEAT_EVERY.total_seconds()):
+            try:
+                if not _beat(pool, claim, clock):
+                    lost.set()
+                    return
+            except psycopg.OperationalError as error:  # the database restarts; the next beat may get through
+                log.warning("import.heartbeat_failed", import_id=str(claim.import_id), error=type(error).__name__)
+
+    thread = threading.Thread(target=beat, name=f"heartbeat-{claim.import_id}", daemon=True)
+    thread.start()
+    try:
+        yield check
+    finally:
+        done.set()
+        thread.join()
+
+
+def _beat(pool: Pool, claim: Claim, clock: Clock) -> bool:
+    with pool.company(claim.company_id) as conn:
+        cursor = conn.execute(
+            "UPDATE imports SET heartbeat_at = %s WHERE id = %s AND claim = %s",
+            (clock.now(), claim.import_id, claim.token),
+        )
+        return cursor.rowcount == 1

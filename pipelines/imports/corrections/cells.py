@@ -1,0 +1,115 @@
+"""The caller's file as its lines and cells, all columns of it, as they were: what is read again is not typed.
+
+Which of the lines are written is `tables.py`. A text can have lines that are no record; they are cut at the delimiter.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+from pipelines.reading.columns import recognise
+from pipelines.reading.delimited import read_delimited
+from pipelines.reading.encoding import decode
+from pipelines.reading.fields import Table as Kind
+from pipelines.reading.grid import NUMBER, Grid, position
+from pipelines.reading.values import unescaped
+from pipelines.reading.workbook import Workbook
+
+_NUMERIC: Final = ("number", "integer", "ppm")
+
+Cell = str | Decimal | None
+Source = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One sheet, or the text, that the service has read; `place` is what it said of it.
+
+    `numeric` are the positions of number columns, `text` the whole of a delimited text.
+    """
+
+    grid: Grid
+    place: Source
+    numeric: frozenset[int] = frozenset()
+    text: str | None = None
+
+    @property
+    def header_row(self) -> int:
+        """The line of the header."""
+        return int(self.place["header_row"])
+
+    @property
+    def preamble(self) -> str:
+        """The line `sep=;` that some programs put before everything, or nothing."""
+        first = "" if self.text is None else self.text[:6]
+        return f"{first[:5]}\r\n" if first.lower().startswith("sep=") else ""
+
+    @property
+    def top(self) -> set[int]:
+        """The lines down to the header that hold something."""
+        return {line for line in self.grid.lines if line <= self.header_row}
+
+    def codes(self, *, carried: bool) -> dict[int, str | None]:
+        """The sku_code of each line; with `carried` a line without one belongs to the SKU above it."""
+        letter = next(column["column"] for column in self.place["columns"] if column["field"] == "sku_code")
+        below = self.grid.below(self.header_row)
+        codes = unescaped(below.cells[f"c{position(letter)}"]).str.strip_chars()
+        return dict(zip(below.lines, codes.forward_fill() if carried else codes, strict=True))
+
+    def cells(self, wanted: Iterable[int]) -> dict[int, list[Cell]]:
+        """The cells of some lines, in the order of the file."""
+        lines = set(wanted)
+        kept = self.grid.lines.is_in(list(lines))
+        kinds = None if self.grid.kinds is None else self.grid.kinds.filter(kept)
+        part = Grid(self.grid.cells.filter(kept), self.grid.lines.filter(kept), kinds=kinds)
+        found: dict[int, list[Cell]] = {}
+        for index, line in enumerate(part.lines):
+            texts = part.row(index)
+            held: list[Cell] = list(texts[: self.grid.widths.get(line, len(texts))])
+            if part.kinds is not None:
+                for at in self.numeric:
+                    if part.kinds[f"c{at}"][index] == NUMBER:
+                        held[at] = _number(texts[at])
+            found[line] = held
+        return dict(sorted((found | self._no_records(lines)).items()))
+
+    def _no_records(self, wanted: set[int]) -> dict[int, list[Cell]]:
+        """The lines among these that are no record, cut at the delimiter; one with lost bytes can still be a record."""
+        faults = [fault for fault in self.grid.faults if fault.line in wanted]
+        if self.text is None or not faults:
+            return {}
+        lines, mark = list(io.StringIO(self.text, newline="")), self.place["delimiter"]
+        found: dict[int, list[Cell]] = {}
+        for fault in faults:
+            if fault.code == "undecodable":
+                found[fault.line] = list(next(csv.reader(lines[fault.line - 1 :], delimiter=mark)))
+            else:
+                found[fault.line] = list(lines[fault.line - 1].rstrip("\r\n").split(mark))
+        return found
+
+
+def of_text(data: bytes, source: Source) -> Sheet:
+    """The lines of a delimited text, by the encoding and delimiter that the service has found."""
+    text = decode(data).text
+    return Sheet(read_delimited(text, source["delimiter"]), source, text=text)
+
+
+def of_workbook(book: Workbook, place: Source, columns: Iterable[Mapping[str, Any]], kind: Kind) -> Sheet:
+    """The lines of a sheet; number cells stay numbers where `columns` say that the column holds numbers."""
+    [part] = [part for part in book.sheets if part.name == place["sheet"]]
+    numeric = {position(column["column"]) for column in columns if _is_numeric(column["field"], kind)}
+    grid = book.whole(part, numeric)
+    return Sheet(grid, place, frozenset(at for at in numeric if f"c{at}" in grid.cells.columns))
+
+
+def _is_numeric(field: str, kind: Kind) -> bool:
+    column = recognise(field, 0, kind)
+    return column is not None and column.field.kind in _NUMERIC
+
+
+def _number(text: str | None) -> Cell:
+    """A number cell; one that shows a percentage stays the text that says so."""
+    return text if text is None or text.endswith("%") else Decimal(text)

@@ -1,0 +1,89 @@
+"""The rejected rows as bytes: a delimited text like the one that was sent, or a workbook with the same sheets.
+
+A text that a spreadsheet would take for a formula gets a `'` before it (decisions §4), which the reader takes off.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import Final
+
+import xlsxwriter
+
+from pipelines.imports.corrections.cells import Cell, Source
+from pipelines.imports.corrections.tables import ADDED, Table
+from schemas.formulas import harmless
+
+_OF_WORKBOOKS: Final = {"delimiter": ",", "encoding": "utf-8-sig"}
+_SHEET_OF_TEXTS: Final = "import"
+_LONGEST_CELL: Final = 32_767
+"""Characters that a workbook holds in a cell."""
+_WIDTHS: Final = (10, 14, 90)
+"""Of the added columns, in characters."""
+
+
+def as_csv(table: Table, source: Source) -> bytes:
+    """One table as text, in the delimiter and encoding of the text that was sent.
+
+    A workbook's rows are separated by commas, in UTF-8. So is a text encoded whose encoding lacks a character.
+    """
+    about = source if source["format"] == "csv" else _OF_WORKBOOKS
+    records, line = [], 1
+    if table.preamble:
+        records, line = [table.preamble], 2
+    for place, cells in table.rows:
+        record = _record(cells, about["delimiter"])
+        records += ["\r\n" * (place - line), record]
+        line = max(line, place) + record.count("\n")
+    return _encoded("".join(records), about["encoding"])
+
+
+def as_workbook(tables: Iterable[Table]) -> bytes:
+    """All tables as sheets of a workbook under their own names; numbers stay numbers."""
+    target = io.BytesIO()
+    with xlsxwriter.Workbook(target, {"in_memory": True}) as book:
+        bold = book.add_format({"bold": True})
+        for table in tables:
+            sheet = book.add_worksheet(table.name or _SHEET_OF_TEXTS)
+            for line, cells in table.rows:
+                for at, cell in enumerate(cells):
+                    if isinstance(cell, Decimal):
+                        sheet.write_number(line - 1, at, float(cell))
+                    elif cell:
+                        style = bold if line == table.header_row else None
+                        sheet.write_string(line - 1, at, _storable(cell), style)
+            if table.header:
+                for at, width in enumerate(_WIDTHS, table.header.index(ADDED[0])):
+                    sheet.set_column(at, at, width)
+            sheet.freeze_panes(table.header_row, 0)
+    return target.getvalue()
+
+
+def _record(cells: Sequence[Cell], delimiter: str) -> str:
+    text = io.StringIO(newline="")
+    csv.writer(text, delimiter=delimiter).writerow([_text(cell) for cell in cells])
+    return text.getvalue()
+
+
+def _text(cell: Cell) -> str:
+    """A cell of a text. A number of a workbook is written so that it reads in one way: `1.2340`, never `1.234`."""
+    if isinstance(cell, Decimal):
+        number = f"{cell:f}"
+        return f"{number}0" if len(number.partition(".")[2]) == 3 else number
+    return harmless(cell or "")
+
+
+def _storable(text: str) -> str:
+    """A text as a workbook can hold it: no longer than a cell, without what is no character."""
+    return harmless(text)[:_LONGEST_CELL].encode("utf-8", "replace").decode()
+
+
+def _encoded(text: str, encoding: str) -> bytes:
+    """The text in its encoding; bytes that were no characters when it was read come out as they were."""
+    if encoding.startswith("utf-16"):
+        return text.encode("utf-16", "surrogatepass")
+    try:
+        return text.encode(encoding, "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8-sig", "surrogateescape")

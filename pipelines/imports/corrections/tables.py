@@ -1,0 +1,136 @@
+"""Which rows of the caller's file are rejected, and what stands beside their cells: line, column and reason.
+
+A SKU is rejected whole: where its graph stands in lines of their own, these come along, so that the corrected file
+brings all of it. Title lines and header keep their lines and columns, so that a mapping fits the new file as the old.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pipelines.imports.corrections.cells import Cell, Sheet, Source, of_text, of_workbook
+from pipelines.imports.corrections.headers import certain
+from pipelines.reading.fields import Table as Kind
+from pipelines.reading.workbook import Workbook
+from schemas.sentences import ORIGINAL, told
+
+ADDED: Final = ("error_line", "error_column", "error_reason")
+"""Headers of the columns beside the caller's own. They fit no field, so that an import leaves them out."""
+
+Fault = Mapping[str, Any]
+Report = Sequence[Fault]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One sheet to write: `name` is None for a delimited text, `rows` are (line to stand on, cells).
+
+    `preamble` is a line `sep=;` that stood before everything.
+    """
+
+    name: str | None
+    header_row: int
+    rows: list[tuple[int, list[Cell]]]
+    preamble: str = ""
+
+    @property
+    def header(self) -> list[Cell]:
+        """The headers, the added ones among them; none where the table has none."""
+        return dict(self.rows).get(self.header_row, [])
+
+
+def rejected_tables(data: bytes, source: Source, report: Report, lang: str = ORIGINAL) -> list[Table]:
+    """The rejected rows of a file, a table for each sheet that has some.
+
+    `data` is the file as it was sent; `source` and `report` are what the service said of it in the language `lang`:
+    `source`, all `errors`.
+    """
+    parts = source["components"]
+    apart = None if parts is None or parts["sheet"] == source["sheet"] else parts
+    here = () if parts is None or apart is not None else parts["columns"]
+    codes = _rejected_codes(source, report)
+    whole = codes if apart is not None or source["layout"] == "long" else set()
+    if source["format"] == "csv":
+        return _tables(_Rejected(of_text(data, source), report, whole, source, lang, here=here))
+    book = Workbook(data)
+    main = of_workbook(book, source, (*source["columns"], *here), "sku")
+    of_main = [fault for fault in report if fault["sheet"] == source["sheet"]]
+    if apart is None:
+        return _tables(_Rejected(main, of_main, whole, source, lang, here=here))
+    graphs = of_workbook(book, apart, apart["columns"], "component")
+    of_parts = [fault for fault in report if fault["sheet"] == apart["sheet"]]
+    return _tables(
+        _Rejected(main, of_main, whole, source, lang), _Rejected(graphs, of_parts, codes, None, lang)
+    )  # fmt: skip
+
+
+def _rejected_codes(source: Source, report: Report) -> set[str]:
+    """SKUs that are rejected whole; of a code that is repeated the first line stands, unless lines are components."""
+    long = source["layout"] == "long"
+    return {f["sku_code"] for f in report if f["sku_code"] and (long or f["code"] != "duplicate_sku_code")}
+
+
+def _tables(*sheets: "_Rejected") -> list[Table]:
+    return [table for sheet in sheets if (table := sheet.table()) is not None]
+
+
+class _Rejected:
+    """The rejected lines of one sheet: those with a fault, and all lines of the SKUs `codes`."""
+
+    def __init__(
+        self, sheet: Sheet, report: Report, codes: set[str], source: Source | None, lang: str, *, here: Report = ()
+    ) -> None:
+        """`source` is None for a components sheet; `here` are the columns of components in the main one."""
+        self._sheet, self._lang = sheet, lang
+        self._read = (*sheet.place["columns"], *here)
+        self._kind: Kind = "component" if source is None else "sku"
+        self._faults: dict[int, list[Fault]] = {}
+        for fault in report:
+            self._faults.setdefault(fault["line"], []).append(fault)
+        about = source or {"layout": "long", "skipped": ()}  # a components sheet is long, and skips no line of a SKU
+        self._codes = sheet.codes(carried=about["layout"] == "long")
+        skipped = {skip["line"] for skip in about["skipped"]}
+        siblings = {line for line, code in self._codes.items() if code in codes} - skipped
+        self._lines = sorted(siblings | set(self._faults))
+
+    def table(self) -> Table | None:
+        """Title lines, header and rejected lines, with the columns beside; None where no line is rejected."""
+        if not self._lines:
+            return None
+        at = self._sheet.header_row
+        cells = self._sheet.cells({*self._sheet.top, *self._lines})
+        header = cells.get(at, [])
+        width = len(header) if self._sheet.text is not None and header else max(map(len, cells.values()))
+        old = len(ADDED) if tuple(header[-len(ADDED) :]) == ADDED else 0
+        width -= old
+        rows = [(line, held) for line, held in cells.items() if line < at]
+        if header:
+            sure = certain(header, [cells[line] for line in self._lines], self._read, self._kind)
+            rows.append((at, self._beside(sure, ADDED, width, old)))
+        for place, line in enumerate(self._lines, at + 1):
+            ragged = any(fault["code"] == "ragged_row" for fault in self._faults.get(line, ()))
+            rows.append((place, self._beside(cells[line], self._said(line), width, old, whole=not ragged)))
+        return Table(self._sheet.place["sheet"], at, rows, self._sheet.preamble)
+
+    def _beside(
+        self, cells: list[Cell], said: Sequence[Cell], width: int, old: int, *, whole: bool = True
+    ) -> list[Cell]:  # fmt: skip
+        """A line with what is said of it behind the header's columns, in place of what an earlier report said.
+
+        A line of a text that is rejected for too few or too many cells stays one: nobody takes it for corrected.
+        """
+        if self._sheet.text is None or whole:
+            cells = [*cells, *[None] * (width + old - len(cells))]
+        return [*cells[:width], *said, *cells[width + old :]]
+
+    def _said(self, line: int) -> tuple[str, str, str]:
+        """Where the line stood, the letters of its faulty columns, and the sentences."""
+        faults = self._faults.get(line)
+        if faults is None:
+            code = self._codes[line]
+            blamed = [at for at in self._faults if self._codes.get(at) == code]
+            with_it = f"Line {min(blamed)} says what is wrong with this SKU." if blamed else "See the other sheet."
+            sentence = f"Nothing is wrong here, but the SKU is rejected as a whole. {with_it}"
+            return str(line), "", told(sentence, self._lang)
+        letters = dict.fromkeys(fault["column"] for fault in faults if fault["column"])
+        return str(line), ", ".join(letters), " ".join(dict.fromkeys(fault["message"] for fault in faults))

@@ -1,0 +1,102 @@
+"""A stored SKU as cells, under the import's own column names: one line of the SKUs, a line for each component.
+
+A value has the one form that the reader takes back as the same value. An empty cell is left out: an import leaves such
+a field as it is. What cannot be told in a cell of a SKU, such as a text longer than a cell, is left out too.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import orjson
+
+from pipelines.reading.cells import CLEARED
+from pipelines.reading.fields import Table, volume_field
+from pipelines.reading.values import EMPTY_LIST, MARKED
+from pipelines.writing.patch import array_values
+from pipelines.writing.substances import COLUMN_UNITS, LEGACY, PARTS
+from schemas.fields import COMPONENT_FIELDS, SKU_CODE, SKU_FIELDS, Field
+from schemas.formulas import COMPUTED
+from schemas.vocabularies import SUBSTANCES
+
+Cell = str | float
+Cells = dict[str, Cell]
+
+_LONGEST: Final = 32_767
+"""Characters that a workbook holds in a cell."""
+_WOULD_MEAN_MORE: Final = re.compile(rf"{COMPUTED}|#|[^\S\x1c-\x1f]*\Z|{MARKED}")
+"""Texts that a spreadsheet takes for a formula, or the reader for something else than themselves."""
+_CLEARED: Final = CLEARED[0]
+_PLAIN: Final[Mapping[Table, tuple[Field, ...]]] = {
+    "sku": tuple(field for field in SKU_FIELDS if not field.deprecated and field.name != "substances_source"),
+    "component": COMPONENT_FIELDS,
+}
+_VOLUME: Final = volume_field().name
+
+
+def order(table: Table) -> list[str]:
+    """The columns of a sheet in their order, volumes apart."""
+    own = [field.name for field in _PLAIN[table] if field.kind not in ("substances", "components")]
+    entries = [f"{substance}_{part}" for substance in SUBSTANCES for part in PARTS]
+    return [*([] if table == "sku" else [SKU_CODE.name]), *own, *entries, LEGACY["heavy_metals"]]
+
+
+def of_sku(row: Mapping[str, Any]) -> Cells:
+    """The cells of a SKU, out of its value columns with lists, entries and volumes in their stored text form."""
+    values = {**row, **{name: array_values(row[name]) or None for name in ("markets", "use_contexts")}}
+    entries = {name: orjson.loads(row[name]) for name in SUBSTANCES if row[name]}
+    return {**_fields("sku", values), **_entries(entries), **_volumes(row["volumes"])}
+
+
+def of_components(row: Mapping[str, Any]) -> Iterator[Cells]:
+    """The cells of each component of a SKU, in the order of its graph."""
+    for line in orjson.loads(row["components"] or "[]"):
+        code = {SKU_CODE.name: _text(row["sku_code"])}
+        yield {**code, **_fields("component", line), **_entries(line.get("substances", {}))}
+
+
+def _fields(table: Table, values: Mapping[str, Any]) -> Cells:
+    cells: Cells = {}
+    for field in _PLAIN[table]:
+        value = values.get(field.name)
+        if value is None or field.kind in ("substances", "components"):
+            continue
+        if field.kind in ("codes", "markets"):
+            value = ";".join(value) or EMPTY_LIST
+        elif field.kind == "truth":
+            value = "true" if value else "false"
+        if isinstance(value, str):
+            value = _text(value)
+            if len(value) > _LONGEST:
+                continue
+        cells[field.name] = value
+    return cells
+
+
+def _text(text: str) -> str:
+    return f"'{text}" if text in CLEARED or _WOULD_MEAN_MORE.match(text) else text
+
+
+def _entries(entries: Mapping[str, Mapping[str, Any]]) -> Cells:
+    """The columns of substance entries. A value without a unit says so, as it would else have that of its limit."""
+    cells: Cells = {}
+    for substance, entry in entries.items():
+        told = {part: entry[part] for part in PARTS if part in entry}
+        if "value" in told and substance in COLUMN_UNITS:
+            told.setdefault("unit", _CLEARED)
+        if "evidence" in told:
+            told["evidence"] = _text(told["evidence"])
+        cells |= {f"{substance}_{part}": value for part, value in told.items()}
+        if "below" in entry:
+            cells[LEGACY[substance]] = f"<{entry['below']:.15g}"
+    return cells
+
+
+def _volumes(stored: str | None) -> Cells:
+    """Units by market, year and half."""
+    cells: Cells = {}
+    for key, units in orjson.loads(stored or "{}").items():
+        market, year, half = key.split("/")
+        name = f"{_VOLUME}_{market.lower().replace('-', '_')}_{year}"
+        cells[name if half == "0" else f"{name}_h{half}"] = units
+    return cells

@@ -1,0 +1,110 @@
+"""Stored SKUs -> workbook, read twice from one cursor: once for the columns that hold anything, once for the cells.
+
+Rows go to disk as they come, so that a portfolio of any size needs the memory of a few hundred SKUs.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import polars as pl
+import psycopg
+import xlsxwriter
+from psycopg.rows import dict_row
+
+from pipelines.imports.export.cells import Cell, Cells, of_components, of_sku, order
+from pipelines.reading.fields import Table
+from pipelines.writing.patch import DTYPES
+from warehouse.skus.tables import VALUE_COLUMNS
+
+_SKUS, _COMPONENTS = "SKU", "components"
+_AT_ONCE: Final = 500
+"""SKUs that are fetched together."""
+_STORED: Final = ", ".join(f"{name}::text" if DTYPES[name] == pl.String else name for name in VALUE_COLUMNS)
+_ROWS: Final = f'SELECT {_STORED} FROM skus ORDER BY sku_code COLLATE "C"'
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """How many SKUs, components and volume rows were written."""
+
+    skus: int
+    components: int
+    volumes: int
+
+
+class _Columns(NamedTuple):
+    """The columns of both sheets that hold anything; a sheet of components only where there are some."""
+
+    skus: list[str]
+    components: list[str]
+
+
+def export(conn: psycopg.Connection[Any], path: str) -> Exported:
+    """Write the portfolio of the session's company, SKUs by code, as it is at one instant."""
+    with conn.cursor("export", row_factory=dict_row, scrollable=True) as rows:
+        rows.execute(_ROWS)
+        columns = _used(_each(rows))
+        rows.scroll(0, mode="absolute")
+        with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
+            return _write(book, columns, _each(rows))
+
+
+def _each(rows: psycopg.ServerCursor[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The rows from where the cursor stands; its own iterator does not see that it was moved."""
+    while page := rows.fetchmany(_AT_ONCE):
+        yield from page
+
+
+def _used(rows: Iterable[Mapping[str, Any]]) -> _Columns:
+    skus, components = {"sku_code", "name"}, set[str]()
+    for row in rows:
+        skus.update(of_sku(row))
+        components.update(*of_components(row))
+    return _Columns(_ordered(skus, "sku"), _ordered(components, "component"))
+
+
+def _ordered(names: set[str], table: Table) -> list[str]:
+    known = [name for name in order(table) if name in names]
+    return [*known, *sorted(names.difference(known))]
+
+
+def _write(book: Any, columns: _Columns, rows: Iterable[Mapping[str, Any]]) -> Exported:
+    skus = _Sheet(book, _SKUS, columns.skus)
+    parts = _Sheet(book, _COMPONENTS, columns.components) if columns.components else None
+    own, volumes = set(order("sku")), 0
+    for row in rows:
+        cells = of_sku(row)
+        skus.add(cells)
+        volumes += len(cells.keys() - own)
+        for component in of_components(row):
+            assert parts is not None, "the columns of components were found in the same rows"
+            parts.add(component)
+    return Exported(skus.lines, parts.lines if parts else 0, volumes)
+
+
+class _Sheet:
+    """A sheet that grows line by line."""
+
+    def __init__(self, book: Any, name: str, columns: list[str]) -> None:
+        self._sheet = book.add_worksheet(name)
+        self._places = {column: at for at, column in enumerate(columns)}
+        self.lines = 0
+        bold = book.add_format({"bold": True, "bottom": 1})
+        self._sheet.freeze_panes(1, 1)
+        for column, at in self._places.items():
+            self._sheet.write_string(0, at, column, bold)
+
+    def add(self, cells: Cells) -> None:
+        """One line below the last."""
+        self.lines += 1
+        for name, cell in cells.items():
+            self._put(self._places[name], cell)
+
+    def _put(self, at: int, cell: Cell) -> None:
+        if isinstance(cell, str):
+            self._sheet.write_string(self.lines, at, cell)
+        elif float(f"{cell:.16G}") == cell:
+            self._sheet.write_number(self.lines, at, cell)
+        else:  # a workbook's numbers have 16 digits; a text has them all
+            self._sheet.write_string(self.lines, at, repr(cell))

@@ -1,0 +1,104 @@
+"""What an import would do, told without making one: what was read is merged and graded, and nothing is kept.
+
+It goes the way of `process`, in one piece and one transaction that writes nothing, so that its answer is that of a
+dry run. Meant for tables that fit into one question; files are sent as imports.
+"""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence, Set
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+import polars as pl
+import psycopg
+from uuid_utils import uuid7
+
+from pipelines.imports import report
+from pipelines.imports.work import Work
+from pipelines.reading import TypedRows, Upload
+from pipelines.sandbox import Order, understanding
+from pipelines.writing.patch import Patch, from_typed
+from pipelines.writing.write import prepare
+from warehouse.rulesets.registry import Rulesets
+
+FILENAME: Final = "rows.csv"
+_COUNTED: Final = ("created", "updated", "unchanged", "rejected")
+_REPORTED: Final = ("sheet", "line", "sku_code", "field", "column", "value", "code", "message")
+
+
+def csv_of(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows of import columns as a CSV text: a name left out is an empty cell, null the word that clears.
+
+    The header is line 1, so that the first row is line 2. Raises `TypeError` for a value that no cell can hold.
+    """
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(columns)
+    writer.writerows([_cell(row[name]) if name in row else "" for name in columns] for row in rows)
+    return out.getvalue()
+
+
+def _cell(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool() | int() | float():
+            return orjson.dumps(value).decode()
+        case str():
+            return value
+        case list() if all(isinstance(part, str) for part in value):
+            return ";".join(value)
+    raise TypeError("A cell holds a text, a number, true, false, null, or a list of texts.")
+
+
+def reading(text: str, *, now: datetime, served_markets: Set[str]) -> Order[tuple[Upload, TypedRows]]:
+    """The reading of a CSV text, for a reader; it raises `pipelines.reading.ReadingRefused` as an import would.
+
+    `served_markets` are the codes that volumes may be of.
+    """
+    return understanding(
+        text.encode(), FILENAME, default_year=now.year, served_markets=served_markets, today=now.date()
+    )
+
+
+def preview(
+    conn: psycopg.Connection[Any], company_id: UUID, upload: Upload, typed: TypedRows, *, now: datetime,
+    rulesets: Rulesets,
+) -> dict[str, Any]:  # fmt: skip
+    """Counts, source and faults of an import of what was read, in a session that has the company set."""
+    work = _work(company_id, upload, now)
+    rules = rulesets.active(conn)
+    rows = from_typed(typed.values, typed.given, rules)
+    patch = Patch.of(rows.values, rows.given).without([fault.row for fault in rows.issues])
+    found = prepare(conn, patch, now=now, rules=rules, whole_rows=False, locking=False)
+    written = report.of_writer([*rows.issues, *found.errors], typed.values, upload, work)
+    faults = report.of_reader(typed, work)
+    unnamed = report.of_names(conn, typed, faults)
+    errors = pl.concat([faults.select(written.columns), unnamed, written])
+    errors = errors.sort("sheet_position", "line", maintain_order=True)
+    counts = _counts(typed, found.merged["outcome"])
+    return {
+        "rows": upload.rows,
+        "counts": {"total": sum(counts.values()), **counts},
+        "source": upload.source,
+        "errors": errors.select(_REPORTED).to_dicts(),
+    }
+
+
+def _counts(typed: TypedRows, outcomes: Sequence[str]) -> dict[str, int]:
+    counts = {name: outcomes.count(name) for name in _COUNTED}
+    counts["rejected"] = typed.rejected + typed.values.height - len(outcomes)
+    return counts
+
+
+def _work(company_id: UUID, upload: Upload, now: datetime) -> Work:
+    """The import that this would be, as the report asks for it."""
+    return Work(
+        id=UUID(str(uuid7())), company_id=company_id, company_name="", filename=FILENAME, size_bytes=0, sha256="",
+        dry_run=True, upload_key="", table_key="", default_year=now.year, source=upload.source, rows_total=upload.rows,
+        position=0, attempts=0, correlation_id="", ip=None, user_agent=None,
+    )  # fmt: skip

@@ -1,0 +1,258 @@
+"""The work of a run: typed rows written in chunks, each one transaction with its counts, position and report rows.
+
+Two chunks are under way at a time: while one is being stored, the next is read, merged, graded and staged, which needs
+no lock; then it waits for its turn. They are stored in the order of the file.
+
+Between two chunks a run may end in any way; the next one reads the position and goes on. A chunk's last statement
+moves the position under the claim's token, so that a chunk is in the database once or not at all.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+import polars as pl
+import psycopg
+
+from pipelines.imports import report, settle
+from pipelines.imports.claim import Claim, prove
+from pipelines.imports.work import Work
+from pipelines.reading import TypedRows, Upload
+from pipelines.writing import unchanged
+from pipelines.writing.patch import Patch, RowIssue, TypedPatch, from_typed
+from pipelines.writing.write import prepare, staged, write_patch
+from warehouse.clock import Clock
+from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Pool
+
+CHUNK_ROWS: Final = 5_000
+"""Rows that one transaction writes: a tenth of a second of work, so that the first is soon stored while the next is
+prepared, and whoever writes one of its SKUs waits no longer. A crash costs at most two of them."""
+
+_AT_A_TIME: Final = 2
+"""Chunks under way: one is stored, which is Postgres's work, while another is prepared, which is mostly ours."""
+
+_LINES_PER_SHEET: Final = 1 << 32
+
+_ADVANCE: Final = """
+UPDATE imports
+SET position = %(stop)s, rows_done = %(rows_done)s, heartbeat_at = %(now)s, attempts = 0,
+    created = created + %(created)s, updated = updated + %(updated)s, unchanged = unchanged + %(unchanged)s,
+    rejected = rejected + %(rejected)s
+WHERE id = %(id)s AND claim = %(token)s AND position = %(start)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Everything that a chunk needs besides its rows."""
+
+    pool: Pool
+    clock: Clock
+    rulesets: Rulesets
+    claim: Claim
+    work: Work
+    upload: Upload
+    typed: TypedRows
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Typed rows `start` to `stop`, with the reader's faults on the lines up to there."""
+
+    start: int
+    stop: int
+    rows_done: int
+    faults: pl.DataFrame
+    rejected: int
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The typed rows from `start` on, in stored columns; `held` is the grade of each that is held already as it is."""
+
+    start: int
+    typed: TypedPatch
+    held: pl.Series
+
+    def end(self, size: int) -> Callable[[int], int]:
+        """Where a chunk ends that begins at a place: with so many rows to write; what is held already comes along."""
+        due = self.held.is_null().cum_sum()
+
+        def end(start: int) -> int:
+            before = due[start - self.start - 1] if start > self.start else 0
+            return self.start + int(due.search_sorted(before + size)) + 1
+
+        return end
+
+    def of(self, chunk: Chunk) -> tuple[Patch, list[RowIssue], Counter[str]]:
+        """Of a chunk: what has to be written, the faults of what cannot be, the grades of what needs nothing."""
+        within = slice(chunk.start - self.start, chunk.stop - self.start)
+        held = self.held[within]
+        values, given = (frame[within].filter(held.is_null()) for frame in (self.typed.values, self.typed.given))
+        unfit = [fault for fault in self.typed.issues if chunk.start <= fault.row < chunk.stop]
+        return Patch.of(values, given).without([fault.row for fault in unfit]), unfit, Counter(held.drop_nulls())
+
+
+class Done(NamedTuple):
+    """A committed chunk: rejected rows among the others by outcome, accepted rows by grade, seconds by step."""
+
+    outcomes: Counter[str]
+    grades: Counter[str | None]
+    seconds: dict[str, float]
+
+
+@dataclass(slots=True)
+class Written:
+    """What one run did: SKUs by outcome, accepted SKUs by grade, seconds by step, chunks committed."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    grades: Counter[str] = field(default_factory=Counter)
+    seconds: Counter[str] = field(default_factory=Counter)
+    ungraded: int = 0
+    chunks: int = 0
+
+
+def write_rows(job: Job, *, chunk_rows: int = CHUNK_ROWS, proceed: Callable[[], None]) -> Written:
+    """Write what is left of the import and complete it.
+
+    `proceed` is asked before each chunk and raises where the run shall end (`ClaimLost`, `HandedBack`). Raises
+    `ClaimLost` and `pipelines.writing.plans.PlanLimitReached`; what was committed before stays.
+    """
+    written = Written()
+    with ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="chunk") as threads:
+        begun = time.perf_counter()
+        rows = _compared(job, threads)
+        written.seconds.update({"compare": time.perf_counter() - begun})
+        for outcomes, grades, seconds in _in_order(job, rows, chunk_rows, proceed, threads):
+            written.outcomes.update(outcomes)
+            written.ungraded += grades.pop(None, 0)
+            written.grades.update({str(grade): number for grade, number in grades.items()})
+            written.seconds.update(seconds)
+            written.chunks += 1
+    return written
+
+
+def _compared(job: Job, threads: ThreadPoolExecutor) -> Rows:
+    """The rows that no run has committed yet, compared with what is held."""
+    start = job.work.position
+    with job.pool.company(job.work.company_id) as conn:
+        typed = from_typed(job.typed.values[start:], job.typed.given[start:], job.rulesets.active(conn))
+        if not unchanged.likely(conn, typed):
+            return Rows(start, typed, unchanged.none(typed))
+    height = typed.values.height
+    parts = [typed.part(*ends) for ends in pairwise(height * at // _AT_A_TIME for at in range(_AT_A_TIME + 1))]
+    return Rows(start, typed, pl.concat(threads.map(partial(_held, job), parts)))
+
+
+def _held(job: Job, typed: TypedPatch) -> pl.Series:
+    with job.pool.company(job.work.company_id) as conn:
+        return unchanged.find(conn, typed)
+
+
+def _in_order(
+    job: Job, rows: Rows, size: int, proceed: Callable[[], None], threads: ThreadPoolExecutor
+) -> Iterator[Done]:
+    """Each chunk when it is committed, with the next one begun already."""
+    before: Future[Done] | None = None
+    for chunk in chunks(job.upload, job.typed, job.work, rows.end(size)):
+        turn = partial(_turn, before, proceed)
+        begun = threads.submit(job.pool.retrying, partial(_write_chunk, job, rows, chunk, turn))
+        if before is not None:
+            yield before.result()
+        before = begun
+    if before is not None:
+        yield before.result()
+
+
+def _turn(before: Future[Done] | None, proceed: Callable[[], None]) -> None:
+    """Wait until the chunk before is committed. Raises what ended that one, or what `proceed` raises."""
+    if before is not None:
+        before.result()
+    proceed()
+
+
+def chunks(upload: Upload, typed: TypedRows, work: Work, end: Callable[[int], int]) -> Iterator[Chunk]:
+    """What is left of the file in chunks; there is a last one even where every row is committed or rejected.
+
+    `end` says of the first row of a chunk which one comes behind it, or is behind all. What the reader rejected belongs
+    to the chunk whose lines surround it. The last chunk takes the rest, and with it the count up to the reader's own
+    number.
+    """
+    faults = report.of_reader(typed, work)
+    row_keys, fault_keys = _keys(report.placed(typed.values, work)), _keys(faults)
+    line_keys = upload.table["line"]
+    # A SKU of several lines is rejected once; elsewhere each line is a row of its own.
+    rejected = faults["sku_code"] if work.source["layout"] == "long" else faults["line"]
+
+    def until(position: int) -> tuple[int, int, int]:
+        """Faults, rejected rows and lines of the file up to the typed row before `position`."""
+        if position == 0:
+            return 0, 0, 0
+        seen = int((fault_keys <= row_keys[position - 1]).sum())
+        rows = min(rejected.head(seen).n_unique(), typed.rejected)
+        return seen, rows, int((line_keys <= row_keys[position - 1]).sum())
+
+    start = work.position
+    while True:
+        stop = min(end(start), typed.values.height)
+        last = stop == typed.values.height
+        (faults_from, rejected_from, _), (faults_to, rejected_to, lines) = until(start), until(stop)
+        if last:
+            faults_to, rejected_to, lines = faults.height, typed.rejected, work.rows_total
+        yield Chunk(start, stop, lines, faults[faults_from:faults_to], rejected_to - rejected_from, last)
+        if last:
+            return
+        start = stop
+
+
+def _keys(placed: pl.DataFrame) -> pl.Series:
+    """Places in the file as ascending numbers: the main sheet's lines, then those of the components sheet."""
+    return placed["sheet_position"] * _LINES_PER_SHEET + placed["line"]
+
+
+def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -> Done:
+    """One chunk in one transaction, which locks nothing before its turn; the last one completes the import with it."""
+    work = job.work
+    patch, unfit, held = rows.of(chunk)
+    values = job.typed.values[chunk.start : chunk.stop]
+    source = values.select("row", import_sheet="sheet", import_line="line")
+    with job.pool.company(work.company_id) as conn:
+        rules = job.rulesets.active(conn)
+        ahead = prepare(conn, patch, now=job.clock.now(), rules=rules, whole_rows=False, locking=False)
+        if not work.dry_run:
+            ahead = staged(conn, ahead, source)
+        turn()
+        now, rules = job.clock.now(), job.rulesets.active(conn)
+        outcome = write_patch(
+            conn, work.company_id, patch, origin=work.origin, now=now, rules=rules, dry_run=work.dry_run,
+            source=source, import_id=work.id, ahead=ahead,
+        )  # fmt: skip
+        found = report.of_writer([*unfit, *outcome.errors], values, job.upload, work)
+        unnamed = report.of_names(conn, job.typed, chunk.faults)
+        report.store(conn, work, pl.concat([chunk.faults.select(found.columns), unnamed, found]))
+        counts = outcome.counts
+        counts["unchanged"] += held.total()
+        counts["rejected"] = values.height - held.total() - len(outcome.merged) + chunk.rejected
+        _advance(conn, job, chunk, counts)
+        if chunk.last:
+            settle.complete(conn, job.claim, work, now)
+    job.pool.stamp(work.company_id)
+    grades: Counter[str | None] = Counter(outcome.merged["recyclability_grade"])
+    grades.update(held)
+    return Done(counts, grades, outcome.seconds)
+
+
+def _advance(conn: psycopg.Connection[Any], job: Job, chunk: Chunk, counts: Counter[str]) -> None:
+    names = ("created", "updated", "unchanged", "rejected")
+    parameters = {
+        "id": job.work.id, "token": job.claim.token, "start": chunk.start, "stop": chunk.stop,
+        "rows_done": chunk.rows_done, "now": job.clock.now(), **{name: counts[name] for name in names},
+    }  # fmt: skip
+    prove(conn.execute(_ADVANCE, parameters))

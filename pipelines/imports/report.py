@@ -1,0 +1,142 @@
+"""The error report: one row per fault, at the line and column of the caller's file where a person finds the cell.
+
+The reader's faults already speak of the file. A fault that the write path finds speaks of a field of a record, as the
+JSON door does; here it is brought back to its sheet, line and column.
+"""
+
+import re
+from typing import Any, Final
+
+import orjson
+import polars as pl
+import psycopg
+
+from pipelines.imports.work import Work
+from pipelines.reading import TypedRows, Upload
+from pipelines.reading.values import as_codes, unescaped
+from pipelines.writing.admit import nameless
+from pipelines.writing.patch import RowIssue
+from pipelines.writing.substances import LEGACY
+
+_COLUMNS: Final = {
+    "sheet_position": "integer", "line": "integer", "number": "integer", "sheet": "text", "sku_code": "text",
+    "field": "text", "column": "text", "value": "text", "code": "text", "message": "text",
+}  # fmt: skip
+"""Columns of `import_errors` that a report row fills, with their types."""
+
+_NAMES: Final = ", ".join(f'"{name}"' for name in _COLUMNS)
+_TYPED: Final = ", ".join(f'"{name}" {kind}' for name, kind in _COLUMNS.items())
+_INSERT: Final = (
+    f"INSERT INTO import_errors (company_id, import_id, {_NAMES}) "
+    f"SELECT %s, %s, {_NAMES} FROM json_to_recordset(%s) AS report ({_TYPED})"
+)
+_SCHEMA: Final = {
+    "sheet": pl.String, "line": pl.Int64, "sku_code": pl.String, "field": pl.String, "column": pl.String,
+    "value": pl.String, "code": pl.String, "message": pl.String,
+}  # fmt: skip
+_COMPONENT: Final = re.compile(r"components\[(\d+)\](?:\.(.+))?")
+_SUBSTANCE: Final = re.compile(r"substances\.(\w+)")
+_LONGEST_VALUE: Final = 200
+_CONTROL: Final = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r"]
+_PICTURES: Final = [chr(0x2400 + ord(control)) if control < " " else "\ufffd" for control in _CONTROL]
+"""What stands for a control character in a report: its picture (U+2400 and on), or that there was one."""
+
+
+def of_reader(typed: TypedRows, work: Work) -> pl.DataFrame:
+    """The reader's faults with `sheet_position`, in the order of the file."""
+    return placed(typed.errors, work).sort("sheet_position", "line", maintain_order=True)
+
+
+def placed(frame: pl.DataFrame, work: Work) -> pl.DataFrame:
+    """A frame with `sheet` and its `sheet_position`: 1 where that is a components sheet of its own, else 0."""
+    apart = _components_sheet(work)
+    position = pl.lit(0) if apart is None else pl.col("sheet").eq_missing(apart)
+    return frame.with_columns(sheet_position=position.cast(pl.Int64))
+
+
+def _components_sheet(work: Work) -> str | None:
+    """The name of a components sheet of its own; None where components stand in the main sheet or nowhere."""
+    components = work.source["components"]
+    return None if components is None or components["sheet"] == work.source["sheet"] else components["sheet"]
+
+
+def of_names(conn: psycopg.Connection[Any], typed: TypedRows, faults: pl.DataFrame) -> pl.DataFrame:
+    """The missing names of rows that the reader rejects in `faults`, where no SKU is held that has one."""
+    unnamed = typed.unnamed.join(faults, on=["sheet", "line"], how="semi", nulls_equal=True)
+    codes = unnamed["sku_code"].to_list()
+    held = set() if not codes else {
+        code for (code,) in conn.execute("SELECT sku_code FROM skus WHERE sku_code = ANY(%s)", (codes,))
+    }  # fmt: skip
+    rows = [
+        {**row, "field": "name", "code": issue.code, "message": issue.message, "sheet_position": 0}
+        for row in unnamed.iter_rows(named=True)
+        if row["sku_code"] not in held and (issue := nameless(row["sku_code"]))
+    ]
+    return pl.DataFrame(rows, schema={**_SCHEMA, "sheet_position": pl.Int64})
+
+
+def of_writer(issues: list[RowIssue], values: pl.DataFrame, upload: Upload, work: Work) -> pl.DataFrame:
+    """The write path's faults of some rows of `values`, brought back to the file."""
+    records = {} if not issues else {
+        record["row"]: record
+        for record in values.filter(pl.col("row").is_in([row for row, _ in issues]))
+        .select("row", "sheet", "line", "sku_code").iter_rows(named=True)
+    }  # fmt: skip
+    rows = [
+        {**_place(records[row], issue.field, upload, work), "code": issue.code, "message": issue.message}
+        for row, issue in issues
+    ]
+    return pl.DataFrame(rows, schema={**_SCHEMA, "sheet_position": pl.Int64})
+
+
+def _place(record: dict[str, Any], path: str | None, upload: Upload, work: Work) -> dict[str, Any]:
+    """Sheet, line, field, column and cell of a fault at `path` of the SKU in `record`."""
+    apart = _components_sheet(work)
+    named_there = apart is not None and record["sheet"] == apart
+    place = {"sheet_position": int(named_there), **{name: record[name] for name in ("sheet", "line", "sku_code")}}
+    one_line = work.source["layout"] in ("wide", "materials")  # its components have no line of their own
+    component = None if one_line else _COMPONENT.match(path or "")
+    if upload.components is not None and (component or named_there):
+        field = path
+        if component:
+            cells = unescaped(upload.components["sku_code"]).to_frame("code")
+            of_sku = cells.select(as_codes(pl.col("code")))["code"] == record["sku_code"]
+            line = upload.components.filter(of_sku)["line"][int(component[1])]
+            place |= {"line": line} | ({} if apart is None else {"sheet_position": 1, "sheet": apart})
+            field = _column_name(component[2], work.source["components"]["columns"])
+        return place | _cell(field, work.source["components"]["columns"], upload.components, place["line"])
+    columns = work.source["columns"]
+    return place | _cell(_column_name(path, columns), columns, upload.table, place["line"])
+
+
+def _column_name(path: str | None, columns: list[dict[str, Any]]) -> str | None:
+    """The import column that a field path of the JSON door stands for; a component's may have a prefix."""
+    mapped = {column["field"] for column in columns}
+    substance = _SUBSTANCE.match(path or "")
+    if substance is None:
+        return f"component_{path}" if path not in mapped and f"component_{path}" in mapped else path
+    name = substance[1]
+    candidates = (f"{name}_status", f"{name}_value", LEGACY[name])
+    return next((column for column in candidates if column in mapped), candidates[0])
+
+
+def _cell(field: str | None, columns: list[dict[str, Any]], table: pl.DataFrame, line: int) -> dict[str, str | None]:
+    """The field with its column's letter and the cell as it was sent; nulls where the file has no such column."""
+    letter = next((column["column"] for column in columns if column["field"] == field), None)
+    if letter is None or field not in table.columns:
+        return {"field": field, "column": letter, "value": None}
+    cell = table.filter(pl.col("line") == line)[field].first()
+    if isinstance(cell, str) and len(cell) > _LONGEST_VALUE:
+        cell = cell[:_LONGEST_VALUE] + "…"
+    return {"field": field, "column": letter, "value": cell}
+
+
+def store(conn: psycopg.Connection[Any], work: Work, faults: pl.DataFrame) -> None:
+    """Add report rows in the caller's transaction; `faults` holds every fault of each line that it names."""
+    if faults.is_empty():
+        return
+    rows = faults.with_columns(
+        pl.col(pl.String).str.replace_many(_CONTROL, _PICTURES),  # a report is read in terminals, too
+        number=pl.int_range(pl.len()).over("sheet_position", "line"),
+    )
+    conn.execute(_INSERT, (work.company_id, work.id, orjson.dumps(rows.select(list(_COLUMNS)).to_dicts()).decode()))

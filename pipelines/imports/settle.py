@@ -1,0 +1,70 @@
+"""The ends of an import: completed with its last chunk, or failed as a whole with the reason that callers read."""
+
+from datetime import datetime
+from typing import Any, Final
+
+import psycopg
+from psycopg.types.json import Json
+
+from pipelines.imports.claim import MAX_ATTEMPTS, Claim, prove
+from pipelines.imports.work import Work
+from pipelines.writing import ledger
+from pipelines.writing.plans import PlanLimitReached
+from schemas.issues import Issue
+from warehouse.clock import Clock
+from warehouse.sessions import Pool
+
+_END: Final = """
+UPDATE imports SET status = %s, failure = %s, finished_at = %s, claim = NULL
+WHERE id = %s AND claim = %s
+RETURNING created, updated, unchanged, rejected
+"""
+
+
+def complete(conn: psycopg.Connection[Any], claim: Claim, work: Work, now: datetime) -> None:
+    """End the import in the transaction of its last chunk. Raises `ClaimLost`."""
+    _end(conn, claim, work, now, status="completed", failure=None)
+
+
+def fail(pool: Pool, claim: Claim, work: Work, clock: Clock, failure: Issue) -> None:
+    """End the import without its remaining rows. Raises `ClaimLost`."""
+    with pool.company(claim.company_id) as conn:
+        _end(conn, claim, work, clock.now(), status="failed", failure=failure)
+
+
+def gave_up() -> Issue:
+    """Why an import fails whose runs lost their process again and again: the file may need too much memory."""
+    return Issue(
+        "unreadable_file",
+        f"The file was accepted, but {MAX_ATTEMPTS} times the process that worked on it was lost before it had got "
+        "further. Send it again in smaller parts, or quote the import's id to support.",
+    )
+
+
+def our_fault(correlation_id: str) -> Issue:
+    """Why an import fails that ran into a fault of the service; another attempt would run into it again."""
+    return Issue(
+        "internal_error",
+        "A fault of the service ended this import; nothing is wrong with the file. What counts shows is stored, the "
+        f"rest is not. Quote {correlation_id} to support, and send the file again when the fault is mended.",
+    )
+
+
+def plan_full(reached: PlanLimitReached) -> Issue:
+    """Why an import fails whose room in the plan other writes took after it was accepted."""
+    return Issue("plan_limit_reached", f"{reached} The rows before this one are stored; raise the plan and send again.")
+
+
+def _end(
+    conn: psycopg.Connection[Any], claim: Claim, work: Work, now: datetime, *, status: str, failure: Issue | None
+) -> None:
+    reason = None if failure is None else failure.as_dict() | {"correlationId": work.correlation_id}
+    values = (status, reason and Json(reason), now, claim.import_id, claim.token)
+    cursor = conn.execute(_END, values)
+    prove(cursor)
+    counts = dict(zip(("created", "updated", "unchanged", "rejected"), cursor.fetchone() or (), strict=True))
+    ledger.enter(
+        conn, work.company_id, f"import.{status}", work.id, origin=work.origin, now=now,
+        before={"status": "processing"},
+        after={"status": status, "counts": counts} | ({"failure": reason} if reason else {}),
+    )  # fmt: skip

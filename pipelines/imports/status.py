@@ -1,0 +1,55 @@
+"""What a poll answers.
+
+Callers poll many times while their file is worked on, on the same cores: the database builds the answer, so that a
+poll is one statement, admission included (`api.reading`).
+"""
+
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+
+from pipelines.imports.queue import STALLED_AFTER
+from warehouse.pages import instant
+from warehouse.sessions import Pool
+
+_COUNTS: Final = ("created", "updated", "unchanged", "rejected")
+_INSTANTS: Final = ("created_at", "started_at", "finished_at")
+_FAULT: Final = 'sheet, line, sku_code, field, "column", value, code, message'
+
+
+def polled(limit: int, offset: int) -> str:
+    """The query of one poll, for the parameter `import_id`; no row where the company has no such import.
+
+    `answer` is the contract's ImportStatusResponse as JSON text with one page of the report.
+    """
+    return f"""
+SELECT json_build_object(
+    'id', id, 'status', status, 'dry_run', dry_run, 'filename', filename,
+    {", ".join(f"'{name}', {instant(name)}" for name in _INSTANTS)},
+    'progress', json_build_object('done', rows_done, 'total', rows_total),
+    'counts', json_build_object('total', {" + ".join(_COUNTS)}, {", ".join(f"'{name}', {name}" for name in _COUNTS)}),
+    'source', source, 'failure', failure,
+    'errors', coalesce((SELECT json_agg(error) FROM (
+        SELECT {_FAULT} FROM import_errors WHERE import_id = %(import_id)s
+        ORDER BY sheet_position, line, number LIMIT {limit:d} OFFSET {offset:d}) AS error), '[]'::json),
+    'pagination', json_build_object('limit', {limit:d}, 'offset', {offset:d},
+        'total', (SELECT count(*) FROM import_errors WHERE import_id = %(import_id)s))
+)::text AS answer
+FROM imports WHERE id = %(import_id)s"""
+
+
+def is_stalled(alive: datetime | None, now: datetime) -> bool:
+    """Whether an import that was last `alive` then has lost its run."""
+    return alive is not None and now - alive > STALLED_AFTER
+
+
+def status(pool: Pool, company_id: UUID, import_id: UUID, *, limit: int, offset: int) -> dict[str, Any] | None:
+    """What a poll answers, as values; None where the company has no such import."""
+    with pool.company(company_id) as conn:
+        row = conn.execute(polled(limit, offset), {"import_id": import_id}).fetchone()
+    if row is None:
+        return None
+    found: dict[str, Any] = orjson.loads(row[0])
+    return found

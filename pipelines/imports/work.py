@@ -1,0 +1,76 @@
+"""The import's row as a run reads it: what to process, where it stands, and who sent it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from psycopg.rows import class_row
+
+from pipelines.writing.origin import Origin
+from warehouse.sessions import Pool
+
+_NAMED: Final = """
+(SELECT imports.*, companies.name AS company_name FROM imports JOIN companies ON companies.id = imports.company_id)
+AS named"""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """An import. `position` counts typed rows that are committed; `attempts` runs since the last commit."""
+
+    id: UUID
+    company_id: UUID
+    company_name: str
+    filename: str
+    size_bytes: int
+    sha256: str
+    dry_run: bool
+    upload_key: str
+    table_key: str
+    default_year: int
+    source: dict[str, Any]
+    rows_total: int
+    position: int
+    attempts: int
+    correlation_id: str
+    ip: str | None
+    user_agent: str | None
+    status: str = "processing"
+    claim: UUID | None = None
+    run_id: str | None = None
+    heartbeat_at: datetime | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing of it is left to be written."""
+        return self.status not in ("queued", "processing")
+
+    @property
+    def origin(self) -> Origin:
+        """The import as the actor of what it writes, under the correlation id of the request that sent it."""
+        return Origin(
+            actor_type="import",
+            actor_id=str(self.id),
+            actor_name=self.filename,
+            correlation_id=self.correlation_id,
+            ip=self.ip,
+            user_agent=self.user_agent,
+        )
+
+
+def load(pool: Pool, company_id: UUID, import_id: UUID) -> Work:
+    """The row of a company's import. Raises `LookupError` where the company has no such import."""
+    columns = ", ".join(Work.__slots__)
+    with pool.company(company_id) as conn, conn.cursor(row_factory=class_row(Work)) as cursor:
+        row = cursor.execute(f"SELECT {columns} FROM {_NAMED} WHERE id = %s", (import_id,)).fetchone()
+    if row is None:
+        raise LookupError(f"The company has no import {import_id}.")
+    return row
+
+
+def latest(pool: Pool, company_id: UUID) -> UUID | None:
+    """The import that the company has sent last; None where it has sent none."""
+    with pool.company(company_id) as conn:
+        row = conn.execute("SELECT id FROM imports ORDER BY created_at DESC, id DESC LIMIT 1").fetchone()
+    return None if row is None else row[0]

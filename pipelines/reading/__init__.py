@@ -1,0 +1,13 @@
+"""Reading a file: bytes -> table -> columns -> typed values -> rows. Pure functions; no database, no web, no Dagster.
+
+`read_upload` refuses a file that cannot be imported and finds its tables; `type_rows` types every cell and reports
+each fault with its line and column. The way: `container` (which format), `encoding` and `delimited` or `workbook`
+(a grid), `header` and `columns` (which field), `sheet` (the mapped table), `decimal_mark`, `values`, `numbers`
+(typed columns), `volumes`, `graphs` (JSON text), `rows`.
+"""
+
+from pipelines.reading.refusal import ReadingRefused
+from pipelines.reading.rows import TypedRows, type_rows
+from pipelines.reading.upload import Upload, read_upload
+
+__all__ = ["ReadingRefused", "TypedRows", "Upload", "read_upload", "type_rows"]

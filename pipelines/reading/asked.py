@@ -1,0 +1,133 @@
+"""Columns that may be the product's and may be its packaging's: not read, but asked about, until a mapping says which.
+
+A weight and a material are things that a product has as well. They are the packaging's where something says so: the
+header itself, a title or the sheet's name, other columns that only packaging has, lines or columns that are components.
+Where nothing does, or the table also holds the product's own measures, the column stands in `source.asked`
+(docs/decisions/0030). What a single header says is `composed.py`.
+"""
+
+from collections.abc import Container, Iterator, Sequence
+from typing import Final
+
+import polars as pl
+
+from compliance import ruleset
+from compliance.words import resolve_format
+from pipelines.reading.composed import roles_said, says_packaging
+from pipelines.reading.fields import Column
+from pipelines.reading.grid import NUMBER, letter
+from pipelines.reading.levels import level_of, without_sales_level
+from pipelines.reading.part_types import word_for_part
+from pipelines.reading.sheet import Sheet
+from pipelines.reading.values import read_values
+from schemas.normalise import shown
+
+_OF_PACKAGING_ONLY: Final = frozenset(
+    {"packaging_level", "recycled_content_percent", "food_contact", "empty_space_ratio", "reusable",
+     "reuse_system_type", "reuse_cycles_target", "reuse_pool_owner", "ppwr_role", "packing_site_id"}
+)  # fmt: skip
+"""Fields that a table of products without their packaging has not."""
+_ASKED: Final = ("weight_grams", "material", "material_subtype")
+_LINES: Final = 1_000
+"""Lines of which the parts are added up."""
+_CLOSE: Final = 0.02
+_MOST: Final = 0.9
+"""A total is that of the parts where it differs from their sum by less than this, in so many of the lines."""
+
+
+def doubtful(sheet: Sheet, *, of_parts: bool, told: Container[str]) -> list[Column]:
+    """The columns of a weight or a material of which nothing says that it is the packaging's.
+
+    `of_parts` is whether the lines are parts or another sheet holds components; `told` are the fields that the caller's
+    mapping names.
+    """
+    open_columns = [c for c in sheet.columns if c.table == "sku" and c.name in _ASKED and c.name not in told]
+    open_columns = [column for column in open_columns if not _says_so(column)]
+    components = [c for c in sheet.columns if c.table == "component" and c.group is None]
+    if not open_columns or (components and not any(c.field.name == "weight_g" for c in components)):
+        return []  # what has no weight of its own among the columns of parts is the part's
+    strong = sheet.of_packaging or of_parts or any(_speaks_of_packaging(sheet))
+    ours = any(column.exact and "_" in column.name for column in sheet.columns)
+    measured = any(_is_measure(header) for _, header in sheet.ignored)
+    weights = [column for column in open_columns if column.name == "weight_grams"]
+    weight = [c for c in weights if _is_doubtful_weight(c, sheet, said=strong or ours, measured=measured)]
+    if strong or not (weight or measured):
+        return weight
+    own = [column for column in open_columns if column.name != "weight_grams" and not (column.exact and ours)]
+    return [*weight, *own]
+
+
+def published(column: Column) -> dict[str, object]:
+    """A column as `source.asked` shows it."""
+    place = letter(column.position)
+    message = (
+        f"{shown(column.header)} may be the product's or its packaging's, and nothing in the table says which; it is "
+        f"not read. If it is the packaging's, say so: "
+        f'mapping={{"columns": {{"{column.name}": "{place}"}}}}, or name the packaging in its header.'
+    )
+    return {"column": place, "header": column.header, "could_be": [column.name], "message": message}
+
+
+def _says_so(column: Column) -> bool:
+    """Whether a header says by itself that it is the packaging's: its words, or the name that the field has here."""
+    named = column.exact or column.header.strip().lower() == "weight_g"
+    if column.name == "material" and column.exact:
+        named = False  # an ordinary word, which feeds of products use as well
+    level = without_sales_level(column.header) is not None
+    roles = roles_said(column.header)
+    return named or level or says_packaging(column.header) or bool(roles & {"empty", "tare"})
+
+
+def _is_doubtful_weight(column: Column, sheet: Sheet, *, said: bool, measured: bool) -> bool:
+    """A weight beside the product's measures, beside another one that names the packaging, or with nothing said.
+
+    Beside weights of parts it is the packaging's where it is their sum.
+    """
+    parts = [c for c in sheet.columns if c.table == "component" and c.field.name == "weight_g"]
+    if parts:
+        return not _is_sum(column, [part for part in parts if part.group is not None], sheet)
+    if not said or measured or "parcel" in roles_said(column.header):
+        return True
+    return any({"weight", "packaging"} <= roles_said(text) and level_of(text) is None for _, text in sheet.ignored)
+
+
+def _is_sum(whole: Column, parts: Sequence[Column], sheet: Sheet) -> bool:
+    """Whether a column holds the sum of others in most of the lines that give both."""
+
+    def numbers(column: Column) -> pl.Series:
+        kinds = None if sheet.kinds is None else sheet.kinds[column.name].head(_LINES) == NUMBER
+        return read_values(sheet.table[column.name].head(_LINES), column, sheet.marks.get(column.name), kinds).values
+
+    total = numbers(whole)
+    added = pl.DataFrame([numbers(part).alias(part.name) for part in parts]).sum_horizontal() if parts else total * 0
+    both = ((total > 0) & (added > 0)).fill_null(value=False)
+    close = ((total - added).abs() <= total * _CLOSE).fill_null(value=False)
+    return bool(both.any()) and float((both & close).sum()) >= _MOST * float(both.sum())
+
+
+def _speaks_of_packaging(sheet: Sheet) -> Iterator[bool]:
+    """Whether a column says that the table is of packaging, one after another."""
+    for column in sheet.columns:
+        if column.table == "component" or column.name in _OF_PACKAGING_ONLY or says_packaging(column.header):
+            yield True
+        elif column.name == "packaging_format":
+            yield _are_formats(sheet.table[column.name])
+        elif column.name == "weight_grams" and _says_so(column):
+            yield True
+    for _, header in sheet.ignored:
+        yield says_packaging(header)
+
+
+def _are_formats(cells: pl.Series) -> bool:
+    """Whether most of the texts given are words for packaging: `Flasche`, `Pouch`."""
+    distinct, rules = cells.drop_nulls().unique(), ruleset.load()
+
+    def known(cell: str) -> bool:
+        return any(resolve_format(side, rules) is not None or word_for_part(side) for side in (cell, *cell.split("/")))
+
+    return 2 * sum(map(known, distinct)) > len(distinct)
+
+
+def _is_measure(header: str) -> bool:
+    """Whether a header is one of the product's own measures: `length_cm`, `Nettogewicht`, `Price`."""
+    return "measure" in roles_said(header) and not says_packaging(header)

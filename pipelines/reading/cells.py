@@ -1,0 +1,143 @@
+"""Sheet -> typed columns: each cell as given, cleared or typed, and every fault with its row and column.
+
+What the faults mean for a row is `rows.py`; how one kind of value is typed is `values.py`.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import polars as pl
+
+from pipelines.reading.fields import PART_HELPERS, Column, longest_cell
+from pipelines.reading.grid import NO_VALUE, NUMBER
+from pipelines.reading.sheet import Sheet
+from pipelines.reading.typed import FAULTS, Typed, faults_where, no_faults
+from pipelines.reading.values import cell_errors, read_values, unescaped
+from pipelines.reading.weights import whole_weights
+from schemas.fields import SKU_CODE, Field
+from schemas.vocabularies import SUBSTANCES
+from schemas.words import code_of
+
+CLEARED = ("null", "NULL")
+"""The word that clears a field, as people and as databases write it."""
+
+_NOT_DETECTED: Final = (
+    "This can mean not determined or not detected; leave the cell empty for the first, and write absent, below_limit "
+    "or the value for the second."
+)
+_MERGED: Final = (
+    "The line has neither sku_code nor name. If the cells above reach down to it, repeat the code in each line; "
+    "lines of one SKU are its components where a column component_type or material says so."
+)
+_COLUMNS_AT_A_TIME: Final = 2
+"""Polars lets go of the interpreter while it works on a column, so that two cores type two of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedSheet:
+    """The typed columns of a sheet by name, whether each cell was given, and the faults (at, name, code, message)."""
+
+    sheet: Sheet
+    values: dict[str, pl.Series]
+    given: dict[str, pl.Series]
+    faults: pl.DataFrame
+
+    def with_faults(self, name: str, found: pl.DataFrame) -> "TypedSheet":
+        """The same with more faults of the column `name`."""
+        more = found.with_columns(name=pl.lit(name)).select(self.faults.columns)
+        return TypedSheet(self.sheet, self.values, self.given, self.faults.vstack(more))
+
+
+def type_sheet(sheet: Sheet) -> TypedSheet:
+    """All columns of a sheet typed, each by itself; then weights with what stands beside them."""
+    typed = TypedSheet(sheet, {}, {}, pl.DataFrame(schema={**FAULTS, "name": pl.String}))
+    with ThreadPoolExecutor(_COLUMNS_AT_A_TIME, thread_name_prefix="column") as threads:
+        columns = list(threads.map(partial(_column, sheet), sheet.columns))
+    for column, (found, given) in zip(sheet.columns, columns, strict=True):
+        typed.values[column.name], typed.given[column.name] = found.values.alias(column.name), given
+        if found.faults.height:
+            typed = typed.with_faults(column.name, found.faults)
+    if not any(column.field in PART_HELPERS for column in sheet.columns):
+        return typed
+    weights, faults = whole_weights(sheet.columns, sheet.table, typed.values)
+    typed.values.update(weights)
+    for name, of_name in faults:
+        typed = typed.with_faults(name, of_name)
+    return typed
+
+
+def _column(sheet: Sheet, column: Column) -> tuple[Typed, pl.Series]:
+    cleared = sheet.table[column.name].is_in(CLEARED).fill_null(value=False)
+    cells = unescaped(sheet.table[column.name])
+    given = cells.is_not_null()
+    errors = cell_errors(sheet.table[column.name])
+    faults = [errors]
+    kinds = None if sheet.kinds is None else sheet.kinds[column.name]
+    if kinds is not None and (kinds == NO_VALUE).any():
+        message = "The cell holds a formula without a stored value; open the file in Excel, save it, and send it again."
+        faults.append(faults_where(kinds == NO_VALUE, "no_value", message))
+        cells = cells.set(kinds == NO_VALUE, None)
+    if cleared.any():
+        cells = cells.set(cleared, None)
+        if not column.field.nullable:
+            message = f"{column.field.name} cannot be cleared; write its value, or leave the cell empty."
+            faults.append(faults_where(cleared, "not_null", message))
+    if errors.height:
+        cells = cells.scatter(errors["at"], None)
+    cells, too_long = _without_too_long(cells, column.field)
+    faults.append(too_long)
+    if column.field.required and column.field.name != "name" and column.group is None:
+        below = _below_a_sku(sheet) if column.field == SKU_CODE else pl.repeat(value=False, n=len(given), eager=True)
+        message = f"{column.field.name} is missing; each line needs one."
+        faults.append(faults_where(~given & ~below, "required", message))
+        faults.append(faults_where(~given & below, "required", _MERGED))
+    numbers = None if kinds is None else kinds == NUMBER
+    typed = read_values(cells, column, sheet.marks.get(column.name), numbers)
+    found = typed.faults
+    if found.height and not column.field.required:
+        found, unanswered = _unanswered(found, cells, column)
+        given = given.scatter(unanswered, values=False)
+    return Typed(typed.values, pl.concat([*faults, found])), given
+
+
+def _without_too_long(cells: pl.Series, field: Field) -> tuple[pl.Series, pl.DataFrame]:
+    """The cells that are not longer than any value of the field, outer white space apart; the others are faults.
+
+    A text field that has a limit says it itself.
+    """
+    most = longest_cell(field)
+    if (field.kind == "text" and field.max_length is not None) or not (cells.str.len_bytes() > most).any():
+        return cells, no_faults()
+    long = (cells.str.strip_chars().str.len_chars() > most).fill_null(value=False)
+    message = f"A cell of {field.name} has at most {most} characters; this one has more."
+    return cells.set(long, None), faults_where(long, "too_long", message)
+
+
+def _unanswered(faults: pl.DataFrame, cells: pl.Series, column: Column) -> tuple[pl.DataFrame, pl.Series]:
+    """The faults without those of cells that say that there is no answer (`n/a`, `k.A.`), and where these are.
+
+    A cell that can be read is never among them: `NA` is Namibia among markets.
+    """
+    distinct = cells.gather(faults["at"]).unique()
+    said = {cell: code_of(cell, "no_answer") for cell in distinct if not cell.startswith("=")}
+    codes = {cell: code for cell, code in said.items() if code is not None}
+    if not codes:
+        return faults, faults["at"].clear()
+    answers = cells.gather(faults["at"]).replace_strict(codes, default=None, return_dtype=pl.String)
+    found = faults.with_columns(said=answers)
+    if any(column.field.name.startswith(substance) for substance in SUBSTANCES):
+        two = (pl.col("said") == "nothing_found").fill_null(value=False)
+        found = found.with_columns(
+            message=pl.when(two).then(pl.lit(_NOT_DETECTED)).otherwise("message"),
+            said=pl.when(~two).then("said"),
+        )
+    return found.filter(pl.col("said").is_null()).drop("said"), found.filter(pl.col("said").is_not_null())["at"]
+
+
+def _below_a_sku(sheet: Sheet) -> pl.Series:
+    """The lines without code and name below one that has them, as cells merged over several lines leave them."""
+    code = sheet.table["sku_code"].is_not_null()
+    name = sheet.table["name"].is_null() if "name" in sheet.table.columns else ~code
+    return code.cum_sum().cast(pl.Boolean) & ~code & name

@@ -1,0 +1,70 @@
+"""The columns that the caller's mapping chooses, found in the header by their headers or letters.
+
+What a mapping may say is `mapping.py`; the columns that nobody has chosen are `header.py`.
+"""
+
+from collections.abc import Sequence
+
+from pipelines.reading.columns import column_for
+from pipelines.reading.fields import Column, Table
+from pipelines.reading.grid import letter, position
+from pipelines.reading.mapping import MappedSheet
+from pipelines.reading.refusal import refuse
+from schemas.normalise import shown
+from schemas.words import fold
+
+Cells = Sequence[str | None]
+_LONGEST_SEEN = 500
+
+
+def chosen_columns(cells: Cells, told: MappedSheet, table: Table) -> list[Column]:
+    """A column for each field that the mapping reads from one; one column of the file may serve several fields.
+
+    Raises `ReadingRefused` with `invalid_mapping` where the file has none of a field's columns.
+    """
+    columns: list[Column] = []
+    for name, headers in told.columns.items():
+        at = next((at for header in headers if (at := _position(cells, header)) is not None), None)
+        column = None if at is None else column_for(name, at, cells[at] or "", table)
+        if column is None:
+            lacking = " or ".join(map(shown, headers))
+            seen = ", ".join(f"{letter(at)} {shown(cell)}" for at, cell in enumerate(cells) if cell is not None)
+            message = (
+                f"The mapping is wrong: there is no column {lacking} for {name}. The table has the columns A to "
+                f"{letter(len(cells) - 1)}; the headers are: {seen[:_LONGEST_SEEN]}."
+            )
+            raise refuse("invalid_mapping", message, "mapping")
+        columns.append(column)
+    return columns
+
+
+def told_headers(told: MappedSheet) -> set[str]:
+    """The headers that the mapping names, folded: lines that hold them look like a header."""
+    return {fold(header) for headers in told.columns.values() for header in headers}
+
+
+def check_parts(columns: Sequence[Column], told: MappedSheet) -> None:
+    """Refuse a mapped field of components beside SKUs where nothing says which part of the packaging a line is."""
+    given = [*columns, *told.constants]
+    parts = [column.name for column in given if column.mapped and column.table == "component" and column.group is None]
+    if parts and not any(column.name == "component_type" for column in given):
+        message = (
+            f"The mapping is wrong: {parts[0]} is a component's, and component_type says which part each line is; map "
+            'it too, or give it as a constant: {"constants": {"component_type": "body"}}.'
+        )
+        raise refuse("invalid_mapping", message, "mapping")
+
+
+def _position(cells: Cells, header: str) -> int | None:
+    """The column that the caller means: a header as written, a header after folding, or a column letter."""
+    for same in (lambda cell: cell.strip() == header.strip(), lambda cell: fold(cell) == fold(header)):
+        found = [at for at, cell in enumerate(cells) if cell is not None and same(cell)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            where = ", ".join(map(letter, found))
+            message = f"The header {shown(header)} stands over columns {where}; name the letter."
+            raise refuse("invalid_mapping", message, "mapping")
+    if header.isascii() and header.isalpha() and len(header) <= 3 and position(header) < len(cells):
+        return position(header)
+    return None

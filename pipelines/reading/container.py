@@ -1,0 +1,59 @@
+"""Which kind of file the bytes are. The name says nothing: people rename, and programs lie."""
+
+from typing import Literal
+
+from pipelines.reading.encoding import utf16_without_mark
+from pipelines.reading.refusal import refuse
+from schemas.normalise import shown
+
+_ZIP = b"PK\x03\x04"
+_OLE = bytes.fromhex("d0cf11e0a1b11ae1")
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_OTHERS = (
+    (b"%PDF", "a PDF"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"PAR1", "a Parquet file"),
+    (b"\x89PNG", "an image"),
+    (b"\xff\xd8\xff", "an image"),
+    (b"PK", "a damaged or empty archive"),
+    (b"Rar!", "an archive"),
+    (b"7z\xbc\xaf", "an archive"),
+)
+_MARKUP = (b"<html", b"<!doctype", b"<table", b"<?xml", b"<head", b"<body", b"<meta")
+_SEND = "Send a CSV file or an Excel workbook (.xlsx)."
+
+
+def sniff(data: bytes, filename: str) -> Literal["csv", "xlsx"]:
+    """The format that the bytes have. Raises `ReadingRefused` for what is neither text nor a workbook."""
+    if data.startswith(_ZIP):
+        return "xlsx"
+    if data.startswith(_OLE):
+        if _ENCRYPTED in data:
+            raise refuse("encrypted_file", f"{shown(filename)} is protected by a password; save it without one.")
+        raise refuse(
+            "unreadable_file",
+            f"{shown(filename)} is an old Excel file (.xls) or another Office document; save it as .xlsx.",
+        )
+    for mark, what in _OTHERS:
+        if data.startswith(mark):
+            raise refuse("unreadable_file", f"{shown(filename)} is {what}, not a table. {_SEND}")
+    start = data[:4096].lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\x00")
+    if not start:
+        raise refuse("no_table", f"{shown(filename)} is empty. {_SEND}")
+    if start.lower().startswith(_MARKUP):
+        raise refuse(
+            "unreadable_file",
+            f"{shown(filename)} is a web page or XML, whatever its name; open it in Excel and save it as .xlsx.",
+        )
+    if _is_binary(data):
+        raise refuse("unreadable_file", f"{shown(filename)} is no text and no workbook. {_SEND}")
+    return "csv"
+
+
+def _is_binary(data: bytes) -> bool:
+    """More than one byte in ten of the start is a control character that no text has; Ctrl-Z ends some."""
+    sample = data[:4096]
+    if sample.startswith((b"\xff\xfe", b"\xfe\xff")) or utf16_without_mark(sample):
+        return False
+    controls = bytes([*range(9), 11, *range(14, 26), *range(28, 32)])
+    return len(sample) - len(sample.translate(None, controls)) > len(sample) / 10

@@ -1,0 +1,76 @@
+"""The decimal mark of a number column: what decides whether `1.234` is a thousand or a little more than one.
+
+In this order: the mapping; the numbers of the column that can be read in one way only, then those of the file;
+the delimiter `;` (then a comma); a header that is exactly the field's own name (then a point).
+"""
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from pipelines.reading.fields import Column
+from pipelines.reading.grid import TEXT
+
+_NUMBERS = ("number", "integer", "ppm")
+
+
+def _one_way(mark: str) -> str:
+    """A pattern for numbers in which only `mark` can be the decimal mark.
+
+    It is followed by other than three digits; or comes after a group of the other mark; or the other mark
+    repeats as grouping; or what stands before it is no group (a zero, or more than three digits).
+    """
+    other = "," if mark == "." else "."
+    mark, other = f"[{mark}]", f"[{other}]"
+    edge, end = r"(?:^|[^\d.,])", r"(?:$|[^\d.,])"
+    grouped = rf"\d{{1,3}}(?:{other}\d{{3}})"
+    return (
+        rf"{edge}(?:{grouped}*|\d+){mark}(?:\d{{1,2}}|\d{{4,}}){end}"
+        rf"|{edge}{grouped}+{mark}\d+{end}"
+        rf"|{edge}{grouped}{{2,}}{end}"
+        rf"|{edge}(?:0|\d{{4,}}){mark}\d{{3}}{end}"
+    )
+
+
+_EVIDENCE = {mark: _one_way(mark) for mark in (".", ",")}
+
+
+def decimal_marks(
+    table: pl.DataFrame,
+    kinds: pl.DataFrame | None,
+    columns: Iterable[Column],
+    *,
+    told: str | None,
+    delimiter: str | None,
+) -> dict[str, str]:
+    """The mark of each number column that needs one and for which anything decides, by column name.
+
+    A column or file that holds numbers of both kinds decides nothing. `told` is the mapping's mark.
+    """
+    shown = {column: _marked(table, kinds, column.name) for column in columns if column.field.kind in _NUMBERS}
+    shown = {column: cells for column, cells in shown.items() if len(cells)}
+    if told is not None:
+        return {column.name: told for column in shown}
+    seen = {column: _one_way_marks(cells) for column, cells in shown.items()}
+    of_file = set().union(*seen.values())
+    marks: dict[str, str] = {}
+    for column, of_column in seen.items():
+        if evidence := of_column or of_file:
+            if len(evidence) == 1:
+                marks[column.name] = next(iter(evidence))
+        elif delimiter == ";":
+            marks[column.name] = ","
+        elif column.exact:
+            marks[column.name] = "."
+    return marks
+
+
+def _marked(table: pl.DataFrame, kinds: pl.DataFrame | None, name: str) -> pl.Series:
+    """The text cells of a column that hold a mark; a workbook's number cells say nothing about text cells."""
+    cells = table[name] if kinds is None else table[name].filter(kinds[name] == TEXT)
+    return cells.filter(cells.str.contains("[.,]").fill_null(value=False))
+
+
+def _one_way_marks(cells: pl.Series) -> set[str]:
+    """The decimal marks that the cells show beyond doubt."""
+    return {mark for mark, pattern in _EVIDENCE.items() if cells.str.contains(pattern).any()}

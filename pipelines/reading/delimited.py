@@ -1,0 +1,220 @@
+"""Text -> grid: the delimiter and the records of a delimited text, with the caller's line numbers.
+
+Two roads give the same grid: Polars where quotes and lines are regular, Python's csv module for the rest.
+Encodings are `encoding.py`; which record is the header is `header.py`.
+"""
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+import polars as pl
+
+from pipelines.reading.grid import MOST_COLUMNS, Grid, LineFault, check_width, without_blank_rows
+from pipelines.reading.refusal import refuse
+
+DELIMITERS = (",", ";", "\t", "|")
+_SAMPLE_LINES = 40
+_SAMPLE_CHARACTERS = 120_000
+"""Less than the longest cell that the csv module takes, so that a sample can always be read."""
+_LONGEST_CELL = 65_536
+"""Characters. Spreadsheets hold 32 767 in a cell; a quoted cell beyond twice that has lost its closing quote."""
+_MOST_READ_AGAIN = 8 * 1024 * 1024
+"""Characters, and some for each line, of records that broke off: with these used up, no record goes over a line end.
+
+A quotation mark that is not closed may join lines as far as the end of the text, and so may the one in the next line.
+"""
+_COST_OF_A_LINE = 16
+_MANY_FAULTS = 50_000
+_MOST_RECORDS = 200_000
+"""Four times what one import takes, for totals and blank records; what has more costs memory for nothing."""
+
+_MOST_PADDED = 6_000_000
+"""Empty cells that stand for what shorter lines lack: one line of thousands of cells makes them of all others."""
+
+_NO_CHARACTER = re.compile("[\x00\ud800-\udfff]")
+_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)
+
+
+def sniff_delimiter(text: str, recognised: Callable[[list[str]], int]) -> str:
+    """The delimiter of a text: the one that shows most known headers, else the most regular table.
+
+    `recognised` counts the known headers among the cells of a record. A first line `sep=;` decides by itself.
+    """
+    sample = list(islice(_lines(text[:_SAMPLE_CHARACTERS]), _SAMPLE_LINES))
+    if sample and (told := _SEPARATOR_LINE.fullmatch(sample[0])):
+        return told[1]
+
+    def merit(delimiter: str) -> tuple[int, int]:
+        records = [record[:MOST_COLUMNS] for record in csv.reader(sample, delimiter=delimiter)]
+        (width, times), *_ = Counter(len(record) for record in records).most_common(1) or [(1, 0)]
+        return max(map(recognised, records), default=0), times * (width - 1)
+
+    return max(DELIMITERS, key=merit)
+
+
+def read_delimited(text: str, delimiter: str) -> Grid:
+    """All records of the text as a grid; lines that cannot be read are faults, the rest goes on.
+
+    Raises `ReadingRefused` where the text has more columns or, quoted, more records than anyone imports.
+    """
+    text = text.rstrip("\x1a\r\n")  # programs of old end a file with Ctrl-Z
+    return _regular(text, delimiter) or _careful(text, delimiter)
+
+
+def _regular(text: str, delimiter: str) -> Grid | None:
+    """The grid by Polars' reader, or None where the text needs the careful one.
+
+    It is taken only when no line can have been merged, split, skipped, padded or cut: as many rows as lines, and the
+    cells of each account for every byte of it.
+    """
+    body = (text.replace("\r\n", "\n") if "\r" in text else text).rstrip("\n")
+    if not body or "\r" in body or "\x00" in body or _SEPARATOR_LINE.match(body):
+        return None
+    first = body.partition("\n")[0]
+    if len(first) > _SAMPLE_CHARACTERS:
+        return None
+    width = len(next(csv.reader([first], delimiter=delimiter), []))
+    check_width(width)
+    names = [f"c{i}" for i in range(width)]
+    try:
+        data = body.encode("utf-8")
+        lines = pl.read_lines(data).to_series()
+        quotes = '"' in body
+        if quotes and not _quoted_well(lines, delimiter):
+            return None
+        cells = pl.read_csv(
+            data, has_header=False, separator=delimiter,
+            schema=dict.fromkeys(names, pl.String), empty_string_is_null=True,
+        )  # fmt: skip
+    except (UnicodeEncodeError, pl.exceptions.PolarsError):
+        return None
+    if cells.height != len(lines):
+        return None
+    written = _across(cells, pl.all().str.len_bytes()) + (width - 1)
+    if quotes:
+        written += lines.str.count_matches('"', literal=True)
+    if '""' in body:
+        written -= _across(cells, pl.all().str.count_matches('"', literal=True))
+    if (written != lines.str.len_bytes()).any():
+        return None
+    numbers = pl.int_range(1, cells.height + 1, dtype=pl.Int64, eager=True).alias("line")
+    return Grid(*without_blank_rows(cells, numbers))
+
+
+def _quoted_well(lines: pl.Series, delimiter: str) -> bool:
+    """Whether each cell of each line is quoted as a whole, with quotes inside it doubled, or has no quote."""
+    edge = re.escape(delimiter)
+    cell = rf'(?:"(?:[^"]|"")*"|[^"{edge}]*)'
+    return bool(lines.str.contains(rf"^{cell}(?:{edge}{cell})*$").all())
+
+
+def _across(cells: pl.DataFrame, numbers: pl.Expr) -> pl.Series:
+    """Numbers of each row's cells together; an empty cell counts nothing."""
+    return cells.select(pl.sum_horizontal(numbers)).to_series().cast(pl.Int64)
+
+
+def _careful(text: str, delimiter: str) -> Grid:
+    """The grid by the csv module, record by record."""
+    records: list[list[str]] = []
+    lines: list[int] = []
+    faults: list[LineFault] = []
+    for line, record in _records(list(_lines(text)), delimiter):
+        if isinstance(record, LineFault):
+            faults.append(record)
+            if len(faults) > _MANY_FAULTS:
+                break
+        else:
+            check_width(len(record))
+            if len(records) == _MOST_RECORDS:
+                message = f"The text holds more than {_MOST_RECORDS} lines; send the table alone, or in parts."
+                raise refuse("too_many_rows", message)
+            records.append(record)
+            lines.append(line)
+    width = max(map(len, records), default=0)
+    if width * len(records) - sum(map(len, records)) > _MOST_PADDED:
+        longest = next(line for line, record in zip(lines, records, strict=True) if len(record) == width)
+        message = f"Line {longest} has {width} cells, and most lines have far fewer. Is a line break missing there?"
+        raise refuse("unreadable_file", message)
+    names = [f"c{i}" for i in range(width)]
+    padded = ([*record, *[None] * (width - len(record))] if len(record) < width else record for record in records)
+    columns = list(zip(*padded, strict=True)) if records else []
+    cells = pl.DataFrame(dict(zip(names, columns, strict=True)), schema=dict.fromkeys(names, pl.String))
+    widths = {line: len(record) for line, record in zip(lines, records, strict=True)}
+    held, of_held = without_blank_rows(cells, pl.Series("line", lines, dtype=pl.Int64))
+    return Grid(held, of_held, tuple(faults), widths=widths)
+
+
+def _records(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] | LineFault]]:
+    """Each record with the line that it starts on; a line whose quotes do not close is a fault by itself."""
+    start = 1 if lines and _SEPARATOR_LINE.fullmatch(lines[0]) else 0
+    left = _MOST_READ_AGAIN
+    while start < len(lines):
+        begun = start
+        end = len(lines) if left > 0 else start + 1
+        reader = csv.reader((lines[at] for at in range(begun, end)), delimiter=delimiter, strict=True)
+        try:
+            for record in reader:
+                line, begun = begun + 1, start + reader.line_num
+                raw = lines[line - 1 : begun]
+                if _could_be_rows(raw, record, delimiter):
+                    yield from _merged(line, raw)
+                elif record:
+                    yield line, _unreadable(line, raw, record) or record
+            start = end
+        except csv.Error:
+            broken = lines[begun : start + reader.line_num]
+            left -= sum(map(len, broken)) + _COST_OF_A_LINE * len(broken)
+            message = (
+                "A quotation mark in this line is not closed, or text follows a closing one; "
+                "put the cell in quotation marks and double those inside it."
+            )
+            yield begun + 1, LineFault(begun + 1, "ragged_row", message, _shown(lines[begun]))
+            start = begun + 1
+
+
+def _unreadable(line: int, raw: list[str], record: list[str]) -> LineFault | None:
+    """The fault of a record that holds bytes which are no text, if it does."""
+    whole = "".join(raw)
+    if found := _NO_CHARACTER.search(whole):
+        what = "NUL characters" if found[0] == "\x00" else "bytes that are no characters in the file's encoding"
+        message = f"The line holds {what}; save the file again as UTF-8, or write this line again."
+        return LineFault(line, "undecodable", message, _shown(whole))
+    if max(map(len, record)) > _LONGEST_CELL:
+        message = f"A cell of this line is longer than {_LONGEST_CELL} characters; is a quotation mark missing?"
+        return LineFault(line, "ragged_row", message, _shown(whole))
+    return None
+
+
+def _could_be_rows(raw: list[str], record: list[str], delimiter: str) -> bool:
+    """Whether each line of a record of several lines is a whole row too: its first quotation mark may be a slip.
+
+    In a table of two columns a line of prose soon looks like a row, so that there it takes three lines.
+    """
+    if len(raw) == 1 or len(record) < 2 or len(raw) + len(record) < 5:
+        return False
+    return all(line.count(delimiter) == len(record) - 1 for line in raw)
+
+
+def _merged(first: int, raw: list[str]) -> Iterator[tuple[int, LineFault]]:
+    """The faults of lines that a quotation mark joins, one each, so that all of them can be corrected."""
+    message = (
+        f"A quotation mark joins the lines {first} to {first + len(raw) - 1} into one, but each of them can be a row "
+        "too; close it in its own line, or write the cell without line breaks."
+    )
+    for line, text in enumerate(raw, first):
+        yield line, LineFault(line, "ragged_row", message, _shown(text))
+
+
+def _shown(line: str) -> str:
+    """A line that can be written in a report: without NUL and without what is no character."""
+    clean = line.encode("utf-8", "replace").decode("utf-8").replace("\x00", "?").rstrip("\r\n")
+    return clean[:200] + "…" if len(clean) > 200 else clean
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Lines as editors count them: ended by LF, CRLF or CR and by nothing else."""
+    yield from io.StringIO(text, newline="")

@@ -1,0 +1,113 @@
+"""Forms of one product, which are told apart from tables: each line has a label and the answer beside it.
+
+A data sheet lists reference, name, material and weight below each other, often in blocks for the levels of packaging.
+Read as a table it would make SKUs of its labels. It is refused, saying what was recognised. Tables are `header.py`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from pipelines.reading.columns import recognise
+from pipelines.reading.composed import spare
+from pipelines.reading.fields import LONGEST_HEADER
+from pipelines.reading.grid import Grid, letter
+from pipelines.reading.levels import level_of
+from pipelines.reading.refusal import ReadingRefused, refuse
+from schemas.normalise import shown
+
+_LINES: Final = 40
+_CELLS: Final = 16
+"""What is looked at: a form is no wider than a page."""
+_FEWEST_LINES: Final = 3
+_FEWEST_COLUMNS: Final = 4
+_KEYS: Final = frozenset({"sku_code", "name", "gtin"})
+"""One of them at least is asked in a form of a product."""
+_MOST_QUOTED: Final = 8
+_LONGEST_TITLE: Final = 6
+"""Words of the longest title of a block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A cell that names a field and has its answer to the right."""
+
+    place: str
+    text: str
+    field: str
+
+
+def labels_of_form(grid: Grid) -> list[Label]:
+    """The labels of a form in their order; empty where the grid is none.
+
+    It is one where labels with answers stand in several lines, of more fields than any line has side by side: below
+    the header of a table there are hardly any.
+    """
+    labels: list[Label] = []
+    lines, widest = 0, 0
+    for index in range(min(grid.cells.height, _LINES)):
+        cells = grid.row(index)[:_CELLS]
+        fields = [_field(cell) for cell in cells]
+        widest = max(widest, len({field for field in fields if field is not None}))
+        line = grid.lines[index]
+        found = [
+            Label(f"{letter(at)}{line}", str(cells[at]), field)
+            for at, field in enumerate(fields)
+            if field is not None and _answered(cells, fields, at)
+        ]
+        labels += found
+        lines += bool(found)
+    named = {label.field for label in labels}
+    is_form = lines >= _FEWEST_LINES and len(named) > widest and named & _KEYS and not _is_table(grid)
+    return labels if is_form else []
+
+
+def _is_table(grid: Grid) -> bool:
+    """Whether nearly all lines fill as many cells as the first one, which has only words: unknown headers."""
+    rows = [[cell for cell in grid.row(index) if cell is not None] for index in range(min(grid.cells.height, _LINES))]
+    first = rows[0]
+    headers = all(any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell)) for cell in first)
+    alike = sum(abs(len(row) - len(first)) <= 1 for row in rows)
+    return len(first) >= _FEWEST_COLUMNS and headers and len(set(first)) == len(first) and alike * 5 >= len(rows) * 4
+
+
+def form_refusal(grid: Grid) -> ReadingRefused | None:
+    """Why a grid that is a form is not read; None for a grid that is none."""
+    labels = labels_of_form(grid)
+    if not labels:
+        return None
+    found = ", ".join(f"{label.place} {shown(label.text)} ({label.field})" for label in labels[:_MOST_QUOTED])
+    message = (
+        f"This is a form of one product, with labels and the answers beside them: {found}. Forms are not read; send a "
+        "table with one row of headers and a line for each product, as in GET /reference/template.xlsx."
+    )
+    blocks = dict(_blocks(grid))
+    if len(set(blocks.values())) > 1:
+        titles = ", ".join(list(blocks)[:_MOST_QUOTED])
+        message += (
+            f" Its blocks are packaging of several levels ({titles}); give each a line and a sku_code of its own."
+        )
+    return refuse("missing_column", message)
+
+
+def _field(cell: str | None) -> str | None:
+    """The field of the SKU that a cell names; a material's name alone may as well be an answer."""
+    if cell is None or len(cell) >= LONGEST_HEADER:
+        return None
+    column = recognise(cell, 0, "sku") or spare(cell)
+    return None if column is None or column.group is not None else column.name
+
+
+def _answered(cells: list[str | None], fields: list[str | None], at: int) -> bool:
+    """Whether the next cell that is not empty is no label itself."""
+    beside = next((index for index in range(at + 1, len(cells)) if cells[index] is not None), None)
+    return beside is not None and fields[beside] is None
+
+
+def _blocks(grid: Grid) -> Iterator[tuple[str, str]]:
+    """The titles of blocks with the level of packaging that each names: a line's only cell, or its first."""
+    for index in range(min(grid.cells.height, _LINES)):
+        held = [cell for cell in grid.row(index) if cell is not None]
+        title = held[0] if len(set(held)) == 1 else ""
+        if title and len(title.split()) <= _LONGEST_TITLE and (level := level_of(title)) is not None:
+            yield shown(title), level

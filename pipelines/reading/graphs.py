@@ -1,0 +1,166 @@
+"""A components table -> the graph of each SKU it names, as JSON text, and the SKUs whose graph has a fault.
+
+A fault in one line rejects the whole graph: a graph is replaced as a whole or not at all.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Final
+
+import polars as pl
+
+from pipelines.reading.cells import TypedSheet
+from pipelines.reading.fields import PART_HELPERS, WEIGHT_HELPERS, Column
+from pipelines.reading.json_text import joined, members
+from pipelines.reading.part_types import part_types
+from pipelines.reading.typed import faults_where
+from pipelines.writing.substances import COLUMN_UNITS, COLUMNS, PARTS
+from schemas.vocabularies import SUBSTANCES
+
+_WITHOUT_MATERIAL: Final = (
+    "A component needs its material_family, or the component_id of a library component that has one."
+)
+_UNKNOWN_MATERIAL: Final = (
+    "No material is known of this weight, and without it the total of the SKU would be too small. Name the material in "
+    "the column's header, or in a mapping: glass_weight_g, wood_weight_g, other_weight_g."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Graphs:
+    """`texts` has a row per SKU without fault: `sku_code`, `components` (JSON array text), `line` (its first).
+
+    `faulty` are the SKUs that are rejected, `nameless` the number of lines that name none.
+    """
+
+    texts: pl.DataFrame
+    faulty: frozenset[str]
+    nameless: int
+    typed: TypedSheet | None = None
+
+
+NONE = Graphs(pl.DataFrame(schema={"sku_code": pl.String, "components": pl.String, "line": pl.Int64}), frozenset(), 0)
+
+
+def read_graphs(typed: TypedSheet) -> Graphs:
+    """The graphs of a typed components table, lines in their order, and within a line its groups in theirs."""
+    groups = list(dict.fromkeys(column.group for column in typed.sheet.columns if column.name != "sku_code"))
+    objects = {group: _objects(typed, group) for group in groups}
+    for group, found in objects.items():
+        typed = _complete(typed, group, found.is_not_null())
+    code, lines = typed.values["sku_code"], typed.sheet.table["line"]
+    table = pl.DataFrame({"sku_code": code, "line": lines, "text": joined(list(objects.values()), "", "")})
+    faulty = set(table["sku_code"].gather(typed.faults["at"].unique()).drop_nulls())
+    faulty |= {fault.sku_code for fault in typed.sheet.faults if fault.sku_code is not None}
+    named = pl.col("sku_code").is_not_null() & pl.col("text").is_not_null()
+    texts = (
+        table.filter(named & ~pl.col("sku_code").is_in(list(faulty)))
+        .group_by("sku_code", maintain_order=True)
+        .agg(pl.concat_str(pl.lit("["), pl.col("text").str.join(","), pl.lit("]")).first().alias("components"),
+             pl.col("line").first())
+    )  # fmt: skip
+    return Graphs(texts, frozenset(faulty), code.null_count(), typed)
+
+
+def _complete(typed: TypedSheet, group: str | None, there: pl.Series) -> TypedSheet:
+    """Faults of components that lack what one needs beside its type: a family or a library component."""
+    columns = {column.field.name: column for column in typed.sheet.columns if column.group == group}
+    names = {field: column.name for field, column in columns.items()}
+    if not any(column.fixed for column in columns.values()):
+        nothing = there
+        for field in ("material_family", "component_id"):
+            nothing &= ~typed.given[names[field]] if field in names else True
+        name, message = names.get("material_family", "material_family"), _WITHOUT_MATERIAL
+        if not {"material_family", "component_id"} & names.keys() and "weight_g" in names:
+            name, message = names["weight_g"], _UNKNOWN_MATERIAL
+        typed = typed.with_faults(name, faults_where(nothing, "required", message))
+    for substance in SUBSTANCES:
+        status = names.get(f"{substance}_status")
+        for part in PARTS[1:]:
+            told = names.get(f"{substance}_{part}")
+            if told is not None:
+                alone = typed.given[told] if status is None else typed.given[told] & ~typed.given[status]
+                message = f"A measured value needs its status beside it; write {substance}_status as well."
+                typed = typed.with_faults(told, faults_where(alone, "required", message))
+    return typed
+
+
+def _objects(typed: TypedSheet, group: str | None) -> pl.Series:
+    """Each line's component as a JSON object of the values it gives.
+
+    Null where a group's columns give none, or a weight of 0: a packaging has not as many parts as the table has groups.
+    """
+    columns = [column for column in typed.sheet.columns if column.group == group and column.name != "sku_code"]
+    values = {column.field.name: typed.values[column.name] for column in columns}
+    parts = []
+    for column in columns:
+        name = column.field.name
+        if column.field in PART_HELPERS or name in COLUMNS or name == "component_type":
+            continue
+        if column.field.kind == "codes":
+            parts.append(_arrays(name, values[name]))
+        else:
+            parts.append(_member(name, values[name]))
+    if (substances := _substances(values, {c.field.name: typed.given[c.name] for c in columns})) is not None:
+        parts.append(substances)
+    if group is None:
+        return joined([_member("component_type", values["component_type"]), *parts], "{", "}").fill_null("{}")
+    fixed = dict(columns[0].fixed)
+    constants = [
+        pl.repeat(value, len(parts[0]), dtype=pl.String, eager=True).alias(name) for name, value in fixed.items()
+    ]
+    if "component_type" not in fixed:
+        constants = [_types(values, len(parts[0]))]
+    weighs = values["weight_g"] != 0 if "weight_g" in values else pl.Series([True])
+    # A material's column is nothing but its weight; in a numbered group the weight may be left out.
+    there = weighs.fill_null(value=False) if fixed else _any_given(typed, columns) & weighs.fill_null(value=True)
+    return joined([*(_member(constant.name, constant) for constant in constants), *parts], "{", "}").set(~there, None)
+
+
+def _member(name: str, values: pl.Series) -> pl.Series:
+    return members(name, values, values.is_not_null())
+
+
+def _any_given(typed: TypedSheet, columns: list[Column]) -> pl.Series:
+    """The lines of which a group's columns give anything but how a weight is meant, or what a mapping gives to all."""
+    told = [column for column in columns if column.field not in WEIGHT_HELPERS]
+    told = [column for column in told if column.constant is None] or told
+    return reduce(or_, (typed.given[column.name] for column in told))
+
+
+def _types(values: dict[str, pl.Series], height: int) -> pl.Series:
+    """The component_type of a numbered group: its own column's, else what its shape names, else `body`."""
+    nothing = pl.repeat(None, height, dtype=pl.String, eager=True)
+    of_shape = part_types(values.get("shape", nothing))
+    return values.get("component_type", nothing).fill_null(of_shape).alias("component_type")
+
+
+def _arrays(name: str, literals: pl.Series) -> pl.Series:
+    """Array literals (`{a,b}`) as members with a JSON array."""
+    distinct = literals.drop_nulls().unique(maintain_order=True)
+    texts = [f'"{name}":' + json.dumps([code for code in text.strip("{}").split(",") if code]) for text in distinct]
+    return literals.replace_strict(distinct, texts, default=None, return_dtype=pl.String)
+
+
+def _substances(values: dict[str, pl.Series], given: dict[str, pl.Series]) -> pl.Series | None:
+    """The substance columns of each line as one member, null where none is given."""
+    entries = []
+    for name in SUBSTANCES:
+        keys = {part: values[f"{name}_{part}"] for part in PARTS if f"{name}_{part}" in values}
+        if "value" in keys and name in COLUMN_UNITS:
+            # The unit of the limit, unless the line names another or, by `null`, none.
+            told = given.get(f"{name}_unit", pl.repeat(value=False, n=len(keys["value"]), eager=True))
+            unsaid = keys["value"].is_not_null() & ~told
+            own = keys.get("unit", pl.repeat(None, len(unsaid), dtype=pl.String, eager=True))
+            keys["unit"] = own.set(unsaid, COLUMN_UNITS[name])
+        found = [_member(part, keys[part]) for part in PARTS if part in keys]
+        if found:
+            entry = joined(found, "{", "}")
+            entries.append(
+                pl.DataFrame({"entry": entry}).select(pl.concat_str(pl.lit(f'"{name}":'), "entry")).to_series()
+            )
+    if not entries:
+        return None
+    return joined(entries, '"substances":{', "}")

@@ -1,0 +1,186 @@
+"""Headers of components side by side in one line: numbered groups of columns, and a weight column per material.
+
+`packagings_1_material`, `Emballage 1 - Matière`, `Weight 2 (kg)`; `Glas`, `Poids verre (g)`, `plastic_weight_g`. The
+words are data: `headers.csv` (tables `component` and `group`) and `words.csv` (`group`, `material_column`,
+`weight_column`). Which of such columns count is `header.py`; the table that they make is `wide_layout.py`.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from functools import cache
+
+from compliance import ruleset
+from compliance.words import resolve_material
+from pipelines.reading.composed import composed_field
+from pipelines.reading.fields import WEIGHTS, Column, fields_of
+from pipelines.reading.units import Unit, taken_out, without_unit
+from schemas.fields import SKU_CODE
+from schemas.words import code_of, fold, headers, words
+
+_WEIGHT = "weight_g"
+_OF_PART = {
+    "material": "material_family",
+    "material_subtype": "polymer_or_grade",
+    "weight_grams": _WEIGHT,
+    "recycled_content_percent": "recycled_content_percent",
+}
+_OF_UNITS = ("unit", "unit_name")
+_PER = {"per", "par", "je", "pro", "por"}
+"""`Glass weight per unit` is a weight, `Glass weight unit` the unit of one."""
+_MOST_WORDS = 12
+"""Words of the longest header that is looked at: every run of words may be the name of a material."""
+_NUMBER = re.compile(r"[1-9]\d?")
+_JOINED = re.compile(r"([a-z]+)(\d{1,2})")
+
+
+def group_column(folded: str, header: str) -> Column | None:
+    """The column of a numbered component or of a material's weight, or None. `folded` is the header folded."""
+    tokens = folded.split()
+    return None if len(tokens) > _MOST_WORDS else _numbered(tokens, header) or _of_material(tokens, header)
+
+
+def is_bare_material(column: Column) -> bool:
+    """Whether the header is a material's name alone, which need not speak of weights: `Glas`, `Carton`."""
+    return bool(column.fixed) and _material(fold(column.header)) is not None
+
+
+def _numbered(said: list[str], header: str) -> Column | None:
+    """A header with one number, which is a component's field without the number and the word for a group."""
+    tokens = [part for token in said for part in _apart(token)]
+    numbers = [token for token in tokens if _NUMBER.fullmatch(token)]
+    if len(numbers) != 1:
+        return None
+    rest = [token for token in tokens if token not in numbers]
+    found = next((found for bare in _without_group_word(rest) if (found := _part_field(bare)) is not None), None)
+    if found is None:
+        return None
+    name, unit = found
+    field = fields_of("component")[name]
+    own = f"component_{numbers[0]}_{name}"
+    factor = Decimal(1) if unit is None else unit.factor
+    return Column(own, field, "component", 0, header, factor, exact=header.strip() == own, group=numbers[0])
+
+
+def _apart(token: str) -> tuple[str, ...]:
+    """`emballage1` as two tokens."""
+    found = _JOINED.fullmatch(token)
+    return found.groups() if found is not None and code_of(found[1], "group") is not None else (token,)
+
+
+def _without_group_word(tokens: list[str]) -> Iterator[str]:
+    """The header as it is, then without a word for a group at its end, or words for it at its start."""
+    yield " ".join(tokens)
+    if tokens and code_of(tokens[-1], "group") is not None:
+        yield " ".join(tokens[:-1])
+    while tokens and code_of(tokens[0], "group") is not None:
+        tokens = tokens[1:]
+        yield " ".join(tokens)
+
+
+def _part_field(bare: str) -> tuple[str, Unit | None] | None:
+    """The component field that a header names, and the unit at its end."""
+    known = _part_headers()
+    if bare in known:
+        return known[bare], None
+    units = {header: fields_of("component")[name].unit for header, name in known.items()}
+    if (split := without_unit(bare, units)) is not None:
+        return known[split[0]], split[1]
+    composed = composed_field(bare)
+    if composed is not None and composed[0] in _OF_PART:
+        return _OF_PART[composed[0]], composed[1]
+    within = taken_out(bare.split(), "g")  # a title with its unit stands before the part: `Weight (kg) packaging 1`
+    name = None if within is None else known.get(" ".join(within[0]))
+    return (name, within[1]) if within is not None and name in ("weight_g", "measured_weight_g") else None
+
+
+@cache
+def _part_headers() -> dict[str, str]:
+    """Headers of a component's fields within a group: those of a components table, and some that need the group.
+
+    What is the SKU's elsewhere (`Verpackungsmaterial`, `Poids de l'emballage`) is the part's in a group.
+    """
+    of_sku = {header: _OF_PART[name] for header, name in headers("sku").items() if name in _OF_PART}
+    of_table = {header: name for header, name in headers("component").items() if name in fields_of("component")}
+    return {h: name for h, name in {**of_sku, **of_table, **headers("group")}.items() if name != SKU_CODE.name}
+
+
+def _measured_alone(column: Column) -> Column:
+    """A measured weight that no specified one stands beside is the weight."""
+    if column.field.name != "measured_weight_g":
+        return column
+    return replace(column, name=f"component_{column.group}_{_WEIGHT}", field=fields_of("component")[_WEIGHT])
+
+
+def _of_material(tokens: list[str], header: str) -> Column | None:
+    """A material's name with nothing beside it but words for weights, for a part, and a unit of mass anywhere.
+
+    With words for a unit instead (`Glas Einheit`, `glass_weight_unit`) the column holds the units of that weight.
+    """
+    if "%" in header:
+        return None
+    within = taken_out(tokens, "g")
+    tokens, unit = (tokens, None) if within is None else within
+    for size in range(len(tokens), 0, -1):
+        for start in range(len(tokens) - size + 1):
+            material = _material(" ".join(tokens[start : start + size]))
+            beside = [*tokens[:start], *tokens[start + size :]]
+            parts = [part for token in beside if (part := code_of(token, "component_type")) is not None]
+            told = [token for token in beside if code_of(token, "weight_column") is not None]
+            units = [token for token in beside if code_of(token, "header_word") in _OF_UNITS]
+            if material is not None and len(parts) <= 1 and len(parts) + len(told) + len(units) == len(beside):
+                name = "weight_unit" if units and not _PER & set(beside) else _WEIGHT
+                return _of_group(material, parts[0] if parts else "body", name, header, unit)
+    return None
+
+
+def _of_group(material: str, part: str, name: str, header: str, unit: Unit | None) -> Column:
+    """A column of a material, given as `family` or `family grade`, in a part of the packaging."""
+    family, _, grade = material.partition(" ")
+    key = "_".join([*([] if part == "body" else [part]), *fold(material).split()])
+    fixed = {"component_type": part, "material_family": family} | ({"polymer_or_grade": grade} if grade else {})
+    factor = Decimal(1) if unit is None else unit.factor
+    field = fields_of("component")[name]
+    return Column(f"{key}_{name}", field, "component", 0, header, factor, group=key, fixed=tuple(fixed.items()))
+
+
+def _material(folded: str) -> str | None:
+    return _grades().get(folded) or words("material_family").get(folded) or _family_and_kind(folded)
+
+
+def _family_and_kind(folded: str) -> str | None:
+    """A family and a kind of it that the rule-set's words know: `plastique pet clair`."""
+    first, _, kind = folded.partition(" ")
+    family, rules = words("material_family").get(first), ruleset.load()
+    code = None if family is None or not kind else resolve_material(kind, rules)
+    return f"{family} {kind}" if code is not None and rules.materials[code].family == family else None
+
+
+@cache
+def _grades() -> dict[str, str]:
+    """Words for a grade of a material, and the grades as columns are named by them: `metal tinplate`."""
+    known = words("material_column")
+    return {**known, **{fold(code): code for code in known.values()}}
+
+
+def _weighed(columns: list[Column]) -> set[str | None]:
+    return {column.group for column in columns if column.field.name in WEIGHTS}
+
+
+def whole_groups(columns: list[Column]) -> list[Column]:
+    """The group columns that can make components, of one layout: numbered groups that name a material, else materials.
+
+    A number behind a header may mean anything, and a material's name alone too: a group without a material makes
+    no component, and a bare name counts only beside a second material.
+    """
+    numbered = [column for column in columns if column.group is not None and not column.fixed]
+    named = {column.group for column in numbered if column.field.name in ("material_family", "component_id")}
+    if whole := [column for column in numbered if column.group in named]:
+        # A weight of a part without a material is kept: it is a fault of its lines, and no part left out of a total.
+        whole = [column for column in numbered if column.group in named | _weighed(numbered)]
+        weighed = {column.group for column in whole if column.field.name == _WEIGHT}
+        return [column if column.group in weighed else _measured_alone(column) for column in whole]
+    materials = [column for column in columns if column.fixed]
+    weights = [column for column in materials if column.field.name == _WEIGHT]
+    return materials if len(weights) > 1 else [column for column in materials if not is_bare_material(column)]

@@ -1,0 +1,164 @@
+"""Grid -> columns: the row that holds the headers, and the field of each column.
+
+A table is refused when a column it needs is missing or when two columns fit one field. The caller's mapping
+stands above what is recognised. Recognising one header is `columns.py`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pipelines.reading import missing_column
+from pipelines.reading.chosen import check_parts, chosen_columns
+from pipelines.reading.columns import recognise
+from pipelines.reading.composed import names_packaging, says_packaging
+from pipelines.reading.fields import LONGEST_HEADER, Column, Table
+from pipelines.reading.forms import form_refusal
+from pipelines.reading.grid import Grid, letter
+from pipelines.reading.groups import whole_groups
+from pipelines.reading.header_row import NEEDED, header_index, without_header
+from pipelines.reading.labels import labels
+from pipelines.reading.mapping import MappedSheet, same_field
+from pipelines.reading.refusal import ReadingRefused
+from pipelines.reading.siblings import beside, unknown_weights
+from pipelines.reading.spares import OF_PACKAGING, with_code_of_barcode, with_spares
+from pipelines.reading.unit_columns import is_shared, paired, with_stated_unit, with_units_beside
+from schemas.issues import Issue
+from schemas.normalise import shown
+
+_MOST_NAMED: Final = 20
+"""Columns that one sentence names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The header of a table: its line, its last line where it has two, the columns read and the columns ignored.
+
+    `off` are the fields that the mapping reads from no column, with the position and header of the column they had.
+    `of_packaging` is whether a line above it says that the table is of packaging; `beside` are places among the ignored
+    of columns that may be weights of one more material.
+    """
+
+    line: int
+    last_line: int
+    columns: tuple[Column, ...]
+    ignored: tuple[tuple[int, str], ...]
+    off: tuple[tuple[str, int | None, str | None], ...] = ()
+    of_packaging: bool = False
+    beside: tuple[int, ...] = ()
+
+
+def find_header(grid: Grid, table: Table, told: MappedSheet, *, sheet: str | None = None) -> Header:
+    """The header of a table; `told` is what the caller's mapping says about its `sheet`.
+
+    Raises `ReadingRefused` with `no_table`, `missing_column`, `ambiguous_column` or `invalid_mapping`.
+    """
+    unsaid = table == "sku" and not told.columns and told.header_row is None
+    if unsaid and (refusal := form_refusal(grid)) is not None:
+        raise refusal
+    row = header_index(grid, table, told)
+    if row is None:
+        line, at, (cells, last_line) = 0, -1, without_header(grid)
+    else:
+        line, at, (cells, last_line) = int(grid.lines[row]), row, labels(grid, row, NEEDED[table])
+    chosen = chosen_columns(cells, told, table)
+    taken = {column.position for column in chosen}
+    found = [
+        column
+        for place, cell in enumerate(cells)
+        if cell is not None and place not in taken and (column := recognise(cell, place, table)) is not None
+    ]
+    recognised, found = found, [column for column in found if told.reads(column)]
+    named = {(column.table, column.name) for column in chosen}
+    if table == "sku":
+        found = _without_stray_parts(found, (*chosen, *told.constants))
+    columns = [*chosen, *_one_each([column for column in found if (column.table, column.name) not in named], chosen)]
+    if table == "sku":
+        columns = with_spares(columns, cells, told=told.columns)
+    columns = with_units_beside(with_code_of_barcode(columns, cells, table), cells, grid, at)
+    if table == "sku":
+        columns += unknown_weights(columns, cells, grid, at)
+    columns = [column for column in columns if told.reads(column)]
+    if table == "sku":
+        check_parts(columns, told)
+    given = {column.name for column in (*columns, *told.constants)}
+    missing = [name for name in NEEDED[table] if name not in given]
+    if missing:
+        where = missing_column.Place(table, sheet, line, cells, [column.position for column in columns])
+        barcode = next((column.position for column in columns if column.name == "gtin"), None)
+        raise missing_column.refusal(missing, where, barcode)
+    columns = _told_apart(columns) if table == "sku" else columns
+    used = {column.position for column in columns}
+    ignored = tuple((place, cell) for place, cell in enumerate(cells) if cell is not None and place not in used)
+    above = [cell for i in range(at) for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
+    columns = sorted(with_stated_unit(columns, above), key=lambda column: column.position)
+    return Header(
+        line, last_line, tuple(columns), ignored, _switched_off(told, recognised), any(map(says_packaging, above)),
+        beside(columns, cells, grid, at),
+    )  # fmt: skip
+
+
+def _switched_off(told: MappedSheet, recognised: list[Column]) -> tuple[tuple[str, int | None, str | None], ...]:
+    """The fields that the mapping switches off, each with the column that it would have been read from."""
+    off: list[tuple[str, int | None, str | None]] = []
+    for column in told.off:
+        had = next((other for other in recognised if same_field(column, other)), None)
+        off.append((column.name, None, None) if had is None else (column.name, had.position, had.header))
+    return tuple(off)
+
+
+def _told_apart(columns: list[Column]) -> list[Column]:
+    """The columns with `component_` before the names of components' columns that a column of the SKU has too."""
+    own = {column.name for column in columns if column.table == "sku"}
+    twice = [column for column in columns if column.table == "component" and column.name in own]
+    return [replace(column, name=f"component_{column.name}") if column in twice else column for column in columns]
+
+
+def _without_stray_parts(found: list[Column], chosen: Sequence[Column]) -> list[Column]:
+    """A main table without a component_type column has no components: `additives` there means something else.
+
+    With one it has a line for each component, so that groups of columns mean something else.
+    """
+    own = [column for column in found if column.table == "sku"]
+    if any(column.name == "component_type" for column in (*found, *chosen)):
+        return own + [column for column in found if column.table == "component" and column.group is None]
+    return own + [column for column in whole_groups([*chosen, *found]) if column not in chosen]
+
+
+def _one_each(columns: list[Column], chosen: list[Column]) -> list[Column]:
+    """One column a field. The field's own name stands above its synonyms, what names the packaging above what does not.
+
+    Of columns of units each weight may have its own beside it. Other doubles are refused.
+    """
+    units = [column for column in columns if is_shared(column)]
+    if len(units) > 1:
+        others = _one_each([column for column in columns if column not in units], chosen)
+        own = paired(units, [*chosen, *others])
+        return [*others, *(own if own != units else _single(units))]
+    return _single(columns)
+
+
+def _single(columns: list[Column]) -> list[Column]:
+    by_name: dict[tuple[str, str], list[Column]] = {}
+    for column in columns:
+        by_name.setdefault((column.table, column.name), []).append(column)
+    kept: list[Column] = []
+    issues: list[Issue] = []
+    for (_, name), candidates in by_name.items():
+        exact = [column for column in candidates if column.exact]
+        best = exact if len(exact) == 1 else candidates
+        if len(best) > 1 and name in OF_PACKAGING:
+            of_packaging = [column for column in best if names_packaging(column.header)]
+            best = of_packaging if len(of_packaging) == 1 else best
+        if len(best) > 1:
+            where = ", ".join(f"{shown(column.header)} ({letter(column.position)})" for column in best[:_MOST_NAMED])
+            where += ", …" if len(best) > _MOST_NAMED else ""
+            message = (
+                f"The columns {where} all fit {name}; rename or remove all but one, "
+                f'or say which one it is: mapping={{"columns": {{"{name}": "{letter(best[0].position)}"}}}}.'
+            )
+            issues.append(Issue(code="ambiguous_column", message=message, field=name))
+        kept.append(best[0])
+    if issues:
+        raise ReadingRefused(issues)
+    return kept

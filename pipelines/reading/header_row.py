@@ -1,0 +1,113 @@
+"""Which line of a grid is the header: the one with most known headers, or the one that the caller's mapping names.
+
+Whether the columns below it are enough is `header.py`.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import polars as pl
+
+from pipelines.reading.chosen import told_headers
+from pipelines.reading.columns import column_for, recognise
+from pipelines.reading.composed import spare
+from pipelines.reading.fields import LONGEST_HEADER, Table
+from pipelines.reading.grid import Grid, position
+from pipelines.reading.labels import Cells
+from pipelines.reading.mapping import MappedSheet
+from pipelines.reading.refusal import refuse
+from pipelines.reading.values import read_values
+from schemas.normalise import shown
+from schemas.words import fold
+
+ROWS_SEARCHED: Final = 40
+NEEDED: Final[Mapping[Table, tuple[str, ...]]] = {
+    "sku": ("sku_code", "name"),
+    "component": ("sku_code", "component_type"),
+}
+"""The fields without which a table cannot be read."""
+_MOST_CELLS_SEARCHED: Final = 8_192
+"""Cells among which the header is looked for, in whole rows: words of each are looked up in every way."""
+
+
+def field_names(cells: Iterable[str], table: Table = "sku") -> set[str]:
+    """The fields that the cells name: what makes a row look like a header."""
+    short = [cell for cell in cells if len(cell) < LONGEST_HEADER]
+    names = {column.name for cell in short if (column := recognise(cell, 0, table)) is not None}
+    return names if table != "sku" else names | {column.name for cell in short if (column := spare(cell)) is not None}
+
+
+def without_header(grid: Grid) -> tuple[Cells, int]:
+    """The labels of a table that has no header, all of them empty, and the line above its first one."""
+    return [None] * len(grid.row(0)), 0
+
+
+def header_index(grid: Grid, table: Table, told: MappedSheet) -> int | None:
+    """The row of the header; None where the mapping says by `header_row` 0 that there is none.
+
+    Raises `ReadingRefused` with `no_table` or `invalid_mapping`.
+    """
+    if grid.cells.height == 0:
+        raise refuse("no_table", "The file holds no table; send one with a header row and a line for each SKU.")
+    if told.header_row == 0:
+        return None
+    if told.header_row is not None:
+        if told.header_row not in grid.lines:
+            message = f"The mapping's header_row is {told.header_row}, a line without cells."
+            raise refuse("invalid_mapping", message, "mapping")
+        return int(grid.lines.to_list().index(told.header_row))
+    headers, constant = told_headers(told), {column.name for column in told.constants}
+
+    def merit(index: int) -> tuple[bool, int, int]:
+        cells = [cell for cell in grid.row(index) if cell is not None]
+        names = field_names(cells, table)
+        words = len({cell for cell in cells if any(map(str.isalpha, cell))})
+        whole = (names | constant).issuperset(NEEDED[table])
+        return whole, len(names) + sum(fold(cell) in headers for cell in cells), words
+
+    best = max(range(_rows_searched(grid)), key=merit)
+    cells = [cell for cell in grid.row(best) if cell is not None]
+    known = [column for cell in cells if (column := recognise(cell, 0, table)) is not None and column.group is None]
+    if any(fold(cell) in headers for cell in cells) or len(known) > 1:
+        return best
+    return _above_letters(grid, table, told, best)
+
+
+def _rows_searched(grid: Grid) -> int:
+    """One row at least."""
+    rows = min(grid.cells.height, ROWS_SEARCHED)
+    held = grid.cells.head(rows).select(pl.sum_horizontal(pl.all().is_not_null())).to_series().cum_sum()
+    return max(1, int((held <= _MOST_CELLS_SEARCHED).sum()))
+
+
+def _above_letters(grid: Grid, table: Table, told: MappedSheet, best: int) -> int:
+    """The header of columns that the mapping names by letters alone: the first row in which all of them are filled.
+
+    Nothing in the file says that this row is a header. One that holds values is refused and not swallowed.
+    """
+    lettered = {name: position(to[0]) for name, to in told.columns.items() if to[0].isascii() and to[0].isalpha()}
+    if not lettered:
+        return best
+    rows = [grid.row(index) for index in range(_rows_searched(grid))]
+    wide = max(lettered.values())
+    row = next(
+        (at for at, row in enumerate(rows) if len(row) > wide and all(row[to] for to in lettered.values())), best
+    )
+    if len(rows[row]) > wide and any(_is_value(name, rows[row][to], table) for name, to in lettered.items()):
+        held = ", ".join(shown(cell[:60]) for cell in rows[row] if cell is not None)[:500]
+        message = (
+            f"The mapping names columns by letters, and line {grid.lines[row]} is the first that fills them: {held}. "
+            "It looks like data. Say header_row in the mapping: the line of the headers, or 0 where there are none."
+        )
+        raise refuse("invalid_mapping", message, "mapping")
+    return row
+
+
+def _is_value(name: str, cell: str | None, table: Table) -> bool:
+    """Whether a cell is a value of the field rather than a header: a code has a digit, a number can be read."""
+    column = column_for(name, 0, "", table)
+    if column is None or cell is None:
+        return False
+    if column.field.kind == "text":
+        return column.field.name == "sku_code" and any(map(str.isdigit, cell))
+    return not read_values(pl.Series([cell]), column, ".", None).faults.height

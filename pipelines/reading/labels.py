@@ -1,0 +1,144 @@
+"""The labels of columns whose header is spread over lines: merged titles above, or units below.
+
+`Weight` over `Glass | Paper` is `Weight Glass` and `Weight Paper`; `Emballage 1` over `Matière | Poids` likewise; `kg`
+below `Weight` is `Weight (kg)`. Where titles name levels of packaging, the columns of the level that is not sold keep
+their title, so that they are none of the SKU's. Which line is the header is `header.py`; what a label means,
+`columns.py`.
+"""
+
+from collections.abc import Sequence
+
+from pipelines.reading.columns import recognise
+from pipelines.reading.composed import roles_said
+from pipelines.reading.fields import WEIGHTS, Column
+from pipelines.reading.grid import Grid
+from pipelines.reading.levels import SALES, level_of
+from pipelines.reading.units import unit_of, unit_within
+from schemas.words import code_of
+
+Cells = list[str | None]
+_OF_ARTICLE = ("sku_code", "name")
+_UNITS_OF_FIELDS = ("g", "percent", "um", "g/cm3")
+
+
+def labels(grid: Grid, row: int, keys: Sequence[str]) -> tuple[Cells, int]:
+    """The label of each column, and the last line of the header. `row` is the header; `keys` are the fields of a key.
+
+    A further line belongs to the header where it stands right below, says nothing of the keys, and either stands below
+    merged titles or holds units only.
+    """
+    cells = grid.row(row)
+    line = int(grid.lines[row])
+    parts = _line(grid, row + 1, line + 1)
+    if parts is not None and not _of_units(cells, parts, keys) and _below_titles(cells, parts, keys):
+        cells, row, line = _joined(cells, parts), row + 1, line + 1
+    elif (titles := _line(grid, row - 1, line - 1)) is not None:
+        cells = _where_better(cells, titles)
+    units = _line(grid, row + 1, line + 1)
+    if units is not None and _of_units(cells, units, keys):
+        return [_with_unit(cell, unit) for cell, unit in zip(cells, units, strict=True)], line + 1
+    return cells, line
+
+
+def _line(grid: Grid, row: int, line: int) -> Cells | None:
+    """The cells of a row, if it stands at that line of the file."""
+    there = 0 <= row < grid.cells.height and int(grid.lines[row]) == line
+    return grid.row(row) if there else None
+
+
+def _of_units(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
+    """Whether a line holds units, none of them below a key, and nothing else but words of help and dashes."""
+    beside = [cell for title, cell in zip(cells, below, strict=True) if cell is not None and not _is_key(title, keys)]
+    of_keys = [cell for title, cell in zip(cells, below, strict=True) if cell is not None and _is_key(title, keys)]
+    return (
+        any(map(_is_unit, beside))
+        and all(_is_unit(cell) for cell in beside if not _says_nothing(cell))
+        and all(map(_says_nothing, of_keys))
+    )
+
+
+def _says_nothing(cell: str) -> bool:
+    return not any(map(str.isalnum, cell)) or code_of(cell, "line") == "help"
+
+
+def _is_key(title: str | None, keys: Sequence[str]) -> bool:
+    column = None if title is None else recognise(title, 0, "sku")
+    return column is not None and column.name in keys
+
+
+def _is_unit(cell: str) -> bool:
+    bare = cell.strip().strip("()[]")
+    return any(unit_of(bare, field_unit) is not None for field_unit in _UNITS_OF_FIELDS)
+
+
+def _with_unit(cell: str | None, below: str | None) -> str | None:
+    if cell is None or below is None or not _is_unit(below):
+        return cell
+    unit = below.strip().strip("()[]")
+    return f"{cell} ({unit})" if unit != "%" else cell
+
+
+def _below_titles(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
+    """Whether a line holds the parts of merged titles: words, some where the header is empty, none below a key."""
+    for cell, part in zip(cells, below, strict=True):
+        if part is not None and (not any(map(str.isalpha, part)) or _is_key(cell, keys)):
+            return False
+    spread = [part for cell, part in zip(cells, below, strict=True) if cell is None and part is not None]
+    return bool(spread) and len(spread) < sum(cell is not None for cell in below) * 2 and cells[0] is not None
+
+
+def _joined(titles: Cells, parts: Cells) -> Cells:
+    """Each part behind the title that reaches over it."""
+    over = _reaching(titles, parts)
+    return [
+        title if part is None else part if above is None else f"{above} {part}"
+        for title, part, above in zip(titles, parts, over, strict=True)
+    ]
+
+
+def _reaching(titles: Cells, parts: Cells) -> Cells:
+    """The title over each part: the last one to its left that has a part of its own."""
+    found: Cells = []
+    reaching: str | None = None
+    for title, part in zip(titles, parts, strict=True):
+        if title is not None:
+            reaching = title if part is not None else None
+        found.append(None if part is None else reaching)
+    return found
+
+
+def _where_better(cells: Cells, titles: Cells) -> Cells:
+    """The label with its title where the header alone is no field, or the title says that it is another one."""
+    over, joined = _reaching(titles, cells), _joined(titles, cells)
+    levels = {title: level_of(title) for title in over if title is not None}
+    sold = SALES in levels.values()
+    return [
+        label if sold and title is not None and levels[title] not in (None, SALES) else _better(cell, label, title)
+        for cell, title, label in zip(cells, over, joined, strict=True)
+    ]
+
+
+def _better(cell: str | None, label: str | None, title: str | None) -> str | None:
+    """The joined label only where it is a field and the header alone is none, or names a component of its own.
+
+    A title that names the unit of the weights below it says so of each: `Weights in kg` over `Glass | Paper`.
+    """
+    if cell is None or label is None or label == cell:
+        return cell
+    alone, together = recognise(cell, 0, "sku"), recognise(label, 0, "sku")
+    if alone is not None and alone.name in _OF_ARTICLE and title is not None and _is_somebody(title):
+        return label
+    if together is None or (alone is not None and together.group is None):
+        return cell if title is None or alone is None else _with_title_unit(cell, title, alone)
+    return label
+
+
+def _is_somebody(title: str) -> bool:
+    """Whether a title is that of a supplier or a customer, so that `Code` below it is theirs and no article's."""
+    roles = roles_said(title)
+    return "somebody" in roles and "thing" not in roles
+
+
+def _with_title_unit(cell: str, title: str, alone: Column) -> str:
+    unit = (unit_of(title.strip("()[] "), "g") or unit_within(title, "g")) if alone.field.name in WEIGHTS else None
+    return cell if unit is None or unit_within(cell, "g") is not None else f"{cell} ({unit.name})"

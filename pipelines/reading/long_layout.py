@@ -1,0 +1,237 @@
+"""The long layout: one table with a line for each component and its SKU repeated, split into SKUs and components.
+
+It is known by component columns, or by lines of one SKU with the same or an empty name that differ in material,
+format or weight. In the second case those columns speak of components wherever a SKU has several lines.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+import polars as pl
+
+from pipelines.reading.fields import WEIGHT_HELPERS, Column, fields_of
+from pipelines.reading.grid import TEXT, LineFault
+from pipelines.reading.part_types import part_types
+from pipelines.reading.sheet import Sheet
+from pipelines.reading.unit_columns import is_shared, speaks_of
+from pipelines.reading.values import as_codes
+from schemas.words import code_of
+
+_MOVED: Final = {
+    "material": "material_family",
+    "material_subtype": "polymer_or_grade",
+    "weight_grams": "weight_g",
+    "recycled_content_percent": "recycled_content_percent",
+}
+"""SKU column -> component column, where the lines of a SKU are its components."""
+_TELLING: Final = ("material", "packaging_format", "weight_grams")
+_TYPE: Final = "component_type"
+_PER_PART: Final = ("unit_count", "weight_share_percent")
+"""Columns that speak of parts: where no line is a part they mean something else."""
+
+
+def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
+    """The SKUs and the components of one table; the components are None where it has one line per SKU.
+
+    A SKU's own field is the first value that one of its lines gives; a line that gives another one is a fault. A line
+    without code and name that gives a component belongs to the SKU above it: merged cells hold their value once.
+    """
+    table = sheet.table.with_columns(as_codes(pl.col("sku_code"))).with_row_index("at")
+    parts = [column for column in sheet.columns if column.table == "component"]
+    table = _carried_down(table, _TYPE if parts else "material", keys=["sku_code", "name"])
+    helpers = [column for column in sheet.columns if column.field in WEIGHT_HELPERS]
+    if parts:
+        of_parts = _of_parts(sheet.columns, parts)
+        parts = [*parts, *of_parts.values()]
+        given = table.with_columns(pl.col(old).alias(column.name) for old, column in of_parts.items())
+        telling = [column for column in parts if column.constant is None] or parts
+        given = given.filter(pl.any_horizontal(pl.col([column.name for column in telling]).is_not_null()))
+        helpers = _of_weighed_parts(helpers, sheet.columns, parts)
+        own = [c for c in sheet.columns if c.table == "sku" and c not in helpers and c.name not in of_parts]
+        if (unit := _of_own_weight(sheet.columns, own)) is not None:
+            own = [*(column for column in own if column != unit), unit]
+            table = table.with_columns(pl.when(pl.col("weight_grams").is_not_null()).then(pl.col(unit.name)))
+        everywhere = pl.repeat(value=True, n=table.height, eager=True)
+        parts = [*parts, *(replace(column, table="component") for column in helpers)]
+        return _split(sheet, table.with_columns(grouped=everywhere), own, parts, given)
+    repeated = _repeated(table, sheet.columns)
+    if repeated is None:
+        return sheet.without(_PER_PART), None
+    parts = _moved(sheet.columns)
+    given = table.filter(repeated).with_columns(pl.col(old).alias(new) for old, new in _MOVED.items() if old in table)
+    kinds = part_types(given["packaging_format"] if "packaging_format" in given.columns else given["material"])
+    given = given.with_columns(kinds.alias(_TYPE))
+    moved = (*_MOVED, *(column.name for column in helpers), *_differing(table, repeated))
+    cleared = [pl.when(~repeated).then(pl.col(name)) for name in dict.fromkeys(moved) if name in table]
+    return _split(sheet, table.with_columns(*cleared, grouped=repeated), list(sheet.columns), parts, given)
+
+
+def _of_weighed_parts(helpers: list[Column], columns: tuple[Column, ...], parts: list[Column]) -> list[Column]:
+    """The helping columns that speak of the parts' weights; a column of units that the parts have stands above another.
+
+    None where the parts have no weights.
+    """
+    names = {column.field.name for column in parts}
+    spoken = {column.field.name for column in speaks_of([*columns, *parts])}
+    return [
+        column
+        for column in helpers
+        if "weight_g" in names and (not is_shared(column) or ("weight_unit" not in names and "weight_g" in spoken))
+    ]
+
+
+def _of_own_weight(columns: tuple[Column, ...], own: list[Column]) -> Column | None:
+    """The column of units that speaks of the SKU's own weight, which counts where such a weight stands."""
+    unit = next((column for column in columns if column.table == "sku" and is_shared(column)), None)
+    kept = any(column.name == "weight_grams" for column in own)
+    spoken = any(column.name == "weight_grams" for column in speaks_of(columns))
+    return unit if kept and spoken else None
+
+
+def with_codes_below(parts: Sheet) -> Sheet:
+    """A components sheet with the code of the line above where a line has a component and no code: merged cells."""
+    return replace(parts, table=_carried_down(parts.table, _TYPE, keys=["sku_code"]))
+
+
+def _carried_down(table: pl.DataFrame, telling: str, *, keys: list[str]) -> pl.DataFrame:
+    """The table with the code of the line above where a line has a component and none of the keys."""
+    if telling not in table.columns or not table["sku_code"].null_count():
+        return table
+    carried = pl.all_horizontal(pl.col(keys).is_null()) & pl.col(telling).is_not_null()
+    code = pl.col("sku_code")
+    return table.with_columns(pl.when(carried).then(code.forward_fill()).otherwise(code).alias("sku_code"))
+
+
+def without_parts(sheet: Sheet) -> Sheet:
+    """The table of SKUs alone: its component columns are ignored, because the components stand elsewhere."""
+    names = [column.name for column in sheet.columns if column.table == "component"]
+    return sheet.without((*names, *_PER_PART))
+
+
+def lines_are_parts(sheet: Sheet) -> bool:
+    """Whether a table has component columns, or lines of one SKU that are its components."""
+    if any(column.table == "component" for column in sheet.columns):
+        return True
+    table = sheet.table.with_columns(pl.col("sku_code").str.strip_chars())
+    return _repeated(_carried_down(table, "material", keys=["sku_code", "name"]), sheet.columns) is not None
+
+
+def _split(
+    sheet: Sheet, table: pl.DataFrame, own: list[Column], parts: list[Column], given: pl.DataFrame
+) -> tuple[Sheet, Sheet]:
+    """The SKUs of `table` in the columns `own`, and the components of `given` in the columns `parts`.
+
+    Only lines that are `grouped` are one SKU with others of the same code.
+    """
+    key = next(column for column in own if column.name == "sku_code")
+    names = [column.name for column in own if column is not key]
+    table = _touching_food(table)
+    first = table.with_columns(
+        pl.when("grouped").then(pl.col(name).drop_nulls().first().over("sku_code")).otherwise(pl.col(name)).alias(name)
+        for name in names
+    )
+    skus = first.filter(~pl.col("grouped") | pl.col("sku_code").is_null() | pl.col("sku_code").is_first_distinct())
+    main = replace(
+        sheet, columns=tuple(own), table=skus.select("sku_code", *names, "line"),
+        kinds=_kinds(sheet, own, skus["at"]),
+        marks={name: mark for name, mark in sheet.marks.items() if name in {"sku_code", *names}},
+    )  # fmt: skip
+    key = replace(key, table="component")
+    marks = {
+        column.name: sheet.marks[old] for column in parts for old in (_origin(column, sheet),) if old in sheet.marks
+    }
+    graph = replace(
+        sheet, columns=(key, *parts), ignored=(), table=given.select("sku_code", *(c.name for c in parts), "line"),
+        kinds=_kinds(sheet, [key, *parts], given["at"]), marks=marks, skipped=(),
+        faults=_conflicts(table, first, names),
+    )  # fmt: skip
+    return main, graph
+
+
+def _touching_food(table: pl.DataFrame) -> pl.DataFrame:
+    """The table without the no of parts beside a part that touches food: the SKU does where one of them does."""
+    if "food_contact" not in table.columns:
+        return table
+    cells = pl.col("food_contact")
+    truths = {cell: code_of(cell, "truth") for cell in table["food_contact"].drop_nulls().unique()}
+    table = table.with_columns(said=cells.replace_strict(truths, default=None, return_dtype=pl.String))
+    beside = pl.col("grouped") & (pl.col("said") == "false") & (pl.col("said") == "true").any().over("sku_code")
+    return table.with_columns(food_contact=pl.when(~beside.fill_null(value=False)).then(cells)).drop("said")
+
+
+def _origin(column: Column, sheet: Sheet) -> str:
+    """The name under which the sheet holds a column."""
+    return next(own.name for own in sheet.columns if own.position == column.position)
+
+
+def _kinds(sheet: Sheet, columns: list[Column], at: pl.Series) -> pl.DataFrame | None:
+    """The kinds of the cells of some columns and rows; a derived column is text."""
+    if sheet.kinds is None:
+        return None
+    kinds = {column.name: sheet.kinds[_origin(column, sheet)].gather(at) for column in columns}
+    if _TYPE in kinds and _TYPE not in sheet.kinds.columns:
+        kinds[_TYPE] = pl.repeat(TEXT, len(at), dtype=pl.UInt8, eager=True)
+    return pl.DataFrame(kinds)
+
+
+def _conflicts(given: pl.DataFrame, first: pl.DataFrame, names: list[str]) -> tuple[LineFault, ...]:
+    """Lines whose own SKU fields differ from what an earlier line of the SKU says."""
+    faults = []
+    for name in names:
+        differs = (given[name].is_not_null() & (given[name] != first[name])).fill_null(value=False)
+        both = given.select("line", "sku_code", name).with_columns(before=first[name]).filter(differs)
+        for line, code, value, before in both.iter_rows():
+            message = f"An earlier line of this SKU gives {name} as “{before[:200]}”; give it once, or the same."
+            faults.append(LineFault(line, "duplicate_sku_code", message, value, code))
+    return tuple(faults)
+
+
+def _repeated(table: pl.DataFrame, columns: tuple[Column, ...]) -> pl.Series | None:
+    """The lines of SKUs whose lines are their components; None where there is no such SKU."""
+    names = {column.name for column in columns}
+    telling = [name for name in _TELLING if name in names]
+    if "material" not in names:
+        return None
+    code = pl.col("sku_code")
+    one_name = pl.col("name").str.strip_chars().drop_nulls().n_unique().over(code) <= 1
+    differ = pl.struct(telling).n_unique().over(code) > 1
+    lines = table.select((code.is_not_null() & one_name & differ).fill_null(value=False)).to_series()
+    return lines if lines.any() else None
+
+
+def _of_parts(columns: tuple[Column, ...], parts: list[Column]) -> dict[str, Column]:
+    """The SKU's columns that speak of the parts, by name, where no column says the material of a part.
+
+    A part needs a material: beside `Élément`, `Matériau` is the part's, and so is `Poids (g)`.
+    """
+    named, told = {column.name: column for column in columns}, {column.name for column in parts}
+    if "material" not in named or told & {"material_family", "component_id"}:
+        return {}
+    fields = fields_of("component")
+    return {
+        old: replace(named[old], name=new, field=fields[new], table="component", exact=False)
+        for old, new in _MOVED.items()
+        if old in named and new not in told
+    }
+
+
+def _differing(table: pl.DataFrame, repeated: pl.Series) -> list[str]:
+    """`packaging_format` where it says what each part is, and not what all of them make."""
+    if "packaging_format" not in table.columns:
+        return []
+    formats = table.filter(repeated).select(pl.col("packaging_format").n_unique().over("sku_code")).to_series()
+    return ["packaging_format"] if (formats > 1).any() else []
+
+
+def _moved(columns: tuple[Column, ...]) -> list[Column]:
+    """The component columns that the SKU columns make."""
+    fields = fields_of("component")
+    named = {column.name: column for column in columns}
+    format_or_material = named.get("packaging_format", named["material"])
+    kept = [
+        replace(named[old], name=new, field=fields[new], table="component", exact=False)
+        for old, new in _MOVED.items()
+        if old in named
+    ]
+    kept += [replace(column, table="component") for column in columns if column.field in WEIGHT_HELPERS]
+    return [replace(format_or_material, name=_TYPE, field=fields[_TYPE], table="component", exact=False), *kept]

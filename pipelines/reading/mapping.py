@@ -1,0 +1,143 @@
+"""The caller's mapping: what they say about the file where detection is not enough, checked before the file is read.
+
+`{"columns": {field: header | letter | [headers] | null}, "constants": {field: value}, "values": {field: {text: value}},
+"sheet"?, "header_row"?, "decimal"?: "," | ".", "layout"?, "components"?: {the first five, of the components sheet}}`.
+Which fields there are and which values they take is known here (`told_fields.py`); whether the file has the columns is
+found when its header is (`chosen.py`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from pipelines.reading.fields import Column, Table
+from pipelines.reading.refusal import ReadingRefused, refuse
+from pipelines.reading.told_fields import Rewriting, constant, named_field, rewriting
+from schemas.normalise import shown
+
+LAYOUTS: Final = ("rows", "long", "wide", "materials")
+_OF_SHEET: Final = ("columns", "constants", "values", "sheet", "header_row")
+_KEYS: Final = (*_OF_SHEET, "decimal", "layout", "components")
+_COLUMNS: Final = "columns must be an object of field: header, column letter, array of headers, or null"
+
+
+@dataclass(frozen=True, slots=True)
+class MappedSheet:
+    """What a mapping says about one sheet; everything is optional.
+
+    `columns` are the headers or letters of each field, of which the first that is there counts; `off` are fields that
+    are read from no column; `constants` are columns of which every line has the same cell, as the caller wrote it;
+    `values` say what the cells of a field mean.
+    """
+
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    off: tuple[Column, ...] = ()
+    constants: tuple[Column, ...] = ()
+    values: tuple[Rewriting, ...] = ()
+    sheet: str | None = None
+    header_row: int | None = None
+
+    def reads(self, column: Column) -> bool:
+        """Whether the column of a field may be read: neither switched off nor given as a constant."""
+        return not any(same_field(column, other) for other in (*self.off, *self.constants))
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped(MappedSheet):
+    """A mapping whose parts have the right types: the sheet of SKUs, and what holds for the whole file."""
+
+    decimal: Literal[",", "."] | None = None
+    layout: str | None = None
+    components: MappedSheet | None = None
+
+
+def same_field(column: Column, other: Column) -> bool:
+    """Whether both are of one field; of a field of the SKU's and of a component's of one name it is one of them."""
+    return (column.table, column.name) == (other.table, other.name)
+
+
+def check_mapping(mapping: Mapping[str, object] | None) -> Mapped:
+    """The mapping as the reader uses it. Raises `ReadingRefused` with `invalid_mapping`."""
+    if mapping is None:
+        return Mapped()
+    _known(mapping, _KEYS)
+    decimal = mapping.get("decimal")
+    if decimal not in (None, ",", "."):
+        raise _wrong('decimal must be "," or "."')
+    layout = mapping.get("layout")
+    if layout is not None and layout not in LAYOUTS:
+        raise _wrong(f"layout must be one of: {', '.join(LAYOUTS)}")
+    parts = mapping.get("components")
+    if parts is not None and not isinstance(parts, Mapping):
+        raise _wrong("components must be an object with columns, constants, values, sheet or header_row")
+    if parts is not None:
+        _known(parts, _OF_SHEET)
+    components = None if parts is None else MappedSheet(**_sheet(parts, "component"))
+    return Mapped(**_sheet(mapping, "sku"), decimal=decimal, layout=layout, components=components)
+
+
+def _known(mapping: Mapping[str, object], keys: Sequence[str]) -> None:
+    if unknown := sorted(set(mapping) - set(keys)):
+        raise _wrong(f"{shown(unknown[0])} is none of its keys: {', '.join(keys)}")
+
+
+def _sheet(mapping: Mapping[str, Any], table: Table) -> dict[str, Any]:
+    """What a mapping says about one sheet."""
+    sheet, row = mapping.get("sheet"), mapping.get("header_row")
+    if sheet is not None and not isinstance(sheet, str):
+        raise _wrong("sheet must be the name of a sheet")
+    if row is not None and (not isinstance(row, int) or isinstance(row, bool) or row < 0):
+        raise _wrong("header_row must be a line number, counted from 1, or 0 where there is no header")
+    columns, off = _columns(_object(mapping, "columns", _COLUMNS), table)
+    given = _object(mapping, "constants", "constants must be an object of field: value")
+    constants = tuple(constant(name, value, table, at) for at, (name, value) in enumerate(given.items()))
+    _each_once(constants)
+    of_columns = [named_field(name, table) for name in columns]
+    if both := next((one for one in constants if any(same_field(one, other) for other in of_columns)), None):
+        raise _wrong(f"{both.name} has a column and a constant; say one of them")
+    told = _object(mapping, "values", "values must be an object of field: {text in the file: value}")
+    values = tuple(rewriting(name, texts, table) for name, texts in told.items())
+    return {
+        "columns": columns, "off": off, "constants": constants, "values": values, "sheet": sheet, "header_row": row,
+    }  # fmt: skip
+
+
+def _columns(given: Mapping[str, Any], table: Table) -> tuple[dict[str, tuple[str, ...]], tuple[Column, ...]]:
+    """The headers of each field that is mapped, and the fields that are switched off."""
+    columns: dict[str, tuple[str, ...]] = {}
+    off: list[Column] = []
+    fields = {name: named_field(name, table) for name in given}
+    _each_once(fields.values())
+    for name, to in given.items():
+        headers = to if isinstance(to, list) else [to]
+        if to is None:
+            off.append(fields[name])
+        elif not headers or not all(isinstance(header, str) and header.strip() for header in headers):
+            raise _wrong(_COLUMNS)
+        else:
+            columns[name] = tuple(headers)
+    if needed := next((column.name for column in off if column.field.name == "sku_code"), None):
+        raise _wrong(f"{needed} cannot be switched off; each line needs it")
+    return columns, tuple(off)
+
+
+def _each_once(columns: Any) -> None:
+    """Two spellings of one field would leave it open which of them is meant."""
+    seen: set[tuple[str, str]] = set()
+    for column in columns:
+        if (column.table, column.name) in seen:
+            raise _wrong(f"{column.name} is named twice; name it once")
+        seen.add((column.table, column.name))
+
+
+def _object(mapping: Mapping[str, Any], key: str, must: str) -> Mapping[str, Any]:
+    given = mapping.get(key)
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise _wrong(must)
+    return given
+
+
+def _wrong(what: str) -> ReadingRefused:
+    return refuse("invalid_mapping", f"The mapping is wrong: {what}.", "mapping")

@@ -1,0 +1,132 @@
+"""Material cells that say more than a family: `Plastiques / PEBD - Polyethylène`, `PET recyclé`.
+
+The family stays in its column, the rest becomes the material's detail where the table gives none. Of what a text is
+that names no family, the rule-set's own words say (`compliance.words`); what neither knows stays a fault of its cell.
+"""
+
+import re
+from dataclasses import replace
+from typing import Final
+
+import polars as pl
+
+from compliance import ruleset
+from compliance.words import resolve_material
+from pipelines.reading.fields import LONGEST_VALUE, Column, fields_of
+from pipelines.reading.grid import TEXT
+from pipelines.reading.sheet import Sheet
+from pipelines.reading.values import without_language
+from schemas.vocabularies import VOCABULARIES
+from schemas.words import code_of, fold, words
+
+_DETAIL: Final = {"material": "material_subtype", "material_family": "polymer_or_grade"}
+_SHARE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d++)?+\s*+%")
+_PARTS: Final = re.compile(r"[/,;+&](?!\d)")
+"""What stands between materials of which each has its share: `carton 80 % / PE 20 %`."""
+_BETWEEN: Final = re.compile(r"/|(?<=\s)[-–—](?=\s)")
+
+
+def with_details(sheet: Sheet) -> Sheet:
+    """The sheet with each family and each detail in a column of its own; a detail that a line gives itself stands."""
+    for column in sheet.columns:
+        if column.field.name in _DETAIL:
+            sheet = _split(sheet, column)
+    return sheet
+
+
+def with_families(sheet: Sheet) -> Sheet:
+    """The sheet with the materials that its details name, where it has no column of materials: `PAP 21`, `HDPE`.
+
+    Not where the column has the field's own name: whoever writes that sends this field, and no other.
+    """
+    own = next((column for column in sheet.columns if column.name == "material_subtype"), None)
+    if own is None or own.exact or own.mapped or any(column.name == "material" for column in sheet.columns):
+        return sheet
+    cells = sheet.table[own.name]
+    distinct = cells.drop_nulls().unique(maintain_order=True)
+    families = [_family_of(text) for text in distinct]
+    if not any(families):
+        return sheet
+    family = cells.replace_strict(distinct, families, default=None, return_dtype=pl.String).alias("material")
+    column = replace(own, name="material", field=fields_of("sku")["material"], exact=False)
+    kinds = None if sheet.kinds is None else sheet.kinds.with_columns(pl.lit(TEXT, pl.UInt8).alias("material"))
+    return replace(sheet, columns=(*sheet.columns, column), table=sheet.table.with_columns(family), kinds=kinds)
+
+
+def _family_of(text: str) -> str | None:
+    """The family that a detail means, in the SKU's vocabulary; None where it means none, or two."""
+    return code_of(text, "material") or (family_and_detail(text, "material") or (None,))[0]
+
+
+def family_and_detail(text: str, vocabulary: str) -> tuple[str, str] | None:
+    """The family and the detail that a material text gives; None where it is a family's word, or means none or two.
+
+    `vocabulary` is `material` or `material_family`.
+    """
+    text = without_language(text).strip()
+    if len(text) > LONGEST_VALUE:
+        return None
+    if code_of(text, vocabulary) is not None:
+        return None
+    if len(_SHARE.findall(text)) > 1:
+        family = _same([_family(part) or code_of(_SHARE.sub("", part), vocabulary) for part in _PARTS.split(text)])
+        return None if family is None else (family, text)
+    if " " in (grade := words("material_column").get(fold(text), "")):
+        told, detail = grade.split(" ", 1)
+        return (told, detail) if told in VOCABULARIES[vocabulary] else None
+    first, *rest = map(str.strip, _BETWEEN.split(text))
+    families = [code for part in (first, *rest) if (code := code_of(part, vocabulary)) is not None]
+    if len(set(families)) > 1:
+        return None
+    if rest and families and code_of(first, vocabulary) is not None:
+        whole = text[len(first) :].lstrip(" /-–—")
+        return families[0], next((told for told in (whole, *rest) if _family(told) is not None), whole)
+    if families:
+        return None
+    virgin = " ".join(word for word in text.split() if code_of(word, "header_word") != "recycled")
+    for detail in (text, virgin):
+        if (family := _family(detail)) in VOCABULARIES[vocabulary]:
+            return str(family), detail
+    family = _same([_family(part) for part in (first, *rest)])
+    return (family, text) if family in VOCABULARIES[vocabulary] else None
+
+
+def _same(families: list[str | None]) -> str | None:
+    """The family that all parts of a text mean: `PS - Polystyrène` says one thing twice."""
+    return families[0] if len(set(families)) == 1 else None
+
+
+def _family(text: str) -> str | None:
+    """The family of the material that a text means by the rule-set's words; None where it means no one material.
+
+    A bare number is none: `1` may be the resin code of PET, and as well a line of the sender's own list.
+    """
+    if not any(map(str.isalpha, text)):
+        return None
+    rules = ruleset.load()
+    code = resolve_material(text, rules)
+    return rules.materials[code].family if code is not None and rules.materials[code].specified else None
+
+
+def _split(sheet: Sheet, column: Column) -> Sheet:
+    cells = sheet.table[column.name]
+    distinct = cells.drop_nulls().unique(maintain_order=True)
+    found = [family_and_detail(text, str(column.field.vocabulary)) for text in distinct]
+    if not any(found):
+        return sheet
+    families = [text if told is None else told[0] for text, told in zip(distinct, found, strict=True)]
+    details = [None if told is None else told[1] for told in found]
+    family = cells.replace_strict(distinct, families, default=None, return_dtype=pl.String)
+    detail = cells.replace_strict(distinct, details, default=None, return_dtype=pl.String)
+    own = next((c for c in sheet.columns if _is_detail_of(c, column)), None)
+    if own is not None:
+        return replace(sheet, table=sheet.table.with_columns(family, sheet.table[own.name].fill_null(detail)))
+    name = column.name.removesuffix(column.field.name) + _DETAIL[column.field.name]
+    field = fields_of(column.table)[_DETAIL[column.field.name]]
+    kinds = None if sheet.kinds is None else sheet.kinds.with_columns(pl.lit(TEXT, pl.UInt8).alias(name))
+    table = sheet.table.with_columns(family, detail.alias(name))
+    return replace(sheet, columns=(*sheet.columns, replace(column, name=name, field=field)), table=table, kinds=kinds)
+
+
+def _is_detail_of(column: Column, material: Column) -> bool:
+    return column.group == material.group and column.field.name == _DETAIL[material.field.name]

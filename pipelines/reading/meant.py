@@ -1,0 +1,48 @@
+"""Columns whose cells show that their header means something else than it seems.
+
+A unit of sale beside a weight, a material ticked or named, `Recycled` over yes and no, `Component` over numbers of
+parts. What the caller's mapping names, and what has the field's own name, is never in doubt.
+"""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from pipelines.reading.fields import WEIGHTS, Column, Table
+from pipelines.reading.groups import is_bare_material
+from pipelines.reading.part_types import type_of_part
+from pipelines.reading.weights import names_mass
+
+
+def unmeant(columns: Sequence[Column], cells: pl.DataFrame, table: Table) -> list[str]:
+    """The names of the columns of a `table` that are not meant. `cells` has the texts of each column under its name."""
+    columns = [column for column in columns if not column.exact]
+    units = [column.name for column in columns if column.field.name == "weight_unit"]
+    bare = [column.name for column in columns if is_bare_material(column)]
+    shares = [column.name for column in columns if column.field.unit == "percent"]
+    found = [name for name in units if not names_mass(cells[name])]
+    found += [name for name in bare if not _numeric(cells[name])]
+    found += [
+        name for name in shares if (texts := cells[name].drop_nulls()).len() and not texts.str.contains(r"\d").any()
+    ]
+    weighed = {column.group for column in columns if column.field.name in WEIGHTS and column.name not in found}
+    found += [
+        column.name for column in columns if column.name in units and column.fixed and column.group not in weighed
+    ]
+    # A components sheet says by its name what its lines are: there `Component` is meant, whatever stands below it.
+    kind = next((column for column in columns if column.name == "component_type"), None)
+    if table == "sku" and kind is not None and kind.table == "component" and not _parts(cells[kind.name]):
+        found += [column.name for column in columns if column.table == "component"]
+    return found
+
+
+def _parts(cells: pl.Series) -> bool:
+    """Whether most of the texts given name a part or a packaging."""
+    distinct = cells.drop_nulls().unique()
+    return 2 * sum(type_of_part(cell) is not None for cell in distinct) > len(distinct)
+
+
+def _numeric(cells: pl.Series) -> bool:
+    """Whether most of the cells given hold a digit."""
+    given = cells.drop_nulls()
+    return not len(given) or 2 * given.str.contains(r"\d").sum() > len(given)

@@ -1,0 +1,64 @@
+"""The refusal of a table that lacks a column which is needed: what was seen, and what to send instead."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from json import dumps
+
+from pipelines.reading.fields import Table
+from pipelines.reading.grid import letter
+from pipelines.reading.refusal import ReadingRefused
+from schemas.issues import Issue
+from schemas.normalise import shown
+
+_MOST_QUOTED = 20
+_LONGEST_QUOTED = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the column was looked for: the labels of a header's line, and the positions that are read already."""
+
+    table: Table
+    sheet: str | None
+    line: int
+    cells: Sequence[str | None]
+    used: Collection[int]
+
+    def said(self) -> str:
+        """The sheet as a part of the sentence; a text has none."""
+        if self.sheet is None:
+            return ""
+        return f" of the {'components ' if self.table == 'component' else ''}sheet {shown(self.sheet)}"
+
+
+def refusal(names: Sequence[str], place: Place, barcode: int | None) -> ReadingRefused:
+    """Why a table without the columns of these fields is not read. `barcode` is where a GTIN stands, if one does."""
+    free = [at for at, cell in enumerate(place.cells) if cell is not None and at not in place.used]
+    likely: dict[str, int] = {}
+    if "sku_code" in names and barcode is not None:
+        likely["sku_code"] = barcode
+    likely.update(zip([name for name in names if name not in likely], free, strict=False))
+    return ReadingRefused([_issue(name, place, likely.get(name)) for name in names])
+
+
+def _issue(name: str, place: Place, likely: int | None) -> Issue:
+    if not place.line:
+        message = f"A table without headers needs {name} by its letter: add it to the columns of the mapping."
+        return Issue("invalid_mapping", message, "mapping")
+    held = [(at, cell) for at, cell in enumerate(place.cells) if cell is not None]
+    some = ", ".join(f"{letter(at)} {shown(cell[:_LONGEST_QUOTED])}" for at, cell in held[:_MOST_QUOTED])
+    some += ", …" if len(held) > _MOST_QUOTED else ""
+    where, line = place.said(), place.line
+    if likely is None:
+        message = (
+            f"No column{where} is recognised as {name}. Line {line} looks most like the header and holds: {some}. "
+            f"Add a column with the header {name}."
+        )
+        return Issue("missing_column", message, name)
+    columns = {"columns": {name: letter(likely)}}
+    mapping = dumps(columns if place.table == "sku" else {"components": columns})
+    message = (
+        f"No column{where} is recognised as {name}. Line {line} looks most like the header and holds: {some}. "
+        f"Rename the right column to {name}, or name it: mapping={mapping}."
+    )
+    return Issue("missing_column", message, name)

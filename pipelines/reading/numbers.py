@@ -1,0 +1,185 @@
+"""Cell text -> numbers: decimal marks, grouping, units, percent signs; and what is no number, with the reason.
+
+Plain numbers are read as whole columns; the rest cell by cell. Which mark a column has is `decimal_mark.py`.
+"""
+
+import re
+from decimal import Decimal
+
+import polars as pl
+
+from pipelines.reading.fields import Column
+from pipelines.reading.typed import Typed, each_distinct, faults_where, no_faults
+from pipelines.reading.units import unit_of
+from schemas.fields import Field
+from schemas.normalise import Unfit, shown
+
+_SPACE = r"[\s'’]"
+_OPENING = re.compile(r"(?:from|between|de|entre|von|zwischen)\s+", re.IGNORECASE)
+_FIRST = re.compile(r"[\d.,\s]*+")
+_DOTTED = re.compile(r"\d\s*+\.\.\.?\s*+\d")
+_UP_TO_NEXT = re.compile(r"[^\d.,]*+(?P<dots>\.\.\.?\s*+)?(?=\d)")
+_TO = re.compile(r"(?:[-–—~±…]|\b(?:to|and|à|et|bis|und)\b)\s*+\d\Z", re.IGNORECASE)
+"""The parts of a range, looked for one after the other: one pattern for all of it would try each place of each."""
+_POWER = re.compile(r"\d[\d.,]*[eE]-\d+")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_WITH_UNIT = re.compile(
+    rf"(?P<number>[+-]?[.,]?\d(?:[\d.,]|{_SPACE}(?=\d))*+(?:[eE][+-]?\d{{1,3}}(?!\d))?)\s*+(?P<unit>\S.*)?", re.DOTALL
+)
+"""A power of ten has at most three digits: with more, arithmetic itself would fail."""
+_ONE_MARK = re.compile(r"(?P<before>\d+)(?P<mark>[.,])(?P<after>\d+)")
+_GROUPS = re.compile(rf"\d{{1,3}}(?:(?:,\d{{3}})+|(?:\.\d{{3}})+|(?:{_SPACE}\d{{3}})+)")
+_LARGEST_INTEGER = 2**53
+
+
+def read_numbers(cells: pl.Series, column: Column, mark: str | None, number_cells: pl.Series | None) -> Typed:
+    """A column of numbers in the field's unit, within its limits; Int64 for an integer field."""
+    field = column.field
+    if number_cells is None:
+        plain = _plain(cells, mark)
+    else:
+        plain = _plain(cells.set(number_cells, None), mark).fill_null(_stored(cells.set(~number_cells, None), field))
+    if column.factor != 1:
+        plain = (plain * float(column.factor)).round(9)
+    odd = cells.set(plain.is_not_null(), None)
+    faults = no_faults()
+    if odd.null_count() < len(odd):
+        rest = each_distinct(odd, lambda cell: read_number(cell, column, mark), pl.Float64)
+        plain, faults = plain.fill_null(rest.values), rest.faults
+    return _fitting(plain, faults, field)
+
+
+def read_number(cell: str, column: Column, mark: str | None) -> float:
+    """One number, in the field's unit. Raises `Unfit` with a sentence that quotes the cell."""
+    text = cell.strip().replace("−", "-")
+    if _DAY.fullmatch(text):
+        raise Unfit("invalid_number", f"{shown(cell)} is a date; give the cell a number format and write the number.")
+    if _is_range(text) and not _POWER.fullmatch(text):
+        raise Unfit("value_range", f"{shown(cell)} is a range; write one number, such as its mean.")
+    found = _WITH_UNIT.fullmatch(text)
+    if found is None:
+        raise Unfit("invalid_number", f"{shown(cell)} is no number; write digits only, such as 12.5.")
+    factor = column.factor
+    if found["unit"]:
+        unit = unit_of(found["unit"], column.field.unit)
+        if unit is None:
+            raise _unconvertible(cell, column.field.unit)
+        factor = unit.factor
+    return float(_decimal(found["number"], cell, mark) * factor)
+
+
+def _is_range(text: str) -> bool:
+    """Whether a text is two numbers with a word or a sign between them: `84-86`, `from 3 to 5 g`, `1 g .. 2 g`."""
+    opening = _OPENING.match(text)
+    start = opening.end() if opening else 0
+    first = _FIRST.match(text, start)
+    assert first is not None
+    if _DOTTED.search(first[0]):
+        return True
+    between = _UP_TO_NEXT.match(text, first.end())
+    if between is None or not first[0].rstrip()[-1:].isdecimal():
+        return False
+    return between["dots"] is not None or _TO.search(text, first.end(), between.end() + 1) is not None
+
+
+def _decimal(number: str, cell: str, mark: str | None) -> Decimal:
+    """The number with its marks resolved: of two kinds the last is the decimal mark, a repeated one is grouping."""
+    sign, digits = ("-", number[1:]) if number[0] == "-" else ("", number.removeprefix("+"))
+    digits, _, power = digits.replace("E", "e").partition("e")
+    last = max(digits.rfind("."), digits.rfind(","))
+    kinds = {c for c in digits if c in ".,"}
+    if last < 0:
+        whole, fraction = digits, ""
+    elif len(kinds) == 2 or digits.count(digits[last]) == 1:
+        whole, fraction = digits[:last], digits[last + 1 :]
+        if len(kinds) == 1 and could_be_both(digits) and mark != digits[last]:
+            if mark is None:
+                raise _ambiguous(cell)
+            whole, fraction = digits, ""
+    else:
+        whole, fraction = digits, ""
+    whole = whole or "0"
+    if not (whole.isdigit() or _GROUPS.fullmatch(whole)) or (last >= 0 and fraction and not fraction.isdigit()):
+        raise Unfit("invalid_number", f"The groups of digits in {shown(cell)} are not of three; write it without them.")
+    plain = re.sub(r"\D", "", whole)
+    return Decimal(f"{sign}{plain}.{fraction or 0}e{power or 0}")
+
+
+def could_be_both(digits: str) -> bool:
+    """Whether a number with one mark is a thousand or a fraction: one to three digits, not zero, then three."""
+    found = _ONE_MARK.fullmatch(digits)
+    return found is not None and len(found["after"]) == 3 and len(found["before"]) <= 3 and found["before"] != "0"
+
+
+def _unconvertible(cell: str, unit: str | None) -> Unfit:
+    if unit is None:
+        return Unfit("unknown_unit", f"{shown(cell)} has a unit that cannot be converted; write the number alone.")
+    return Unfit("unknown_unit", f"{shown(cell)} has a unit that cannot be converted; write the number in {unit}.")
+
+
+def _ambiguous(cell: str) -> Unfit:
+    fraction = re.sub(r"[.,]", ".", cell.strip())
+    whole = re.sub(r"[.,]", "", cell.strip())
+    return Unfit(
+        "ambiguous_number",
+        f"{shown(cell)} can be {fraction} or {whole}, and no other number in the file decides; "
+        'write more or fewer decimals, or say the decimal mark: mapping={"decimal": ","}.',
+    )
+
+
+def _plain(cells: pl.Series, mark: str | None) -> pl.Series:
+    """Numbers that need no thought as Float64, all else null. Digits of other scripts need thought."""
+    cells = cells.str.strip_chars()
+    integer = cells.str.contains(r"^[+-]?[0-9]{1,15}$")
+    read = cells.set(~integer.fill_null(value=False), None).cast(pl.Float64)
+    for sign, other in ((".", ","), (",", ".")):
+        if not cells.str.contains(sign, literal=True).any():
+            continue
+        certain = cells.str.contains(
+            rf"^[+-]?(?:[0-9]{{1,15}}[{sign}](?:[0-9]{{1,2}}|[0-9]{{4,12}})|(?:0|[0-9]{{4,12}})[{sign}][0-9]{{3}})$"
+        )
+        if mark == sign:
+            certain |= cells.str.contains(rf"^[+-]?[0-9]{{1,3}}[{sign}][0-9]{{3}}$")
+        chosen = cells.set(~certain.fill_null(value=False), None).str.replace(",", ".", literal=True)
+        read = read.fill_null(chosen.cast(pl.Float64))
+        if mark == other:
+            grouped = cells.str.contains(rf"^[+-]?[1-9][0-9]{{0,2}}[{sign}][0-9]{{3}}$")
+            chosen = cells.set(~grouped.fill_null(value=False), None).str.replace(sign, "", literal=True)
+            read = read.fill_null(chosen.cast(pl.Float64))
+    return read
+
+
+def _stored(cells: pl.Series, field: Field) -> pl.Series:
+    """The numbers of cells that a workbook holds as numbers; a percentage only where the field is one."""
+    cells = cells.str.strip_suffix("%") if field.unit == "percent" else cells
+    return cells.cast(pl.Float64, strict=False)
+
+
+def _fitting(values: pl.Series, faults: pl.DataFrame, field: Field) -> Typed:
+    """The numbers that the field can hold."""
+    bad = []
+    if field.kind == "integer":
+        broken = (values != values.floor()).fill_null(value=False)
+        bad.append((broken, "invalid_type", f"{field.name} is a whole number; write it without decimals."))
+    low, high = field.minimum, field.maximum
+    if field.kind == "integer":
+        high = _LARGEST_INTEGER if high is None else high
+    outside = (values < low) if low is not None else pl.repeat(value=False, n=len(values), eager=True)
+    if high is not None:
+        outside = outside | (values > high)
+    outside = (outside | values.is_infinite()).fill_null(value=False)
+    allowed = f"{field.name} is at least {low:g}{_in(field)}."
+    if high is not None:
+        allowed = f"{field.name} is between {low:g} and {high:g}{_in(field)}."
+    bad.append((outside, "out_of_range", allowed))
+    for where, code, message in bad:
+        if where.any():
+            faults = faults.vstack(faults_where(where, code, message))
+            values = values.set(where, None)
+    if field.kind == "integer":
+        values = values.cast(pl.Int64)
+    return Typed(values, faults)
+
+
+def _in(field: Field) -> str:
+    return f" {field.unit}" if field.unit and field.unit != "percent" else ""

@@ -1,0 +1,38 @@
+"""What `source` says of a table: the columns read and ignored, and what the caller's mapping has settled."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pipelines.reading.fields import LONGEST_HEADER, Column
+from pipelines.reading.grid import letter
+from pipelines.reading.sheet import Sheet
+
+
+def published_columns(columns: Iterable[Column]) -> list[dict[str, str]]:
+    """The columns of the file that are read; a constant of the mapping is none."""
+    return [
+        {"field": c.name, "column": letter(c.position), "header": _cut(c.header)} for c in columns if c.constant is None
+    ]
+
+
+def published_ignored(ignored: Iterable[tuple[int, str]]) -> list[dict[str, str]]:
+    """Columns that are not read."""
+    return [{"column": letter(at), "header": _cut(header)} for at, header in ignored]
+
+
+def published_mapping(sheet: Sheet) -> dict[str, Any]:
+    """What the mapping has settled: fields whose column it names, fields switched off, constants, meanings of texts."""
+    return {
+        "mapped": list(dict.fromkeys(c.name for c in sheet.columns if c.mapped and c.constant is None)),
+        "switched_off": [
+            {"field": name, "column": None if at is None else letter(at), "header": header}
+            for name, at, header in sheet.off
+        ],
+        "constants": {c.name: c.constant for c in sheet.columns if c.constant is not None},
+        "values": {told.column.name: dict(told.told) for told in sheet.told.values},
+    }
+
+
+def _cut(header: str) -> str:
+    """A header as it is published: cut where it is too long to be one."""
+    return header if len(header) <= LONGEST_HEADER else header[:LONGEST_HEADER] + "…"

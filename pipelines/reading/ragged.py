@@ -1,0 +1,66 @@
+"""Lines of a text that have another number of cells than the header: taken where that is harmless, else a fault.
+
+A surplus of empty cells is none. Where cells are missing, programs have left out empty ones at the end; but a delimiter
+that was lost in the middle looks the same, and moves what stands behind it under other headers. So a short line is
+taken where the keys are there and each cell could be its column's, and no cell is ever moved.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from pipelines.reading.fields import Column
+from pipelines.reading.grid import Grid, LineFault
+from pipelines.reading.header import Header
+from pipelines.reading.values import read_values
+
+_TEXTS = ("text", "markets")
+_KEYS = ("sku_code", "name", "component_type")
+
+
+def without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
+    """The rows that have as many cells as the header, or fewer where those missing are empty ones at the end."""
+    if not grid.widths:
+        return body
+    width = grid.widths.get(header.line, grid.cells.width)
+    wanted = max(position for position, _ in (*((c.position, c) for c in header.columns), *header.ignored)) + 1
+    surplus = body.cells.select(pl.col(f"c{at}").is_not_null() for at in range(width, body.cells.width))
+    nothing = pl.repeat(value=False, n=body.cells.height, eager=True)
+    over = surplus.select(pl.any_horizontal(pl.all())).to_series() if surplus.width else nothing
+    held = pl.Series([grid.widths[line] for line in body.lines], dtype=pl.Int64)
+    kept = ~over & ((held >= wanted) | _whole(body.cells, held, held < wanted, header.columns))
+    faults = [_fault(body.row(at), int(body.lines[at]), int(held[at]), width, header) for at in (~kept).arg_true()]
+    return replace(body, cells=body.cells.filter(kept), lines=body.lines.filter(kept),
+                   faults=tuple(sorted((*body.faults, *faults), key=lambda fault: fault.line)))  # fmt: skip
+
+
+def _whole(cells: pl.DataFrame, held: pl.Series, short: pl.Series, columns: Sequence[Column]) -> pl.Series:
+    """The short lines that have their keys, something beside the first, and under each header what could stand there.
+
+    A bare number is out of place in a column of texts that have letters everywhere else.
+    """
+    if not short.any():
+        return short
+    keys = max(column.position for column in columns if column.name in _KEYS)
+    whole = short & (held > keys)
+    for column in columns:
+        texts = cells[f"c{column.position}"]
+        if column.field.kind in _TEXTS:
+            letters = texts.str.contains(r"\p{L}")
+            if letters.filter(~short).drop_nulls().all() and not texts.filter(~short).is_null().all():
+                whole &= letters.fill_null(value=True)
+        else:
+            wrong = read_values(texts.set(~short, None), column, ".", None).faults["at"]
+            whole = whole.scatter(wrong, values=False)
+    return whole
+
+
+def _fault(cells: Sequence[str | None], line: int, held: int, width: int, header: Header) -> LineFault:
+    message = (
+        f"The line has {held} cells, the header {width}; put cells that hold the delimiter "
+        "in quotation marks, and keep a delimiter for each empty cell."
+    )
+    key = next(column.position for column in header.columns if column.name == "sku_code")
+    start = " | ".join(cell or "" for cell in cells)[:200]
+    return LineFault(line, "ragged_row", message, start, (cells[key] or "").strip() or None)

@@ -1,0 +1,25 @@
+"""Cells as the caller's mapping reads them: `schwarz` as `dark`, `keine` as an empty cell."""
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from pipelines.reading.fields import Column
+from pipelines.reading.grid import TEXT
+from pipelines.reading.mapping import MappedSheet
+
+
+def rewritten(
+    cells: pl.DataFrame, kinds: pl.DataFrame | None, columns: Iterable[Column], told: MappedSheet
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """The cells with the values that the mapping gives for their texts; such a cell is a text, whatever it was."""
+    for column in columns:
+        for rewriting in told.values:
+            if rewriting.speaks_of(column):
+                before = cells[column.name]
+                after = rewriting.of(before)
+                changed = before.ne_missing(after)
+                cells = cells.with_columns(after.alias(column.name))
+                if kinds is not None:
+                    kinds = kinds.with_columns(kinds[column.name].set(changed, TEXT).alias(column.name))
+    return cells, kinds

@@ -1,0 +1,183 @@
+"""Upload -> typed rows: every cell typed, faults gathered with their place, rows with a fault left out.
+
+How a cell of a kind is typed is `values.py`; what is wrong between a row and the stored record is found where it
+is written.
+"""
+
+from collections.abc import Set
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from pipelines.reading import graphs
+from pipelines.reading.cells import TypedSheet, type_sheet
+from pipelines.reading.fields import SKU_HELPERS, VOLUME_YEAR
+from pipelines.reading.grid import letter
+from pipelines.reading.sheet import Sheet
+from pipelines.reading.upload import Upload
+from pipelines.reading.volumes import volume_texts
+
+ERRORS: Final = pl.Schema(
+    {"sheet": pl.String, "line": pl.Int64, "sku_code": pl.String, "field": pl.String, "column": pl.String,
+     "value": pl.String, "code": pl.String, "message": pl.String}
+)  # fmt: skip
+_LONGEST_VALUE: Final = 200
+_PLACE: Final = ("row", "line", "sheet")
+
+
+@dataclass(frozen=True, slots=True)
+class TypedRows:
+    """The rows of an import, ready to be written, and the report of those that are not.
+
+    `values` has one row per SKU: `row`, `line`, `sheet`, `sku_code`, `name`, then each given field typed; lists are
+    Postgres array literals, `volumes` and `components` JSON text. `given` has the same fields as truths: an empty
+    cell is not given, the word `null` is given and null. `errors` are report rows, ordered by sheet and line;
+    `rejected` counts the SKUs and lines that they keep out. `unnamed` are those rows of the report that give no name
+    either, which is a fault of its own where the SKU is not held: `sheet`, `line`, `sku_code`, `column`.
+    """
+
+    values: pl.DataFrame
+    given: pl.DataFrame
+    errors: pl.DataFrame
+    rejected: int
+    unnamed: pl.DataFrame
+
+
+def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) -> TypedRows:
+    """The typed rows of an upload.
+
+    `default_year` is the year of volumes that name none; `served_markets` are the codes that they may be of.
+    """
+    main, volumes = _with_volumes(_without_repeats(type_sheet(upload.main)), default_year, served_markets)
+    found = graphs.NONE if upload.parts is None else graphs.read_graphs(type_sheet(upload.parts))
+    code = main.values["sku_code"]
+    unread = _unread_codes(upload)
+    bad = _rows_at(main.faults["at"], len(code)) | code.is_in(list(found.faulty | unread)).fill_null(value=False)
+    values, given = (frame.filter(~bad) for frame in _frames(main, volumes))
+    if upload.parts is not None:
+        values, given = _with_graphs(values, given, code, found, upload.parts.name)
+    values = values.with_columns(row=pl.int_range(pl.len(), dtype=pl.Int64)).select(*_PLACE, pl.exclude(_PLACE))
+    reports = [_report(typed) for typed in (main, found.typed) if typed is not None]
+    known = set(code.drop_nulls())
+    without_row = sum(fault.sku_code not in unread & known for fault in main.sheet.faults)
+    rejected = int(bad.sum()) + without_row + len(found.faulty - known) + found.nameless
+    errors = pl.concat(reports)
+    if upload.parts is not None and upload.parts.name == upload.main.name:
+        errors = errors.sort("line", maintain_order=True)
+    return TypedRows(values, given, errors, rejected, _unnamed(main))
+
+
+def _unnamed(main: TypedSheet) -> pl.DataFrame:
+    """The rows with a fault and a code that give no name; a repeated line needs none, since an earlier one counts."""
+    repeats = main.faults.filter(pl.col("code") == "duplicate_sku_code")["at"]
+    height = main.sheet.table.height
+    faulty = _rows_at(main.faults["at"], height) & ~_rows_at(repeats, height)
+    column = next(column for column in main.sheet.columns if column.name == "name")
+    place = None if column.constant is not None else letter(column.position)
+    rows = pl.DataFrame({"line": main.sheet.table["line"], "sku_code": main.values["sku_code"]})
+    found = rows.filter(faulty & ~main.given["name"] & rows["sku_code"].is_not_null())
+    return found.with_columns(sheet=pl.lit(main.sheet.name, pl.String), column=pl.lit(place, pl.String))
+
+
+def _unread_codes(upload: Upload) -> set[str]:
+    """SKUs of which a line could not be read; only in the long layout are other lines of them left."""
+    if upload.source["layout"] != "long":
+        return set()
+    return {fault.sku_code for fault in upload.main.faults if fault.sku_code is not None}
+
+
+def _frames(main: TypedSheet, volumes: pl.Series | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The values of the main sheet with their place, and which of them were given."""
+    names = [column.name for column in main.sheet.columns if column.market is None and column.field not in SKU_HELPERS]
+    values = pl.DataFrame([main.values[name].alias(name) for name in names])
+    given = pl.DataFrame([main.given[name].alias(name) for name in names])
+    if volumes is not None:
+        values, given = values.with_columns(volumes=volumes), given.with_columns(volumes=volumes.is_not_null())
+    place = {"line": main.sheet.table["line"], "sheet": pl.lit(main.sheet.name, pl.String)}
+    return values.with_columns(**place), given
+
+
+def _rows_at(at: pl.Series, height: int) -> pl.Series:
+    """A truth for each of `height` rows: whether it is among the positions."""
+    return pl.repeat(value=False, n=height, eager=True).scatter(at.unique(), values=True)
+
+
+def _without_repeats(main: TypedSheet) -> TypedSheet:
+    """Faults of the lines that repeat an earlier line's sku_code."""
+    table = pl.DataFrame({"code": main.values["sku_code"], "line": main.sheet.table["line"]}).with_row_index("at")
+    repeats = table.filter(pl.col("code").is_not_null() & ~pl.col("code").is_first_distinct())
+    if not repeats.height:
+        return main
+    first = table.filter(pl.col("code").is_first_distinct()).select("code", first="line")
+    message = pl.format(
+        "The same sku_code stands in line {}, which counts; give each SKU one line, or another code.", "first"
+    )
+    found = repeats.join(first, on="code", how="left", maintain_order="left").select(
+        "at", code=pl.lit("duplicate_sku_code"), message=message
+    )
+    return main.with_faults("sku_code", found)
+
+
+def _with_volumes(main: TypedSheet, default_year: int, served_markets: Set[str]) -> tuple[TypedSheet, pl.Series | None]:
+    """The volumes of each row, and the sheet with their faults; None where no column holds volumes."""
+    columns = [column for column in main.sheet.columns if column.market is not None]
+    if not columns:
+        return main, None
+    height = main.sheet.table.height
+    own = main.values.get(VOLUME_YEAR.name, pl.Series([None], dtype=pl.Int64).new_from_index(0, height))
+    texts, faults = volume_texts(columns, main.values, main.given, own.fill_null(default_year), served_markets)
+    for name, found in faults:
+        main = main.with_faults(name, found)
+    return main, texts
+
+
+def _with_graphs(
+    values: pl.DataFrame, given: pl.DataFrame, codes: pl.Series, found: graphs.Graphs, sheet: str | None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows with their graphs, and a row for each SKU that only the components name."""
+    texts = found.texts
+    values = values.join(texts.select("sku_code", "components"), on="sku_code", how="left", maintain_order="left")
+    given = given.with_columns(components=values["components"].is_not_null())
+    alone = texts.filter(~pl.col("sku_code").is_in(codes.drop_nulls().unique().implode()))
+    if alone.height:
+        extra = alone.with_columns(sheet=pl.lit(sheet, pl.String))
+        values = pl.concat([values, extra.select("line", "sheet", "sku_code", "components")], how="diagonal")
+        told = alone.select(sku_code=pl.lit(value=True), components=pl.lit(value=True))
+        given = pl.concat([given, told], how="diagonal").fill_null(value=False)
+    return values, given
+
+
+def _report(typed: TypedSheet) -> pl.DataFrame:
+    """The report rows of a sheet, by line and then by column."""
+    sheet = typed.sheet
+    rows = [*_cell_reports(typed), *_line_reports(sheet)]
+    rows.sort(key=lambda row: (row[1], row[-1]))
+    return pl.DataFrame([row[:-1] for row in rows], schema=ERRORS, orient="row")
+
+
+def _cell_reports(typed: TypedSheet) -> list[tuple[object, ...]]:
+    sheet, table = typed.sheet, typed.sheet.table
+    columns = {column.name: column for column in sheet.columns}
+    lines, codes = table["line"], typed.values["sku_code"]
+    reports: list[tuple[object, ...]] = []
+    for at, code, message, name in typed.faults.iter_rows():
+        column = columns.get(name)
+        place = letter(column.position) if column and column.constant is None else None
+        cell = table[name][at] if column else None
+        shown_code = codes[at] if codes[at] is not None else _shown(table["sku_code"][at])
+        order = column.position if column else len(columns)
+        reports.append((sheet.name, lines[at], shown_code, name, place, _shown(cell), code, message, order))
+    return reports
+
+
+def _line_reports(sheet: Sheet) -> list[tuple[object, ...]]:
+    return [
+        (sheet.name, fault.line, fault.sku_code, None, None, _shown(fault.value), fault.code, fault.message, -1)
+        for fault in sheet.faults
+    ]
+
+
+def _shown(cell: str | None) -> str | None:
+    """A cell as the report quotes it."""
+    return cell if cell is None or len(cell) <= _LONGEST_VALUE else cell[:_LONGEST_VALUE] + "…"

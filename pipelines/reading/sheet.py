@@ -1,0 +1,192 @@
+"""Grid and header -> sheet: the cells of each recognised column under the field's name, and the lines that fail.
+
+A table that holds SKUs and components at once is split in `long_layout.py`. Typing is `rows.py`.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import or_
+
+import polars as pl
+
+from pipelines.reading.composed import says_packaging
+from pipelines.reading.decimal_mark import decimal_marks
+from pipelines.reading.fields import Column, Table, fields_of
+from pipelines.reading.grid import MOST_COLUMNS, TEXT, Grid, LineFault
+from pipelines.reading.header import Header, find_header
+from pipelines.reading.levels import are_levels, are_mostly_levels
+from pipelines.reading.mapping import Mapped, MappedSheet, same_field
+from pipelines.reading.meant import unmeant
+from pipelines.reading.ragged import without_ragged
+from pipelines.reading.refusal import refuse
+from pipelines.reading.rewritten import rewritten
+from pipelines.reading.skipped import listed, not_data
+from schemas.texts import INVISIBLE
+
+MOST_ROWS = 50_000
+_MOST_PARTS = 20 * MOST_ROWS
+_MOST_READ_COLUMNS = 500
+"""Columns that are fields: thirty components side by side, or every market of the catalogue for several years."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One table of the file: its columns, its cells by column name beside `line`, and lines that are no row.
+
+    `marks` are the decimal marks by column name, `kinds` the kinds of cells as in a grid. `skipped` are lines that
+    are no data line, with the reason. `off` are the fields that the mapping, `told`, has switched off. `of_packaging`
+    is whether a title or the sheet's name speaks of packaging, `beside` are places of ignored columns that may be
+    weights of one more material.
+    """
+
+    name: str | None
+    header_row: int
+    columns: tuple[Column, ...]
+    ignored: tuple[tuple[int, str], ...]
+    table: pl.DataFrame
+    marks: dict[str, str]
+    faults: tuple[LineFault, ...] = ()
+    kinds: pl.DataFrame | None = None
+    skipped: tuple[tuple[int, str], ...] = ()
+    off: tuple[tuple[str, int | None, str | None], ...] = ()
+    told: MappedSheet = field(default_factory=MappedSheet)
+    of_packaging: bool = False
+    beside: tuple[int, ...] = ()
+
+    @property
+    def lines(self) -> int:
+        """Data lines, those that could not be read included."""
+        return self.table.height + len(self.faults)
+
+    def without(self, names: Collection[str]) -> "Sheet":
+        """The table without some columns, which are then ignored."""
+        kept = tuple(column for column in self.columns if column.name not in names)
+        stray = [(c.position, c.header) for c in self.columns if c.name in names and c.constant is None]
+        return replace(self, columns=kept, ignored=tuple(sorted((*self.ignored, *stray))))
+
+    def kept(self) -> "Sheet":
+        """The table without what was derived from other columns for a field that the mapping switches off."""
+        off = [other for column in self.columns for other in self.told.off if same_field(column, other)]
+        kept = (column for column in self.columns if not any(same_field(column, other) for other in off))
+        return replace(self, columns=tuple(kept)) if off else self
+
+
+def read_sheet(
+    grid: Grid, name: str | None, table: Table, mapped: Mapped, *, delimiter: str | None, header: Header | None = None
+) -> Sheet:
+    """The recognised columns of a grid. `header` where it was found already.
+
+    Raises `ReadingRefused`: what `find_header` raises, and `too_many_rows`.
+    """
+    told = mapped if table == "sku" else mapped.components or MappedSheet()
+    header = header or find_header(grid, table, told)
+    if len(header.columns) > _MOST_READ_COLUMNS:
+        message = (
+            f"The table has {len(header.columns)} columns that are fields, and at most {_MOST_READ_COLUMNS} are read; "
+            "send components in a sheet of their own, and volumes of fewer years."
+        )
+        raise refuse("unreadable_file", message)
+    body = without_ragged(grid.below(header.last_line), grid, header)
+    cells = _visible(_named(body.cells, header.columns), header.columns)
+    reasons = not_data(
+        cells, header.columns, _label(body, header), titled=any(position == 0 for position, _ in header.ignored)
+    )
+    held = ~reduce(or_, reasons.values())
+    most = MOST_ROWS if table == "sku" else _MOST_PARTS
+    if held.sum() + len(body.faults) > most:
+        raise refuse("too_many_rows", f"One import takes {most} data lines; this table has more. Send it in parts.")
+    cells = cells.with_columns(line=body.lines).filter(held)
+    kinds = None if body.kinds is None else _named(body.kinds, header.columns).filter(held)
+    cells, kinds = rewritten(cells, kinds, header.columns, told)
+    marks = decimal_marks(cells, kinds, header.columns, told=mapped.decimal, delimiter=delimiter)
+    skipped = listed(body.lines, reasons)
+    of_packaging = header.of_packaging or (name is not None and says_packaging(name))
+    sheet = Sheet(
+        name, header.line, header.columns, header.ignored, cells, marks, body.faults, kinds, skipped, header.off, told,
+        of_packaging, header.beside,
+    )  # fmt: skip
+    sheet = sheet.without(unmeant([column for column in header.columns if not column.mapped], cells, table))
+    return _with_constants(sheet, told.constants)
+
+
+def _with_constants(sheet: Sheet, constants: tuple[Column, ...]) -> Sheet:
+    """The sheet with a column for each constant of the mapping, whose cells are texts and numbers written with a point.
+
+    They come last: what is no data, and which mark is the decimal one, is told by the file alone.
+    """
+    own = {column.name for column in sheet.columns if column.table == "sku"}
+    twice = [column for column in constants if column.table == "component" and column.name in own]
+    columns = [replace(c, name=f"component_{c.name}") if c in twice else c for c in constants]
+    columns += _units_of_groups(sheet.columns, columns)
+    texts = [pl.lit(column.constant, pl.String).alias(column.name) for column in columns]
+    kinds = [pl.lit(TEXT, pl.UInt8).alias(column.name) for column in columns]
+    numbers = [column.name for column in columns if column.field.kind in ("number", "integer", "ppm")]
+    return replace(
+        sheet, columns=(*sheet.columns, *columns), table=sheet.table.with_columns(texts),
+        kinds=None if sheet.kinds is None else sheet.kinds.with_columns(kinds),
+        marks={**sheet.marks, **dict.fromkeys(numbers, ".")},
+    )  # fmt: skip
+
+
+def _units_of_groups(columns: Iterable[Column], constants: list[Column]) -> list[Column]:
+    """The unit that a constant gives to all weights, for each group of components that names none."""
+    unit = next((c for c in constants if c.field.name == "weight_unit" and c.group is None), None)
+    told = {column.group for column in (*columns, *constants) if column.field.name == "weight_unit"}
+    weights = [column for column in columns if column.field.name == "weight_g" and column.group not in told]
+    if unit is None:
+        return []
+    return [
+        replace(unit, name=f"{weight.name.removesuffix('weight_g')}weight_unit", table="component", group=weight.group,
+                fixed=weight.fixed, position=unit.position + MOST_COLUMNS * number)
+        for number, weight in enumerate(weights, 1)
+    ]  # fmt: skip
+
+
+def with_levels(sheet: Sheet) -> Sheet:
+    """The sheet with formats or uses as levels where their cells name levels: `Packaging type`, `Usage` over `Primary`.
+
+    Where another column holds the levels already, such uses are ignored. What the caller's mapping names stays.
+    """
+    names = {column.name: column for column in sheet.columns}
+    for name, said in (("packaging_format", are_levels), ("use_contexts", are_mostly_levels)):
+        own = names.get(name)
+        if own is None or own.exact or own.mapped or not said(sheet.table[name]):
+            continue
+        if "packaging_level" not in names:
+            return _renamed(sheet, own, "packaging_level")
+        if name == "use_contexts":
+            return sheet.without([name])
+    return sheet
+
+
+def _renamed(sheet: Sheet, own: Column, name: str) -> Sheet:
+    """The sheet with a column read as another field."""
+    other = replace(own, name=name, field=fields_of("sku")[name], exact=False)
+    columns = tuple(other if column is own else column for column in sheet.columns)
+    kinds = None if sheet.kinds is None else sheet.kinds.rename({own.name: name})
+    return replace(sheet, columns=columns, table=sheet.table.rename({own.name: name}), kinds=kinds)
+
+
+def _label(body: Grid, header: Header) -> pl.Series | None:
+    """The cells of the first column where no field is read from it."""
+    if "c0" not in body.cells.columns or any(column.position == 0 for column in header.columns):
+        return None
+    return body.cells["c0"]
+
+
+def _visible(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
+    """The cells without characters that nobody sees: within codes and numbers, and at the ends of other texts."""
+    anywhere = f"[{INVISIBLE}]"
+    held = cells.select(pl.all().str.contains(anywhere).any()).row(0) if cells.height else ()
+    hidden = {name for name, any_held in zip(cells.columns, held, strict=False) if any_held}
+    for column in (column for column in columns if column.name in hidden):
+        of_text = column.field.kind == "text" and column.name != "sku_code"
+        given = cells[column.name].str
+        shown = given.strip_chars(INVISIBLE) if of_text else given.replace_all(anywhere, "")
+        cells = cells.with_columns(shown.set(shown.str.strip_chars() == "", None).alias(column.name))
+    return cells
+
+
+def _named(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
+    return cells.select(pl.col(f"c{column.position}").alias(column.name) for column in columns)

@@ -1,0 +1,119 @@
+"""Which sheets of a workbook are read: the one that holds the SKUs, the one of components, and why not the others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pipelines.reading.grid import letter
+from pipelines.reading.header import Header, find_header
+from pipelines.reading.header_row import ROWS_SEARCHED, field_names
+from pipelines.reading.mapping import Mapped, MappedSheet
+from pipelines.reading.refusal import ReadingRefused, refuse
+from pipelines.reading.sheet import Sheet, read_sheet
+from pipelines.reading.workbook import SheetPart, Workbook
+from schemas.normalise import shown
+from schemas.words import code_of, fold
+
+_MOST_LISTED: Final = 200
+_MOST_SEARCHED: Final = 50
+"""Sheets in which a header is looked for; a mapping names any other."""
+
+HIDDEN = "the sheet is hidden"
+HEADLESS = "no line has the headers that are needed"
+NOT_NEEDED = "another sheet is read"
+
+
+@dataclass(frozen=True, slots=True)
+class SheetsRead:
+    """The tables of a workbook: the sheets of SKUs and of components, and the others with the reason."""
+
+    main: Sheet
+    parts: Sheet | None
+    hidden: dict[str, object] | None
+    hidden_parts: dict[str, object] | None
+    unread: list[dict[str, str]]
+
+
+def read_sheets(book: Workbook, mapped: Mapped) -> SheetsRead:
+    """The tables of a workbook. Raises `ReadingRefused` where no sheet holds SKUs or the mapping fits none."""
+    tables, graph = _candidates(book, mapped)
+    headless: list[SheetPart] = []
+    part, header = _first_with_header(book, tables, mapped, headless)
+    main = read_sheet(book.body(part, header.columns), part.name, "sku", mapped, delimiter=None, header=header)
+    parts = None if graph is None else _components(book, graph, mapped)
+    read = [part] if graph is None or parts is None else [part, graph]
+    return SheetsRead(
+        main, parts, _hidden(book, part, main), None if graph is None else _hidden(book, graph, parts),
+        [_unread(sheet, headless) for sheet in book.sheets if sheet not in read][:_MOST_LISTED],
+    )  # fmt: skip
+
+
+def _components(book: Workbook, graph: SheetPart, mapped: Mapped) -> Sheet | None:
+    """The table of components; None where its sheet is empty and the mapping does not speak of it."""
+    top, told = book.top(graph, ROWS_SEARCHED), mapped.components or MappedSheet()
+    if not top.cells.height and mapped.components is None:
+        return None
+    header = find_header(top, "component", told, sheet=graph.name)
+    return read_sheet(book.body(graph, header.columns), graph.name, "component", mapped, delimiter=None, header=header)
+
+
+def _candidates(book: Workbook, mapped: Mapped) -> tuple[list[SheetPart], SheetPart | None]:
+    """The sheets that may hold the SKUs, and the one that holds the components."""
+    visible = [sheet for sheet in book.sheets if not sheet.hidden]
+    graph = next((sheet for sheet in visible if code_of(sheet.name, "sheet") == "components"), None)
+    if mapped.components is not None:
+        graph = _named(book, mapped.components.sheet) if mapped.components.sheet is not None else graph
+        if graph is None:
+            raise refuse("invalid_mapping", "The mapping speaks of components, but no sheet is named so.", "mapping")
+    if mapped.sheet is None:
+        return [sheet for sheet in visible if sheet != graph], graph
+    chosen = _named(book, mapped.sheet)
+    if chosen == graph and mapped.components is not None:
+        raise refuse("invalid_mapping", f"The mapping reads SKUs and components from {shown(chosen.name)}.", "mapping")
+    return [chosen], None if chosen == graph else graph
+
+
+def _named(book: Workbook, name: str) -> SheetPart:
+    """The sheet that the mapping names, hidden ones included."""
+    found = next((sheet for sheet in book.sheets if fold(sheet.name) == fold(name)), None)
+    if found is None:
+        names = ", ".join(sheet.name for sheet in book.sheets)[:500]
+        raise refuse("invalid_mapping", f"The mapping's sheet {shown(name)} is none of: {names}.", "mapping")
+    return found
+
+
+def _first_with_header(
+    book: Workbook, sheets: Sequence[SheetPart], mapped: Mapped, headless: list[SheetPart]
+) -> tuple[SheetPart, Header]:
+    """The first sheet whose header has the columns that are needed; those before it are added to `headless`.
+
+    Raises what the most promising one lacks.
+    """
+    refusals: list[tuple[int, int, ReadingRefused]] = []
+    for sheet in sheets[:_MOST_SEARCHED]:
+        top = book.top(sheet, ROWS_SEARCHED)
+        try:
+            return sheet, find_header(top, "sku", mapped, sheet=sheet.name)
+        except ReadingRefused as refusal:
+            rows = [[cell for cell in row if cell is not None] for row in top.cells.iter_rows()]
+            widest = max(map(len, rows), default=0)
+            refusals.append((max((len(field_names(row)) for row in rows), default=-1), widest, refusal))
+            headless.append(sheet)
+    if not refusals:
+        raise refuse("no_table", "The workbook has no visible sheet with SKUs; send one with a header row.")
+    raise max(refusals, key=lambda entry: entry[:2])[2]
+
+
+def _hidden(book: Workbook, part: SheetPart, sheet: Sheet | None) -> dict[str, object] | None:
+    """The data lines and the columns of a table that were read although people do not see them; None without any."""
+    if sheet is None:
+        return None
+    hidden = book.hidden(part)
+    lines = [line for line in sheet.table["line"] if line in hidden.rows]
+    columns = [letter(column.position) for column in sheet.columns if column.position in hidden.columns]
+    return {"rows": len(lines), "lines": lines[:_MOST_LISTED], "columns": columns} if lines or columns else None
+
+
+def _unread(sheet: SheetPart, headless: Sequence[SheetPart]) -> dict[str, str]:
+    reason = HIDDEN if sheet.hidden else HEADLESS if sheet in headless else NOT_NEEDED
+    return {"sheet": sheet.name, "reason": reason}

@@ -1,0 +1,100 @@
+"""Weights beside weights of materials whose own material nobody knows: without them a SKU's total would be too small.
+
+A column written like those that are read (`Poids verre (g)`, `Poids liège (g)`), or between bare names of materials, is
+read as a part without a material, so that each line which gives it is a fault. A single unknown word beside bare names
+may be something else, and is asked about. Headers of materials are `groups.py`.
+"""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Final
+
+from pipelines.reading.columns import recognise
+from pipelines.reading.composed import roles_said
+from pipelines.reading.fields import Column, fields_of
+from pipelines.reading.grid import Grid, letter
+from pipelines.reading.groups import is_bare_material
+from pipelines.reading.levels import level_of
+from pipelines.reading.units import unit_of, unit_within
+from schemas.normalise import shown
+from schemas.words import code_of, fold
+
+_LINES: Final = 40
+"""Lines below the header in which numbers are looked for."""
+_LONGEST: Final = 12
+"""Words of the longest header that is looked at."""
+_NUMBER: Final = r"^\s*[\d.,\s]*\d[\d.,\s]*\s*\p{L}{0,3}\.?\s*$"
+_COULD_BE: Final = ("wood_weight_g", "other_weight_g")
+_NOT_OF_A_PART: Final = frozenset(
+    {"measure", "code", "name", "country", "market", "sale", "share", "recycled", "level", "parcel", "count"}
+)
+
+
+def unknown_weights(columns: Sequence[Column], cells: Sequence[str | None], grid: Grid, row: int) -> list[Column]:
+    """The columns that hold weights of parts without a known material, each as a group of its own."""
+    weights = [column for column in columns if column.fixed and column.field.name == "weight_g"]
+    taken = {column.position for column in columns}
+    frames = {frame for column in weights if (frame := _frame(column)) is not None}
+    bare = [column.position for column in weights if is_bare_material(column)]
+    found = []
+    for at, cell in enumerate(cells):
+        if cell is None or at in taken or not weights or not _may_be_part(cell) or not _holds_numbers(grid, row, at):
+            continue
+        tokens = fold(cell).split()
+        alike = any(frame <= set(tokens) for frame in frames)
+        if alike or (len(bare) > 1 and min(bare) < at < max(bare)):
+            found.append(_unknown(at, cell))
+    return found
+
+
+def beside(columns: Sequence[Column], cells: Sequence[str | None], grid: Grid, row: int) -> tuple[int, ...]:
+    """The places of columns right of bare names of materials that may be one more: a word that nobody knows."""
+    bare = {column.position for column in columns if is_bare_material(column)}
+    taken = {column.position for column in columns}
+    at = max(bare, default=-2) + 1
+    cell = cells[at] if 0 < at < len(cells) else None
+    if len(bare) < 2 or cell is None or at in taken or not _may_be_part(cell) or recognise(cell, at, "sku"):
+        return ()
+    word = fold(cell)
+    plain = word.isalpha() and len(word.split()) == 1 and roles_said(cell) <= {"nothing"}
+    return (at,) if plain and _holds_numbers(grid, row, at) else ()
+
+
+def published(at: int, header: str) -> dict[str, object]:
+    """A column beside materials as `source.asked` shows it."""
+    message = (
+        f"{shown(header)} stands beside weights of materials, and may be one more; it is not read. If it is, the total "
+        f'is too small without it: name its material, mapping={{"columns": {{"{_COULD_BE[-1]}": "{letter(at)}"}}}}.'
+    )
+    return {"column": letter(at), "header": header, "could_be": list(_COULD_BE), "message": message}
+
+
+def _frame(column: Column) -> frozenset[str] | None:
+    """The words of a header beside its material's; None where only a material stands there."""
+    said = {*fold(str(dict(column.fixed)["material_family"])).split()}
+    tokens = fold(column.header).split()
+    around = [token for token in tokens if code_of(token, "weight_column") or unit_of(token, "g") is not None]
+    weighs = [token for token in around if "weight" in roles_said(token) or unit_of(token, "g") is not None]
+    return frozenset(around) - said if weighs else None
+
+
+def _may_be_part(cell: str) -> bool:
+    """Whether a header can be that of a part's weight: not of a level around the SKU, of a total, of the product."""
+    if len(fold(cell).split()) > _LONGEST or "%" in cell or level_of(cell) not in (None, "sales"):
+        return False
+    words = set(fold(cell).split())
+    total = any(code_of(word, "line") == "total" for word in words)
+    return not total and not roles_said(cell) & _NOT_OF_A_PART
+
+
+def _unknown(at: int, header: str) -> Column:
+    unit, name = unit_within(header, "g"), f"unknown_{letter(at).lower()}"
+    factor = Decimal(1) if unit is None else unit.factor
+    return Column(f"{name}_weight_g", fields_of("component")["weight_g"], "component", at, header, factor, group=name)
+
+
+def _holds_numbers(grid: Grid, row: int, at: int) -> bool:
+    """Whether most of the cells given below a header are numbers."""
+    name = f"c{at}"
+    under = grid.cells[name].slice(row + 1, _LINES).drop_nulls() if name in grid.cells.columns else None
+    return under is not None and len(under) > 0 and 2 * int(under.str.contains(_NUMBER).sum()) > len(under)

@@ -1,0 +1,243 @@
+"""Which lines below a header are no data: examples, help texts, totals, notes, the header once more.
+
+They are left out of the table and its counts, and listed in `source.skipped` with the reason. A line is left out only
+where a word says what it is (`words.csv`, vocabulary `line`), or where it stands right below the header, is written
+like help, and every typed cell of it would be refused. All else that is odd about a line is a fault of its row.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, reduce
+from operator import or_
+
+import polars as pl
+
+from pipelines.reading.columns import recognise
+from pipelines.reading.fields import Column
+from pipelines.reading.sums import sums
+from pipelines.reading.values import read_values
+from schemas.words import code_of, fold, words
+
+_HELP_ROWS = 5
+"""Lines below the header among which help is looked for: flags, formats and field ids rarely fill more than three."""
+_HELP_CELLS = 40
+"""Cells of a line that tell whether it is help; what forty say, the others need not."""
+_MOST_LISTED = 200
+_TYPED = ("number", "integer", "ppm", "truth", "code", "codes", "markets", "gtin", "uuid")
+_READABLE = ("ambiguous_number", "value_range", "digits_lost", "out_of_range", "cell_error")
+"""Faults of cells that were meant as a value, whatever is wrong with them."""
+_ACCENTED = {"a": "[aàáâä]", "c": "[cç]", "e": "[eèéêë]", "i": "[iìíîï]", "n": "[nñ]", "o": "[oòóôö]",
+             "u": "[uùúûü]", " ": r"[\W_]+"}  # fmt: skip
+
+_FORMAT = re.compile(r"(?:[MKOCRP]\s*+[-/,;]?+\s*+)?(?:an|a|n)\s?(?:\.\.)?\s?\d{1,4}(?:[.,]\d{1,2})?", re.IGNORECASE)
+"""A format as EDI guides write it, behind a flag or not: `an35`, `n..6`, `n6,2`, `M an..17`."""
+
+NOTHING_READ = "no recognised column has a value"
+EXAMPLE = "an example, by its word"
+TOTAL = "a total, by its word"
+NOTE = "a note: nothing but a remark"
+HELP = "help for the columns, below the header"
+REPEATED = "the header once more"
+
+
+def not_data(
+    cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series | None, *, titled: bool
+) -> dict[str, pl.Series]:
+    """Reason -> a truth for each row of `cells`, which has a column under each column's name.
+
+    `label` is the first column of the sheet where it is not among those read: people write `Total` there. Where it is
+    `titled` its cells are values of something: of words for lines only `Total` and `Example` are looked for in them.
+    """
+    code = cells["sku_code"]
+    name = cells["name"] if "name" in cells.columns else pl.repeat(None, len(code), dtype=pl.String, eager=True)
+    nothing = pl.repeat(None, len(code), dtype=pl.String, eager=True)
+    label = nothing if label is None else label
+    others = cells.select(pl.any_horizontal(False, pl.exclude("sku_code", "name").is_not_null())).to_series()
+    said = _says(code, _total())
+    totals = _totals(said, code, name, label)
+    alone = (code.set(others, None), name.set(others, None))  # no line that gives more is a note
+    return {
+        NOTHING_READ: code.is_null() & name.is_null() & ~others,
+        EXAMPLE: _examples(code, name, label),
+        TOTAL: totals | sums(cells, columns, said & ~totals, totals),
+        REPEATED: _repeats(cells, columns),
+        HELP: _help(cells, columns, nothing if titled else label),
+        NOTE: _notes(*alone, others) | _says(code.set(name.is_not_null(), None), _TITLE),
+    }
+
+
+def listed(lines: pl.Series, reasons: dict[str, pl.Series]) -> tuple[tuple[int, str], ...]:
+    """The lines left out, in their order, each with its first reason; the last one stands for what is too much."""
+    found: dict[int, str] = {}
+    for reason, where in reasons.items():
+        for line in lines.filter(where):
+            found.setdefault(int(line), reason)
+    ordered = sorted(found.items())
+    if len(ordered) > _MOST_LISTED:
+        more = len(ordered) - _MOST_LISTED - 1
+        ordered = [*ordered[:_MOST_LISTED], (ordered[_MOST_LISTED][0], f"and {more} more lines below that are no data")]
+    return tuple(ordered)
+
+
+def _examples(code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
+    """An example's word in the code, the name or in front of the line; and the lines of its parts below it."""
+    said = reduce(or_, (_says(texts, _example()) for texts in (code, name, label)))
+    said |= _says(code, _short_example()) | _says(label, _short_example())
+    if not said.any():
+        return said
+    parts = code.is_null() & name.is_null() & ~said
+    return said.set(parts, None).forward_fill().fill_null(value=False)
+
+
+def _totals(of_code: pl.Series, code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
+    """A total's word in place of the code, or as the name or in front of a line without code."""
+    of_name, of_label = (_says(texts, _total()) for texts in (name, label))
+    nameless = ~name.str.contains(r"\p{L}").fill_null(value=False)
+    return (of_code & (nameless | of_name)) | (code.is_null() & (of_name | of_label))
+
+
+def _notes(code: pl.Series, name: pl.Series, others: pl.Series) -> pl.Series:
+    """A remark in the code or the name alone: a note's word, a colon, a sentence; or notes' words and their answer.
+
+    Below a signature's titles also the lines of its answers, where nothing but such lines follows: only in a table that
+    gives `others` than codes and names, since in another one such a line may as well be a row.
+    """
+    signs = _says(code, _note_alone())
+    notes = (_says(code, _note()) & name.is_null()) | (_says(name, _note()) & code.is_null()) | signs
+    rows = others.arg_true()
+    if not len(rows):
+        return notes
+    first = next((at for at in signs.arg_true() if at > rows[-1]), len(notes))
+    return notes | (pl.int_range(len(notes), eager=True) >= first)
+
+
+def _repeats(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
+    """Lines that hold the headers of at least two columns, and all of those that they give."""
+    nothing = pl.repeat(value=False, n=cells.height, eager=True)
+    own = [column for column in columns if column.name in ("sku_code", "name", "component_type")]
+    if len(own) < 2:
+        return nothing
+    return reduce(lambda all_of, column: all_of & (cells[column.name] == column.header), own, ~nothing).fill_null(False)
+
+
+def _help(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series) -> pl.Series:
+    """The lines right below the header, up to the first data line, that speak of the columns."""
+    top = list(cells.head(_HELP_ROWS).select(column.name for column in columns).iter_rows())
+    found = []
+    for row, first in zip(top, label.head(_HELP_ROWS), strict=True):
+        held = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell is not None]
+        held = held[:_HELP_CELLS]
+        helps = _is_help(held) or (first is not None and _helps(first))
+        if not helps and not any(_example_word(cell) for cell in (*row[:2], first) if cell is not None):
+            break
+        found.append(helps)
+    return pl.Series([*found, *[False] * (cells.height - len(found))], dtype=pl.Boolean)
+
+
+def _is_help(held: list[tuple[Column, str]]) -> bool:
+    texts = [cell for _, cell in held]
+    if not texts:
+        return False
+    if all(map(_helps, texts)) and (len(texts) > 2 or any(len(_word(text)) > 1 for text in texts)):
+        return True  # two single letters may as well be a code and a name
+    if len(held) > 1 and all(_names(column, cell) for column, cell in held):
+        return True
+    typed = [(column, cell) for column, cell in held if column.field.kind in _TYPED]
+    if not typed or any(_is_meant(column, cell) for column, cell in typed):
+        return False
+    shapes = {"".join("0" if c.isdigit() else c for c in cell) for cell in texts}
+    told = sum(map(_helps, texts)) * 2 >= len(texts)
+    return told or (len(texts) > 2 and len(shapes) == 1) or len(texts[0].split()) > 3
+
+
+def _names(column: Column, cell: str) -> bool:
+    """Whether a cell is a header of its own column, in whatever language."""
+    named = recognise(cell, 0, column.table)
+    return fold(cell) == fold(column.header) or (named is not None and named.name == column.name)
+
+
+def _is_meant(column: Column, cell: str) -> bool:
+    """Whether a cell is a value of its column, or was meant to be one."""
+    faults = read_values(pl.Series([cell]), column, None, None).faults
+    return not faults.height or faults["code"][0] in _READABLE
+
+
+def _helps(cell: str) -> bool:
+    """Whether a cell is a word of help as such, beside digits (`Text (255)`), or one and an explanation after it.
+
+    Not a word for no answer: `k.A.` is no `K` for optional.
+    """
+    if code_of(cell, "no_answer") is not None:
+        return False
+    if _FORMAT.fullmatch(cell.strip()):
+        return True
+    start = fold(cell.replace("\n", ".").split(".")[0].split(":")[0])
+    return code_of(_word(cell), "line") == "help" or (start != fold(cell) and code_of(start, "line") == "help")
+
+
+def _word(cell: str) -> str:
+    """A cell as words are compared, without digits."""
+    return "".join(c for c in fold(cell) if not c.isdigit()).strip()
+
+
+def _example_word(cell: str) -> bool:
+    return bool(_says(pl.Series([cell]), _example())[0])
+
+
+def _says(texts: pl.Series, pattern: str) -> pl.Series:
+    return texts.str.contains(pattern).fill_null(value=False)
+
+
+@cache
+def _example() -> str:
+    """`EXAMPLE-001`, `Exemple :`, `Beispiel: Flasche`, `Bottle (example)`; not `Example Street bottle`."""
+    word = _one_of("example")
+    return rf"(?i)^[\W_]*(?:{word})[\W_\d]*$|^\W*(?:{word})\s*:|[(\[](?:{word})[)\]]\W*$"
+
+
+@cache
+def _short_example() -> str:
+    """`Ex. : 12345`, `e.g. 12345`, `z. B. 12345`; not `EX-001`."""
+    return rf"(?i)^\W*(?:{_one_of('short_example')})\s*(?::|\.(?:\s|$|:))"
+
+
+@cache
+def _total() -> str:
+    """`Total`, `Summe:`, `Total 2026`, `Total (g)`; not `Total Quartz oil`."""
+    word = _one_of("total")
+    return rf"(?i)^[\W_]*(?:{word})(?:[\W_\d]*$|\s*[:=(])"
+
+
+@cache
+def _note() -> str:
+    word = _one_of("note")
+    return rf"(?i)^[\W_]*(?:{word})\b|:(?:\s|$)|(?:\S+\s+){{5,}}\S"
+
+
+_TITLE = r"\p{L}\s*:\s*$"
+"""`Visa fournisseur :`, beside which its answer or the next title stands."""
+
+
+@cache
+def _note_alone() -> str:
+    """`Prepared by`, `Place, date`, `Ort / Datum:`, `Date: 1 February`; not `Date-01`, which may be a code."""
+    return rf"(?i)^[\W_]*{_several_notes()}(?:[\W_]*$|\s*:\s)"
+
+
+def _several_notes() -> str:
+    """A note's word, or several with a comma, a stroke or a word for `and` between them."""
+    word = rf"(?:{_one_of('note')})"
+    return rf"{word}(?:[\W_]+(?:(?:and|et|und|y|e|en)\s+)?{word}){{0,3}}"
+
+
+def _one_of(code: str) -> str:
+    return "|".join(sorted(map(_pattern, _words_of(code)), key=len, reverse=True))
+
+
+def _words_of(code: str) -> Iterator[str]:
+    return (word for word, of in words("line").items() if of == code)
+
+
+def _pattern(word: str) -> str:
+    """A folded word as a pattern that also takes its accents."""
+    return "".join(_ACCENTED.get(character, character) for character in word)

@@ -1,0 +1,82 @@
+"""Columns that count only where no better one is there: headers that stand for a field.
+
+What a single header stands for is `composed.py`; recognised headers are `columns.py` and come first.
+"""
+
+from collections.abc import Container, Sequence
+from dataclasses import replace
+from typing import Final
+
+from pipelines.reading.columns import recognise
+from pipelines.reading.composed import names_packaging, names_somebody, spare
+from pipelines.reading.fields import LONGEST_HEADER, Column, Table
+from schemas.fields import SKU_CODE
+from schemas.words import fold
+
+OF_PACKAGING: Final = frozenset(
+    {"material", "material_subtype", "weight_grams", "weight_unit", "packaging_format", "recycled_content_percent"}
+)
+"""Fields that a product has as well: beside `Packaging weight`, `Weight` is the product's."""
+_STANDS_BACK: Final = frozenset({"description"})
+"""Fields whose column is the name of what has no other."""
+
+
+def with_spares(columns: list[Column], cells: list[str | None], *, told: Container[str] = ()) -> list[Column]:
+    """The columns, and for each field without one the column that stands for it where no better does; of two, none.
+
+    Of keys it may be one that is read as another field otherwise: a description is the name of what has no other. A
+    column that names the packaging is better than one that does not, unless the caller has `told` the field's.
+    """
+    found: dict[str, list[Column]] = {}
+    taken = {column.position for column in columns if column.name not in _STANDS_BACK}
+    for at, cell in enumerate(cells):
+        column = None if cell is None or at in taken or len(cell) >= LONGEST_HEADER else spare(cell)
+        if column is not None:
+            found.setdefault(column.name, []).append(replace(column, position=at))
+    settled = {column.name for column in columns if column.name in told or not _of_product(column)}
+    spares = [chosen for name in sorted(found.keys() - settled) if (chosen := _chosen(found[name])) is not None]
+    better = {column.name for column in spares if names_packaging(column.header)}
+    missing = found.keys() - {column.name for column in columns}
+    spares = [column for column in spares if column.name in better | missing]
+    instead = {column.position for column in spares}
+    return [
+        *spares,
+        *(
+            column
+            for column in columns
+            if column.position not in instead and not (column.name in better and column.name not in settled)
+        ),
+    ]
+
+
+def _of_product(column: Column) -> bool:
+    """Whether a column may be the product's where another names the packaging."""
+    return column.name in OF_PACKAGING and not column.exact and not names_packaging(column.header)
+
+
+def with_code_of_barcode(columns: list[Column], cells: Sequence[str | None], table: Table) -> list[Column]:
+    """The columns, and where none is the code the barcode's as the code too: it names the article."""
+    if any(column.name == SKU_CODE.name for column in columns):
+        return columns
+    barcodes = [column for column in columns if column.name == "gtin"]
+    if table == "component":
+        seen = ((at, recognise(cell, at, "sku")) for at, cell in enumerate(cells) if cell is not None)
+        barcodes = [column for _, column in seen if column is not None and column.name == "gtin"]
+    if len(barcodes) != 1:
+        return columns
+    return [replace(barcodes[0], name=SKU_CODE.name, field=SKU_CODE, table=table, exact=False), *columns]
+
+
+def _code_rank(column: Column) -> int:
+    """Of columns that stand for the code: the article's own number, then somebody's number for it, then a bare id."""
+    return 2 if fold(column.header) == "id" else int(names_somebody(column.header))
+
+
+def _chosen(found: list[Column]) -> Column | None:
+    """The one column of those that stand for a field, or the one of them that names the packaging."""
+    if found[0].name == SKU_CODE.name:
+        best = min(map(_code_rank, found))
+        found = [column for column in found if _code_rank(column) == best]
+    if len(found) > 1 and found[0].name in OF_PACKAGING:
+        found = [column for column in found if names_packaging(column.header)]
+    return found[0] if len(found) == 1 else None

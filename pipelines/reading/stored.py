@@ -1,0 +1,85 @@
+"""An upload as bytes and back: a line of JSON about the tables, then the tables as Parquet. No file is read here."""
+
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+
+from pipelines.reading.fields import Column, fields_of, volume_field
+from pipelines.reading.grid import LineFault
+from pipelines.reading.sheet import Sheet
+
+Content = tuple[dict[str, Any], Sheet, Sheet | None, int]
+
+
+def pack(source: dict[str, Any], main: Sheet, parts: Sheet | None, rows: int) -> bytes:
+    """The bytes of an upload."""
+    about, tables = part(source, main, parts, rows)
+    frames = [_parquet(frame) for frame in tables]
+    about["sizes"] = [len(frame) for frame in frames]
+    return json.dumps(about).encode("utf-8") + b"\n" + b"".join(frames)
+
+
+def part(
+    source: dict[str, Any], main: Sheet, parts: Sheet | None, rows: int
+) -> tuple[dict[str, Any], list[pl.DataFrame]]:
+    """An upload as what JSON takes and its tables."""
+    sheets = [main] if parts is None else [main, parts]
+    tables = [frame for sheet in sheets for frame in (sheet.table, sheet.kinds) if frame is not None]
+    return {"source": source, "rows": rows, "sheets": [_about(sheet) for sheet in sheets]}, tables
+
+
+def unpack(data: bytes) -> Content:
+    """The upload that `pack` has written."""
+    head, _, rest = data.partition(b"\n")
+    about = json.loads(head)
+    return join(about, _frames(rest, about["sizes"]))
+
+
+def join(about: dict[str, Any], tables: Iterator[pl.DataFrame]) -> Content:
+    """The upload that `part` has taken apart."""
+    sheets = [_sheet(of_sheet, tables) for of_sheet in about["sheets"]]
+    return about["source"], sheets[0], sheets[1] if len(sheets) > 1 else None, about["rows"]
+
+
+def _about(sheet: Sheet) -> dict[str, Any]:
+    columns = [{**asdict(column), "factor": str(column.factor), "field": column.field.name} for column in sheet.columns]
+    return {
+        "name": sheet.name, "header_row": sheet.header_row, "columns": columns, "ignored": sheet.ignored,
+        "marks": sheet.marks, "faults": [asdict(fault) for fault in sheet.faults],
+        "kinds": sheet.kinds is not None, "skipped": sheet.skipped,
+    }  # fmt: skip
+
+
+def _sheet(about: dict[str, Any], frames: Iterator[pl.DataFrame]) -> Sheet:
+    return Sheet(
+        about["name"], about["header_row"], tuple(_column(column) for column in about["columns"]),
+        tuple((at, header) for at, header in about["ignored"]), next(frames), about["marks"],
+        tuple(LineFault(**fault) for fault in about["faults"]), next(frames) if about["kinds"] else None,
+        tuple((line, reason) for line, reason in about["skipped"]),
+    )  # fmt: skip
+
+
+def _column(about: dict[str, Any]) -> Column:
+    field = volume_field() if about["market"] else fields_of(about["table"])[about["field"]]
+    fixed = tuple((name, value) for name, value in about["fixed"])
+    return Column(**{**about, "field": field, "factor": Decimal(about["factor"]), "fixed": fixed})
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="lz4", statistics=False)
+    return buffer.getvalue()
+
+
+def _frames(data: bytes, sizes: list[int]) -> Iterator[pl.DataFrame]:
+    start = 0
+    for size in sizes:
+        frame = data[start : start + size]
+        # An upload that was queued under an earlier release is in Arrow's format.
+        yield pl.read_ipc(io.BytesIO(frame)) if frame.startswith(b"ARROW1") else pl.read_parquet(io.BytesIO(frame))
+        start += size

@@ -1,0 +1,49 @@
+"""Lines that are the sum of those above: what makes `Total;2 items;14.5` a total, although it gives code and name.
+
+A word alone does not: Total makes oil. Lines that a word alone makes totals are `skipped.py`.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+
+from pipelines.reading.fields import Column
+from pipelines.reading.numbers import read_numbers
+
+_FEWEST: Final = 2
+"""Figures that a sum is of: one figure may as well be repeated by chance."""
+_NEAR: Final = 1e-6
+
+
+def sums(cells: pl.DataFrame, columns: Sequence[Column], likely: pl.Series, totals: pl.Series) -> pl.Series:
+    """The lines among the `likely` ones whose every figure is the sum of its column, from the top or the last total.
+
+    `totals` are lines that are known to be one. A line without a figure is none of them.
+    """
+    numbers = [column for column in columns if column.field.kind in ("number", "integer")]
+    nothing = pl.repeat(value=False, n=len(likely), eager=True)
+    if not likely.any() or not numbers:
+        return nothing
+    left_out = likely | totals
+    given = cells.select(pl.any_horizontal(pl.col([c.name for c in numbers]).is_not_null())).to_series()
+    fits = given & likely
+    for column in numbers:
+        texts = cells[column.name]
+        fits &= texts.is_null() | (_sums_up(texts, column, ".", left_out) | _sums_up(texts, column, ",", left_out))
+    return fits
+
+
+def _sums_up(texts: pl.Series, column: Column, mark: str, left_out: pl.Series) -> pl.Series:
+    """The lines whose figure is the sum of those above it that are not left out, with this decimal mark."""
+    figures = read_numbers(texts, column, mark, None).values.cast(pl.Float64)
+    counted = figures.set(left_out, None)
+    table = pl.DataFrame({"figure": figures, "counted": counted, "total": left_out})
+    since = pl.col("total").shift(fill_value=False).cum_sum()
+    whole, part = pl.col("counted").fill_null(0).cum_sum(), pl.col("counted").fill_null(0).cum_sum().over(since)
+    many = pl.col("counted").is_not_null().cum_sum(), pl.col("counted").is_not_null().cum_sum().over(since)
+    near = [
+        ((pl.col("figure") - total).abs() <= _NEAR * pl.max_horizontal(total.abs(), 1.0)) & (number >= _FEWEST)
+        for total, number in zip((whole, part), many, strict=True)
+    ]
+    return table.select(pl.any_horizontal(near).fill_null(value=False)).to_series()

@@ -1,0 +1,144 @@
+"""Fields as a mapping names them: which one is meant, a constant for it, and what the texts of its cells mean.
+
+What a mapping looks like as a whole is `mapping.py`. A value that its field cannot hold is refused here, before the
+file is read: in the file it would be the fault of every line.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cache
+from typing import Any, Final
+
+import polars as pl
+
+from pipelines.reading.columns import field_column, recognise
+from pipelines.reading.fields import Column, Table, fields_of
+from pipelines.reading.grid import MOST_COLUMNS
+from pipelines.reading.refusal import refuse
+from pipelines.reading.units import unit_of
+from pipelines.reading.values import LIST_SEPARATOR, read_values
+from schemas.fields import SKU_CODE
+from schemas.normalise import shown
+from schemas.words import fold
+
+_CLEARS: Final = ("null", "NULL")
+_LISTS: Final = ("codes", "markets")
+_NEAREST: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """What texts in the cells of a field mean: folded text -> the cell that is read instead, null for an empty one."""
+
+    column: Column
+    cells: Mapping[str, str | None]
+    told: Mapping[str, Any]
+
+    def speaks_of(self, column: Column) -> bool:
+        """Whether the column holds the field, in any of the groups of components side by side."""
+        if column.table != self.column.table or column.constant is not None:
+            return False
+        one = (self.column.name, f"component_{self.column.name}")
+        in_group = column.group is not None and self.column.group is None
+        return column.name in one or (in_group and column.field == self.column.field)
+
+    def of(self, cells: pl.Series) -> pl.Series:
+        """The cells as they are read."""
+        distinct = cells.drop_nulls().unique(maintain_order=True)
+        read = [self._cell(cell) for cell in distinct]
+        return cells.replace_strict(distinct, read, default=None, return_dtype=pl.String)
+
+    def _cell(self, cell: str) -> str | None:
+        if (folded := fold(cell)) in self.cells:
+            return self.cells[folded]
+        if self.column.field.kind not in _LISTS:
+            return cell
+        parts = [self.cells.get(fold(part), part) for part in LIST_SEPARATOR.split(cell)]
+        return ";".join(part for part in parts if part is not None)
+
+
+def named_field(name: str, table: Table) -> Column:
+    """The column that a field's own name makes. Raises `ReadingRefused` with the nearest names."""
+    column = field_column(name, table)
+    if column is None:
+        near = ", ".join(_nearest(name, table))
+        message = f"The mapping is wrong: there is no field {shown(name)}. The nearest are: {near}."
+        raise refuse("invalid_mapping", message, "mapping")
+    return column
+
+
+def constant(name: str, value: Any, table: Table, at: int) -> Column:
+    """A column of which every line has the same cell; it lies behind the table, as the `at`-th of those."""
+    column = named_field(name, table)
+    if column.field == SKU_CODE:
+        raise refuse("invalid_mapping", "The mapping is wrong: sku_code cannot be a constant.", "mapping.constants")
+    text = _text_of(value)
+    if text is None:
+        message = "A constant is a text, a number, true or false, or an array of texts."
+        raise refuse("invalid_mapping", message, f"mapping.constants.{name}")
+    _check(column, text, f"mapping.constants.{name}")
+    return replace(column, position=MOST_COLUMNS + at, header="", exact=False, mapped=True, constant=text)
+
+
+def rewriting(name: str, texts: Any, table: Table) -> Rewriting:
+    """What the texts of a field's cells mean."""
+    column, place = named_field(name, table), f"mapping.values.{name}"
+    if not isinstance(texts, Mapping):
+        raise refuse("invalid_mapping", "The values of a field are an object of text in the file: value.", place)
+    cells: dict[str, str | None] = {}
+    for text, value in texts.items():
+        if not text.strip():
+            message = "An empty cell has no text that could mean something; give a constant, or leave it out."
+            raise refuse("invalid_mapping", message, place)
+        cell = _text_of(value)
+        if value is not None and cell is None:
+            message = "A value is a text, a number, true or false, an array of texts, or null for an empty cell."
+            raise refuse("invalid_mapping", message, place)
+        if cells.setdefault(fold(text), cell) != cell:
+            message = f"{shown(text)} is written in two ways that differ only in case, accents or spaces; keep one."
+            raise refuse("invalid_mapping", message, place)
+        if cell is not None:
+            _check(column, cell, place)
+    return Rewriting(column, cells, texts)
+
+
+def _check(column: Column, text: str, place: str) -> None:
+    """Refuse what no line could be stored with."""
+    if text in _CLEARS and column.field.nullable:
+        return
+    if column.field.name == "weight_unit" and unit_of(text, "g") is None:
+        message = f"{shown(text)} is no unit of mass; write g, kg, mg, t, oz or lb."
+        raise refuse("invalid_mapping", message, place)
+    faults = read_values(pl.Series([text]), column, ".", None).faults
+    if faults.height:
+        raise refuse("invalid_mapping", faults["message"][0], place)
+
+
+def _text_of(value: Any) -> str | None:
+    """A value of the mapping as the cell that says it; None for what no cell says."""
+    match value:
+        case bool() | int() | float():
+            return json.dumps(value)
+        case str() if value.strip():
+            return value
+        case list() if value and all(isinstance(part, str) for part in value):
+            return ";".join(value)
+    return None
+
+
+def _nearest(name: str, table: Table) -> list[str]:
+    """Names of fields that may be meant: the one of which the name is a usual header, and those written alike."""
+    own = recognise(name, 0, table)
+    meant = [] if own is None or own.group is not None else [own.name]
+    alike = get_close_matches(fold(name).replace(" ", "_"), _names(table), n=_NEAREST, cutoff=0.0)
+    return list(dict.fromkeys([*meant, *alike]))[:_NEAREST]
+
+
+@cache
+def _names(table: Table) -> list[str]:
+    """Every field's own name; those of components are written with a prefix among those of the SKU."""
+    own = list(fields_of(table))
+    more = [f"component_{name}" for name in fields_of("component")] if table == "sku" else []
+    return [name for name in (*own, *more) if field_column(name, table) is not None]

@@ -1,0 +1,125 @@
+"""Which column of units speaks of which weight: one for all of them, one beside each, one for each group.
+
+A unit that its own group has, or that stands beside it, is a weight's own. A column of units alone in its table is that
+of every weight whose header names none. Converting the weights is `weights.py`; words for units are `units.csv`.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from pipelines.reading.fields import WEIGHTS, Column, fields_of
+from pipelines.reading.grid import Grid
+from pipelines.reading.units import Unit, unit_of, unit_within
+from schemas.words import fold, words
+
+_UNIT: Final = "weight_unit"
+_STEM: Final = 3
+_MOST_WORDS: Final = 40
+_LINES: Final = 40
+"""Lines below the header in which a column of units is looked for."""
+
+
+def is_shared(column: Column) -> bool:
+    """Whether a column holds units and belongs to no group of columns."""
+    return column.field.name == _UNIT and column.group is None
+
+
+def unit_of_header(weight: Column, unit: Column | None = None) -> Unit | None:
+    """The unit that a weight's header names.
+
+    The field's own name (`weight_grams`) names none beside a `unit` that the caller gives as one: by that column's own
+    name, or by the mapping.
+    """
+    given = unit is not None and (unit.exact or unit.mapped)
+    return None if weight.exact and given else unit_within(weight.header, "g")
+
+
+def paired(found: Sequence[Column], weights: Sequence[Column]) -> list[Column]:
+    """Of several columns of units the ones right of the weights, or left of them, each as the unit of its weight.
+
+    All that was found where that does not give every weight its own: then the table says two things.
+    """
+    weights = [column for column in weights if column.field.name in WEIGHTS]
+    for step in (1, -1):
+        beside = {weight.position + step: weight for weight in weights}
+        own = [_unit_of(beside[column.position], column) for column in found if column.position in beside]
+        if weights and len(own) == len(weights):
+            return own
+    return list(found)
+
+
+def with_units_beside(columns: list[Column], cells: Sequence[str | None], grid: Grid, row: int) -> list[Column]:
+    """The columns, and right of each weight the one that holds nothing but units of mass, whatever its header.
+
+    Of a table with a column of units for all weights none is added.
+    """
+    if any(is_shared(column) for column in columns):
+        return columns
+    taken = {column.position for column in columns}
+    owned = {column.group for column in columns if column.field.name == _UNIT}
+    beside = [
+        _unit_of(weight, Column(_UNIT, weight.field, weight.table, at, cells[at] or ""))
+        for weight in columns
+        if weight.field.name in WEIGHTS and weight.group not in owned
+        for at in (weight.position + 1,)
+        if at < len(cells) and at not in taken and _holds_units(grid, row, at)
+    ]
+    if len(beside) == 1:  # one column alone is that of all weights
+        table = "sku" if beside[0].group is not None else beside[0].table
+        beside = [replace(beside[0], name=_UNIT, group=None, fixed=(), table=table)]
+    return [*columns, *beside]
+
+
+def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column]:
+    """The weights in the unit that a remark above the table names, `All weights in kg`, where nothing nearer names one.
+
+    A line with a figure is no such remark: `Net weight: 5 kg` is of one product.
+    """
+    said = {unit for text in above if _speaks_of_weights(text) and (unit := unit_within(text, "g")) is not None}
+    if len(said) != 1 or any(column.field.name == _UNIT for column in columns):
+        return columns
+    unit = said.pop()
+    silent = [c for c in columns if c.field.name in WEIGHTS and c.factor == 1 and unit_within(c.header, "g") is None]
+    return [replace(column, factor=unit.factor) if column in silent else column for column in columns]
+
+
+def _speaks_of_weights(text: str) -> bool:
+    tokens = fold(text).split()
+    begin = tuple(word for word, role in words("header_word").items() if role == "weight" and len(word) > _STEM)
+    return not any(map(str.isdigit, text)) and any(token.startswith(begin) for token in tokens[:_MOST_WORDS])
+
+
+def for_each_group(columns: Sequence[Column]) -> list[tuple[str, Column]]:
+    """A column of units for each group whose weight has none of its own, with the name of the one that is shared."""
+    shared = next((column for column in columns if is_shared(column)), None)
+    if shared is None:
+        return []
+    owned = {column.group for column in columns if column.field.name == _UNIT}
+    weights = [c for c in columns if c.field.name in WEIGHTS and c.group is not None and c.group not in owned]
+    chosen = [column for column in speaks_of(columns) if column in weights]
+    once = {column.group: column for column in chosen}
+    return [(shared.name, _unit_of(weight, shared)) for weight in once.values()]
+
+
+def speaks_of(columns: Sequence[Column]) -> list[Column]:
+    """The weights that a shared column of units is of: those whose header names no unit; all where each names one."""
+    weights = [column for column in columns if column.field.name in WEIGHTS]
+    shared = next((column for column in columns if is_shared(column)), None)
+    silent = [column for column in weights if unit_of_header(column, shared) is None]
+    return silent or weights
+
+
+def _unit_of(weight: Column, column: Column) -> Column:
+    """A column as the unit of a weight."""
+    name = f"{weight.name.removesuffix(weight.field.name)}{_UNIT}"
+    field = fields_of(weight.table)[_UNIT]
+    return replace(column, name=name, field=field, table=weight.table, group=weight.group, fixed=weight.fixed)
+
+
+def _holds_units(grid: Grid, row: int, at: int) -> bool:
+    name = f"c{at}"
+    if name not in grid.cells.columns:
+        return False
+    under = grid.cells[name].slice(row + 1, _LINES).drop_nulls()
+    return bool(len(under)) and all(unit_of(cell, "g") is not None for cell in under)

@@ -1,0 +1,182 @@
+"""Bytes -> upload: the whole way from a file to mapped columns of cell text, and what is said about it.
+
+Nothing is typed here: see `rows.py`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+import polars as pl
+
+from pipelines.reading import asked, siblings, stored
+from pipelines.reading.chosen import told_headers
+from pipelines.reading.container import sniff
+from pipelines.reading.delimited import read_delimited, sniff_delimiter
+from pipelines.reading.encoding import decode
+from pipelines.reading.fields import WEIGHTS
+from pipelines.reading.header_row import field_names
+from pipelines.reading.long_layout import lines_are_parts, split_long, with_codes_below, without_parts
+from pipelines.reading.mapping import Mapped, check_mapping
+from pipelines.reading.materials import with_details, with_families
+from pipelines.reading.published import published_columns, published_ignored, published_mapping
+from pipelines.reading.refusal import refuse
+from pipelines.reading.sheet import Sheet, read_sheet, with_levels
+from pipelines.reading.sheets_read import read_sheets
+from pipelines.reading.wide_layout import layout_of, split_groups
+from pipelines.reading.workbook import Workbook
+from schemas.words import fold
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that can be imported: `source` is what is published about it, `main` and `parts` are its tables.
+
+    `rows` are the data lines of the main sheet, those that could not be read included.
+    """
+
+    source: dict[str, Any]
+    main: Sheet
+    parts: Sheet | None
+    rows: int
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The main table: cell text in one String column per field, an empty cell null, beside `line`."""
+        return self.main.table
+
+    @property
+    def components(self) -> pl.DataFrame | None:
+        """The components' table, of the same form; None where the file names none."""
+        return None if self.parts is None else self.parts.table
+
+    def to_bytes(self) -> bytes:
+        """The upload for a worker, so that nobody reads the caller's file twice."""
+        return stored.pack(self.source, self.main, self.parts, self.rows)
+
+    def parted(self) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
+        """The upload as what JSON takes and its tables by name."""
+        about, tables = stored.part(self.source, self.main, self.parts, self.rows)
+        return about, {f"table_{number}": table for number, table in enumerate(tables)}
+
+    @classmethod
+    def of_parts(cls, about: dict[str, Any], tables: Mapping[str, pl.DataFrame]) -> "Upload":
+        """The upload that `parted` has taken apart."""
+        return cls(*stored.join(about, iter([tables[f"table_{number}"] for number in range(len(tables))])))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Upload":
+        """The upload that `to_bytes` has written."""
+        return cls(*stored.unpack(data))
+
+
+def read_upload(
+    data: bytes, filename: str, *, mapping: Mapping[str, object] | None = None, mapping_name: str | None = None,
+    today: date,
+) -> Upload:  # fmt: skip
+    """The tables of an uploaded file, read by its content; `filename` only names it in a refusal.
+
+    `mapping` is the caller's (decisions §4), `mapping_name` what they call it; `today` is the day of submission, for
+    volumes that name no year.
+    Raises `ReadingRefused` where the file as a whole cannot be imported.
+    """
+    mapped = check_mapping(mapping)
+    of_format = _from_text if sniff(data, filename) == "csv" else _from_workbook
+    upload = of_format(data, mapped, today)
+    upload.source["mapping_name"] = mapping_name
+    return upload
+
+
+def _from_text(data: bytes, mapped: Mapped, today: date) -> Upload:
+    if mapped.components is not None:
+        message = "The mapping speaks of a components sheet, but a text has no sheets; send a workbook."
+        raise refuse("invalid_mapping", message, "mapping")
+    text = decode(data)
+    told = told_headers(mapped)
+
+    def recognised(cells: list[str]) -> int:
+        return len(field_names(cells)) + sum(fold(cell) in told for cell in cells if len(cell) < 200)
+
+    delimiter = sniff_delimiter(text.text, recognised)
+    grid = read_delimited(text.text, delimiter)
+    sheet = read_sheet(grid, None, "sku", mapped, delimiter=delimiter)
+    return _upload(sheet, None, {"format": "csv", "encoding": text.encoding, "delimiter": delimiter}, mapped, today)
+
+
+def _from_workbook(data: bytes, mapped: Mapped, today: date) -> Upload:
+    read = read_sheets(Workbook(data), mapped)
+    parts = None if read.parts is None else with_codes_below(read.parts)
+    upload = _upload(read.main, parts, {"format": "xlsx", "encoding": None, "delimiter": None}, mapped, today)
+    upload.source.update(hidden=read.hidden, unread_sheets=read.unread)
+    if read.parts is not None:
+        upload.source["components"]["hidden"] = read.hidden_parts
+    return upload
+
+
+def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Mapped, today: date) -> Upload:
+    """The upload of the tables found. Raises `no_rows` where there is no data line."""
+    lines = main.lines
+    if lines == 0 and (parts is None or parts.lines == 0):
+        raise refuse("no_rows", "The table has a header and no data line below it; nothing can be imported.")
+    main, questions = _without_doubtful(with_levels(main), parts, mapped)
+    main, parts, layout = _laid_out(with_families(main), parts, mapped.layout)
+    main, parts = with_details(main).kept(), None if parts is None else with_details(parts).kept()
+    dated = any(column.market and column.year is None for column in main.columns)
+    source = {
+        **about,
+        "sheet": main.name, "header_row": main.header_row,
+        "columns": published_columns(main.columns), "ignored": published_ignored(main.ignored),
+        "components": None if parts is None else _components(parts),
+        "layout": layout, "decimal_marks": main.marks, "mapping_name": None,
+        "skipped": [{"line": line, "reason": reason} for line, reason in main.skipped],
+        "volume_year": today.year if dated else None, **published_mapping(main),
+        "hidden": None, "unread_sheets": [], "asked": questions,
+    }  # fmt: skip
+    return Upload(source, main, parts, lines)
+
+
+def _without_doubtful(main: Sheet, parts: Sheet | None, mapped: Mapped) -> tuple[Sheet, list[dict[str, object]]]:
+    """The SKUs without the columns that may be the product's, and those as `source.asked` shows them."""
+    of_parts = parts is not None or (mapped.layout != "rows" and lines_are_parts(main))
+    settled = {column.name for column in main.columns if column.mapped}
+    columns = asked.doubtful(main, of_parts=of_parts, told=settled)
+    kept = replace(main, columns=tuple(column for column in main.columns if column not in columns))
+    if columns and not any(column.field.name in WEIGHTS for column in kept.columns):
+        kept = kept.without([column.name for column in kept.columns if column.field.name == "weight_unit"])
+    headers = dict(main.ignored)
+    more = [siblings.published(at, headers[at]) for at in main.beside if at in headers]
+    kept = replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in main.beside))
+    return kept, [*(asked.published(column) for column in columns), *more]
+
+
+def _laid_out(main: Sheet, parts: Sheet | None, told: str | None) -> tuple[Sheet, Sheet | None, str]:
+    """The SKUs, the components and the layout; a components sheet, or `rows`, leaves the main table alone."""
+    found = layout_of(main.columns)
+    if told in ("wide", "materials") and told != found:
+        named = {"wide": "numbered groups of columns", "materials": "weight columns of materials"}[told]
+        raise refuse("invalid_mapping", f"The mapping's layout is {told}, but no {named} are recognised.", "mapping")
+    if parts is not None and told not in (None, "rows"):
+        message = f"The mapping's layout is {told}, but the components stand in a sheet of their own; leave it out."
+        raise refuse("invalid_mapping", message, "mapping")
+    stray = next((column.name for column in main.columns if column.table == "component" and column.mapped), None)
+    if parts is not None and stray is not None:
+        message = (
+            f"The mapping reads {stray} beside the SKUs, but the components stand in a sheet of their own. Say it "
+            "under components."
+        )
+        raise refuse("invalid_mapping", message, "mapping")
+    if parts is not None or told == "rows":
+        return without_parts(main), parts, "rows"
+    if found is not None and told != "long":
+        return *split_groups(main), found
+    main, parts = split_long(main)
+    return main, parts, "rows" if parts is None else "long"
+
+
+def _components(parts: Sheet) -> dict[str, Any]:
+    return {
+        "sheet": parts.name, "header_row": parts.header_row, "columns": published_columns(parts.columns),
+        "ignored": published_ignored(parts.ignored), "decimal_marks": parts.marks, "hidden": None,
+        **published_mapping(parts),
+    }  # fmt: skip

@@ -1,0 +1,243 @@
+"""Cell text -> typed values, kind by kind: text, codes, truths, markets, GTINs, ids. Numbers are `numbers.py`.
+
+The stored form of a value is `schemas.normalise`, the same function as for a JSON field; here a cell becomes what
+that function takes.
+"""
+
+import csv
+import re
+import uuid
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+import pycountry
+from stdnum import ean
+
+from pipelines.reading.fields import Column
+from pipelines.reading.numbers import read_number, read_numbers
+from pipelines.reading.part_types import type_of_part
+from pipelines.reading.typed import Typed, each_distinct, faults_where, no_faults
+from schemas import normalise
+from schemas.fields import Field
+from schemas.formulas import COMPUTED
+from schemas.normalise import Unfit, shown
+from schemas.texts import CONTROL, INVISIBLE, UNUSUAL
+from schemas.words import code_of
+
+LIST_SEPARATOR = re.compile(r"[,;|]|\s/\s|\n")
+_MATERIALS = ("material", "material_family")
+_SEVERAL = re.compile(r"[/+&]|%.*%")
+_LOST = r"^\d[.,]?\d*[eE]\+?\d{2,}$"
+_ROUNDED = r"^\d[.,]\d+[eE]\+\d{2,}$"
+MARKED = rf"^'('*(?:{COMPUTED}|[#\d]|null$|NULL$|\s*$))"
+"""A text behind a `'` that is taken off. Whoever writes cells puts one before a text that matches behind one."""
+EMPTY_LIST = "[]"
+_LANGUAGE_PREFIX = re.compile(r"^\s*[a-z]{2}:", re.IGNORECASE)
+
+
+def read_values(cells: pl.Series, column: Column, mark: str | None, number_cells: pl.Series | None) -> Typed:
+    """A column of cells as the field's type; a null cell gives null. `mark` is the column's decimal mark."""
+    field = column.field
+    match field.kind:
+        case "number" | "integer":
+            return read_numbers(cells, column, mark, number_cells)
+        case "ppm":
+            return each_distinct(cells, lambda cell: _ppm(cell, column, mark), pl.String)
+        case "truth":
+            return each_distinct(cells, _truth, pl.Boolean)
+        case "code":
+            return each_distinct(cells, lambda cell: _code(cell, field), pl.String)
+        case "codes":
+            return each_distinct(cells, lambda cell: _codes(cell, field), pl.String)
+        case "markets":
+            return each_distinct(cells, _markets, pl.String)
+        case "uuid":
+            return each_distinct(cells, lambda cell: _uuid(cell, field), pl.String)
+        case "gtin":
+            return _gtins(cells)
+        case _:
+            return _texts(cells, field)
+
+
+def cell_errors(cells: pl.Series) -> pl.DataFrame:
+    """The cells that hold a spreadsheet's error (`#N/A`, `#WERT!`), as faults."""
+    marked = cells.str.starts_with("#").fill_null(value=False)
+    if not marked.any():
+        return no_faults()
+    errors = cells.str.strip_chars().str.to_uppercase().is_in(_error_words()) & marked
+    message = "The cell holds a spreadsheet error; put the value itself there, or leave the cell empty."
+    return faults_where(errors, "cell_error", message)
+
+
+def unescaped(cells: pl.Series) -> pl.Series:
+    """Cells without the marks that make a spreadsheet take them for text: `'00123`, `="00123"`.
+
+    A `'` also stands before a text that would mean something else as a cell: `null`, white space alone, another `'`.
+    """
+    if cells.str.starts_with('="').any():
+        cells = cells.str.replace(r'^="([^"]*)"$', "$1")
+    if cells.str.starts_with("'").any():
+        cells = cells.str.replace(MARKED, "$1")
+    return cells
+
+
+_LONGEST_CODE: Final = 1_000
+"""Characters of a cell that is compared as a code: four times what a code may have."""
+
+
+@cache
+def _error_words() -> list[str]:
+    with (Path(__file__).parent / "cell_errors.csv").open(encoding="utf-8", newline="") as file:
+        return [row["error"] for row in csv.DictReader(file)]
+
+
+def as_codes(cells: pl.Expr) -> pl.Expr:
+    """Cells in the form in which codes are compared, as `schemas.texts.code` has it; longer ones are none, and cut."""
+    return cells.str.head(_LONGEST_CODE).str.replace_all(f"[{INVISIBLE}]", "").str.normalize("NFC").str.strip_chars()
+
+
+def _texts(cells: pl.Series, field: Field) -> Typed:
+    """Text as it stands; only cells that the field cannot hold, or may have to trim, are looked at one by one."""
+    if field.min_length is not None:
+        cells = cells.str.strip_chars()
+    longest = field.max_length if field.max_length is not None else 2**31
+    unusual = (cells.str.len_bytes() > longest) | cells.str.contains(CONTROL) | cells.str.contains(UNUSUAL)
+    if field.name == "sku_code":
+        unusual |= cells.str.contains(_ROUNDED)
+    if not unusual.any():
+        return Typed(cells, no_faults())
+    odd = each_distinct(cells.set(~unusual.fill_null(value=False), None), lambda cell: _text(cell, field), pl.String)
+    return Typed(cells.set(unusual.fill_null(value=False), None).fill_null(odd.values), odd.faults)
+
+
+def _text(cell: str, field: Field) -> str:
+    if field.name == "sku_code" and re.match(_ROUNDED, cell):
+        raise _digits_lost(cell)
+    return normalise.text(cell, min_length=field.min_length, max_length=field.max_length, is_code=field.is_code)
+
+
+def _gtins(cells: pl.Series) -> Typed:
+    """GTINs with a right check digit pass as a column; only the others are looked at one by one for the reason."""
+    cells = cells.str.strip_chars()
+    shaped = cells.str.contains(r"^(?:[0-9]{8}|[0-9]{12,14})$").fill_null(value=False)
+    number = cells.set(~shaped, None).str.zfill(14).cast(pl.Int64)
+    total = sum(((number // 10**place) % 10) * (3 if place % 2 else 1) for place in range(14))
+    right = (shaped & (total % 10 == 0)).fill_null(value=False)
+    if right.sum() + cells.null_count() == len(cells):
+        return Typed(cells, no_faults())
+    odd = each_distinct(cells.set(right, None), _gtin, pl.String)
+    return Typed(cells.set(~right, None).fill_null(odd.values), odd.faults)
+
+
+def _gtin(cell: str) -> str:
+    if re.match(_LOST, cell):
+        raise _digits_lost(cell)
+    digits = re.sub(r"[\s-]|[.,]0+$", "", cell)
+    if len(digits) == 11 and ean.is_valid(f"0{digits}"):
+        raise Unfit("invalid_gtin", f"{shown(cell)} has 11 digits; if a spreadsheet took a zero off, it is 0{digits}.")
+    return normalise.gtin(digits)
+
+
+def _digits_lost(cell: str) -> Unfit:
+    return Unfit(
+        "digits_lost",
+        f"A spreadsheet has rounded the number to {shown(cell)}; take it again from its source and store it as text.",
+    )
+
+
+def _truth(cell: str) -> bool:
+    code = _said(cell, "truth")
+    if code is None:
+        raise Unfit("invalid_type", f"{shown(cell)} is neither yes nor no; write yes or no (oui/non, ja/nein, 1/0).")
+    return code == "true"
+
+
+def _code(cell: str, field: Field) -> str:
+    vocabulary = field.vocabulary or field.name
+    code = _said(without_language(cell), vocabulary)
+    if code is None and vocabulary == "component_type":
+        code = type_of_part(cell)
+    if code is None and vocabulary in _MATERIALS and _SEVERAL.search(cell):
+        several = (
+            f"{shown(cell)} names several materials; write the one that weighs most, or composite where they cannot be "
+            "taken apart, or give each a component."
+        )
+        raise Unfit("not_in_vocabulary", several)
+    return normalise.code(code or cell.strip(), vocabulary)
+
+
+def _said(cell: str, vocabulary: str) -> str | None:
+    """The code of a word, or of a word in several languages: `Oui / Ja`."""
+    if (code := code_of(cell, vocabulary)) is not None or "/" not in cell:
+        return code
+    codes = {code_of(side, vocabulary) for side in cell.split("/")}
+    return codes.pop() if len(codes) == 1 else None
+
+
+def _codes(cell: str, field: Field) -> str:
+    vocabulary = field.vocabulary or field.name
+    if cell.strip() == EMPTY_LIST:
+        return _array([])
+    parts = [part for part in LIST_SEPARATOR.split(cell) if part.strip()]
+    found = [normalise.code(code_of(without_language(part), vocabulary) or part.strip(), vocabulary) for part in parts]
+    return _array(found)
+
+
+def _markets(cell: str) -> str:
+    if cell.strip() == EMPTY_LIST:
+        return _array([])
+    parts = [part.strip() for part in LIST_SEPARATOR.split(cell) if part.strip()]
+    return _array([_market(without_language(part)) for part in parts])
+
+
+def _market(name: str) -> str:
+    code = code_of(name, "market") or _country(name) or normalise.market(name)
+    country, _, rest = code.partition("-")
+    if " " in name.strip() and pycountry.countries.get(alpha_2=rest) and code not in _subdivisions():
+        two = f"{shown(name)} can be {country} and {rest}, or a part of {country}; write {country}; {rest} for both."
+        raise Unfit("unknown_market", two)
+    return code
+
+
+@cache
+def _subdivisions() -> frozenset[str]:
+    return frozenset(str(part.code) for part in pycountry.subdivisions)
+
+
+def without_language(word: str) -> str:
+    """A word without the language that open product databases put before it: `en:france`, `fr:verre`."""
+    return _LANGUAGE_PREFIX.sub("", word, count=1)
+
+
+def _country(name: str) -> str | None:
+    """The code of a country by its ISO 3166 name (English) or its three letters; None for anything else."""
+    if len(name) < 3 or any(map(str.isdigit, name)):
+        return None
+    try:
+        return str(pycountry.countries.lookup(name).alpha_2)
+    except LookupError:
+        return None
+
+
+def _array(codes: list[str]) -> str:
+    """Codes as Postgres writes an array of them, each once."""
+    return "{" + ",".join(dict.fromkeys(codes)) + "}"
+
+
+def _uuid(cell: str, field: Field) -> str:
+    try:
+        return str(uuid.UUID(cell.strip()))
+    except ValueError:
+        message = f"{shown(cell)} is no id; {field.name} takes the UUID that the service gave."
+        raise Unfit("invalid_format", message) from None
+
+
+def _ppm(cell: str, column: Column, mark: str | None) -> str:
+    """A measured value, or `<N` as an attestation below the limit."""
+    text = cell.strip()
+    number = read_number(text.removeprefix("<"), column, mark)
+    if text.startswith("<"):
+        return normalise.attested_ppm(f"<{number:.15g}")
+    return f"{normalise.measured_ppm(number):.15g}"

@@ -1,0 +1,77 @@
+"""Volume columns -> one JSON object a row: `{"FR/2026/0":1000}`, market, year and half -> units or null."""
+
+import json
+from collections.abc import Iterator, Set
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
+
+import polars as pl
+
+from pipelines.reading.fields import Column
+from pipelines.reading.json_text import joined, members
+from pipelines.reading.typed import faults_where
+from pipelines.writing import volumes
+
+Faults = tuple[str, pl.DataFrame]
+"""A column's name and faults of its cells."""
+
+
+def volume_texts(
+    columns: list[Column], values: dict[str, pl.Series], given: dict[str, pl.Series], years: pl.Series,
+    served_markets: Set[str],
+) -> tuple[pl.Series, list[Faults]]:  # fmt: skip
+    """The volumes of each row as JSON text, keys in order, and the faults by column.
+
+    `years` is the year of each row for columns that name none. A column of a subdivision that the catalogue does not
+    serve counts for its country; what it does not serve at all is the fault `unknown_market` of each given cell. The
+    same market, year and half twice in a row is the fault `duplicate_row` of the later column.
+    """
+    markets = {column.name: volumes.market(str(column.market), served_markets) for column in columns}
+    counted = [replace(column, market=market) for column in columns if (market := markets[column.name])]
+    ordered = sorted(counted, key=lambda column: f"{column.market}/{column.year or 0}/{column.half}")
+    dated = [_dated(column, values[column.name], given[column.name], years) for column in ordered]
+    nothing = pl.repeat(None, len(years), dtype=pl.String, eager=True)
+    texts = joined(dated, "{", "}") if dated else nothing
+    faults = [_unserved(column, given) for column in columns if markets[column.name] is None]
+    pairs = [pair for pair in combinations(ordered, 2) if _may_meet(*pair)]
+    if not pairs:
+        return texts, faults
+    return _in_order(texts), faults + list(_meetings(pairs, given, years))
+
+
+def _unserved(column: Column, given: dict[str, pl.Series]) -> Faults:
+    sentence = f"The catalogue does not serve {column.market}; GET /jurisdictions lists what it serves."
+    return column.name, faults_where(given[column.name], "unknown_market", sentence)
+
+
+def _dated(column: Column, values: pl.Series, given: pl.Series, years: pl.Series) -> pl.Series:
+    """The members of one column, each under its market, its year or that of its row, and its half."""
+    if column.year:
+        return members(f"{column.market}/{column.year}/{column.half}", values, given)
+    row = pl.DataFrame({"year": years, "units": values})
+    units = pl.col("units").cast(pl.String).fill_null("null")
+    text = row.select(pl.format(f'"{column.market}/{{}}/{column.half}":{{}}', "year", units)).to_series()
+    return text.set(~given, None)
+
+
+def _may_meet(first: Column, later: Column) -> bool:
+    """Whether both can stand for the same market, year and half."""
+    same = (first.market, first.half) == (later.market, later.half)
+    return same and (first.year is None or later.year is None or first.year == later.year)
+
+
+def _meetings(pairs: list[tuple[Column, Column]], given: dict[str, pl.Series], years: pl.Series) -> Iterator[Faults]:
+    """The rows of which two columns give the same units."""
+    for first, later in pairs:
+        met = given[first.name] & given[later.name]
+        if first.year != later.year:
+            met &= years == (first.year or later.year)
+        yield later.name, faults_where(met, "duplicate_row", f"{later.name} gives units that {first.name} gives too.")
+
+
+def _in_order(texts: pl.Series) -> pl.Series:
+    """Objects with their keys sorted."""
+    sort = partial(json.dumps, sort_keys=True, separators=(",", ":"))
+    ordered = [None if text is None else sort(json.loads(text)) for text in texts]
+    return pl.Series(texts.name, ordered, dtype=pl.String)

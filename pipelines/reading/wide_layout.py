@@ -1,0 +1,59 @@
+"""Components side by side in one line: the table split into SKUs and the columns that describe their components.
+
+The columns stay side by side, one group for each component; `graphs.py` makes a component of each group of a line.
+Which columns are groups is `groups.py`.
+"""
+
+from dataclasses import replace
+from typing import Literal
+
+import polars as pl
+
+from pipelines.reading.fields import Column
+from pipelines.reading.sheet import Sheet
+from pipelines.reading.unit_columns import for_each_group, is_shared, speaks_of
+
+
+def layout_of(columns: tuple[Column, ...]) -> Literal["wide", "materials"] | None:
+    """The layout that group columns make; None where there are none."""
+    grouped = [column for column in columns if column.group is not None]
+    if not grouped:
+        return None
+    return "materials" if any(column.fixed for column in grouped) else "wide"
+
+
+def split_groups(sheet: Sheet) -> tuple[Sheet, Sheet]:
+    """The SKUs, and the components of each SKU's first line with their columns; a later line is refused as a repeat."""
+    sheet = _with_units(sheet)
+    key = next(column for column in sheet.columns if column.name == "sku_code")
+    own = tuple(column for column in sheet.columns if column.group is None)
+    parts = (replace(key, table="component"), *(column for column in sheet.columns if column.group is not None))
+    codes = sheet.table["sku_code"].str.strip_chars()
+    first = codes.is_not_null() & codes.is_first_distinct()
+    return _of(sheet, own), replace(_of(sheet, parts, first), ignored=(), faults=(), skipped=())
+
+
+def _with_units(sheet: Sheet) -> Sheet:
+    """The sheet with its column of units for each group that has none; the SKU's own weight keeps it too."""
+    copies = for_each_group(sheet.columns)
+    if not copies:
+        return sheet
+    table = sheet.table.with_columns(pl.col(shared).alias(column.name) for shared, column in copies)
+    kinds = sheet.kinds
+    if kinds is not None:
+        kinds = kinds.with_columns(pl.col(shared).alias(column.name) for shared, column in copies)
+    columns = (*sheet.columns, *(column for _, column in copies))
+    whole = any(column.name == "weight_grams" for column in speaks_of(sheet.columns))
+    kept = tuple(column for column in columns if whole or not is_shared(column))
+    return replace(sheet, columns=kept, table=table, kinds=kinds)
+
+
+def _of(sheet: Sheet, columns: tuple[Column, ...], rows: pl.Series | None = None) -> Sheet:
+    """The sheet with some of its columns and rows."""
+    names = [column.name for column in columns]
+    table = sheet.table.select(*names, "line")
+    kinds = None if sheet.kinds is None else sheet.kinds.select(names)
+    if rows is not None:
+        table, kinds = table.filter(rows), None if kinds is None else kinds.filter(rows)
+    marks = {name: mark for name, mark in sheet.marks.items() if name in names}
+    return replace(sheet, columns=columns, table=table, kinds=kinds, marks=marks)

@@ -1,0 +1,143 @@
+"""Workbook bytes -> grids: the texts that each visible sheet shows, of the first rows or of chosen columns.
+
+Which sheet holds the SKUs and which the components is decided by `upload.py`.
+"""
+
+from collections.abc import Collection, Iterable
+from functools import cached_property
+
+import polars as pl
+
+from pipelines.reading.fields import Column
+from pipelines.reading.grid import NO_VALUE, NUMBER, TEXT, Grid, blank_to_null, check_width, without_blank_rows
+from pipelines.reading.workbook.book import Book, SheetPart, read_book
+from pipelines.reading.workbook.cells import read_cells
+from pipelines.reading.workbook.hidden import Hidden
+from pipelines.reading.workbook.package import Package, unreadable
+from pipelines.reading.workbook.strings import read_strings
+from pipelines.reading.workbook.styles import GENERAL, Format, read_formats, shown, with_unit
+
+_NUMERIC = ("number", "integer", "ppm")
+
+
+class Workbook:
+    """An opened workbook. Every method raises `ReadingRefused` where the workbook cannot be read."""
+
+    def __init__(self, data: bytes) -> None:
+        """Opens the archive and reads what it says about itself, no cell yet."""
+        self._package = Package(data)
+        self._book: Book = read_book(self._package)
+        self._hidden: dict[str, Hidden] = {}
+
+    @property
+    def sheets(self) -> tuple[SheetPart, ...]:
+        """The worksheets in their order, hidden ones included."""
+        return self._book.sheets
+
+    def top(self, sheet: SheetPart, rows: int) -> Grid:
+        """The first rows that hold something, as text, with all columns that have a cell there."""
+        cells = read_cells(self._package, sheet.path, rows=rows)
+        kept = cells.filter(pl.col("row").is_in(cells["row"].unique().sort().head(rows).implode()))
+        check_width(kept["column"].n_unique())
+        grid = self._grid(kept, dict.fromkeys(kept["column"].unique().sort(), False))
+        return Grid(*without_blank_rows(grid.cells, grid.lines))
+
+    def body(self, sheet: SheetPart, columns: Iterable[Column]) -> Grid:
+        """All rows that hold something, with the cells of these columns and of the first one only."""
+        cells = read_cells(self._package, sheet.path, hidden=self.hidden(sheet))
+        numeric = {0: False} | {column.position: column.field.kind in _NUMERIC for column in columns}
+        return self._grid(cells, numeric)
+
+    def hidden(self, sheet: SheetPart) -> Hidden:
+        """The hidden rows and columns of a sheet whose body has been read."""
+        return self._hidden.setdefault(sheet.path, Hidden())
+
+    def whole(self, sheet: SheetPart, numeric: Collection[int]) -> Grid:
+        """All rows and all columns that hold something; only in `numeric` ones does a number cell stay its number."""
+        cells = read_cells(self._package, sheet.path)
+        return self._grid(cells, {at: at in numeric for at in cells["column"].unique().sort()})
+
+    def _grid(self, cells: pl.DataFrame, columns: dict[int, bool]) -> Grid:
+        """The grid of some columns; the value says whether a number cell stays the number it is."""
+        rows = cells["row"].unique().sort()
+        place = pl.repeat(0, int(rows[-1] or 0) + 1 if len(rows) else 0, dtype=pl.UInt32, eager=True)
+        place = place.scatter(rows, pl.int_range(len(rows), dtype=pl.UInt32, eager=True))
+        wanted = cells.filter(pl.col("column").is_in(list(columns)))
+        wanted = wanted.with_columns(at=place.gather(wanted["row"]))
+        by_column = {key[0]: frame for key, frame in wanted.partition_by("column", as_dict=True).items()}
+        texts, kinds = {}, {}
+        for at, numeric in columns.items():
+            found = by_column.get(at)
+            empty = pl.repeat(None, len(rows), dtype=pl.String, eager=True)
+            plain = pl.repeat(TEXT, len(rows), dtype=pl.UInt8, eager=True)
+            if found is None:
+                texts[f"c{at}"], kinds[f"c{at}"] = empty, plain
+                continue
+            if not (found["at"].diff() > 0).all():  # rows out of order, or a cell twice
+                found = found.unique("at", keep="last", maintain_order=True)
+            text, kind = self._shown(found, numeric=numeric)
+            texts[f"c{at}"], kinds[f"c{at}"] = empty.scatter(found["at"], text), plain.scatter(found["at"], kind)
+        lines = rows.cast(pl.Int64).alias("line")
+        return Grid(blank_to_null(pl.DataFrame(texts)), lines, kinds=pl.DataFrame(kinds))
+
+    def _shown(self, cells: pl.DataFrame, *, numeric: bool) -> tuple[pl.Series, pl.Series]:
+        """The texts of one column's cells and what kind of cell each is."""
+        kind = cells["type"].fill_null("n")
+        text = cells["text"]
+        shared = kind == "s"
+        if shared.any():
+            text = text.zip_with(~shared, self._shared(text.set(~shared, None)))
+        truth = kind == "b"
+        if truth.any():
+            text = text.zip_with(~truth, text.replace({"1": "TRUE", "0": "FALSE"}))
+        number = (kind == "n") & text.is_not_null()
+        if number.any():
+            text = text.zip_with(~number, self._numbers(text.set(~number, None), cells["style"], numeric=numeric))
+        day = kind == "d"
+        if day.any():
+            text = text.zip_with(~day, text.str.slice(0, 10))
+        nothing = text.is_null() & cells["formula"].is_not_null()
+        if nothing.any():
+            text = text.zip_with(~nothing, "=" + cells["formula"])
+        stays = number & text.str.contains(r"^[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?(?:%| \p{L}+)?$")
+        kinds = pl.DataFrame({"stays": stays, "nothing": nothing}).select(
+            pl.when("nothing").then(NO_VALUE).when("stays").then(NUMBER).otherwise(TEXT).cast(pl.UInt8)
+        )
+        return text, kinds.to_series()
+
+    def _shared(self, numbers: pl.Series) -> pl.Series:
+        at = numbers.cast(pl.UInt32, strict=False)
+        if at.null_count() > numbers.null_count() or (at >= len(self._strings)).any():
+            raise unreadable("a cell refers to a text that is not there")
+        return self._strings.gather(at)
+
+    def _numbers(self, raw: pl.Series, styles: pl.Series, *, numeric: bool) -> pl.Series:
+        """Number cells as text: in a number field the number itself, else what their format shows."""
+        pairs = pl.DataFrame({"raw": raw, "style": styles.fill_null(0)})
+        styles_used = [self._format(style) for style in pairs["style"].unique()]
+        if numeric and all(style.kind in ("general", "padded") and style.unit is None for style in styles_used):
+            return raw
+        distinct = pairs.drop_nulls("raw").unique(maintain_order=True)
+        formats = ((text, self._format(style)) for text, style in distinct.iter_rows())
+        texts = [self._number(text, style, numeric=numeric) for text, style in formats]
+        looked_up = pairs.join(distinct.with_columns(text=pl.Series(texts, dtype=pl.String)),
+                               on=["raw", "style"], how="left", maintain_order="left")  # fmt: skip
+        return looked_up["text"]
+
+    def _number(self, raw: str, style: Format, *, numeric: bool) -> str:
+        if numeric and style.unit is not None:
+            return with_unit(raw, style.unit)
+        if numeric and style.kind not in ("date", "percent"):
+            return raw
+        return shown(raw, style, since_1904=self._book.since_1904)
+
+    def _format(self, style: int) -> Format:
+        return self._formats[style] if style < len(self._formats) else GENERAL
+
+    @cached_property
+    def _formats(self) -> list[Format]:
+        return read_formats(self._package, self._book.styles)
+
+    @cached_property
+    def _strings(self) -> pl.Series:
+        return read_strings(self._package, self._book.strings)

@@ -1,0 +1,78 @@
+"""The shared strings of a workbook: the texts that cells refer to by number.
+
+Plain strings are taken out as a column; a table with rich text or phonetic hints is read by the XML parser.
+"""
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from pipelines.reading.office import NoXmlError, local, parse
+from pipelines.reading.workbook.markup import is_plain, undo_escapes, unescape
+from pipelines.reading.workbook.package import Package, no_xml, unreadable
+
+_MOST_BYTES = 64 * 1024 * 1024
+_MOST_TEXTS = 1_500_000
+_PLAIN = r"^(?:<t(?: xml:space=\"preserve\")?>([^<]*)</t>|<t/>)</si>"
+
+
+def read_strings(package: Package, path: str | None) -> pl.Series:
+    """The texts by number; empty where the workbook has none."""
+    if path is None:
+        return pl.Series(dtype=pl.String)
+    data = _bounded(package.pieces(path))
+    if not is_plain(data):
+        return _parsed(data)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return _parsed(data)
+    items = pl.Series([text]).str.split("<si>").explode()[1:]
+    if len(items) != text.count("<si") or not items.str.contains(_PLAIN).all():
+        return _parsed(data)
+    return unescape(items.str.extract(_PLAIN).fill_null(""))
+
+
+def _bounded(pieces: Iterator[bytes]) -> bytes:
+    """The part as a whole, which costs several times its size: refused before it costs too much."""
+    held: list[bytes] = []
+    for piece in pieces:
+        held.append(piece)
+        if sum(map(len, held)) > _MOST_BYTES:
+            raise unreadable(f"its table of texts is larger than {_MOST_BYTES // 1024 // 1024} MiB")
+    data = b"".join(held)
+    if data.count(b"<si") > _MOST_TEXTS:
+        raise unreadable(f"its table of texts has more than {_MOST_TEXTS} entries")
+    return data
+
+
+def _parsed(data: bytes) -> pl.Series:
+    """The texts by the XML parser: all runs of an item, without its phonetic hints."""
+    texts: list[str] = []
+    runs: list[str] = []
+    path: list[str] = []
+    hints = 0
+
+    def start(name: str, _: dict[str, str]) -> None:
+        nonlocal hints
+        path.append(local(name))
+        if path[-1] == "si":
+            runs.clear()
+        hints += path[-1] == "rPh"
+
+    def characters(text: str) -> None:
+        if path[-1] == "t" and not hints:
+            runs.append(text)
+
+    def end(_: str) -> None:
+        nonlocal hints
+        tag = path.pop()
+        hints -= tag == "rPh"
+        if tag == "si":
+            texts.append(undo_escapes("".join(runs)))
+
+    try:
+        parse([data], start, end, characters)
+    except NoXmlError as error:
+        raise no_xml("its table of texts", error) from None
+    return pl.Series(texts, dtype=pl.String)

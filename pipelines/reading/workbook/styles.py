@@ -1,0 +1,159 @@
+"""Cell styles: what a number cell shows under its number format. A text field takes what the sheet shows.
+
+Only what a code, a date or a percentage can look like is followed; every other format shows the plain number.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Literal
+
+from pipelines.reading.office import local
+from pipelines.reading.units import unit_of
+from pipelines.reading.workbook.package import Package
+
+_DATE_IDS = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
+_BUILT_IN = {1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 49: "@"}
+_NOT_SHOWN = re.compile(r'"[^"]*"|\\.|_.|\*.|\[[^\[\]]*\]')
+_WRITTEN = re.compile(r'"([^"]*)"|\\(.)')
+_THREE_DECIMALS = re.compile(r"\.\d{3}$")
+_PADDED = re.compile(r"(0+)(?:\.(0+))?")
+_LONGEST_FORMAT = 255
+"""Characters of the longest number format that a spreadsheet takes; a longer one is not followed."""
+_LONGEST_NUMBER = 64
+"""Characters of a number cell's text; spreadsheets write 24 at most: 17 digits, a sign, a point, an exponent."""
+_MOST_PLACES = 330
+"""Places before or behind the point: what a double can hold. Arithmetic with more takes as long as it has places."""
+_MOST_DIGITS = 15
+"""A spreadsheet keeps fifteen digits of a number; what it shows beyond is rounded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A number format: dates, percentages, or a number with at least so many digits before and after the point.
+
+    `unit` is the unit of mass that the format writes behind the number: `0.0" kg"` shows 1.5 as 1.5 kg.
+    """
+
+    kind: Literal["general", "date", "percent", "padded"] = "general"
+    before: int = 1
+    after: int = 0
+    unit: str | None = None
+
+
+GENERAL = Format()
+
+
+def read_formats(package: Package, path: str | None) -> list[Format]:
+    """The format of each cell style, by the style's number; empty where the workbook has no styles."""
+    if path is None:
+        return []
+    own: dict[int, str] = {}
+    ids: list[int] = []
+    in_cell_styles = False
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal in_cell_styles
+        match local(name):
+            case "numFmt":
+                own[_number(attributes.get("numFmtId"))] = attributes.get("formatCode", "")
+            case "cellXfs":
+                in_cell_styles = True
+            case "xf" if in_cell_styles:
+                ids.append(_number(attributes.get("numFmtId")))
+
+    def end(name: str) -> None:
+        nonlocal in_cell_styles
+        if local(name) == "cellXfs":
+            in_cell_styles = False
+
+    package.elements(path, start, end)
+    formats = {number: _format(number, own) for number in set(ids)}
+    return [formats[number] for number in ids]
+
+
+def shown(raw: str, style: Format, *, since_1904: bool) -> str:
+    """What a number cell shows: `00123`, `1.10`, `2026-08-12`, `30%`; the plain number in all other formats.
+
+    A whole number of more digits than a spreadsheet keeps is shown with its exponent, as one sees it is rounded. What
+    is no number that a spreadsheet can hold is shown as it is written.
+    """
+    number = _decimal(raw)
+    if number is None:
+        return raw
+    if style.kind == "date":
+        return _day(number, since_1904=since_1904) or _plain(number)
+    if style.kind == "percent":
+        return f"{_plain(number * 100)}%"
+    if style.kind == "padded" and abs(number) < 10**_MOST_DIGITS:
+        width = style.before + (style.after + 1 if style.after else 0) + (number < 0)
+        return f"{number:0{width}.{style.after}f}"
+    return _plain(number)
+
+
+def _decimal(raw: str) -> Decimal | None:
+    try:
+        number = Decimal(raw) if len(raw) <= _LONGEST_NUMBER else None
+    except InvalidOperation:
+        return None
+    held = number is not None and number.is_finite() and abs(number.adjusted()) <= _MOST_PLACES
+    return number if held else None
+
+
+def with_unit(raw: str, unit: str) -> str:
+    """A number with the unit that its format shows; with one decimal more than three, so that it is no thousand."""
+    number = _decimal(raw)
+    if number is None:
+        return raw
+    plain = _plain(number)
+    return f"{plain}{'0' if _THREE_DECIMALS.search(plain) else ''} {unit}"
+
+
+def _plain(number: Decimal) -> str:
+    if number == number.to_integral_value():
+        return f"{int(number)}" if abs(number) < 10**_MOST_DIGITS else f"{number:.14E}"
+    return f"{float(number):.{_MOST_DIGITS}g}"
+
+
+def _day(serial: Decimal, *, since_1904: bool) -> str | None:
+    """The ISO day of a serial number. Day 60 of the 1900 system never was: it counts 1900 as a leap year."""
+    days = int(serial)
+    start = date(1904, 1, 1) if since_1904 else date(1899, 12, 31 if days < 60 else 30)
+    try:
+        return (start + timedelta(days=days)).isoformat()
+    except OverflowError:
+        return None
+
+
+def _format(number: int, own: dict[int, str]) -> Format:
+    written = own.get(number, "")
+    unit = _unit(written) if number in own else None
+    return replace(_shape(number, own), unit=unit)
+
+
+def _unit(code: str) -> str | None:
+    """The unit of mass in the quoted or escaped text of a format, where it writes one and no other word."""
+    first = code.split(";", maxsplit=1)[0][:_LONGEST_FORMAT]
+    words = "".join(quoted or escaped for quoted, escaped in _WRITTEN.findall(first)).strip()
+    return words if unit_of(words, "g") is not None else None
+
+
+def _shape(number: int, own: dict[int, str]) -> Format:
+    if number in _DATE_IDS and number not in own:
+        return Format("date")
+    written = own.get(number, _BUILT_IN.get(number, ""))
+    if len(written) > _LONGEST_FORMAT:
+        return GENERAL
+    code = _NOT_SHOWN.sub("", written).split(";")[0].strip()
+    if "%" in code:
+        return Format("percent")
+    if re.search(r"[ymdhs]", code, re.IGNORECASE) and "general" not in code.lower():
+        return Format("date")
+    if padded := _PADDED.fullmatch(code):
+        return Format("padded", len(padded[1]), len(padded[2] or ""))
+    return GENERAL
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text is not None and len(text) < 10 and text.isascii() and text.isdigit() else 0

@@ -1,0 +1,26 @@
+"""Regrading: every SKU that is held, graded by the rule-set of the day, block by block in the order of their codes.
+
+    progress.py   what is asked for and how far it is: one row of `regrades` for each company
+    block.py      which SKUs of a block change, and what they shall be
+    work.py       the blocks of a company one after the other
+
+Only SKUs whose grade or trace changed are written, each as a new version with its entry in the ledger.
+"""
+
+from pipelines.regrading.progress import (
+    EXAMPLES,
+    Asked,
+    Regraded,
+    Totals,
+    asked_of,
+    open_regrades,
+    request,
+    request_lacking,
+    total,
+)
+from pipelines.regrading.work import Desk, go_on, wait_for_older_writers, wait_once
+
+__all__ = [
+    "EXAMPLES", "Asked", "Desk", "Regraded", "Totals", "asked_of", "go_on", "open_regrades", "request",
+    "request_lacking", "total", "wait_for_older_writers", "wait_once",
+]  # fmt: skip

@@ -1,0 +1,88 @@
+"""Rule-sets as operators add and activate them: kept for good, and from an activation on graded with everywhere.
+
+An activation is one transaction: the version that grades, a regrade asked for in each company, and an entry in each
+ledger. How processes come to know of it is `warehouse.rulesets.registry`.
+"""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+
+from compliance import ruleset
+from compliance.tables import TableError
+from pipelines import regrading
+from pipelines.writing import everywhere
+from pipelines.writing.origin import Origin
+from warehouse.rulesets import queries as rulesets
+from warehouse.rulesets.registry import Rulesets
+
+_ONE_AT_A_TIME: Final = "LOCK TABLE ruleset_activations, companies IN SHARE ROW EXCLUSIVE MODE"
+"""Neither another activation nor a new company comes in between; all may read."""
+
+
+def add(conn: psycopg.Connection[Any], folder: Path, now: datetime) -> dict[str, Any]:
+    """Keep the tables of a folder, whose name is the version; its record as published. The connection is the owner's.
+
+    The same tables once more change nothing. Raises `TableError` where the tables contradict each other, the name is no
+    day, or the version is there with other tables.
+    """
+    version, tables = folder.name, ruleset.texts(folder)
+    if not ruleset.VERSION.fullmatch(version):
+        raise TableError(f"{version}: name the folder by the day of its tables, such as 2027-01-31.")
+    rules = ruleset.parse(version, tables)
+    conn.execute("LOCK TABLE rulesets IN SHARE ROW EXCLUSIVE MODE")
+    if _tables(conn, version) not in (None, tables):
+        raise TableError(
+            f"There is a rule-set {version} already, with other tables. A version never changes: name the folder by "
+            "another day."
+        )
+    if rulesets.added(conn, version) is None:
+        rulesets.add(conn, version, tables, rules=len(rules.rules), at=now)
+    return _record(conn, version, len(rules.rules))
+
+
+def activate(conn: psycopg.Connection[Any], version: str, origin: Origin, now: datetime) -> dict[str, Any]:
+    """Have a version grade every write from the commit on, and ask for the regrade of what is held; its record.
+
+    The connection is the owner's. A version that is active already changes nothing. Raises `TableError` where there is
+    no such version.
+    """
+    known = Rulesets()
+    rules = known.of(conn, version)
+    conn.execute(_ONE_AT_A_TIME)
+    before = known.active(conn).version
+    if before != version:
+        if rulesets.added(conn, version) is None:  # so that processes of another release find it, too
+            tables = ruleset.texts(ruleset.RULES / version)
+            rulesets.add(conn, version, tables, rules=len(rules.rules), at=now)
+        rulesets.activate(conn, version, now)
+        company_ids = [row[0] for row in conn.execute("SELECT pcds_company_ids()")]
+        for company_id in company_ids:
+            everywhere.become(conn, company_id)
+            regrading.request(conn, company_id, version, now)
+        everywhere.enter(
+            conn, company_ids, "ruleset.activated", version, origin=origin, now=now,
+            before={"version": before}, after={"version": version},
+        )  # fmt: skip
+    return {"version": version, "active": True, "rules": len(rules.rules)}
+
+
+def listed(conn: psycopg.Connection[Any]) -> list[dict[str, Any]]:
+    """Every version's record, the release's and those that were added, the oldest first."""
+    added = rulesets.sizes(conn)
+    sizes = {version: len(ruleset.load(version).rules) for version in ruleset.versions()} | added
+    return [_record(conn, version, sizes[version]) for version in sorted(sizes)]
+
+
+def _tables(conn: psycopg.Connection[Any], version: str) -> dict[str, str] | None:
+    added = rulesets.added(conn, version)
+    if added is not None:
+        return added.tables
+    return ruleset.texts(ruleset.RULES / version) if version in ruleset.versions() else None
+
+
+def _record(conn: psycopg.Connection[Any], version: str, rules: int) -> dict[str, Any]:
+    active = rulesets.active(conn) or ruleset.versions()[-1]
+    return {"version": version, "active": version == active, "rules": rules}

@@ -1,0 +1,105 @@
+"""The blocks of a company's regrade, one transaction each: what changed is in it with its ledger entries, or nothing.
+
+Whoever comes does the next block; where it is, `progress` says. Nothing is left of one that was broken off.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+import psycopg
+
+from pipelines.regrading import block, progress
+from pipelines.writing.origin import Origin
+from pipelines.writing.store import store
+from warehouse.clock import Clock
+from warehouse.rulesets.registry import FRESH_SECONDS, Rulesets
+from warehouse.sessions import Pool
+
+_LOOK_SECONDS: Final = 0.1
+_OLDER: Final = """
+SELECT EXISTS (SELECT FROM pg_stat_activity
+               WHERE datname = current_database() AND usename IN (session_user, 'pcds_app') AND xact_start < %s)
+"""
+"""A process of the release before may still sign in by the plain name."""
+
+
+_WAITED: Final = WeakKeyDictionary[Pool, tuple[str, datetime]]()
+"""What this process waited for last: a version, and when it was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a regrade works with.
+
+    `block_rows` are the SKUs of one transaction, which is what a crash can cost at most; `run_id` names the run in the
+    ledger, as the entries' correlation id.
+    """
+
+    pool: Pool
+    clock: Clock
+    rulesets: Rulesets
+    block_rows: int
+    run_id: str
+
+
+def wait_for_older_writers(pool: Pool, proceed: Callable[[], None]) -> None:
+    """Return when no write is under way that may be graded with the set before; to be asked before the first block.
+
+    A transaction that begins `FRESH_SECONDS` after an activation grades with the new set. Those before are waited for.
+    """
+    time.sleep(FRESH_SECONDS)
+    with pool.system() as conn:
+        row = conn.execute("SELECT now()").fetchone()
+    while True:
+        proceed()
+        with pool.system() as conn:
+            if conn.execute(_OLDER, row).fetchone() == (False,):
+                return
+        time.sleep(_LOOK_SECONDS)
+
+
+def wait_once(pool: Pool, company_id: UUID, proceed: Callable[[], None]) -> None:
+    """Wait for older writers before the first company of an activation; the others of it need not wait again.
+
+    Where nothing is asked for, there is nothing to wait for.
+    """
+    with pool.company(company_id) as conn:
+        asked = progress.asked(conn)
+    if asked is not None and _WAITED.get(pool) != asked:
+        wait_for_older_writers(pool, proceed)
+        _WAITED[pool] = asked
+
+
+def go_on(desk: Desk, company_id: UUID, proceed: Callable[[], None]) -> None:
+    """Do what is left of a company's regrade; `proceed` is asked before each block and raises where it shall end."""
+    more = True
+    while more:
+        proceed()
+        more = desk.pool.run(company_id, partial(_do_block, desk, company_id), repeatable=True)
+
+
+def _do_block(desk: Desk, company_id: UUID, conn: psycopg.Connection[Any]) -> bool:
+    """One block in the caller's transaction; whether there is another one."""
+    taken = progress.take(conn)
+    if taken is None:
+        return False
+    position, done = taken
+    rows = block.read(conn, position, desk.block_rows)
+    last = len(rows) < desk.block_rows
+    if len(rows):
+        position = rows["sku_code"][-1]
+        changed = block.changed(conn, rows, desk.rulesets, done)
+        if len(changed):
+            origin = Origin("system", None, "regrade", desk.run_id, reason=f"Regraded by rule-set {done.version}.")
+            store(
+                conn, company_id, changed, ("sku_code",), origin=origin, now=desk.clock.now(), import_id=None,
+                resource="sku",
+            )  # fmt: skip
+    progress.advance(conn, position, done, desk.clock.now() if last else None)
+    return not last

@@ -1,0 +1,75 @@
+"""A reader process: reads one file after the other for its parent (`python -m pipelines.sandbox.child`).
+
+It holds what reading needs and nothing else: no database, no credentials, no network of its own making, one end of a
+channel. It ends when the parent does, and is killed where a file uses up a limit.
+"""
+
+import errno
+import gc
+import json
+import socket
+import sys
+import traceback
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from pipelines.reading.refusal import ReadingRefused
+from pipelines.sandbox import channel
+from pipelines.sandbox.confine import confine, processor_seconds
+from pipelines.sandbox.tasks import TASKS, warm_up
+from schemas.normalise import Unfit
+
+_MOST_ISSUES: Final = 100
+_NEW_OBJECTS: Final = 50_000
+"""So many more objects there are before cycles are looked for, as in the worker."""
+
+
+def main() -> None:
+    """Serve the parent until it closes the channel; the one argument is what `process` says about the start."""
+    start = json.loads(sys.argv[1])
+    confine(start["parent"], start["memory_mib"])
+    warm_up()
+    gc.collect()
+    gc.freeze()  # what is here now stays
+    gc.set_threshold(_NEW_OBJECTS)
+    with socket.socket(fileno=start["channel"]) as parent:
+        try:
+            channel.send(parent, {"ready": True})
+            while True:
+                order, (source, answer) = channel.receive_with_files(parent, 2)
+                with source, answer:
+                    said = _done(order, source, answer, start["cpu_seconds"])
+                channel.send(parent, said)
+                gc.collect()
+        except (EOFError, OSError):  # nobody is there to answer to
+            return
+
+
+def _done(order: dict[str, Any], source: BinaryIO, answer: BinaryIO, cpu_seconds: float) -> dict[str, Any]:
+    """What is said of an order; where it is `done`, the rest stands in the file for the answer."""
+    try:
+        source.seek(0)
+        with processor_seconds(cpu_seconds):
+            TASKS[order["task"]](source, answer, **order["arguments"])
+    except ReadingRefused as refused:
+        return {"refused": [asdict(issue) for issue in refused.issues[:_MOST_ISSUES]]}
+    except Unfit as unfit:
+        return {"unfit": [unfit.code, unfit.message]}
+    except MemoryError:
+        return {"stopped": "memory"}
+    except BaseException as error:  # Polars' panics are no Exception
+        if isinstance(error, OSError) and error.errno == errno.EFBIG:
+            return {"stopped": "memory"}
+        return {"fault": type(error).__name__, "at": _place(error)}
+    return {"done": True}
+
+
+def _place(error: BaseException) -> str:
+    """Where a fault of ours was met; never its message, which may quote the caller's file."""
+    frames = traceback.extract_tb(error.__traceback__)[-6:]
+    return ", ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames)
+
+
+if __name__ == "__main__":
+    main()

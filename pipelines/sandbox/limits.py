@@ -1,0 +1,58 @@
+"""What one reading may use before its process is killed, and what the caller is told then.
+
+The numbers are settings (`warehouse.settings`). Who holds a reading to them: its own process to the CPU seconds and to
+a ceiling of memory (`confine`), its parent to the wall time and to the memory that it holds (`process`).
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal, Self
+
+from pipelines.reading.refusal import ReadingRefused
+from schemas.issues import Issue
+from warehouse.settings import Settings
+
+Reason = Literal["processor", "time", "memory", "crash"]
+"""What a reading used up: CPU seconds, wall time, memory; or its process ended by itself, and did so again."""
+
+What = Literal["table", "document"]
+
+_REMEDIES: Final[dict[What, str]] = {
+    "table": "Save the table anew, values alone, as CSV or .xlsx, or send it in parts.",
+    "document": "Save the document anew, as PDF if you can, and send that.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of one reading: seconds of all its threads on a processor, seconds by the clock, MiB of private memory."""
+
+    cpu_seconds: float = 20.0
+    wall_seconds: float = 60.0
+    memory_mib: int = 768
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """The limits of a deployment."""
+        return cls(settings.reader_cpu_seconds, settings.reader_wall_seconds, settings.reader_memory_mib)
+
+
+class ReadingStopped(ReadingRefused):
+    """The file was being read and used up a limit; it is refused as `unreadable_file`."""
+
+    def __init__(self, reason: Reason, limits: Limits, what: What) -> None:
+        """`what` the file is meant to be decides what its sender is advised to do."""
+        super().__init__([Issue("unreadable_file", _sentence(reason, limits, _REMEDIES[what]))])
+        self.reason = reason
+
+
+def _sentence(reason: Reason, limits: Limits, remedy: str) -> str:
+    seconds, wall, mib = f"{limits.cpu_seconds:g}", f"{limits.wall_seconds:g}", limits.memory_mib
+    match reason:
+        case "processor":
+            return f"Reading the file took more than {seconds} seconds of computing and was stopped. {remedy}"
+        case "time":
+            return f"Reading the file took more than {wall} seconds and was stopped. {remedy}"
+        case "memory":
+            return f"Reading the file took more than {mib} MiB of memory and was stopped. {remedy}"
+        case "crash":
+            return f"The program that reads files cannot go through this one to its end. {remedy}"

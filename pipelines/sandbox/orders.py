@@ -1,0 +1,88 @@
+"""What can be asked of a reader: the task, its file, and how the answer is taken out of the reader's file.
+
+An answer is data of a process that has read hostile bytes: it is taken as texts, numbers and tables, never executed.
+The tasks themselves are `tasks`.
+"""
+
+from collections.abc import Callable, Set
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, BinaryIO, Generic, TypeVar
+
+from pipelines.reading import TypedRows, Upload
+from pipelines.reading.packed import PackedUpload
+from pipelines.sandbox import parcel
+from pipelines.sandbox.limits import What
+from schemas.technical_files import MEDIA_TYPES, MediaType
+
+T = TypeVar("T")
+
+Source = bytes | Callable[[], BinaryIO]
+"""The bytes, or what opens a file of the system that has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order(Generic[T]):
+    """One reading, whose answer is a `T`. `what` the file is meant to be is said in a refusal."""
+
+    task: str
+    arguments: dict[str, Any]
+    source: Source
+    taken: Callable[[BinaryIO], T]
+    what: What = "table"
+
+
+def reading(
+    data: bytes, filename: str, *, mapping: dict[str, Any] | None, mapping_name: str | None, today: date
+) -> Order[PackedUpload]:
+    """`pipelines.reading.read_upload`, packed for the worker."""
+    said = {"filename": filename, "mapping": mapping, "mapping_name": mapping_name, "today": today.isoformat()}
+    return Order("table", said, data, _packed_upload)
+
+
+def typing(packed: Source, *, default_year: int, served_markets: Set[str]) -> Order[TypedRows]:
+    """`pipelines.reading.type_rows` of a table that `reading` has packed."""
+    return Order("rows", _of_markets(default_year, served_markets), packed, _typed_rows)
+
+
+def understanding(
+    data: bytes, filename: str, *, default_year: int, served_markets: Set[str], today: date
+) -> Order[tuple[Upload, TypedRows]]:
+    """Both at once, for a file that is not kept."""
+    said = _of_markets(default_year, served_markets) | {"filename": filename, "today": today.isoformat()}
+    return Order("table_and_rows", said, data, _upload_and_rows)
+
+
+def judging(source: Source, declared: MediaType | None) -> Order[MediaType]:
+    """`services.technical_files.judge` of a document."""
+    said = {"declared": None if declared is None else declared.media_type}
+    return Order("kind", said, source, _media_type, what="document")
+
+
+def _of_markets(default_year: int, served_markets: Set[str]) -> dict[str, Any]:
+    return {"default_year": default_year, "served_markets": sorted(served_markets)}
+
+
+def _packed_upload(file: BinaryIO) -> PackedUpload:
+    about, [table] = parcel.read(file)
+    return PackedUpload(about["source"], about["rows"], about["codes"], table)
+
+
+def _typed_rows(file: BinaryIO) -> TypedRows:
+    about, frames = parcel.read(file)
+    return _of_frames(frames, about["rejected"])
+
+
+def _upload_and_rows(file: BinaryIO) -> tuple[Upload, TypedRows]:
+    about, [upload, *frames] = parcel.read(file)
+    return Upload.from_bytes(upload), _of_frames(frames, about["rejected"])
+
+
+def _of_frames(frames: list[bytes], rejected: int) -> TypedRows:
+    values, given, errors, unnamed = map(parcel.unpacked, frames)
+    return TypedRows(values, given, errors, rejected, unnamed)
+
+
+def _media_type(file: BinaryIO) -> MediaType:
+    about, _ = parcel.read(file)
+    return next(kind for kind in MEDIA_TYPES if kind.media_type == about["media_type"])

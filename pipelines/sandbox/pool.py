@@ -1,0 +1,178 @@
+"""`Readers`: the reader processes of one process, and the files that wait for them.
+
+Each reader has a thread of its own, which waits for it; a door waits for a future, in a thread or in the event loop.
+Readers start as files come, as many as are allowed; those without work end again, the last one too unless the pool is
+kept warm. A reader that was killed is replaced before the next file comes.
+"""
+
+import threading
+from collections.abc import Hashable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Final, Self, TypeVar
+
+import structlog
+
+from pipelines.sandbox.limits import Limits, ReadingStopped
+from pipelines.sandbox.orders import Order
+from pipelines.sandbox.process import Reader, ReaderDied, ReaderFault
+from pipelines.sandbox.turns import Crowded, Turns
+from warehouse.settings import Settings
+
+__all__ = ["Crowded", "Readers"]
+
+T = TypeVar("T")
+
+_IDLE_SECONDS: Final = 10.0
+_WARM_MIB: Final = 120.0
+"""What a reader may hold that has nothing to do; one that holds more is replaced."""
+_END_SECONDS: Final = 5.0
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Job:
+    order: Order[Any]
+    future: Future[Any] = field(default_factory=Future)
+
+
+class Readers:
+    """At most `most` reader processes, none of them before the first file or `keep_warm`."""
+
+    def __init__(self, limits: Limits | None = None, most: int = 2) -> None:
+        self._limits, self._most = limits or Limits(), most
+        self._changed = threading.Condition()
+        self._turns: Turns[_Job] = Turns()
+        self._readers: dict[threading.Thread, Reader] = {}
+        self._warm = self._closed = False
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """The readers of a deployment's process."""
+        return cls(Limits.of(settings), settings.readers)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def keep_warm(self) -> None:
+        """Start a reader now, and keep one from here on."""
+        with self._changed:
+            self._warm = True
+            if not self._readers:
+                self._hire()
+
+    def submit(self, company: Hashable, door: str, order: Order[T]) -> "Future[T]":
+        """Have a file read when its turn comes. Raises `Crowded`.
+
+        The future has the answer, or raises what `Reader.run` raises but for `ReaderDied`: a reader that dies of a file
+        twice counts as stopped by it.
+        """
+        job = _Job(order)
+        with self._changed:
+            if self._closed:
+                raise ReaderFault("the readers have been closed")
+            self._turns.add(company, door, job)
+            if len(self._readers) < min(self._most, self._turns.under_way + self._turns.ready):
+                self._hire()
+            self._changed.notify()
+        return job.future
+
+    def read(self, company: Hashable, door: str, order: Order[T]) -> T:
+        """The same, waited for in this thread."""
+        return self.submit(company, door, order).result()
+
+    def waiting(self) -> int:
+        """How many files wait for their turn."""
+        with self._changed:
+            return self._turns.waiting
+
+    def close(self) -> None:
+        """End every reader; what waits is cancelled, what is being read raises `ReaderFault`."""
+        with self._changed:
+            self._closed = True
+            for job in self._turns.drained():
+                job.future.cancel()
+            held = dict(self._readers)
+            for reader in held.values():
+                reader.kill()
+            self._changed.notify_all()
+        for thread in held:
+            thread.join(_END_SECONDS)
+
+    def _hire(self) -> None:
+        reader = Reader(self._limits)
+        thread = threading.Thread(target=self._serve, args=[reader], name="reader", daemon=True)
+        self._readers[thread] = reader
+        thread.start()
+
+    def _serve(self, reader: Reader) -> None:
+        """One reader's thread: it starts the process, and the process ends with it."""
+        try:
+            self._prepare(reader)
+            while self._stays(reader):
+                if reader.private_mib() > _WARM_MIB:
+                    reader.end()
+                    self._prepare(reader)
+        finally:
+            reader.end()
+            with self._changed:
+                self._readers.pop(threading.current_thread(), None)
+
+    def _stays(self, reader: Reader) -> bool:
+        """Read what comes until nothing has come for a while; whether this reader is then still wanted."""
+        while (taken := self._next()) is not None:
+            company, job = taken
+            try:
+                self._do(reader, job)
+            finally:
+                with self._changed:
+                    self._turns.done(company)
+                    self._changed.notify()
+            self._prepare(reader)
+        with self._changed:
+            wanted = not self._closed and (self._turns.ready > 0 or (self._warm and len(self._readers) == 1))
+            if not wanted:
+                del self._readers[threading.current_thread()]
+            return wanted
+
+    def _next(self) -> tuple[Hashable, _Job] | None:
+        """The next job; None where none comes for a while."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or self._turns.ready > 0, _IDLE_SECONDS)
+            return None if self._closed else self._turns.take()
+
+    def _prepare(self, reader: Reader) -> None:
+        """Have the process ready for the next file; where that fails, the next file tries it again."""
+        try:
+            if not self._closed:
+                reader.start()
+        except (ReaderFault, OSError) as error:
+            if not self._closed:
+                log.warning("reader.not_started", error=str(error))
+
+    def _do(self, reader: Reader, job: _Job) -> None:
+        """The job's answer, or why there is none, into its future."""
+        if not job.future.set_running_or_notify_cancel():
+            return
+        try:
+            job.future.set_result(self._answer(reader, job.order))
+        except BaseException as reason:  # it is raised where it is waited for
+            job.future.set_exception(reason)
+
+    def _answer(self, reader: Reader, order: Order[T]) -> T:
+        for _ in range(2):
+            try:
+                reader.start()
+                return reader.run(order)
+            except ReaderDied as died:
+                if self._closed:
+                    raise ReaderFault("the readers have been closed") from None
+                log.warning("reader.died", reason=str(died), task=order.task)
+            except ReadingStopped as stopped:
+                log.warning("reader.stopped", reason=stopped.reason, task=order.task)
+                raise
+        raise ReadingStopped("crash", self._limits, order.what)

@@ -1,0 +1,64 @@
+"""What a reader process does for its parent: each task reads an open file and writes its answer into another.
+
+Its counterpart, which asks and takes the answer, is `orders`.
+"""
+
+import io
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Any, BinaryIO, Final
+
+from pipelines.reading import Upload, read_upload, type_rows
+from pipelines.reading.packed import PackedUpload
+from pipelines.sandbox import parcel
+from schemas.technical_files import MEDIA_TYPES
+from services.technical_files.judge import judge
+
+_SAMPLE: Final = b"sku_code,name,weight_grams,annual_volume_fr\nA-1,Bottle,12.5,100\n"
+
+
+def table(source: BinaryIO, answer: BinaryIO, *, filename: str, mapping: dict[str, Any] | None,
+          mapping_name: str | None, today: str) -> None:  # fmt: skip
+    """The tables of an import, packed for a worker; raises as `read_upload`."""
+    day = date.fromisoformat(today)
+    upload = read_upload(source.read(), filename, mapping=mapping, mapping_name=mapping_name, today=day)
+    packed = PackedUpload.of(upload)
+    about = {"source": packed.source, "rows": packed.rows, "codes": packed.codes}
+    parcel.write(answer, about, [packed.table])
+
+
+def rows(source: BinaryIO, answer: BinaryIO, *, default_year: int, served_markets: list[str]) -> None:
+    """The typed rows of a table that was packed."""
+    blobs, rejected = _typed(Upload.from_bytes(source.read()), default_year, served_markets)
+    parcel.write(answer, {"rejected": rejected}, blobs)
+
+
+def table_and_rows(source: BinaryIO, answer: BinaryIO, *, filename: str, default_year: int,
+                   served_markets: list[str], today: str) -> None:  # fmt: skip
+    """Both of a file; raises as `read_upload`."""
+    upload = read_upload(source.read(), filename, today=date.fromisoformat(today))
+    blobs, rejected = _typed(upload, default_year, served_markets)
+    parcel.write(answer, {"rejected": rejected}, [upload.to_bytes(), *blobs])
+
+
+def kind(source: BinaryIO, answer: BinaryIO, *, declared: str | None) -> None:
+    """The media type of a document; raises as `judge`."""
+    found = judge(source, next((each for each in MEDIA_TYPES if each.media_type == declared), None))
+    parcel.write(answer, {"media_type": found.media_type}, [])
+
+
+TASKS: Final[Mapping[str, Callable[..., None]]] = {task.__name__: task for task in (table, rows, table_and_rows, kind)}
+
+
+def warm_up() -> None:
+    """Read a small table, so that nothing is done for the first time while a caller waits."""
+    answer = io.BytesIO()
+    table(io.BytesIO(_SAMPLE), answer, filename="a.csv", mapping=None, mapping_name=None, today="2026-01-01")
+    _, [packed] = parcel.read(answer)
+    rows(io.BytesIO(packed), io.BytesIO(), default_year=2026, served_markets=["FR"])
+
+
+def _typed(upload: Upload, default_year: int, served_markets: list[str]) -> tuple[list[bytes], int]:
+    typed = type_rows(upload, default_year=default_year, served_markets=frozenset(served_markets))
+    frames = (typed.values, typed.given, typed.errors, typed.unnamed)
+    return [parcel.packed(frame) for frame in frames], typed.rejected

@@ -1,0 +1,142 @@
+"""The component graph: lines filled from the library, checked, given their ids, and written as one canonical text.
+
+A graph is replaced whole and compared as text: two graphs are equal when their texts are. A line keeps the id of the
+old line that it stands for (decisions §3), so that an unchanged graph has an unchanged text.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+from uuid_utils import uuid7
+
+from compliance.ruleset import RuleSet
+from pipelines.writing import substances
+from schemas.fields import COMPONENT_FIELDS
+from schemas.issues import Issue
+from schemas.vocabularies import SUBSTANCES
+
+_ORDER: Final = tuple(field.name for field in COMPONENT_FIELDS)
+_PLACE: Final = {name: place for place, name in enumerate(_ORDER)}
+_BLANK: Final[Mapping[str, Any]] = dict.fromkeys(("id", *_ORDER))
+_NUMBERS: Final = frozenset(field.name for field in COMPONENT_FIELDS if field.kind == "number")
+_REFERENCES: Final = {field.name: field.references for field in COMPONENT_FIELDS if field.references}
+_FILLED: Final = (
+    "material_family",
+    "polymer_or_grade",
+    "weight_g",
+    "supplier_id",
+    "colour",
+    "recycled_content_percent",
+)
+"""Fields that a library component fills where the line leaves them out."""
+
+Line = dict[str, Any]
+
+
+def draft_text(lines: Sequence[Mapping[str, Any]] | None) -> str:
+    """Lines as a caller sent them, for the patch; null is the empty graph."""
+    return orjson.dumps(list(lines or ())).decode()
+
+
+def complete(draft: str, library: Mapping[str, Mapping[str, Any]], rules: RuleSet) -> tuple[list[Line], list[Issue]]:
+    """The lines of a draft with library values filled in, in canonical key order, without nulls or ids.
+
+    `library` is the company's own components by id; whether an id is in it was checked before.
+    """
+    lines: list[Line] = []
+    issues: list[Issue] = []
+    for number, sent in enumerate(orjson.loads(draft)):
+        given = {name: value for name, value in sent.items() if value is not None}
+        shared = library.get(given.get("component_id", ""), {})
+        filled = {**{name: shared[name] for name in _FILLED if shared.get(name) is not None}, **given}
+        if "material_family" not in filled:
+            issues.append(Issue("required", "A component needs a material_family or a component_id that fills it.",
+                                f"components[{number}].material_family"))  # fmt: skip
+        if "substances" in filled:
+            filled["substances"], faults = _substances(filled["substances"], number, rules)
+            issues += faults
+        lines.append(_canonical(filled))
+    return lines, issues
+
+
+def _substances(sent: Mapping[str, Any], number: int, rules: RuleSet) -> tuple[Line, list[Issue]]:
+    entries, faults = substances.declared({"substances": sent}, rules)
+    texts = {name: substances.entry_text(entries.get(name)) for name in SUBSTANCES}
+    kept = {name: orjson.loads(text) for name, text in texts.items() if text is not None}
+    return kept, [Issue(f.code, f.message, f"components[{number}].{f.field}") for f in faults]
+
+
+def _canonical(line: Mapping[str, Any]) -> Line:
+    given = [name for name, value in line.items() if value is not None and value != {}]
+    return {
+        name: float(line[name]) if name in _NUMBERS else line[name] for name in sorted(given, key=_PLACE.__getitem__)
+    }
+
+
+def graph_text(lines: Sequence[Line], stored: str | None) -> str | None:
+    """The canonical text of a graph whose lines have taken the ids of the stored ones; None for an empty graph."""
+    if not lines:
+        return None
+    old = orjson.loads(stored) if stored else []
+    by_library: dict[str, list[str]] = defaultdict(list)
+    by_place: dict[tuple[str, int], str] = {}
+    places: dict[str, int] = defaultdict(int)
+    for line in old:
+        if "component_id" in line:
+            by_library[line["component_id"]].append(line["id"])
+        kind = line["component_type"]
+        by_place[kind, places[kind]] = line["id"]
+        places[kind] += 1
+    ids = _taken(lines, by_library, by_place)
+    return orjson.dumps([{"id": identity, **line} for identity, line in zip(ids, lines, strict=True)]).decode()
+
+
+def _taken(
+    lines: Sequence[Line], by_library: Mapping[str, list[str]], by_place: Mapping[tuple[str, int], str]
+) -> list[str]:
+    """An id for each line: of the same library component first, then of the same place among its type."""
+    ids: list[str | None] = [None] * len(lines)
+    used: set[str] = set()
+    for index, line in enumerate(lines):
+        free = [i for i in by_library.get(line.get("component_id", ""), ()) if i not in used]
+        if free:
+            ids[index] = free[0]
+            used.add(free[0])
+    places: dict[str, int] = defaultdict(int)
+    for index, line in enumerate(lines):
+        kind = line["component_type"]
+        place = by_place.get((kind, places[kind]))
+        places[kind] += 1
+        if ids[index] is None and place is not None and place not in used:
+            ids[index] = place
+            used.add(place)
+    return [identity or str(uuid7()) for identity in ids]
+
+
+def total_weight_g(graph: str | None) -> float | None:
+    """The sum of the weights in a graph; None where there is no graph or no weight in it."""
+    if graph is None:
+        return None
+    weights = [line["weight_g"] for line in orjson.loads(graph) if "weight_g" in line]
+    return float(f"{sum(weights):.9f}") if weights else None
+
+
+def references(draft: str | None) -> list[tuple[str, str, str]]:
+    """What the lines of a draft refer to: (table, id, field path)."""
+    if draft is None or "_id" not in draft:
+        return []
+    return [
+        (table, str(line[name]), f"components[{number}].{name}")
+        for number, line in enumerate(orjson.loads(draft))
+        for name, table in _REFERENCES.items()
+        if line.get(name) is not None
+    ]
+
+
+def published(line: Mapping[str, Any]) -> Line:
+    """One line as reads return it: every field of the contract, null where nothing was given."""
+    declared = line.get("substances", {})
+    entries = {name: substances.published(declared.get(name)) for name in SUBSTANCES}
+    return {**_BLANK, **line, "substances": entries}

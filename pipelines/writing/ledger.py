@@ -1,0 +1,146 @@
+"""The audit ledger: entries about one record, and the link that every write of a company adds to its chain.
+
+What belongs here: how anything comes into the ledger. SKUs come by the thousand with the write path (`store`), all
+other records one by one (`enter`); both end in `LINKED`. SKUs of several requests that are written together are a link
+for each request (`LINKED_EACH`). What does not: reading and verifying the ledger (`audit`),
+and what a digest is made of (`warehouse.audit.chain`).
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+import psycopg
+from uuid_utils import uuid7
+
+from pipelines.writing.origin import Origin
+from schemas.audit import ACTIONS
+from warehouse.audit.chain import CURRENT
+
+_SIGNED: Final = (
+    "id", "company_id", "at", "actor_type", "actor_id", "actor_name", "reason", "correlation_id", "ip", "user_agent",
+)  # fmt: skip
+_OF_ORIGIN: Final = _SIGNED[3:]
+SIGNED_EACH: Final = "place bigint, id uuid, " + ", ".join(f"{name} text" for name in _OF_ORIGIN)
+"""The columns of `signatures`, as a recordset declares them."""
+_TYPES: Final = {"id": "uuid", "company_id": "uuid", "at": "timestamptz"}
+_GIVEN: Final = {name: f"%({name})s::{_TYPES.get(name, 'text')}" for name in _SIGNED}
+
+
+def _linked() -> str:
+    link = {
+        **_GIVEN,
+        "number": "company_counters.links + 1",
+        "first_entry": "company_counters.audit_entries + 1",
+        "entries": "SELECT count(*) FROM leaves",
+    }
+    digests = "SELECT string_agg(digest, ''::bytea ORDER BY place) FROM leaves"
+    return f"""
+counted AS (
+    UPDATE company_counters
+    SET skus = skus + %(created)s, links = links + 1,
+        audit_entries = audit_entries + (SELECT count(*) FROM leaves),
+        chain_hash = {CURRENT.of_link("company_counters.chain_hash", link, digests)}
+    WHERE company_id = %(company_id)s
+    RETURNING links, audit_entries, chain_hash
+), entered AS (
+    INSERT INTO audit_entries (company_id, id, transaction_id, action, resource_id, version, before, after, digest)
+    SELECT %(company_id)s, counted.audit_entries - count(*) OVER () + place, %(id)s, action, resource_id, version,
+           before, after, digest
+    FROM leaves, counted
+)
+INSERT INTO audit_transactions ({", ".join(_SIGNED)}, number, first_entry, entries, digest_version, hash)
+SELECT {", ".join(_GIVEN.values())}, counted.links, counted.audit_entries - leaves.count + 1, leaves.count,
+       {CURRENT.version}, counted.chain_hash
+FROM (SELECT count(*) FROM leaves) AS leaves LEFT JOIN counted ON true"""
+
+
+LINKED: Final = _linked()
+"""The end of a statement whose `leaves` are its entries: place (from 1), action, resource_id, version, before, after,
+digest. It counts them and `created` SKUs, adds the link and stores both.
+
+The company's counters are one row, which a transaction locks here, after everything else and shortly before its
+commit. So links and entries have numbers without gaps, in the order of the commits. Without the row the link would
+have no number, which the table refuses.
+"""
+
+
+def _linked_each() -> str:
+    own = {name: _GIVEN[name] if name in ("company_id", "at") else f"leaves.{name}" for name in _SIGNED}
+    first = "held.audit_entries + leaves.place"
+    link = {**own, "number": "held.links + leaves.place", "first_entry": first, "entries": "1"}
+    return f"""
+held AS MATERIALIZED (
+    SELECT links, audit_entries, chain_hash FROM company_counters WHERE company_id = %(company_id)s
+), chained AS (
+    SELECT 0::bigint AS place, chain_hash AS hash FROM held
+    UNION ALL
+    SELECT leaves.place, {CURRENT.of_link("chained.hash", link, "leaves.digest")}
+    FROM chained JOIN leaves ON leaves.place = chained.place + 1 CROSS JOIN held
+), counted AS (
+    UPDATE company_counters
+    SET skus = skus + %(created)s, links = links + count, audit_entries = audit_entries + count, chain_hash = last
+    FROM (SELECT max(place) AS count, (array_agg(hash ORDER BY place DESC))[1] AS last FROM chained) AS every
+    WHERE company_id = %(company_id)s
+), entered AS (
+    INSERT INTO audit_entries (company_id, id, transaction_id, action, resource_id, version, before, after, digest)
+    SELECT %(company_id)s, {first}, id, action, resource_id, version, before, after, digest FROM leaves CROSS JOIN held
+)
+INSERT INTO audit_transactions ({", ".join(_SIGNED)}, number, first_entry, entries, digest_version, hash)
+SELECT {", ".join(own.values())}, held.links + leaves.place, {first}, 1, {CURRENT.version}, chained.hash
+FROM leaves JOIN chained USING (place) CROSS JOIN held"""
+
+
+LOCK: Final = "SELECT FROM company_counters WHERE company_id = %(company_id)s FOR UPDATE"
+LINKED_EACH: Final = _linked_each()
+"""The same end, of a recursive statement, for `leaves` of which each is a link by itself, with what is signed of it.
+
+The counters are locked before it by a statement of its own, `LOCK`: a link is computed over the one before it, and a
+statement sees only what was there when it began.
+"""
+
+_FIELDS: Final = {
+    "action": "%(action)s", "resource_id": "%(resource_id)s", "before": "%(before)s", "after": "%(after)s",
+}  # fmt: skip
+_ENTER: Final = f"""
+WITH leaves AS (
+    SELECT 1 AS place, %(action)s::text AS action, %(resource_id)s::text AS resource_id, NULL::integer AS version,
+           %(before)s::json AS before, %(after)s::json AS after, {CURRENT.of_entry(_FIELDS)} AS digest
+), {LINKED}"""
+
+
+def signature(company_id: UUID, origin: Origin, now: datetime) -> dict[str, Any]:
+    """The parameters of `LINKED` that say whose transaction it is, who causes it and when; with an id of its own."""
+    return {
+        "id": UUID(str(uuid7())), "company_id": company_id, "at": now, "actor_type": origin.actor_type,
+        "actor_id": origin.actor_id, "actor_name": origin.actor_name, "reason": origin.reason,
+        "correlation_id": origin.correlation_id, "ip": origin.ip, "user_agent": origin.user_agent,
+    }  # fmt: skip
+
+
+def signatures(origins: Sequence[Origin]) -> list[dict[str, Any]]:
+    """What `LINKED_EACH` asks of each leaf besides what it is about: a link's id, and who causes it."""
+    return [
+        {"place": place, "id": str(uuid7()), **{name: getattr(origin, name) for name in _OF_ORIGIN}}
+        for place, origin in enumerate(origins, start=1)
+    ]
+
+
+def enter(
+    conn: psycopg.Connection[Any], company_id: UUID, action: str, resource_id: UUID | str, *,
+    origin: Origin, now: datetime, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None,
+) -> None:  # fmt: skip
+    """Add one entry in the caller's transaction, whose session has the company set; it is the last thing to do there.
+
+    `action` is one of `schemas.audit`; `before` and `after` hold the fields that changed, as JSON takes them, and are
+    null where there was nothing before or is nothing after.
+    """
+    assert action in ACTIONS, f"{action} is not published in schemas/audit.py"
+    entry = {"action": action, "resource_id": str(resource_id), "before": _json(before), "after": _json(after)}
+    conn.execute(_ENTER, {**signature(company_id, origin, now), **entry, "created": 0})
+
+
+def _json(value: Mapping[str, Any] | None) -> str | None:
+    return None if value is None else orjson.dumps(value).decode()

@@ -1,0 +1,93 @@
+"""Merging: what the record would be after the write, and whether that differs from what is stored.
+
+An omitted field stays, a null clears (interface v1, write semantics). Everything here goes column by column.
+"""
+
+from typing import Any, Final
+
+from compliance.ruleset import RuleSet
+from pipelines.writing import components, previous, volumes
+from pipelines.writing.patch import Patch, RowIssue
+from pipelines.writing.resolve import Library
+from pipelines.writing.table import Table
+from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS
+
+_CARRIED: Final = ("id", "version", "created_at", "updated_at", "doc_status", previous.COLUMN, *DERIVED_COLUMNS)
+
+
+def merge(patch: Patch, stored: Table, library: Library, rules: RuleSet) -> tuple[Table, list[RowIssue]]:
+    """One row per row of the patch, as it would be held, with `row` and `outcome` (created, updated, unchanged).
+
+    Its value columns are those that `stored` has; the stored `id`, `version`, instants and derived columns come along,
+    null where there is no stored row. Faults of a component line are found here, because a library component may fill
+    what it lacks; such a row is in the answer too and is the caller's to reject.
+    """
+    places = {code: place for place, code in enumerate(stored["sku_code"])}
+    found = [places.get(code) for code in patch.values["sku_code"]]
+    in_order = found == list(range(len(stored)))  # as with every single SKU that is held
+    before = {
+        name: stored[name] if in_order else _at(stored[name], found)
+        for name in (*_CARRIED, *VALUE_COLUMNS)
+        if name in stored
+    }
+    patch, issues = _composed(patch, before, library, rules)
+    merged = {name: _merged(patch, name, before[name]) for name in VALUE_COLUMNS if name in before}
+    changed = _changed(merged, before) if places else set()
+    outcomes = [
+        "created" if place is None else "updated" if at in changed else "unchanged" for at, place in enumerate(found)
+    ]
+    carried: dict[str, list[Any]] = {name: before[name] for name in _CARRIED if name in before}
+    if previous.COLUMN in carried:
+        carried[previous.COLUMN] = previous.after_write(before, merged, outcomes, rules)
+    return Table({"row": patch.values["row"], **carried, **merged, "outcome": outcomes}), issues
+
+
+def _at(column: list[Any], places: list[int | None]) -> list[Any]:
+    if not column:
+        return [None] * len(places)
+    return [None if place is None else column[place] for place in places]
+
+
+def _merged(patch: Patch, name: str, before: list[Any]) -> list[Any]:
+    if name not in patch.given:
+        return before
+    given, values = patch.given[name], patch.values[name]
+    if all(given):
+        return values
+    return [value if is_given else old for value, is_given, old in zip(values, given, before, strict=True)]
+
+
+def _changed(merged: dict[str, list[Any]], before: dict[str, list[Any]]) -> set[int]:
+    """The positions at which some value differs from what is stored."""
+    changed: set[int] = set()
+    for name, after in merged.items():
+        if after != before[name]:
+            changed.update(at for at, (new, old) in enumerate(zip(after, before[name], strict=True)) if new != old)
+    return changed
+
+
+def _composed(
+    patch: Patch, before: dict[str, list[Any]], library: Library, rules: RuleSet
+) -> tuple[Patch, list[RowIssue]]:
+    """The patch with graphs and volumes as they would be stored: both follow from what is stored already."""
+    composed: dict[str, list[str | None]] = {}
+    issues: list[RowIssue] = []
+    if "components" in patch.given:
+        composed["components"], issues = _graphs(patch, before["components"], library, rules)
+    if "volumes" in patch.given:
+        rows = zip(patch.values["volumes"], before["volumes"], strict=True)
+        composed["volumes"] = [volumes.merged(stored, sent) for sent, stored in rows]
+    return Patch(patch.values.with_columns(composed), patch.given) if composed else patch, issues
+
+
+def _graphs(
+    patch: Patch, before: list[str | None], library: Library, rules: RuleSet
+) -> tuple[list[str | None], list[RowIssue]]:
+    """Each given draft as the canonical text that it would be stored as, ids taken from the stored graph."""
+    issues: list[RowIssue] = []
+    texts: list[str | None] = []
+    for row, draft, stored in zip(patch.values["row"], patch.values["components"], before, strict=True):
+        lines, faults = components.complete(draft, library, rules) if draft is not None else ([], [])
+        issues += [RowIssue(row, fault) for fault in faults]
+        texts.append(None if faults else components.graph_text(lines, stored))
+    return texts, issues

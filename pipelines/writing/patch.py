@@ -1,0 +1,140 @@
+"""The patch: a table of rows to write, in stored columns, with the word whether each value was given at all.
+
+Both doors end here: validated JSON records through `from_records`, typed import rows through `from_typed`. From a
+patch on there is one road. Lists are Postgres array literals, substances, graph and volumes JSON text, so that
+comparing, copying and merging a column is the same for every column.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Self
+
+import polars as pl
+from sqlalchemy import Boolean, Double, Integer
+
+from compliance.ruleset import RuleSet
+from pipelines.writing import substances
+from pipelines.writing.components import draft_text
+from pipelines.writing.table import Table
+from schemas.fields import SKU
+from schemas.issues import Issue
+from schemas.vocabularies import SUBSTANCES
+from warehouse.skus import tables as skus
+from warehouse.skus.tables import VALUE_COLUMNS
+
+_POLARS: Final = {Double: pl.Float64, Integer: pl.Int64, Boolean: pl.Boolean}
+DTYPES: Final[dict[str, Any]] = {name: _POLARS.get(type(skus.c[name].type), pl.String) for name in skus.c.keys()}  # noqa: SIM118
+"""Column of `skus` → the type it has in a frame; whatever is not a number or a truth is text."""
+
+_ALWAYS: Final = ("sku_code", "name")
+"""Columns of every patch, one without rows included."""
+
+
+class RowIssue(NamedTuple):
+    """A fault or warning of one row of the patch."""
+
+    row: int
+    issue: Issue
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Rows to write. `values` has `row` and stored columns; `given` the same columns but `row`, as truths."""
+
+    values: Table
+    given: Table
+
+    @classmethod
+    def of(cls, values: pl.DataFrame, given: pl.DataFrame) -> Self:
+        """The patch that two frames make."""
+        return cls(Table.of(values), Table.of(given))
+
+    def without(self, rows: Collection[int]) -> "Patch":
+        """The patch less the rows of these numbers."""
+        if not rows:
+            return self
+        left_out = set(rows)
+        kept = [row not in left_out for row in self.values["row"]]
+        return Patch(self.values.where(kept), self.given.where(kept))
+
+
+def array_literal(values: Sequence[str] | None) -> str | None:
+    """Codes as Postgres writes them: {FR,DE}. Codes hold no character that would need a quote."""
+    return None if values is None else "{" + ",".join(values) + "}"
+
+
+def array_values(literal: str | None) -> list[str] | None:
+    """The codes of an array literal; None for null."""
+    return None if literal is None else [code for code in literal.strip("{}").split(",") if code]
+
+
+def from_records(records: Sequence[tuple[int, Mapping[str, Any]]], rules: RuleSet) -> tuple[Patch, list[RowIssue]]:
+    """Validated records with their row numbers → a patch, and the faults that one record shows by itself."""
+    issues: list[RowIssue] = []
+    rows: list[dict[str, Any]] = []
+    for number, record in records:
+        row, faults = _stored(record, rules)
+        if faults:
+            issues += [RowIssue(number, fault) for fault in faults]
+        else:
+            rows.append({"row": number, **row})
+    columns = [name for name in VALUE_COLUMNS if name in _ALWAYS or any(name in row for row in rows)]
+    values = Table({name: [row.get(name) for row in rows] for name in ("row", *columns)})
+    return Patch(values, Table({name: [name in row for row in rows] for name in columns})), issues
+
+
+def _stored(record: Mapping[str, Any], rules: RuleSet) -> tuple[dict[str, Any], list[Issue]]:
+    """One record in stored columns."""
+    row: dict[str, Any] = {}
+    for name, value in record.items():
+        match SKU[name].kind:
+            case "codes" | "markets":
+                row[name] = array_literal(None if value is None else list(dict.fromkeys(value)))
+            case "components":
+                row[name] = draft_text(value)
+            case "number":
+                row[name] = None if value is None else float(value)
+            case _ if name in skus.c:
+                row[name] = value
+    entries, faults = substances.declared(record, rules)
+    return {**row, **{name: substances.entry_text(entry) for name, entry in entries.items()}}, faults
+
+
+class TypedPatch(NamedTuple):
+    """Typed import rows in stored columns, still as frames, and the faults that one row shows by itself."""
+
+    values: pl.DataFrame
+    given: pl.DataFrame
+    issues: list[RowIssue]
+
+    def part(self, start: int, stop: int) -> "TypedPatch":
+        """The rows from one place to another, by the numbers that they have."""
+        return TypedPatch(self.values[start:stop], self.given[start:stop], self.issues)
+
+
+def from_typed(values: pl.DataFrame, given: pl.DataFrame, rules: RuleSet) -> TypedPatch:
+    """Typed import rows in stored columns: substance columns become entries, once for each distinct combination."""
+    source = [name for name in given.columns if name in substances.COLUMNS]
+    plain = [name for name in given.columns if name in VALUE_COLUMNS]
+    if not source:
+        return TypedPatch(values.select("row", *plain), given.select(plain), [])
+    flagged = values.select(source).with_columns(given.select(pl.col(source).name.prefix("given:")))
+    combinations = flagged.unique(maintain_order=True)
+    read = [substances.declared_in_columns(row, rules) for row in combinations.iter_rows(named=True)]
+    entries = combinations.with_columns(
+        *(pl.Series(name, [substances.entry_text(got.get(name)) for got, _ in read], pl.String) for name in SUBSTANCES),
+        *(pl.Series(f"has:{name}", [name in got for got, _ in read], pl.Boolean) for name in SUBSTANCES),
+        pl.int_range(pl.len()).alias("combination"),
+    )
+    joined = flagged.join(entries, on=flagged.columns, how="left", nulls_equal=True, maintain_order="left")
+    faulty = {number: faults for number, (_, faults) in enumerate(read) if faults}
+    issues = [
+        RowIssue(row, fault)
+        for row, combination in zip(values["row"], joined["combination"], strict=True)
+        for fault in faulty.get(combination, ())
+    ]
+    return TypedPatch(
+        values.select("row", *plain).with_columns(joined.select(SUBSTANCES)),
+        given.select(plain).with_columns(joined.select(pl.col(f"has:{n}").alias(n) for n in SUBSTANCES)),
+        issues,
+    )

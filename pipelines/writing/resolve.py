@@ -1,0 +1,93 @@
+"""References of a patch: ids that must be the company's own, library components, and subdivisions the catalogue knows.
+
+An id of another company looks exactly like one that nobody has (decisions §2). Row-level security answers the
+question; this module only asks it, once per table for all rows.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import psycopg
+from psycopg.rows import dict_row
+
+from pipelines.writing import components
+from pipelines.writing.patch import Patch, RowIssue, array_literal, array_values
+from schemas import normalise
+from schemas.fields import SKU_FIELDS
+from schemas.issues import Issue
+
+_REFERENCES: Final = {field.name: field.references for field in SKU_FIELDS if field.references}
+_QUERIES: Final = {
+    "brands": "SELECT id::text AS id FROM brands WHERE id = ANY(%s::uuid[])",
+    "sites": "SELECT id::text AS id FROM sites WHERE id = ANY(%s::uuid[])",
+    "suppliers": "SELECT id::text AS id FROM suppliers WHERE id = ANY(%s::uuid[])",
+    "library_components": (
+        "SELECT id::text AS id, material_family, polymer_or_grade, weight_g, supplier_id::text AS supplier_id, "
+        "colour, recycled_content_percent FROM library_components WHERE id = ANY(%s::uuid[])"
+    ),
+}
+
+Library = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    row: int
+    table: str
+    id: str
+    field: str
+
+
+def resolve(conn: psycopg.Connection[Any], patch: Patch) -> tuple[Patch, Library, list[RowIssue]]:
+    """The patch with markets folded to what the catalogue knows, the library components named, and the faults."""
+    mentions = list(_mentions(patch))
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for mention in mentions:
+        wanted[mention.table].add(mention.id)
+    known = {table: _known(conn, table, ids) for table, ids in wanted.items()}
+    issues = [
+        RowIssue(m.row, Issue("unknown_reference", f"{m.id} is not one of the company's {m.table}.", m.field))
+        for m in mentions
+        if m.id not in known[m.table]
+    ]
+    return _fold_markets(conn, patch), known.get("library_components", {}), issues
+
+
+def _known(conn: psycopg.Connection[Any], table: str, ids: Iterable[str]) -> dict[str, Mapping[str, Any]]:
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return {row["id"]: row for row in cursor.execute(_QUERIES[table], [list(ids)])}
+
+
+def _mentions(patch: Patch) -> Iterable[_Mention]:
+    for name, table in _REFERENCES.items():
+        if name in patch.values:
+            named = zip(patch.values["row"], patch.values[name], strict=True)
+            yield from (_Mention(row, str(table), identity, name) for row, identity in named if identity is not None)
+    if "components" in patch.values:
+        for row, draft in zip(patch.values["row"], patch.values["components"], strict=True):
+            yield from (_Mention(row, *mention) for mention in components.references(draft))
+
+
+def _fold_markets(conn: psycopg.Connection[Any], patch: Patch) -> Patch:
+    if "markets" not in patch.values:
+        return patch
+    folded = folded_markets(conn, patch.values["markets"])
+    markets = [folded.get(literal, literal) for literal in patch.values["markets"]]
+    return Patch(patch.values.with_columns({"markets": markets}), patch.given) if folded else patch
+
+
+def folded_markets(conn: psycopg.Connection[Any], literals: Iterable[str | None]) -> dict[str | None, str | None]:
+    """The array literals that name a subdivision, each as it is stored; most patches name none.
+
+    A subdivision that the catalogue does not serve is kept as its parent.
+    """
+    with_parts = {literal for literal in literals if literal and "-" in literal}
+    if not with_parts:
+        return {}
+    served = frozenset(
+        code
+        for (code,) in conn.execute("SELECT code FROM jurisdictions WHERE in_catalogue AND parent_code IS NOT NULL")
+    )
+    return {old: array_literal(normalise.markets(array_values(old) or [], served)) for old in with_parts}

@@ -1,0 +1,192 @@
+"""Storing: new rows, changed rows, the versions they replace, their ledger entries and the counters, in one statement.
+
+The statement is the same for one row and for thousands; only how the rows reach it differs (see `stored.FEW`): as one
+of its parameters, or through COPY into a temporary table, for which nobody's lock is needed (`stage`).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+import polars as pl
+import psycopg
+from psycopg import RawCursor
+from sqlalchemy.dialects import postgresql
+
+from pipelines.writing import ledger
+from pipelines.writing.origin import Origin
+from pipelines.writing.patch import DTYPES
+from pipelines.writing.stored import FEW, NULL
+from pipelines.writing.table import Table
+from warehouse.audit.chain import CURRENT
+from warehouse.skus import tables as skus
+from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS
+
+_ALWAYS: Final = (*DERIVED_COLUMNS, "version", "import_sheet", "import_line")
+_SQL_TYPES: Final = {pl.String: "text", pl.Float64: "double precision", pl.Int64: "integer", pl.Boolean: "boolean"}
+_ALL: Final = ", ".join(column.name for column in skus.columns)
+_DIALECT: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
+
+
+def _cast(name: str) -> str:
+    """A staged column as the table holds it: ids, arrays and JSON travel as text."""
+    kind = skus.c[name].type.compile(dialect=_DIALECT)
+    return f"staged.{name}" if name == "id" or kind == "TEXT" or DTYPES[name] != pl.String else f"staged.{name}::{kind}"
+
+
+def _declared(columns: Sequence[str]) -> str:
+    """The staged columns with their types; the id comes first and is a uuid.
+
+    The join by it must not need a cast: under row-level security Postgres uses an index only for conditions whose
+    functions it knows to leak nothing, and a cast from text is none of them. It would read the whole table.
+    """
+    return ", ".join(["id uuid", *(f"{name} {_SQL_TYPES[DTYPES[name]]}" for name in columns)])
+
+
+_STORED: Final = f"RETURNING skus.sku_code, skus.id, skus.version, {CURRENT.of_row('skus')} AS row_digest"
+_ENTRY: Final = {
+    "action": "%(resource)s::text || CASE stored.version WHEN 1 THEN '.created' ELSE '.updated' END",
+    "resource_id": "stored.id::text", "version": "stored.version",
+}  # fmt: skip
+_LEAVES_EACH: Final = f"""
+WITH RECURSIVE leaves AS MATERIALIZED (
+    SELECT signed.*, {", ".join(f"{expression} AS {name}" for name, expression in _ENTRY.items())},
+           NULL::json AS before, NULL::json AS after, {CURRENT.of_entry(_ENTRY, "stored.row_digest")} AS digest
+    FROM json_to_recordset(%(links)s::json) AS signed (sku_id uuid, {ledger.SIGNED_EACH}), LATERAL (
+        SELECT skus.id, skus.version, {CURRENT.of_row("skus")} AS row_digest
+        FROM skus WHERE skus.id = signed.sku_id LIMIT 1) AS stored
+), {ledger.LINKED_EACH}"""
+_LEAVES: Final = f"""
+SELECT row_number() OVER (ORDER BY stored.sku_code COLLATE "C") AS place,
+       {", ".join(f"{expression} AS {name}" for name, expression in _ENTRY.items())},
+       NULL::json AS before, NULL::json AS after, {CURRENT.of_entry(_ENTRY, "stored.row_digest")} AS digest"""
+
+
+@lru_cache(maxsize=1024)
+def _statement(
+    written: tuple[str, ...], *, few: bool, changing: bool, making: bool, linked: bool
+) -> tuple[str, list[str]]:  # fmt: skip
+    """The statement that stores rows of these columns, with the names of its numbered parameters.
+
+    A column that is not staged keeps what it has. The parts of the statement see the tables as they were before it:
+    what was written reaches the ledger as `RETURNING` gives it. Only the parts that have rows to write are in it: to
+    set up one of fifty columns takes Postgres a tenth of a millisecond. Not `linked` it ends with the rows, each of
+    which says whose link it belongs to.
+    """
+    staged = _declared(written) if linked else f"{_declared(written)}, transaction_id uuid"
+    link = "%(id)s" if linked else "staged.transaction_id"
+    rows = f"staged AS MATERIALIZED (SELECT * FROM json_to_recordset(%(rows)s::json) AS staged ({staged}))"
+    parts = [rows] * few + _changed(written, link, few=few) * changing + _made(written, link) * making
+    if not linked:
+        return _numbered(f"WITH {', '.join(parts)} SELECT")
+    stored = " UNION ALL ".join(["SELECT * FROM changed"] * changing + ["SELECT * FROM made"] * making)
+    leaves = f"leaves AS MATERIALIZED ({_LEAVES} FROM ({stored}) AS stored)"
+    return _numbered(f"WITH {', '.join([*parts, leaves])}, {ledger.LINKED}")
+
+
+@lru_cache(maxsize=1024)
+def _numbered(statement: str) -> tuple[str, list[str]]:
+    """A statement with numbered parameters, and their names: psycopg would translate a long one at each execution."""
+    names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", statement)))
+    return re.sub(r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", statement), names
+
+
+def _changed(written: tuple[str, ...], link: str, *, few: bool) -> list[str]:
+    """The parts that keep a row as it was and change it."""
+    # Few ids are named: a join alone may be planned as reading all rows of the company, while their number is unknown.
+    held = "AND skus.id = ANY(%(ids)s::uuid[])" if few else ""
+    # Only rows of a later version are joined: a first load would read the company's rows twice to find none of its own.
+    return [f"""kept AS (
+    INSERT INTO sku_versions ({_ALL}) SELECT {", ".join(f"skus.{c.name}" for c in skus.columns)}
+    FROM skus JOIN staged ON staged.id = skus.id AND staged.version > 1 {held}
+)""", f"""changed AS (
+    UPDATE skus
+    SET {", ".join(f"{name} = {_cast(name)}" for name in written)}, updated_at = %(at)s, transaction_id = {link},
+        import_id = %(import)s
+    FROM staged WHERE skus.id = staged.id AND staged.version > 1 {held} {_STORED}
+)"""]  # fmt: skip
+
+
+def _made(written: tuple[str, ...], link: str) -> list[str]:
+    """The part that adds a row, in the order of the codes."""
+    staged = ("id", *written)
+    return [
+        f"""made AS (
+    INSERT INTO skus (company_id, created_at, updated_at, transaction_id, import_id, {", ".join(staged)})
+    SELECT %(company_id)s, %(at)s, %(at)s, {link}, %(import)s, {", ".join(map(_cast, staged))}
+    FROM staged WHERE staged.version = 1 ORDER BY staged.sku_code {_STORED}
+)"""
+    ]
+
+
+def store(
+    conn: psycopg.Connection[Any], company_id: UUID, rows: Table, columns: Sequence[str], *, origin: Origin,
+    now: datetime, import_id: UUID | None, resource: str,
+) -> None:  # fmt: skip
+    """Write the created and updated rows of a merged, graded frame, which were staged in the caller's transaction.
+
+    `columns` are the value columns that the patch gives, sku_code among them; `rows` has them, `id` and `version` as
+    they shall be, the derived columns, `import_sheet` and `import_line`. `resource` is what the audit names as written,
+    `sku` or a part of it. Where another transaction has created one of the codes meanwhile, this one fails with
+    `UniqueViolation`: whoever opened it repeats the whole write (`Pool.retrying`), which then finds the row.
+    """
+    staged, few = ("id", *columns, *_ALWAYS), len(rows) <= FEW
+    created = rows["version"].count(1)
+    parameters = {
+        **ledger.signature(company_id, origin, now), "import": import_id, "created": created, "resource": resource,
+    }  # fmt: skip
+    if few:
+        parameters |= {"ids": rows["id"], "rows": orjson.dumps(rows.dicts(staged)).decode()}
+    statement = _statement(staged[1:], few=few, changing=created < len(rows), making=created > 0, linked=True)
+    _execute(conn, statement, parameters)
+
+
+def store_each(
+    conn: psycopg.Connection[Any], company_id: UUID, rows: Table, columns: Sequence[str], *, origins: Sequence[Origin],
+    now: datetime, resource: str,
+) -> None:  # fmt: skip
+    """The same for few rows, of which each has its own origin and is a link of the ledger by itself.
+
+    The rows come first and the company's counters last, as for one link: writers of the same new code would else each
+    have what the other waits for.
+    """
+    assert len(rows) <= FEW, "more rows than that travel together, not each by itself"
+    staged, created = (*columns, *_ALWAYS), rows["version"].count(1)
+    links = ledger.signatures(origins)
+    transactions = [link["id"] for link in links]
+    records = rows.with_columns({"transaction_id": transactions}).dicts(("id", *staged, "transaction_id"))
+    signed = [{**link, "sku_id": sku_id} for link, sku_id in zip(links, rows["id"], strict=True)]
+    parameters = {
+        "company_id": company_id, "at": now, "import": None, "created": created, "resource": resource,
+        "ids": rows["id"], "rows": orjson.dumps(records).decode(), "links": orjson.dumps(signed).decode(),
+    }  # fmt: skip
+    statement = _statement(staged, few=True, changing=created < len(rows), making=created > 0, linked=False)
+    for each in (statement, _numbered(ledger.LOCK), _numbered(_LEAVES_EACH)):
+        _execute(conn, each, parameters)
+
+
+def _execute(conn: psycopg.Connection[Any], statement: tuple[str, list[str]], given: Mapping[str, Any]) -> None:
+    text, names = statement
+    RawCursor(conn).execute(text, [given[name] for name in names])
+
+
+def stage(conn: psycopg.Connection[Any], rows: Table, columns: Sequence[str]) -> None:
+    """Carry the rows that `store` is about to write to the database, where they are many; what was staged before goes.
+
+    `rows` and `columns` are as for `store`.
+    """
+    if len(rows) <= FEW:
+        return
+    staged = rows.frame({name: DTYPES[name] for name in ("id", *columns, *_ALWAYS)})
+    whole = _declared((*VALUE_COLUMNS, *_ALWAYS))
+    conn.execute(f"CREATE TEMPORARY TABLE IF NOT EXISTS staged ({whole}) ON COMMIT DELETE ROWS")
+    with conn.cursor() as cursor:
+        cursor.execute("DELETE FROM staged")
+        with cursor.copy(f"COPY staged ({', '.join(staged.columns)}) FROM STDIN (FORMAT csv, NULL '{NULL}')") as copy:
+            copy.write(staged.write_csv(include_header=False, null_value=NULL).encode())
+        if any(version > 1 for version in rows["version"]):  # only these rows are joined to what is held
+            cursor.execute("ANALYZE staged (id, version)")

@@ -1,0 +1,85 @@
+"""The volumes of one SKU written by themselves: rows of (market, year, half, units) become a patch of one column.
+
+What the rows may be by themselves is `schemas.models`; storing them is the one write path, which merges, refuses,
+grades and audits as for any other write.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+import psycopg
+
+from pipelines.writing import volumes
+from pipelines.writing.origin import Origin
+from pipelines.writing.patch import Patch, array_values
+from pipelines.writing.table import Table
+from pipelines.writing.write import write_patch
+from schemas.issues import Issue
+from schemas.models import Invalid
+from schemas.normalise import shown
+from warehouse.rulesets.registry import Rulesets
+
+Row = Mapping[str, Any]
+"""A validated row: `market`, `year`, `half`, `units_placed`."""
+
+
+def write_volumes(
+    conn: psycopg.Connection[Any], company_id: UUID, sku_code: str, rows: Sequence[Row], *, origin: Origin,
+    now: datetime, rulesets: Rulesets, dry_run: bool,
+) -> tuple[list[Row], list[Issue]]:  # fmt: skip
+    """Write validated rows (`schemas.models.parse_volumes`) of a stored SKU, in a session that has its company set.
+
+    Answers the rows as written, in their order, and the warnings. Raises `Invalid` where any row cannot be, or where
+    the SKU as it would be left is refused by law; nothing is written then.
+    """
+    settled = _settled(rows, volumes.served_markets(conn))
+    units = {volumes.key(row["market"], row["year"], row["half"]): row["units_placed"] for row in settled}
+    text = orjson.dumps(units, option=orjson.OPT_SORT_KEYS).decode()
+    patch = Patch(
+        Table({"row": [0], "sku_code": [sku_code], "volumes": [text]}),
+        Table({"sku_code": [True], "volumes": [True]}),
+    )
+    outcome = write_patch(
+        conn, company_id, patch, origin=origin, now=now, rules=rulesets.active(conn), dry_run=dry_run,
+        resource="sku_volumes",
+    )  # fmt: skip
+    if outcome.errors:
+        raise Invalid([issue for _, issue in outcome.errors])
+    [markets] = outcome.merged["markets"]
+    return settled, _unnamed(settled, array_values(markets) or [])
+
+
+def _settled(rows: Sequence[Row], served: frozenset[str]) -> list[Row]:
+    """The rows with the markets that they count for; raises `Invalid` naming every row that cannot be."""
+    settled: list[Row] = []
+    issues: list[Issue] = []
+    first: dict[str, int] = {}
+    for index, row in enumerate(rows):
+        market = volumes.market(row["market"], served)
+        if market is None:
+            sentence = f"The catalogue does not serve {shown(row['market'])}; GET /jurisdictions lists what it serves."
+            issues.append(Issue("unknown_market", sentence, "market", index))
+            continue
+        if row["half"] and market != "GB":
+            sentence = f"Halves 1 and 2 are for GB only; send 0, the calendar year, for {market}."
+            issues.append(Issue("out_of_range", sentence, "half", index))
+        before = first.setdefault(volumes.key(market, row["year"], row["half"]), index)
+        if before != index:
+            sentence = f"Row {before} is of the same market, year and half as row {index}; send one of them."
+            issues += [Issue("duplicate_row", sentence, None, at) for at in (before, index)]
+        settled.append({**row, "market": market})
+    if issues:
+        raise Invalid(sorted(issues, key=lambda issue: issue.row or 0))
+    return settled
+
+
+def _unnamed(rows: Sequence[Row], markets: Sequence[str]) -> list[Issue]:
+    """Rows for a market that the SKU does not name: said, never refused; not where it names none (decisions §11)."""
+    return [
+        Issue("market_not_named", f"The SKU's markets do not name {row['market']}.", "market", index)
+        for index, row in enumerate(rows)
+        if markets and row["units_placed"] is not None and row["market"] not in markets
+    ]

@@ -1,0 +1,38 @@
+"""What a restore ended, in the ledger of each company: one transaction for each, by the operator."""
+
+from uuid import UUID
+
+import psycopg
+
+from pipelines.writing import ledger
+from pipelines.writing.origin import Origin
+from warehouse.backup import Ended
+from warehouse.sessions import Pool
+
+
+def enter_ended(pool: Pool, ended: Ended, origin: Origin) -> None:
+    """Enter each key, connection and supplier's link that the restore revoked, at the instant that it did."""
+    for company_id in sorted({company_id for company_id, *_ in _each(ended)}):
+        with pool.company(company_id) as connection:
+            _enter(connection, company_id, ended, origin)
+
+
+def _enter(connection: psycopg.Connection[tuple[object, ...]], company_id: UUID, ended: Ended, origin: Origin) -> None:
+    at = ended.at.isoformat()
+    for company, record_id, action, before, after in _each(ended):
+        if company == company_id:
+            ledger.enter(
+                connection, company_id, action, record_id, origin=origin, now=ended.at, before=before,
+                after={name: at if value is None else value for name, value in after.items()},
+            )  # fmt: skip
+
+
+def _each(ended: Ended) -> list[tuple[UUID, UUID, str, dict[str, str | None], dict[str, str | None]]]:
+    revoked: dict[str, str | None] = {"revoked_at": None}
+    opened: dict[str, str | None] = {"link": "open"}
+    closed: dict[str, str | None] = {"link": "closed"}
+    return [
+        *((company, key, "api_key.revoked", revoked, revoked) for company, key in ended.api_keys),
+        *((company, each, "connection.revoked", revoked, revoked) for company, each in ended.connections),
+        *((company, each, "supplier_request.closed", opened, closed) for company, each in ended.supplier_requests),
+    ]

@@ -1,0 +1,63 @@
+"""Letting an application in and shutting it out, each with its entry in the company's ledger.
+
+What does not belong here: what an application may ask for (`connector.oauth`) and what is held (`warehouse.accounts`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from uuid_utils import uuid7
+
+from pipelines.writing import ledger
+from pipelines.writing.origin import Origin
+from warehouse.accounts import connections
+from warehouse.accounts.oauth_clients import Client
+
+Connection = psycopg.Connection[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person allows: these scopes on this resource, and a code that comes back to this address."""
+
+    client: Client
+    redirect_uri: str
+    code_challenge: str
+    resource: str
+    scopes: Sequence[str]
+
+
+def authorise(conn: Connection, company_id: UUID, user_id: UUID, wish: Wish, *, origin: Origin, now: datetime) -> str:
+    """The code of a person's connection with an application, in a session of the company."""
+    connection_id = connections.authorise(
+        conn, company_id, user_id, new_id=UUID(str(uuid7())), client_id=wish.client.id, scopes=wish.scopes, at=now
+    )
+    code = connections.hold_code(
+        conn, company_id, connection_id, redirect_uri=wish.redirect_uri, code_challenge=wish.code_challenge,
+        resource=wish.resource, scopes=wish.scopes, at=now,
+    )  # fmt: skip
+    ledger.enter(
+        conn, company_id, "connection.authorised", connection_id, origin=origin, now=now, before=None,
+        after={"application": wish.client.name, "client_id": wish.client.id, "scopes": list(wish.scopes)},
+    )  # fmt: skip
+    return code
+
+
+def revoke(
+    conn: Connection, company_id: UUID, connection_id: UUID, *, origin: Origin, now: datetime,
+    user_id: UUID | None = None,
+) -> bool:  # fmt: skip
+    """End a connection, where given that person's alone; False where there is none that could be ended."""
+    application = connections.revoke(conn, connection_id, now, user_id=user_id)
+    if application is None:
+        return False
+    ledger.enter(
+        conn, company_id, "connection.revoked", connection_id, origin=origin, now=now,
+        before={"application": application, "revoked_at": None},
+        after={"application": application, "revoked_at": now.isoformat()},
+    )  # fmt: skip
+    return True

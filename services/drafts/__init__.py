@@ -1,0 +1,14 @@
+"""Drafts of the EU declaration of conformity: the content of Annex VIII from the records, and what is missing.
+
+    content.py       each numbered point of the Annex, filled from what is held, in three languages
+    declaration.py   what a draft becomes once a person has completed it
+    typeset.py       either as a PDF; `declaration.typ` is its template
+
+A draft changes nothing and is no declaration: it is filed for review, and a person issues it or does not.
+"""
+
+from services.drafts.content import Draft, Point, draft
+from services.drafts.declaration import declaration, open_points
+from services.drafts.typeset import pdf
+
+__all__ = ["Draft", "Point", "declaration", "draft", "open_points", "pdf"]

@@ -1,0 +1,187 @@
+"""The numbered points of Annex VIII of Regulation (EU) 2025/40, filled from a SKU's record.
+
+Points and words are rows of `compliance/rules/drafts`. A point that the records cannot fill says that it is to be
+completed, and is listed as missing; nothing is made up.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final, Literal, Self
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import dict_row
+
+from compliance.ruleset import RuleSet
+from compliance.tables import RULES, rows
+from pipelines.writing import present
+from schemas.fields import SKU
+from schemas.labels import format_word, word
+from schemas.numbers import number
+from schemas.technical_files import CONTENTS
+
+Lang = Literal["en", "fr", "de"]
+_FOLDER: Final = RULES / "drafts"
+_HELD: Final = f"""
+SELECT {present.SELECT}, companies.name AS company_name, brands.name AS brand_name, brands.owner_name,
+       sites.name AS site_name, sites.city, sites.country
+FROM skus JOIN companies ON companies.id = skus.company_id
+LEFT JOIN brands ON brands.id = skus.brand_id LEFT JOIN sites ON sites.id = skus.manufacturing_site_id
+WHERE skus.id = %s"""
+_FILES: Final = """
+SELECT type, filename, sha256, reference, issuer, issued_on::text AS issued_on FROM technical_files
+WHERE sku_id = %s ORDER BY type, created_at, id LIMIT 100"""
+_DIGITS: Final = 6
+"""Decimals of a weight or a measured value, at most."""
+_OBJECT: Final = ("sku_code", "name", "gtin", "packaging_level", "packaging_format", "weight_grams")
+_STANDARDS: Final = "standards_list"
+"""The technical file that names the standards applied (Annex VII, point 2(d))."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One point: its number in the Annex, heading, lines of content, and whether something is to be completed."""
+
+    number: int
+    key: str
+    heading: str
+    lines: list[str]
+    complete: bool
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A draft in one language, as its `notice` says; `missing` are the headings of the points to complete."""
+
+    lang: Lang
+    title: str
+    notice: str
+    reference: str
+    points: list[Point]
+    missing_heading: str
+    missing: list[str]
+    drawn_from: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON takes it."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Self:
+        """The draft that `as_dict` gave."""
+        return cls(**{**told, "points": [Point(**point) for point in told["points"]]})
+
+
+class SkuUnknown(LookupError):  # noqa: N818  (an answer, not a fault)
+    """The session's company has no such SKU."""
+
+    code = "not_found"
+
+
+def draft(
+    conn: psycopg.Connection[Any], sku_id: UUID, *, reference: str, lang: Lang, now: datetime, rules: RuleSet
+) -> Draft:
+    """The draft for one SKU of the session's company. Raises `SkuUnknown`."""
+    with conn.cursor(row_factory=dict_row) as cursor:
+        held = cursor.execute(_HELD, [sku_id]).fetchone()
+        files = cursor.execute(_FILES, [sku_id]).fetchall()
+    if held is None:
+        raise SkuUnknown(f"There is no SKU {sku_id}.")
+    said = words(lang)
+    item = present.sku_detail(
+        held, present.record(held), rules=rules, graded_by=rules, doc_status="missing", today=now.date()
+    )
+    filled = {
+        "number": [reference],
+        "identification": [f"{said['sku_code']}: {item['sku_code']}", *_labelled(item, ("gtin",), said, lang)],
+        "manufacturer": list(_manufacturer(held, said)),
+        "responsibility": [],
+        "object": [*_labelled(item, _OBJECT, said, lang), *_components(item, said, lang)],
+        "legislation": ["Regulation (EU) 2025/40", *_substances(item, said, lang)],
+        "standards": [_file(file, lang) for file in files if file["type"] == _STANDARDS],
+        "notified_body": [],
+        "additional": list(_additional(item, files, said, lang)),
+        "signature": [],
+    }
+    points = [_point(row, filled[row["key"]], lang, said) for row in _points()]
+    return Draft(
+        lang, said["title"], said["draft"], reference, points, said["missing"],
+        [f"{point.number}. {point.heading}" for point in points if not point.complete],
+        f"{said['drawn_from']} {now:%Y-%m-%d %H:%M} UTC",
+    )  # fmt: skip
+
+
+def _point(row: Mapping[str, str], lines: list[str], lang: Lang, said: Mapping[str, str]) -> Point:
+    """A point; the manufacturer's address stands in no record and is always to be completed."""
+    open_point = row["needed"] == "yes" and (not lines or row["key"] == "manufacturer")
+    shown = [*lines, said["to_complete"]] if open_point else lines
+    return Point(int(row["point"]), row["key"], row[lang], shown, not open_point, row["source"])
+
+
+def _labelled(item: Mapping[str, Any], names: tuple[str, ...], said: Mapping[str, str], lang: Lang) -> list[str]:
+    return [f"{said[name]}: {_value(name, item[name], lang)}" for name in names if item[name] is not None]
+
+
+def _value(name: str, held: Any, lang: Lang) -> str:
+    """A field in the words of the language: codes of a vocabulary and figures too."""
+    if isinstance(held, float):
+        return number(held, lang, _DIGITS)
+    vocabulary = SKU[name].vocabulary
+    if name == "packaging_format":
+        return format_word(held, lang)
+    return word(vocabulary, held, lang) if vocabulary else str(held)
+
+
+def _manufacturer(held: Mapping[str, Any], said: Mapping[str, str]) -> Iterator[str]:
+    yield f"{said['company']}: {held['company_name']}"
+    if held["brand_name"]:
+        yield f"{said['brand']}: {held['owner_name'] or held['brand_name']}"
+    if held["site_name"]:
+        place = ", ".join(part for part in (held["site_name"], held["city"], held["country"]) if part)
+        yield f"{said['site']}: {place}"
+
+
+def _components(item: Mapping[str, Any], said: Mapping[str, str], lang: Lang) -> Iterator[str]:
+    for line in item["components"]:
+        material = line["polymer_or_grade"] or word("material_family", line["material_family"], lang)
+        weight = "" if line["weight_g"] is None else f", {number(line['weight_g'], lang, _DIGITS)} g"
+        yield f"{said['components']}: {word('component_type', line['component_type'], lang)}, {material}{weight}"
+
+
+def _substances(item: Mapping[str, Any], said: Mapping[str, str], lang: Lang) -> Iterator[str]:
+    for name, entry in item["substances"].items():
+        if entry is not None:
+            status = word("substance_status", entry["status"], lang)
+            measured = "" if entry.get("value") is None else f", {number(entry['value'], lang, _DIGITS)} "
+            unit = said[f"unit.{entry['unit']}"] if measured and entry.get("unit") else ""
+            yield f"{said['substances']}: {said[f'substance.{name}']}: {status}{measured}{unit}"
+
+
+def _additional(
+    item: Mapping[str, Any], files: list[dict[str, Any]], said: Mapping[str, str], lang: Lang
+) -> Iterator[str]:
+    grade = item["recyclability_grade"]
+    provisional = item["compliance"]["grade_trace"]["provisional"] and grade != "not_assessed"
+    yield f"{said['grade']}: {said[f'grade.{grade}']}" + (f", {said['provisional']}" if provisional else "")
+    listed = "; ".join(_file(file, lang) for file in files) or said["none"]
+    yield f"{said['evidence']}: {listed}"
+
+
+def _file(file: Mapping[str, Any], lang: Lang) -> str:
+    about = ", ".join(str(file[name]) for name in ("reference", "issuer", "issued_on") if file[name])
+    named = f"{CONTENTS[lang][file['type']]}: {file['filename']}"
+    return named + (f" ({about})" if about else "") + f", SHA-256 {file['sha256'][:12]}…"
+
+
+@lru_cache(maxsize=1)
+def _points() -> tuple[dict[str, str], ...]:
+    return tuple(rows(_FOLDER / "annex_viii.csv"))
+
+
+@lru_cache(maxsize=3)
+def words(lang: Lang) -> dict[str, str]:
+    """The words of a draft in one language."""
+    return {row["key"]: row[lang] for row in rows(_FOLDER / "words.csv")}

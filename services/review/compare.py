@@ -1,0 +1,176 @@
+"""What an open entry would change: now and then, field by field, with the grade before and after.
+
+The "then" is a dry run of the very write that accepting does, so that page and decision cannot differ; nothing is
+stored. Paths are the contract's: `components[0].substances.pfas.status`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Final, NamedTuple, Self
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import dict_row
+
+from pipelines.writing import plans, present
+from pipelines.writing.origin import Origin
+from pipelines.writing.records import RowResult, write_records
+from schemas.issues import Issue
+from services.review import proposed
+from services.review.entries import Entry
+from services.review.proposed import Conflict
+from warehouse.rulesets.registry import Rulesets
+
+_READ: Final = f"SELECT {present.SELECT}, skus.version FROM skus WHERE id = %s"
+_NOT_COMPARED: Final = frozenset({"id", "compliance", "created_at", "updated_at", "doc_status", "recyclability_grade",
+                                  "recyclability_score", "packaging_format_key"})  # fmt: skip
+"""Derived, or shown by themselves."""
+REFUSED: Final = "The record that this would leave is refused."
+_NOBODY: Final = Origin("system", None, None, correlation_id="dry run")
+
+
+class Change(NamedTuple):
+    """One field: its path, the held value and the one that would be held."""
+
+    field: str
+    now: object
+    then: object
+
+
+class Graded(NamedTuple):
+    """A grade with its score, why it is what it is, the format flags beside it, and whether it is provisional."""
+
+    grade: str | None
+    score: float | None
+    reason: str | None
+    flags: list[dict[str, Any]]
+    provisional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What accepting an entry would do.
+
+    `version` is the SKU's that this follows from, null for a SKU that is not held; `parts` are the component types of
+    the graph as it would be; `refused` is why it cannot be accepted, with the `issues` that the write path found.
+    """
+
+    version: int | None
+    changes: list[Change]
+    parts: list[str]
+    before: Graded | None
+    after: Graded | None
+    warnings: list[Issue]
+    refused: str | None = None
+    issues: tuple[Issue, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """What a decided entry keeps of it: `of` reads it back."""
+        return {
+            "changes": [change._asdict() for change in self.changes], "parts": self.parts,
+            **{name: graded and graded._asdict() for name, graded in (("before", self.before), ("after", self.after))},
+        }  # fmt: skip
+
+    @classmethod
+    def of(cls, kept: Mapping[str, Any]) -> Self:
+        """The comparison that `as_dict` gave, without version and warnings."""
+        before, after = (kept[name] and Graded(**kept[name]) for name in ("before", "after"))
+        return cls(None, [Change(**change) for change in kept["changes"]], kept["parts"], before, after, [])
+
+
+def compare(
+    conn: psycopg.Connection[Any], company_id: UUID, entry: Entry, *, now: datetime, rulesets: Rulesets
+) -> Comparison:
+    """The comparison of an open entry that writes a SKU, in the caller's transaction; nothing is written."""
+    held = held_of(conn, entry.sku_id, rulesets, now.date())
+    version, before = held or (None, None)
+    try:
+        record = proposed.record(conn, entry)
+        result = write_records(
+            conn, company_id, {0: record}, origin=_NOBODY, now=now, rulesets=rulesets, dry_run=True
+        )[0]  # fmt: skip
+        if result.outcome == "rejected":
+            raise refused_by(result.errors)
+    except (Conflict, plans.PlanLimitReached) as conflict:
+        issues = getattr(conflict, "issues", ())
+        return Comparison(version, [], [], _graded(before), None, [], str(conflict), issues)
+    return between(held, result, entry)
+
+
+def between(held: tuple[int, dict[str, Any]] | None, result: RowResult, entry: Entry) -> Comparison:
+    """The comparison of what `held_of` gave with what the write path made of it."""
+    assert result.detail is not None, "an accepted row can be shown"
+    version, before = held or (None, None)
+    after = result.detail()
+    parts = [line["component_type"] for line in after["components"]]
+    changes = _changes(before or {}, after, _said(entry, after))
+    return Comparison(version, changes, parts, _graded(before), _graded(after), result.warnings)
+
+
+def refused_by(issues: Sequence[Issue]) -> Conflict:
+    """What the write path refuses, as a conflict of the decision."""
+    sentences = dict.fromkeys(issue.message for issue in issues)
+    return Conflict(" ".join((REFUSED, *sentences)), issues)
+
+
+def held_of(
+    conn: psycopg.Connection[Any], sku_id: UUID | None, rulesets: Rulesets, today: date
+) -> tuple[int, dict[str, Any]] | None:
+    """The version and the detail of the SKU as it is held; None for one that is not."""
+    with conn.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(_READ, [sku_id]).fetchone()
+    if row is None:
+        return None
+    rules, graded_by = rulesets.active(conn), rulesets.of(conn, row["ruleset_version"])
+    detail = present.sku_detail(
+        row, present.record(row), rules=rules, graded_by=graded_by, doc_status="missing", today=today
+    )
+    return row["version"], detail
+
+
+def _graded(detail: Mapping[str, Any] | None) -> Graded | None:
+    if detail is None:
+        return None
+    compliance = detail["compliance"]
+    return Graded(
+        detail["recyclability_grade"], detail["recyclability_score"], compliance["grade_trace"].get("reason"),
+        compliance["annex_v_flags"], compliance["grade_trace"]["provisional"],
+    )  # fmt: skip
+
+
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any], said: set[str]) -> list[Change]:
+    """Every field that differs, and every one that was said, though it is held so already."""
+    old, new = dict(leaves(before)), dict(leaves(after))
+    fields = [*new, *(field for field in old if field not in new)]
+    return [
+        Change(field, old.get(field), new.get(field))
+        for field in fields
+        if old.get(field) != new.get(field) or (field in said and new.get(field) is not None)
+    ]
+
+
+def _said(entry: Entry, after: Mapping[str, Any]) -> set[str]:
+    """The paths that the entry itself names, in the record as it would be."""
+    if entry.kind == "sku_update":
+        return {field for field, _ in leaves(entry.payload["changes"])} - {"sku_code"}  # it names the item
+    places = {line["id"]: place for place, line in enumerate(after["components"])}
+    return {
+        f"components[{places[answer['component_id']]}].{field}"
+        for answer in entry.payload.get("components") or ()
+        for field, _ in leaves(answer)
+    }
+
+
+def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
+    """Each value that is no object and no array of objects, with its path; what is not compared left out."""
+    match value:
+        case Mapping():
+            for name, held in value.items():
+                if path or name not in _NOT_COMPARED:
+                    yield from leaves(held, f"{path}.{name}" if path else name)
+        case [Mapping(), *_]:
+            for place, held in enumerate(value):
+                yield from leaves(held, f"{path}[{place}]")
+        case _:
+            yield path, value

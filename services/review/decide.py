@@ -1,0 +1,123 @@
+"""A person's decision: what it writes, the state of the entry and of the request behind it, and the ledger, at once.
+
+Everything happens in the caller's transaction, which must not commit where one of these raises. Of two people who
+decide at once the second finds the entry decided. Locks are taken in one order: request, entry, SKU.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+import psycopg
+
+from pipelines.writing import ledger, plans
+from pipelines.writing.origin import Origin
+from pipelines.writing.records import write_records
+from services.review import files, issuing, proposed
+from services.review.compare import Comparison, between, compare, held_of, refused_by
+from services.review.entries import Entry, entry
+from services.review.proposed import Conflict
+from warehouse.rulesets.registry import Rulesets
+
+_LOCK_REQUEST: Final = "SELECT FROM supplier_requests WHERE id = %s FOR UPDATE"
+_LOCK_ENTRY: Final = "SELECT FROM review_entries WHERE id = %s FOR UPDATE"
+_DECIDE: Final = """
+UPDATE review_entries SET state = %(state)s, decided_by_id = %(by_id)s, decided_by_name = %(by_name)s,
+    decided_at = %(at)s, reason = %(reason)s, note = %(note)s, decided = %(decided)s::json WHERE id = %(id)s"""
+_MOVE_REQUEST: Final = "UPDATE supplier_requests SET state = %s, updated_at = %s WHERE id = %s"
+_DECIDED: Final = {
+    "replaced": "A newer answer has taken the place of this one. Decide on the newer one.",
+    "accepted": "This entry was accepted already.",
+    "rejected": "This entry was rejected already.",
+}
+
+
+def accept(
+    conn: psycopg.Connection[Any], company_id: UUID, entry_id: UUID, *, origin: Origin, now: datetime,
+    rulesets: Rulesets, reason: str | None = None, seen_version: int | None = None,
+    issued_with: Mapping[str, str] | None = None,
+) -> Entry:  # fmt: skip
+    """Accept an open entry and do what it says; the entry as it then stands.
+
+    A supplier's answer and a proposal are written through the one write path, a draft becomes a valid declaration of
+    conformity with what the form of issuing holds (`issued_with`), files become technical files. `origin` is the
+    person; `seen_version` the version of the SKU that the person was shown. Raises `EntryUnknown`, `Conflict` and
+    `issuing.Incomplete`.
+    """
+    held = _locked(conn, entry_id)
+    named = replace(origin, reason=f"{held.resource} {held.id} accepted" + (f": {reason}" if reason else ""))
+    done: Comparison | None = None
+    if proposed.writes(held):
+        done = _write(conn, company_id, held, origin=named, now=now, rulesets=rulesets, seen_version=seen_version)
+    elif held.kind == "doc_draft":
+        issuing.issue(conn, company_id, held, issued_with or {}, origin=named, now=now, rulesets=rulesets)
+    files.accept(conn, company_id, held, origin=named, now=now)
+    return _decided(
+        conn, company_id, held, "accepted", origin=origin, now=now, reason=reason, request="closed", done=done
+    )  # fmt: skip
+
+
+def reject(
+    conn: psycopg.Connection[Any], company_id: UUID, entry_id: UUID, *, origin: Origin, now: datetime,
+    rulesets: Rulesets, reason: str | None = None, note: str | None = None,
+) -> Entry:  # fmt: skip
+    """Reject an open entry: nothing of it is applied, and a supplier's request is open again.
+
+    `reason` is for the ledger, `note` for the supplier. Raises `EntryUnknown` and `Conflict`.
+    """
+    held = _locked(conn, entry_id)
+    left = compare(conn, company_id, held, now=now, rulesets=rulesets) if proposed.writes(held) else None
+    return _decided(
+        conn, company_id, held, "rejected", origin=origin, now=now, reason=reason, note=note, request="open", done=left
+    )  # fmt: skip
+
+
+def _locked(conn: psycopg.Connection[Any], entry_id: UUID) -> Entry:
+    """The open entry, whose state nobody else changes until the transaction ends."""
+    if (request_id := entry(conn, entry_id).request_id) is not None:
+        conn.execute(_LOCK_REQUEST, [request_id])
+    conn.execute(_LOCK_ENTRY, [entry_id])
+    held = entry(conn, entry_id)
+    if held.state != "open":
+        raise Conflict(_DECIDED[held.state])
+    return held
+
+
+def _write(
+    conn: psycopg.Connection[Any], company_id: UUID, held: Entry, *, origin: Origin, now: datetime,
+    rulesets: Rulesets, seen_version: int | None,
+) -> Comparison:  # fmt: skip
+    """Write what the entry says; what that changed, as the comparison showed it."""
+    record = proposed.record(conn, held, seen_version=seen_version)
+    before = held_of(conn, held.sku_id, rulesets, now.date())
+    try:
+        [result] = write_records(
+            conn, company_id, {0: record}, origin=origin, now=now, rulesets=rulesets, dry_run=False
+        ).values()  # fmt: skip
+    except plans.PlanLimitReached as reached:
+        raise Conflict(str(reached)) from None
+    if result.outcome == "rejected":
+        raise refused_by(result.errors)
+    return between(before, result, held)
+
+
+def _decided(
+    conn: psycopg.Connection[Any], company_id: UUID, held: Entry, state: str, *, origin: Origin, now: datetime,
+    reason: str | None, request: str, done: Comparison | None, note: str | None = None,
+) -> Entry:  # fmt: skip
+    """Write the decision down, move the request, and enter it into the ledger; `done` is what was decided on."""
+    decision = {
+        "id": held.id, "state": state, "by_id": origin.actor_id, "by_name": origin.actor_name, "at": now, "note": note,
+        "decided": orjson.dumps(done.as_dict()).decode() if done and not done.refused else None,
+    }  # fmt: skip
+    conn.execute(_DECIDE, {**decision, "reason": reason})
+    if held.request_id is not None:
+        conn.execute(_MOVE_REQUEST, [request, now, held.request_id])
+    ledger.enter(
+        conn, company_id, f"{held.resource}.{state}", held.id, origin=replace(origin, reason=reason), now=now,
+        before={"state": "open"}, after={"state": state} | ({"note": note} if note else {}),
+    )  # fmt: skip
+    return entry(conn, held.id)

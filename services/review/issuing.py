@@ -1,0 +1,90 @@
+"""Issuing the declaration of conformity that a draft prepared: complete, signed for, its PDF kept byte for byte.
+
+A draft with an open point is not issued, however old it is: the person who accepts it fills in what is open.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, cast
+from uuid import UUID
+
+import psycopg
+from uuid_utils import uuid7
+
+from pipelines.writing import ledger
+from pipelines.writing.origin import Origin
+from schemas import issuing_form
+from schemas.issues import Issue
+from schemas.issuing_form import Issuing
+from services import drafts
+from services.drafts.content import Lang
+from services.review.entries import Entry
+from services.review.proposed import Conflict
+from warehouse.declarations import docs
+from warehouse.declarations import queries as declarations
+from warehouse.rulesets.registry import Rulesets
+
+
+class Incomplete(Exception):  # noqa: N818  (an answer to the person who decides, not a fault)
+    """Something that a declaration needs is not filled in, or wrongly; nothing was written. Fields are the form's."""
+
+    code = "invalid_body"
+
+    def __init__(self, issues: list[Issue]) -> None:
+        super().__init__(f"{len(issues)} issues")
+        self.issues = issues
+
+
+def draft_of(conn: psycopg.Connection[Any], entry: Entry, *, now: datetime, rulesets: Rulesets) -> drafts.Draft:
+    """The draft that an entry holds; for one that was filed without its content, the content as it is now.
+
+    Raises `Conflict` where there is neither content nor a SKU to draw it from.
+    """
+    if "draft" in entry.payload:
+        return drafts.Draft.of(entry.payload["draft"])
+    if entry.sku_id is None:
+        raise Conflict("This draft has no content and names no item. Reject it, and prepare one for the item.")
+    return drafts.draft(
+        conn, entry.sku_id, reference=str(entry.payload.get("reference") or f"DoC-{entry.sku_code}"),
+        lang=cast(Lang, entry.payload.get("lang", "en")), now=now, rules=rulesets.active(conn),
+    )  # fmt: skip
+
+
+def issue(
+    conn: psycopg.Connection[Any], company_id: UUID, entry: Entry, sent: Mapping[str, str], *, origin: Origin,
+    now: datetime, rulesets: Rulesets,
+) -> UUID:  # fmt: skip
+    """Issue an open draft with the fields of the form (`schemas.issuing_form`); the id of the record in `docs`.
+
+    Raises `Incomplete`, and `Conflict` as `draft_of`.
+    """
+    draft = draft_of(conn, entry, now=now, rulesets=rulesets)
+    asked = [point.key for point in drafts.open_points(draft)]
+    given, issues = issuing_form.parse(sent, asked, drafted=entry.filed_at.astimezone(UTC).date(), today=now.date())
+    if given is None:
+        raise Incomplete(issues)
+    declared = drafts.declaration(draft, given)
+    pdf = drafts.pdf(declared)
+    doc_id, sha256 = UUID(str(uuid7())), hashlib.sha256(pdf).hexdigest()
+    values = {
+        "sku_id": entry.sku_id, "reference": draft.reference, "supplier_name": None, "status": "valid",
+        "issued_on": given.issued_on, "expires_on": given.expires_on,
+    }  # fmt: skip
+    docs.add(conn, company_id, doc_id, values=values, at=now)
+    declarations.add(
+        conn, company_id, doc_id, entry_id=entry.id, content=declared.as_dict(), pdf=pdf, sha256=sha256, at=now
+    )
+    ledger.enter(
+        conn, company_id, "doc.created", doc_id, origin=origin, now=now, before=None,
+        after=_entered(values | _signed(given) | {"pdf_sha256": sha256}),
+    )  # fmt: skip
+    return doc_id
+
+
+def _signed(given: Issuing) -> dict[str, str]:
+    return {name: getattr(given, name) for name in issuing_form.SIGNATORY}
+
+
+def _entered(values: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in values.items() if value is not None}

@@ -1,0 +1,89 @@
+"""The record that a review entry would write: the stored record with the changes of the entry.
+
+A supplier answers for single lines of a graph, and the write path takes graphs whole: the other lines go back as they
+are held. A field that the supplier left out or sent as null is not answered and stays.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+import psycopg
+
+from schemas.issues import Issue
+from services.review.entries import Entry
+from warehouse.skus import queries as skus
+
+_HELD: Final = "SELECT sku_code, version, components::text FROM skus WHERE id = %s FOR UPDATE"
+_WRITES: Final = frozenset({"supplier_answer", "sku_update"})
+
+
+class Conflict(Exception):  # noqa: N818  (an answer to the person who decides, not a fault)
+    """The entry cannot be decided as asked, and nothing was written; `issues` are those of a refused record."""
+
+    code = "conflict"
+
+    def __init__(self, message: str, issues: Sequence[Issue] = ()) -> None:
+        super().__init__(message)
+        self.issues = tuple(issues)
+
+
+def writes(entry: Entry) -> bool:
+    """Whether accepting the entry writes a SKU."""
+    return entry.kind in _WRITES
+
+
+def record(conn: psycopg.Connection[Any], entry: Entry, *, seen_version: int | None = None) -> dict[str, Any]:
+    """What an entry that `writes` would write; its SKU is locked until the transaction ends.
+
+    `seen_version` is the SKU's version that the decision rests on. Raises `Conflict` where the SKU has another one by
+    now, or has no longer the components that were answered for.
+    """
+    if entry.sku_id is None:
+        return _new(conn, entry.payload["changes"])
+    held = conn.execute(_HELD, [entry.sku_id]).fetchone()
+    assert held is not None, "a SKU is never removed"
+    sku_code, version, graph = held
+    if seen_version not in (None, version):
+        raise Conflict("The SKU was changed since you opened this page. Look at the comparison again, then decide.")
+    if entry.kind == "sku_update":
+        return {**entry.payload["changes"], "sku_code": sku_code}
+    lines = orjson.loads(graph) if graph else []
+    return {"sku_code": sku_code, "components": answered(lines, entry.payload["components"] or ())}
+
+
+def _new(conn: psycopg.Connection[Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of a SKU that was not held when it was proposed; whoever accepts it was shown no held value."""
+    if skus.id_of(conn, changes["sku_code"]) is not None:
+        raise Conflict(f"A SKU {changes['sku_code']} exists by now. Reject this, and propose a change of that SKU.")
+    return dict(changes)
+
+
+def answered(lines: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The lines of a stored graph with a supplier's answers laid over those that they are about.
+
+    Raises `Conflict` where one of them is not in the graph any more.
+    """
+    by_id = {answer["component_id"]: answer for answer in answers}
+    if gone := by_id.keys() - {line["id"] for line in lines}:
+        raise Conflict(
+            f"{len(gone)} of the components that the supplier answered for are no longer part of the SKU. "
+            "Reject the answer and ask again for the components that it has now."
+        )
+    return [_line(line, by_id.get(line["id"], {})) for line in lines]
+
+
+def _line(line: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    given = {name: value for name, value in answer.items() if value is not None and name != "component_id"}
+    if "substances" in given:
+        given["substances"] = {**line.get("substances", {}), **_told(given["substances"])}
+    return {name: value for name, value in {**line, **given}.items() if name != "id"}
+
+
+def _told(substances: Mapping[str, Any]) -> dict[str, Any]:
+    """The declarations that a supplier made; one that names no source is the supplier's own attestation."""
+    return {
+        name: {**entry, "source": entry.get("source") or "supplier_attestation"}
+        for name, entry in substances.items()
+        if entry is not None
+    }

@@ -1,0 +1,170 @@
+"""What a supplier is asked and answers: the request for some components of one SKU, and the answers to it.
+
+An answer changes no record: it is filed for review (`services.review`), where a person applies it or not. The
+form of an answer is `schemas.supplier`; who holds a link, and how often it may be used, is the door's.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+import psycopg
+from uuid_utils import uuid7
+
+from compliance.ruleset import RuleSet
+from pipelines.writing import components, ledger, substances
+from pipelines.writing.origin import Origin
+from schemas.issues import Issue
+from services import review
+from services.review import files
+from warehouse.review import supplier_requests as queries
+from warehouse.review.supplier_requests import Request
+from warehouse.rulesets.registry import Rulesets
+from warehouse.skus import queries as skus
+
+_GRAPH: Final = "SELECT components::text FROM skus WHERE sku_code = %s"
+_LINES: Final = "SELECT components::text FROM skus WHERE id = %s"
+_REPLACE: Final = "UPDATE review_entries SET state = 'replaced' WHERE request_id = %s AND state = 'open' RETURNING id"
+
+
+class CannotAsk(Exception):  # noqa: N818  (an answer to whoever asks)
+    """The request cannot be made; the text says what would be right."""
+
+    code = "cannot_ask"
+
+
+class RequestClosed(LookupError):  # noqa: N818  (an answer to whoever holds the link)
+    """The company has the answer: the link has stopped working."""
+
+    code = "not_found"
+
+
+class AnswerRefused(Exception):  # noqa: N818  (an answer to the supplier)
+    """The answer does not fit the request; `issues` is never empty, their fields are paths of the response."""
+
+    code = "invalid_body"
+
+    def __init__(self, issues: list[Issue]) -> None:
+        super().__init__(f"{len(issues)} issues")
+        self.issues = issues
+
+
+def create(
+    conn: psycopg.Connection[Any], company_id: UUID, *, sku_code: str, component_ids: Sequence[UUID],
+    supplier_name: str | None, origin: Origin, now: datetime,
+) -> tuple[Request, str]:  # fmt: skip
+    """Ask about components of a SKU, all of its graph where none are named; the request and the token of its link.
+
+    `component_ids` are the `id`s of lines of the graph. Raises `CannotAsk`.
+    """
+    held = [UUID(line["id"]) for line in lines_of(conn, sku_code)]
+    asked = list(dict.fromkeys(component_ids)) or held
+    if foreign := [str(each) for each in asked if each not in held]:
+        raise CannotAsk(
+            f"{', '.join(foreign)} is no component of the SKU {sku_code}; name ids of the lines of its graph: "
+            f"{', '.join(map(str, held))}."
+        )
+    request_id, token, sku_id = UUID(str(uuid7())), queries.new_token(), skus.id_of(conn, sku_code)
+    assert sku_id is not None, "it has lines"
+    queries.add(
+        conn, company_id, request_id, token=token, sku_id=sku_id, component_ids=asked, supplier_name=supplier_name,
+        at=now,
+    )  # fmt: skip
+    after = {"sku_id": sku_id, "component_ids": asked, "supplier_name": supplier_name}
+    ledger.enter(
+        conn, company_id, "supplier_request.created", request_id, origin=origin, now=now, before=None,
+        after={name: value for name, value in after.items() if value is not None},
+    )  # fmt: skip
+    request = queries.of(conn, request_id)
+    assert request is not None, "it was added just now"
+    return request, token
+
+
+def lines_of(conn: psycopg.Connection[Any], sku_code: str) -> list[dict[str, Any]]:
+    """The lines of a SKU's graph that can be asked about, each with every field. Raises `CannotAsk`."""
+    row = conn.execute(_GRAPH, [sku_code]).fetchone()
+    if row is None:
+        raise CannotAsk(f"The company has no SKU {sku_code}.")
+    lines = orjson.loads(row[0] or "[]")
+    if not lines:
+        raise CannotAsk(f"The SKU {sku_code} has no components to ask about; write its components first.")
+    return [components.published(line) for line in lines]
+
+
+def asked_lines(conn: psycopg.Connection[Any], request: Request) -> list[dict[str, Any]]:
+    """The lines that the request asks about, in the order of the graph; those that are no longer there left out."""
+    row = conn.execute(_LINES, [request.sku_id]).fetchone()
+    lines = orjson.loads(row[0]) if row and row[0] else []
+    return [components.published(line) for line in lines if UUID(line["id"]) in request.component_ids]
+
+
+def submit(
+    conn: psycopg.Connection[Any], company_id: UUID, request_id: UUID, response: Mapping[str, Any], *,
+    origin: Origin, now: datetime, rulesets: Rulesets,
+) -> review.Entry:  # fmt: skip
+    """File a validated answer for review in the caller's transaction; it takes the place of one that waits there.
+
+    `response` is what `schemas.supplier` parses; `origin` takes the supplier's name from the request. Raises
+    `RequestClosed` and `AnswerRefused`.
+    """
+    request = open_request(conn, request_id)
+    origin = replace(origin, actor_name=request.supplier_name)
+    answers, issues = _attributed(response.get("components") or (), request)
+    issues += _contradictions(answers, rulesets.active(conn))
+    if issues:
+        raise AnswerRefused(issues)
+    replaced = conn.execute(_REPLACE, [request.id]).fetchone()
+    queries.move(conn, request.id, "awaiting_review", at=now)
+    payload = {name: value for name, value in {**response, "components": answers}.items() if value is not None}
+    entry = review.file(
+        conn, company_id, "supplier_answer", payload, origin=origin, now=now, sku_id=request.sku_id,
+        request_id=request.id,
+    )  # fmt: skip
+    files.take(conn, request.id, entry.id, replaced=replaced[0] if replaced else None)
+    return entry
+
+
+def open_request(conn: psycopg.Connection[Any], request_id: UUID) -> Request:
+    """The request, locked until the transaction ends. Raises `RequestClosed`."""
+    request = queries.of(conn, request_id, locking=True)
+    if request is None or request.state == "closed":
+        raise RequestClosed(f"The request {request_id} takes no answer.")
+    return request
+
+
+def _attributed(
+    answers: Sequence[Mapping[str, Any]], request: Request
+) -> tuple[list[dict[str, Any]], list[Issue]]:  # fmt: skip
+    """Each answer with the component that it is about, and what is wrong with that.
+
+    Where only one component was asked about, an answer need not name it.
+    """
+    asked = [str(component) for component in request.component_ids]
+    attributed: list[dict[str, Any]] = []
+    issues: list[Issue] = []
+    seen: set[str] = set()
+    for place, answer in enumerate(answers):
+        field = f"response.components[{place}].component_id"
+        component = answer.get("component_id") or (asked[0] if len(asked) == 1 else None)
+        if component is None:
+            issues.append(Issue("required", "Name the component that the answer is about.", field))
+        elif component not in asked:
+            sentence = f"{component} is none of the components that were asked about: {', '.join(asked)}."
+            issues.append(Issue("unknown_reference", sentence, field))
+        elif component in seen:
+            issues.append(Issue("duplicate_row", f"{component} is answered for twice; answer for it once.", field))
+        else:
+            seen.add(component)
+            attributed.append({**answer, "component_id": component})
+    return attributed, issues
+
+
+def _contradictions(answers: Sequence[Mapping[str, Any]], rules: RuleSet) -> Iterator[Issue]:
+    """Measured values that say something else than the status beside them: told now, while the supplier is there."""
+    for place, answer in enumerate(answers):
+        sent = answer.get("substances")
+        for fault in substances.declared({"substances": sent}, rules)[1] if sent else ():
+            yield Issue(fault.code, fault.message, f"response.components[{place}].{fault.field}")

@@ -1,0 +1,50 @@
+"""Which of the taken media types a file's bytes have. The name says nothing, and what is declared only agrees or not.
+
+A signature at the start decides for PDF and images. Word and Excel share their containers with other programs, so
+there the container's own table of contents decides (`ole`, `ooxml`).
+"""
+
+from typing import BinaryIO, Final
+
+import puremagic
+
+from schemas.normalise import Unfit
+from schemas.technical_files import MEDIA_TYPES, TAKEN, MediaType
+from services.technical_files import ole, ooxml
+
+_HEAD_BYTES: Final = 4096
+_OLE: Final = bytes.fromhex("d0cf11e0a1b11ae1")
+_ZIP: Final = b"PK\x03\x04"
+
+
+def judge(file: BinaryIO, declared: MediaType | None) -> MediaType:
+    """The media type of the bytes. Raises `Unfit` (`unsupported_media_type`) for one that is not taken or declared."""
+    head = file.read(_HEAD_BYTES)
+    if head.startswith(_OLE):
+        found = _of_container("ole", ole.streams(file))
+    elif head.startswith(_ZIP):
+        found = _of_container("ooxml", ooxml.main_types(file))
+    else:
+        found = _of_signature(head)
+    if found is None:
+        raise Unfit("unsupported_media_type", f"The file's bytes are none of the kinds that are taken: {TAKEN}.")
+    if declared not in {None, found}:
+        assert declared is not None
+        sentence = (
+            f"The file is declared as {declared.media_type}, but its bytes are {found.media_type}; "
+            "declare what it is, or send it as application/octet-stream."
+        )
+        raise Unfit("unsupported_media_type", sentence)
+    return found
+
+
+def _of_container(container: str, marks: set[str]) -> MediaType | None:
+    return next((kind for kind in MEDIA_TYPES if kind.container == container and kind.marks & marks), None)
+
+
+def _of_signature(head: bytes) -> MediaType | None:
+    try:
+        types = {match.mime_type for match in puremagic.magic_string(head)}
+    except (puremagic.PureError, ValueError):  # nothing that it knows, or nothing at all
+        return None
+    return next((kind for kind in MEDIA_TYPES if not kind.container and kind.media_type in types), None)

@@ -1,0 +1,28 @@
+"""The content types that an Office Open XML package declares for its parts (ECMA-376 Part 2, section 10.1.2)."""
+
+from typing import BinaryIO, Final
+
+from pipelines.reading.office import ZIP_ERRORS, local, open_zip, parse
+
+_CONTENTS: Final = "[Content_Types].xml"
+_MOST_CONTENTS_BYTES: Final = 2**20
+"""A document's list of types has some kilobytes."""
+
+
+def main_types(file: BinaryIO) -> set[str]:
+    """The declared types of parts; none where the file is no such package, or more than one could be."""
+    types: set[str] = set()
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        if local(name) == "Override":
+            types.add(attributes.get("ContentType", ""))
+
+    try:
+        with open_zip(file) as package, package.open(_CONTENTS) as part:
+            held = part.read(_MOST_CONTENTS_BYTES + 1)
+        if len(held) > _MOST_CONTENTS_BYTES:
+            return set()
+        parse([held], start)
+    except ZIP_ERRORS:  # no XML among them, which is a ValueError
+        return set()
+    return types

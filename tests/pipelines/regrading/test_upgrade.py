@@ -1,0 +1,75 @@
+"""A database that the release with rules of 2026-11-21 wrote, under the release that brings those of 2026-11-22."""
+
+import shutil
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from compliance.ruleset import RULES, versions
+from pipelines import regrading
+from pipelines.defs.catalogue.sensors import active_rules
+from pipelines.defs.regrading.sensors import asked_regrades
+from pipelines.regrading import work
+from tests.compliance.worked import EXAMPLES, record_of
+from tests.conftest import migrated
+from tests.pipelines.regrading.office import Office, opened
+from tests.pipelines.regrading.test_previous import read
+from tests.pipelines.sensing import follow
+from warehouse.clock import StoppedClock
+from warehouse.database import Database
+
+OLD, NEW = versions()
+SEED = 15
+WORKED = {version: {e["name"]: e for of, e in (p.values for p in EXAMPLES) if of == version} for version in (OLD, NEW)}
+CODES = {f"S_{number:02}": name for number, name in enumerate(sorted(WORKED[OLD]))}
+"""The examples that both rule-sets have, as SKUs."""
+
+
+@pytest.fixture
+def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The rules of the release before; another release is its folder with one more version."""
+    monkeypatch.setattr("warehouse.rulesets.registry.FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(work, "FRESH_SECONDS", 0.0)
+    shipped = tmp_path / "shipped"
+    shutil.copytree(RULES / OLD, shipped / OLD)
+    monkeypatch.setattr("compliance.ruleset.RULES", shipped)
+    return shipped
+
+
+def as_worked(office: Office, version: str) -> None:
+    """Every SKU has the grade that was worked out by hand for it."""
+    grades = {code: grade for code, (grade, _, _) in office.held().items()}
+    expected = {code.replace("_", "-"): WORKED[version][name]["expected"]["grade"] for code, name in CODES.items()}
+    assert grades == expected
+
+
+def test_the_new_release_regrades_by_itself_and_says_what_was_before(
+    server: Database, clock: StoppedClock, tmp_path: Path, release: Path
+) -> None:
+    with migrated(server) as database, opened(database, clock, tmp_path) as office:
+        office.write(**{code: {**record_of(WORKED[OLD][name])} for code, name in CODES.items()})
+        as_worked(office, OLD)
+        written = len(office.entries())
+        shutil.copytree(RULES / NEW, release / NEW)
+        follow(active_rules, office.instance, office.workshop)
+        chance = Random(SEED)
+        for _ in range(5):  # broken off after so many blocks of three, each time by another process
+            left = iter([None] * chance.randrange(1, 3))
+            with pytest.raises(StopIteration):
+                regrading.go_on(office.desk(3), office.company, lambda left=left: next(left))
+            assert office.chain_holds()
+        assert [run.success for run in follow(asked_regrades, office.instance, office.workshop)] == [True]
+        assert regrading.open_regrades(office.workshop.pool) == []
+        as_worked(office, NEW)
+        regraded = {code for code, (_, by, _) in office.held().items() if by == NEW}
+        assert len(regraded) > 10
+        assert {version for code, (_, _, version) in office.held().items() if code in regraded} == {2}
+        assert [entry[:3] for entry in office.entries()[written:]] == [
+            ("sku.updated", "system", f"Regraded by rule-set {NEW}.")
+        ] * len(regraded)
+        for code, name in CODES.items():
+            told, before = read(office, code.replace("_", "-")), WORKED[OLD][name]["expected"]
+            expected = (OLD, before["grade"], before["score"]) if code.replace("_", "-") in regraded else None
+            assert expected == (told and (told["ruleset_version"], told["grade"], told["score"]))
+        assert office.chain_holds()

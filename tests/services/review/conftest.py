@@ -1,0 +1,95 @@
+"""What tests of the review queue share: a company with a bottle, and ways to file, decide and look."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from pipelines.writing import present
+from pipelines.writing.origin import Origin
+from pipelines.writing.records import write_records
+from schemas.models import parse_sku
+from services import review
+from warehouse.clock import StoppedClock
+from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Pool
+
+CONNECTION = Origin("connection", str(uuid4()), "Assistant", "correlation-7")
+PERSON = Origin("user", str(uuid4()), "Ada Marsh", "correlation-8", "192.0.2.9", "browser")
+BOTTLE = {
+    "sku_code": "BOTTLE-1", "name": "Bottle", "packaging_format": "bottle", "food_contact": True, "markets": ["FR"],
+    "components": [
+        {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20},
+        {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "HDPE", "weight_g": 2},
+    ],
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Queue:
+    """One company's queue, in transactions of its own."""
+
+    pool: Pool
+    company: UUID
+    clock: StoppedClock
+    rulesets: Rulesets
+
+    def wrote(self, **fields: Any) -> dict[str, Any]:
+        """The SKU as it is held after a write of these fields."""
+        record = parse_sku({**BOTTLE, **fields})
+        with self.pool.company(self.company) as conn:
+            [row] = write_records(
+                conn, self.company, {0: record}, origin=PERSON, now=self.clock.now(), rulesets=self.rulesets,
+                dry_run=False,
+            ).values()  # fmt: skip
+        assert row.detail is not None, row.errors
+        return row.detail()
+
+    def held(self, sku_id: object) -> dict[str, Any]:
+        with self.pool.company(self.company) as conn:
+            values = conn.execute(f"SELECT {present.SELECT} FROM skus WHERE id = %s", [sku_id]).fetchone()
+        assert values is not None
+        return present.fields(dict(zip(present.COLUMNS, values, strict=True)))
+
+    def filed(self, kind: str, payload: dict[str, Any], **more: Any) -> review.Entry:
+        with self.pool.company(self.company) as conn:
+            return review.file(
+                conn, self.company, kind, payload, **{"origin": CONNECTION, "now": self.clock.now(), **more}
+            )
+
+    def compared(self, entry: review.Entry) -> review.Comparison:
+        with self.pool.company(self.company) as conn:
+            return review.compare(conn, self.company, entry, now=self.clock.now(), rulesets=self.rulesets)
+
+    def accepted(self, entry: review.Entry, **more: Any) -> review.Entry:
+        with self.pool.company(self.company) as conn:
+            return review.accept(
+                conn, self.company, entry.id, origin=PERSON, now=self.clock.now(), rulesets=self.rulesets, **more
+            )
+
+    def rejected(self, entry: review.Entry, **more: Any) -> review.Entry:
+        with self.pool.company(self.company) as conn:
+            return review.reject(
+                conn, self.company, entry.id, origin=PERSON, now=self.clock.now(), rulesets=self.rulesets, **more
+            )
+
+    def ledger(self) -> list[tuple[Any, ...]]:
+        """Action, resource, actor and reason of every entry, in order."""
+        with self.pool.company(self.company) as conn:
+            return conn.execute(
+                "SELECT action, resource_id, actor_type, actor_name, reason FROM audit_entries JOIN audit_transactions "
+                "ON audit_transactions.id = transaction_id ORDER BY audit_entries.id"
+            ).fetchall()
+
+
+@pytest.fixture
+def queue(pool: Pool, company: UUID, clock: StoppedClock) -> Queue:
+    return Queue(pool, company, clock, Rulesets())
+
+
+@pytest.fixture
+def other(pool: Pool, new_company: Callable[[str], UUID], clock: StoppedClock) -> Queue:
+    """The queue of another company."""
+    return Queue(pool, new_company("growth"), clock, Rulesets())

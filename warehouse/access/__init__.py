@@ -1,0 +1,1 @@
+"""API keys, bearer tokens, request windows and the counts behind limits."""

@@ -1,0 +1,43 @@
+"""Bearer tokens: their form, the statement that lets a token request in, and what is held of them.
+
+A token is opaque and only its SHA-256 is held, with the key that it came from: each request looks that key up again,
+so that revoking it ends its tokens at once (interface v1, Authentication).
+"""
+
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from warehouse.access.keys import Key, digest
+from warehouse.sessions import AsyncConnection
+
+PREFIX: Final = "sat_"
+"""Every token begins so, and no key does."""
+
+LIFETIME_SECONDS: Final = 900
+"""Of a token, by the service's clock (interface v1, Limits)."""
+
+REQUESTS_PER_MINUTE: Final = 30
+"""Token requests of one client, and of one address, in any 60 seconds (interface v1, Limits)."""
+
+ADMIT: Final = (
+    "SELECT * FROM pcds_admit_client(%(client_id)s::uuid, %(presented)s::bytea, %(address)s, %(ceiling)s, %(at)s)"
+)
+"""The columns of `Key`, the digest and the seconds to wait; those of the key null where the two are no live key's."""
+
+_ISSUE: Final = (
+    "INSERT INTO bearer_tokens (token_hash, company_id, client_id, scopes, expires_at) VALUES (%s, %s, %s, %s, %s)"
+)
+
+
+def new_token() -> str:
+    """A token of 43 random URL-safe characters behind the prefix."""
+    return PREFIX + secrets.token_urlsafe(32)
+
+
+async def issue(
+    connection: AsyncConnection, key: Key, *, token: str, scopes: Sequence[str], expires_at: datetime
+) -> None:
+    """Hold a new token's digest, in a session of the key's company; `expires_at` is the first instant without it."""
+    await connection.execute(_ISSUE, [digest(token), key.company_id, key.client_id, list(scopes), expires_at])

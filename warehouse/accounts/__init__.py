@@ -1,0 +1,1 @@
+"""People who sign in, their passwords and sessions, and the applications that they connected."""

@@ -1,0 +1,175 @@
+"""Connections of people with applications, their codes and tokens: what is held, found, spent and ended.
+
+A person has one connection with an application, however often it was authorised. Codes and tokens are random; only
+their SHA-256 is held, and who presents one is of no company yet: they are spent by functions of migration 0016.
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import class_row
+
+from warehouse.access.keys import digest
+
+Connection = psycopg.Connection[Any]
+
+CODE_LIFETIME: Final = timedelta(minutes=2)
+"""Of an authorization code, which its application exchanges at once."""
+ACCESS_LIFETIME: Final = timedelta(minutes=15)
+"""Of an access token."""
+REFRESH_LIFETIME: Final = timedelta(days=30)
+"""Of a refresh token that is not used; the next one lives as long again."""
+
+ADMIT: Final = "SELECT * FROM pcds_admit_connection(%(presented)s, %(resource)s, %(counted_as)s, %(at)s)"
+"""The columns of `Admitted`; no row for a token that does not count. `counted_as` is call, answer or null."""
+
+_AUTHORISE: Final = """
+INSERT INTO connections (id, company_id, user_id, client_id, scopes, authorised_at)
+VALUES (%(id)s, %(company_id)s, %(user_id)s, %(client_id)s, %(scopes)s, %(at)s)
+ON CONFLICT (user_id, client_id) WHERE revoked_at IS NULL DO UPDATE
+SET scopes = excluded.scopes, authorised_at = excluded.authorised_at
+RETURNING id
+"""
+_HOLD_CODE: Final = """
+INSERT INTO authorization_codes
+    (code_hash, company_id, connection_id, redirect_uri, code_challenge, resource, scopes, expires_at)
+VALUES (%(hash)s, %(company_id)s, %(connection_id)s, %(redirect_uri)s, %(code_challenge)s, %(resource)s, %(scopes)s,
+        %(expires_at)s)
+"""
+_OF: Final = """
+SELECT connections.id, oauth_clients.id AS client_id, oauth_clients.name, connections.scopes, connections.authorised_at,
+       connections.last_used_at
+FROM connections JOIN oauth_clients ON oauth_clients.id = connections.client_id
+WHERE connections.user_id = %s AND connections.revoked_at IS NULL
+ORDER BY connections.authorised_at DESC, connections.id
+"""
+_REVOKE: Final = """
+UPDATE connections SET revoked_at = %(at)s WHERE id = %(id)s AND revoked_at IS NULL
+    AND user_id = coalesce(%(user_id)s, user_id)
+RETURNING (SELECT name FROM oauth_clients WHERE oauth_clients.id = connections.client_id)
+"""
+_REDEEM: Final = """
+SELECT pcds_redeem_code(%(presented)s, %(client)s, %(redirect_uri)s, %(challenge)s, %(resource)s, %(access)s,
+                        %(refresh)s, %(access_until)s, %(refresh_until)s, %(at)s)
+"""
+_ROTATE: Final = """
+SELECT pcds_rotate_token(%(presented)s, %(client)s, %(scopes)s, %(resource)s, %(access)s, %(refresh)s,
+                         %(access_until)s, %(refresh_until)s, %(at)s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A live connection that a request came over, and 0 or the seconds to wait under its ceiling."""
+
+    connection_id: UUID
+    company_id: UUID
+    user_id: UUID
+    email: str
+    client_id: str
+    client_name: str
+    scopes: list[str]
+    expires_at: datetime
+    ceiling: int
+    retry_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """A connection as its person sees it."""
+
+    id: UUID
+    client_id: str
+    name: str
+    scopes: list[str]
+    authorised_at: datetime
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A new pair of tokens, and the scopes of the access token."""
+
+    access: str
+    refresh: str
+    scopes: list[str]
+
+
+def authorise(
+    connection: Connection, company_id: UUID, user_id: UUID, *, new_id: UUID, client_id: str, scopes: Sequence[str],
+    at: datetime,
+) -> UUID:  # fmt: skip
+    """The person's connection with the application, made under the new id where there is none."""
+    row = connection.execute(
+        _AUTHORISE,
+        {"id": new_id, "company_id": company_id, "user_id": user_id, "client_id": client_id,
+         "scopes": list(scopes), "at": at},
+    ).fetchone()  # fmt: skip
+    assert row is not None, "it was made or found"
+    found: UUID = row[0]
+    return found
+
+
+def hold_code(
+    connection: Connection, company_id: UUID, connection_id: UUID, *, redirect_uri: str, code_challenge: str,
+    resource: str, scopes: Sequence[str], at: datetime,
+) -> str:  # fmt: skip
+    """A new code of a connection; it is nowhere else."""
+    code = f"sac_{secrets.token_urlsafe(32)}"
+    connection.execute(
+        _HOLD_CODE,
+        {"hash": digest(code), "company_id": company_id, "connection_id": connection_id, "redirect_uri": redirect_uri,
+         "code_challenge": code_challenge, "resource": resource, "scopes": list(scopes),
+         "expires_at": at + CODE_LIFETIME},
+    )  # fmt: skip
+    return code
+
+
+def of_person(connection: Connection, user_id: UUID) -> list[Connected]:
+    """A person's live connections, the newest first."""
+    with connection.cursor(row_factory=class_row(Connected)) as cursor:
+        return cursor.execute(_OF, [user_id]).fetchall()
+
+
+def revoke(connection: Connection, connection_id: UUID, at: datetime, *, user_id: UUID | None = None) -> str | None:
+    """End a connection, where given that person's alone; the application's name, None where there is none to end."""
+    row = connection.execute(_REVOKE, {"id": connection_id, "at": at, "user_id": user_id}).fetchone()
+    return row[0] if row else None
+
+
+def redeem(
+    connection: Connection, code: str, *, client_id: str, redirect_uri: str | None, challenge: str, resource: str,
+    at: datetime,
+) -> Tokens | None:  # fmt: skip
+    """The first tokens for a code, None whatever was wrong; the code is used up either way."""
+    given = {"presented": digest(code), "client": client_id, "redirect_uri": redirect_uri, "challenge": challenge,
+             "resource": resource}  # fmt: skip
+    return _exchanged(connection, _REDEEM, given, at)
+
+
+def rotate(
+    connection: Connection, refresh: str, *, client_id: str, scopes: Sequence[str] | None, resource: str, at: datetime
+) -> Tokens | None:
+    """The next tokens for a refresh token, None whatever was wrong; without scopes where it has not those wanted."""
+    given = {"presented": digest(refresh), "client": client_id, "resource": resource,
+             "scopes": None if scopes is None else list(scopes)}  # fmt: skip
+    return _exchanged(connection, _ROTATE, given, at)
+
+
+def revoke_token(connection: Connection, token: str, client_id: str, at: datetime) -> tuple[UUID, UUID] | None:
+    """End a token of the client's; the connection and its company where that was the last of it."""
+    asked = [digest(token), client_id, at]
+    return connection.execute("SELECT * FROM pcds_revoke_token(%s, %s, %s)", asked).fetchone()
+
+
+def _exchanged(connection: Connection, statement: str, given: dict[str, Any], at: datetime) -> Tokens | None:
+    access, refresh = f"sct_{secrets.token_urlsafe(32)}", f"srt_{secrets.token_urlsafe(32)}"
+    new = {"access": digest(access), "refresh": digest(refresh), "access_until": at + ACCESS_LIFETIME,
+           "refresh_until": at + REFRESH_LIFETIME, "at": at}  # fmt: skip
+    row = connection.execute(statement, given | new).fetchone()
+    return None if row is None or row[0] is None else Tokens(access, refresh, row[0])

@@ -1,0 +1,102 @@
+"""People who sign in, the applications that they connected, and the digests of what both show of themselves.
+
+How sessions, codes and tokens are looked up and spent is migration 0016's functions.
+"""
+
+from sqlalchemy import ARRAY, CheckConstraint, Column, DateTime, ForeignKey, Index, LargeBinary, Table, Text, Uuid, text
+
+from warehouse.base import company, identity, instant, metadata
+
+users = Table(
+    "users",
+    metadata,
+    identity(),
+    company(),
+    Column("email", Text, nullable=False, comment="in small letters; of one live account in all companies"),
+    Column("password_hash", Text, nullable=False, comment="Argon2id with its parameters"),
+    instant("created_at"),
+    instant("disabled_at", nullable=True),
+    Index("uq_users_email", "email", unique=True, postgresql_where=text("disabled_at IS NULL")),
+)
+
+password_links = Table(
+    "password_links",
+    metadata,
+    Column("token_hash", LargeBinary, primary_key=True, comment="SHA-256 of the link's token"),
+    company(),
+    Column("user_id", Uuid, ForeignKey("users.id"), nullable=False, unique=True,
+           comment="of whom one link counts at a time"),
+    instant("expires_at"),
+)  # fmt: skip
+
+user_sessions = Table(
+    "user_sessions",
+    metadata,
+    Column("token_hash", LargeBinary, primary_key=True, comment="SHA-256 of the cookie's token"),
+    company(),
+    Column("user_id", Uuid, ForeignKey("users.id"), nullable=False),
+    Column("seen_at", DateTime(timezone=True), nullable=False, comment="of its last request, to the minute"),
+    instant("expires_at"),
+    Index(None, "expires_at"),
+)
+
+oauth_clients = Table(
+    "oauth_clients",
+    metadata,
+    Column("id", Text, primary_key=True,
+           comment="given at registration, or the https address of its metadata document"),
+    Column("name", Text, nullable=False),
+    Column("redirect_uris", ARRAY(Text), nullable=False),
+    Column("auth_method", Text, nullable=False),
+    Column("secret_hash", LargeBinary, comment="SHA-256 of the secret; null of a public client"),
+    Column("held_since", DateTime(timezone=True), nullable=False,
+           comment="its registration, or when its document was last fetched"),
+)  # fmt: skip
+
+connections = Table(
+    "connections",
+    metadata,
+    identity(),
+    company(),
+    Column("user_id", Uuid, ForeignKey("users.id"), nullable=False),
+    Column("client_id", Text, ForeignKey("oauth_clients.id"), nullable=False),
+    Column("scopes", ARRAY(Text), nullable=False),
+    instant("authorised_at"),
+    instant("last_used_at", nullable=True),
+    instant("revoked_at", nullable=True),
+    Index("uq_connections_user_id_client_id", "user_id", "client_id", unique=True,
+          postgresql_where=text("revoked_at IS NULL")),
+    Index(None, "client_id"),
+)  # fmt: skip
+
+authorization_codes = Table(
+    "authorization_codes",
+    metadata,
+    Column("code_hash", LargeBinary, primary_key=True),
+    company(),
+    Column("connection_id", Uuid, ForeignKey("connections.id"), nullable=False),
+    Column("redirect_uri", Text, nullable=False),
+    Column("code_challenge", Text, nullable=False, comment="S256 (RFC 7636)"),
+    Column("resource", Text, nullable=False),
+    Column("scopes", ARRAY(Text), nullable=False),
+    instant("expires_at"),
+    instant("used_at", nullable=True),
+    Index(None, "expires_at"),
+)
+
+connection_tokens = Table(
+    "connection_tokens",
+    metadata,
+    Column("token_hash", LargeBinary, primary_key=True),
+    company(),
+    Column("connection_id", Uuid, ForeignKey("connections.id"), nullable=False),
+    Column("family", Uuid, nullable=False,
+           comment="what came from one code: it ends together where a used token comes again"),
+    Column("kind", Text, CheckConstraint("kind IN ('access', 'refresh')", name="kind"), nullable=False),
+    Column("resource", Text, nullable=False),
+    Column("scopes", ARRAY(Text), nullable=False),
+    instant("expires_at"),
+    Column("used_at", DateTime(timezone=True), comment="of a refresh token that was exchanged for the next"),
+    Index(None, "connection_id"),
+    Index(None, "expires_at"),
+)  # fmt: skip

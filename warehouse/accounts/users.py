@@ -1,0 +1,162 @@
+"""People who sign in and their sessions: what is held, added, found and ended.
+
+A session is a random token in a cookie, of which only the SHA-256 is held. Before a session is looked up nobody is of a
+company, so that finding and ending go through functions of migration 0016.
+"""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+
+from warehouse.access.keys import digest
+
+IDLE: Final = timedelta(hours=2)
+"""A session ends when nothing was asked in it for so long."""
+LONGEST: Final = timedelta(hours=12)
+"""A session ends so long after the sign-in, whatever is asked in it."""
+PER_ACCOUNT: Final = 10
+"""Wrong passwords for one account from one network in any 60 seconds; the right one has to wait behind them too."""
+PER_NETWORK: Final = 30
+"""Wrong passwords from one network in any 60 seconds."""
+SLOW_ABOVE: Final = 20
+"""Wrong passwords for one account from all networks in any 60 seconds; above it each answer takes `SLOW_SECONDS`."""
+SLOW_SECONDS: Final = 2.0
+LINK_LIFETIME: Final = timedelta(hours=24)
+"""A link that sets a password counts so long, and once."""
+
+FIND: Final = "SELECT * FROM pcds_session(%(token)s, %(idle_since)s, %(at)s)"
+"""The columns of `User`; no row for a session that has ended."""
+
+_SIGN_IN: Final = (
+    "SELECT * FROM pcds_sign_in(%(email)s, %(account)s, %(network)s, %(per_account)s, %(per_network)s, "
+    "%(slow_above)s, %(at)s)"
+)
+_BEGIN: Final = (
+    "INSERT INTO user_sessions (token_hash, company_id, user_id, seen_at, expires_at) VALUES (%s, %s, %s, %s, %s)"
+)
+_ADD: Final = "INSERT INTO users (id, company_id, email, password_hash, created_at) VALUES (%s, %s, %s, %s, %s)"
+_OF_EMAIL: Final = (
+    "SELECT id, company_id FROM users WHERE email = %s ORDER BY disabled_at DESC NULLS FIRST, created_at DESC LIMIT 1"
+)
+_LINK: Final = "INSERT INTO password_links (token_hash, company_id, user_id, expires_at) VALUES (%s, %s, %s, %s)"
+_DISABLE: Final = "UPDATE users SET disabled_at = %s WHERE id = %s AND disabled_at IS NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A person who is signed in, and the company that the person works for."""
+
+    id: UUID
+    email: str
+    company_id: UUID
+    company_name: str
+    plan: str
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """The person whose password a link sets."""
+
+    user_id: UUID
+    company_id: UUID
+    email: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What a sign-in is compared with: nobody where there is none of that name, or the seconds to wait.
+
+    `is_slow` where so many guess at the account that each answer is to take longer.
+    """
+
+    user_id: UUID | None
+    company_id: UUID | None
+    password_hash: str | None
+    retry_after: int
+    is_slow: bool
+
+
+def known_as(email: str) -> str:
+    """An email as it is held and compared: small letters, without spaces around it."""
+    return email.strip().casefold()
+
+
+def attempt(connection: psycopg.Connection[Any], email: str, network: str, at: datetime) -> Attempt:
+    """Look a person up and count the attempt; undo the transaction where the password proves right."""
+    name = known_as(email)
+    # The counts outlive the attempt and are no place for a name.
+    asked = {"email": name, "account": hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest(),
+             "network": network, "per_account": PER_ACCOUNT, "per_network": PER_NETWORK, "slow_above": SLOW_ABOVE,
+             "at": at}  # fmt: skip
+    row = connection.execute(_SIGN_IN, asked).fetchone()
+    assert row is not None, "the function answers one row whoever asks"
+    return Attempt(*row)
+
+
+def begin(connection: psycopg.Connection[Any], company_id: UUID, user_id: UUID, at: datetime) -> str:
+    """Begin a session of a person in a session of the company; its token, which is nowhere else."""
+    token = secrets.token_urlsafe(32)
+    connection.execute(_BEGIN, [digest(token), company_id, user_id, at, at + LONGEST])
+    return token
+
+
+def finding(token: str, at: datetime) -> dict[str, Any]:
+    """The parameters of `FIND`."""
+    return {"token": digest(token), "idle_since": at - IDLE, "at": at}
+
+
+def end(connection: psycopg.Connection[Any], token: str) -> None:
+    """End a session; one that has ended stays so."""
+    connection.execute("SELECT pcds_end_session(%s)", [digest(token)])
+
+
+def add(
+    connection: psycopg.Connection[Any], company_id: UUID, user_id: UUID, *, email: str, password_hash: str,
+    at: datetime,
+) -> None:  # fmt: skip
+    """A new person of the session's company. Raises `UniqueViolation` where the email is somebody's already."""
+    connection.execute(_ADD, [user_id, company_id, known_as(email), password_hash, at])
+
+
+def disable(connection: psycopg.Connection[Any], user_id: UUID, at: datetime) -> bool:
+    """End a person's sessions and connections from the next request on; False where that was done before."""
+    return connection.execute(_DISABLE, [at, user_id]).rowcount == 1
+
+
+def company_of(connection: psycopg.Connection[Any], email: str) -> tuple[UUID, UUID] | None:
+    """A person's id and company; asked on the owner's connection, which sees every company's.
+
+    Of several accounts that an address has had, the live one, else the one that ended last.
+    """
+    return connection.execute(_OF_EMAIL, [known_as(email)]).fetchone()
+
+
+def is_live(connection: psycopg.Connection[Any], user_id: UUID) -> bool:
+    """Whether a person of the session's company may sign in."""
+    found = connection.execute("SELECT FROM users WHERE id = %s AND disabled_at IS NULL", [user_id])
+    return found.rowcount == 1
+
+
+def new_link(connection: psycopg.Connection[Any], company_id: UUID, user_id: UUID, at: datetime) -> str:
+    """The token of a link that sets a person's password once, in a session of the company; one before it is over."""
+    token = secrets.token_urlsafe(32)
+    connection.execute("DELETE FROM password_links WHERE user_id = %s", [user_id])
+    connection.execute(_LINK, [digest(token), company_id, user_id, at + LINK_LIFETIME])
+    return token
+
+
+def linked(connection: psycopg.Connection[Any], token: str, at: datetime) -> Linked | None:
+    """Whose password a link may set; None for one that is unknown, used or over."""
+    row = connection.execute("SELECT * FROM pcds_password_link(%s, %s)", [digest(token), at]).fetchone()
+    return Linked(*row) if row else None
+
+
+def set_password(connection: psycopg.Connection[Any], user_id: UUID, password_hash: str) -> bool:
+    """Set a person's password in a session of the company; sessions and links end. False where the person has ended."""
+    row = connection.execute("SELECT pcds_set_password(%s, %s)", [user_id, password_hash]).fetchone()
+    return row is not None and bool(row[0])

@@ -1,0 +1,1 @@
+"""Answers that are kept for repeated requests (Idempotency-Key)."""

@@ -1,0 +1,1 @@
+"""The jurisdiction catalogue as it is loaded."""

@@ -1,0 +1,1 @@
+"""Companies, their plans and counters, and the slugs by which Dagster knows them."""

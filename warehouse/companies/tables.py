@@ -1,0 +1,54 @@
+"""Companies, the plans they are on, their keys, and the counters of what they hold."""
+
+from sqlalchemy import ARRAY, BigInteger, Boolean, Column, ForeignKey, Integer, LargeBinary, Table, Text, Uuid
+
+from warehouse.base import company, identity, instant, metadata
+
+plans = Table(
+    "plans",
+    metadata,
+    Column("plan", Text, primary_key=True),
+    Column("sku_limit", Integer, comment="SKUs that the plan holds; null is no limit"),
+    Column("connector_calls_per_minute", Integer, nullable=False),
+    Column("audit_log", Boolean, nullable=False),
+    Column("api_keys", Boolean, nullable=False, comment="keys without the operator's override"),
+    Column("storage_bytes", BigInteger, comment="technical files and uploads that the plan stores; null is no limit"),
+)
+
+companies = Table(
+    "companies",
+    metadata,
+    identity(),
+    Column("name", Text, nullable=False),
+    Column("plan", Text, ForeignKey("plans.plan"), nullable=False),
+    instant("created_at"),
+    Column(
+        "slug",
+        Text,
+        nullable=False,
+        unique=True,
+        comment="names the company's partition in Dagster; made from its first name, never changed",
+    ),
+)
+
+company_counters = Table(
+    "company_counters",
+    metadata,
+    Column("company_id", Uuid, ForeignKey("companies.id"), primary_key=True),
+    Column("skus", BigInteger, nullable=False, server_default="0", comment="held against the plan's limit"),
+    Column("links", BigInteger, nullable=False, server_default="0", comment="of the audit chain"),
+    Column("audit_entries", BigInteger, nullable=False, server_default="0"),
+    Column("chain_hash", LargeBinary, comment="of the last link; null before the first"),
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    identity(),
+    company(),
+    Column("name", Text, nullable=False),
+    Column("key_hash", LargeBinary, nullable=False, unique=True, comment="SHA-256 of the key"),
+    Column("scopes", ARRAY(Text), nullable=False),
+    instant("created_at"),
+    instant("revoked_at", nullable=True),
+)

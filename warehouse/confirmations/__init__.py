@@ -1,0 +1,1 @@
+"""Confirmation codes for what an assistant proposes."""

@@ -1,0 +1,1 @@
+"""Declarations of Conformity: their metadata, and those that were issued here."""

@@ -1,0 +1,71 @@
+"""Declarations of Conformity: their metadata as it is listed, and as operators add them.
+
+Which coverage they give to a SKU is `skus.DOC_STATUS`. `today` is the UTC day of the service's clock.
+"""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import dict_row
+
+from warehouse import pages
+
+_ITEM: Final = f"""
+    id, sku_id, reference, supplier_name,
+    CASE WHEN status = 'valid' AND expires_on < %(today)s::date THEN 'expired' ELSE status END AS status,
+    issued_on::text AS issued_on, expires_on::text AS expires_on,
+    {pages.instant("created_at")} AS created_at, {pages.instant("updated_at")} AS updated_at"""
+"""DocListItem in the order of the contract; a valid DoC whose last day has passed reads as expired (decisions §11)."""
+
+_ADD: Final = f"""
+INSERT INTO docs
+    (id, company_id, sku_id, reference, supplier_name, status, issued_on, expires_on, created_at, updated_at)
+VALUES (%(id)s, %(company_id)s, %(sku_id)s, %(reference)s, %(supplier_name)s, %(status)s, %(issued_on)s,
+    %(expires_on)s, %(at)s, %(at)s)
+RETURNING {_ITEM}"""
+
+_OF_SKU: Final = f"SELECT {_ITEM} FROM docs WHERE sku_id = %(sku_id)s ORDER BY docs.created_at DESC, docs.id LIMIT 50"
+_EXPIRING: Final = """
+SELECT docs.id, docs.reference, docs.supplier_name, docs.expires_on, docs.expires_on - %(today)s::date AS days,
+    docs.sku_id, sku.sku_code, sku.name AS sku_name, count(*) OVER () AS total
+FROM docs LEFT JOIN LATERAL (SELECT sku_code, name FROM skus WHERE skus.id = docs.sku_id LIMIT 1) AS sku ON true
+WHERE docs.status = 'valid' AND docs.expires_on BETWEEN %(today)s::date AND %(today)s::date + %(days)s::integer
+ORDER BY docs.expires_on, docs.id LIMIT %(limit)s"""
+"""SKUs are looked up one by one, as only those of the page are wanted."""
+
+
+def of_sku(connection: psycopg.Connection[Any], sku_id: UUID, *, today: date) -> list[dict[str, Any]]:
+    """The newest 50 DoCs of one SKU, as the list shows them."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(_OF_SKU, {"sku_id": sku_id, "today": today}).fetchall()
+
+
+def expiring(
+    connection: psycopg.Connection[Any], *, today: date, days: int, limit: int
+) -> tuple[list[dict[str, Any]], int]:
+    """Valid DoCs whose last day is today or within so many days, the first to end first, and how many there are."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        found = cursor.execute(_EXPIRING, {"today": today, "days": days, "limit": limit}).fetchall()
+    return found, found[0]["total"] if found else 0
+
+
+def page(limit: int, offset: int) -> str:
+    """DocListResponse as one JSON text, `page`, newest first, for the parameter `today`."""
+    return pages.page(_ITEM, "docs", order="docs.created_at DESC, docs.id", limit=limit, offset=offset)
+
+
+def add(
+    connection: psycopg.Connection[Any], company_id: UUID, doc_id: UUID, *, values: Mapping[str, Any], at: datetime
+) -> dict[str, Any]:
+    """Add one DoC in a session of its company; the record as the list shows it on that day.
+
+    `values` are `sku_id`, `reference`, `supplier_name`, `status`, `issued_on` and `expires_on`.
+    """
+    row = {**values, "id": doc_id, "company_id": company_id, "at": at, "today": at.date()}
+    with connection.cursor(row_factory=dict_row) as cursor:
+        added = cursor.execute(_ADD, row).fetchone()
+    assert added is not None, "an insert returns its row"
+    return added

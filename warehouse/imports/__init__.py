@@ -1,0 +1,1 @@
+"""Imports, their errors, and the mappings that a company keeps."""

@@ -1,0 +1,45 @@
+"""Imports as their company's people look at them: the newest first, and the report of one by its reasons.
+
+What a poll answers is `pipelines.imports.status`.
+"""
+
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import dict_row
+
+Connection = psycopg.Connection[Any]
+
+_NEWEST: Final = """
+SELECT id, status, dry_run, filename, key_name, created_at, finished_at, rows_done, rows_total, created, updated,
+    unchanged, rejected, count(*) OVER () AS total
+FROM imports ORDER BY created_at DESC, id LIMIT %s OFFSET %s"""
+_REASONS: Final = """
+SELECT code, field, count(*) AS faults, min(message) AS message
+FROM import_errors WHERE import_id = %s GROUP BY code, field ORDER BY faults DESC, code, field"""
+_FAULTS: Final = """
+SELECT sheet, line, sku_code, field, "column", value, code, message
+FROM import_errors WHERE import_id = %s AND code = %s AND field IS NOT DISTINCT FROM %s
+ORDER BY sheet_position, line, number LIMIT %s OFFSET %s"""
+
+
+def newest(connection: Connection, *, limit: int, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
+    """A page of the company's imports with their counts of SKUs, and how many there are."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        found = cursor.execute(_NEWEST, [limit, offset]).fetchall()
+    return found, found[0]["total"] if found else 0
+
+
+def reasons(connection: Connection, import_id: UUID) -> list[dict[str, Any]]:
+    """The faults of an import's report by code and field, the most first; `message` is one of them in English."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(_REASONS, [import_id]).fetchall()
+
+
+def faults(
+    connection: Connection, import_id: UUID, *, code: str, field: str | None, limit: int, offset: int
+) -> list[dict[str, Any]]:
+    """A page of the faults of one reason, in the order of the file."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(_FAULTS, [import_id, code, field, limit, offset]).fetchall()

@@ -1,0 +1,1 @@
+"""Dagster runs on their way to a worker."""

@@ -1,0 +1,1 @@
+"""What SKUs refer to: brands, sites, suppliers, library components."""

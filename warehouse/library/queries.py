@@ -1,0 +1,73 @@
+"""What SKUs refer to (brands, sites, suppliers, library components): as operators add them, as callers list them."""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import dict_row
+from sqlalchemy import DateTime, Table
+
+from warehouse import pages
+from warehouse.tables import brands, library_components, sites, suppliers
+
+TABLES: Mapping[str, Table] = {
+    "brand": brands, "site": sites, "supplier": suppliers, "library_component": library_components,
+}  # fmt: skip
+"""Resource type, as the audit ledger names it → its table."""
+
+_SORTED_BY: Final = {"brand": "name", "site": "name", "library_component": "code"}
+"""What is listed, and by what: unique within the company, so that the order is total."""
+
+
+def page(resource: str, limit: int, offset: int) -> str:
+    """A page of the company's records as one JSON text, `page`; every field of the table but its company.
+
+    Sorted by code point, whatever the collation of the database: the order is the same on every server, and a client
+    can repeat it.
+    """
+    table = TABLES[resource]
+    shown = [
+        f"{pages.instant(column.name)} AS {column.name}" if isinstance(column.type, DateTime) else column.name
+        for column in table.columns
+        if column.name != "company_id"
+    ]
+    order = f'{_SORTED_BY[resource]} COLLATE "C"'
+    return pages.page(", ".join(shown), table.name, order=order, limit=limit, offset=offset)
+
+
+def add(
+    connection: psycopg.Connection[Any], resource: str, company_id: UUID, record_id: UUID, *,
+    values: Mapping[str, Any], at: datetime,
+) -> dict[str, Any]:  # fmt: skip
+    """Add one record in a session of its company; the record as the API shows it.
+
+    Raises `psycopg.errors.UniqueViolation` where the company has one of that name or code.
+    """
+    table = TABLES[resource]
+    row = {"id": record_id, "company_id": company_id, **values, "created_at": at, "updated_at": at}
+    columns = [name for name in table.columns.keys() if name in row]  # noqa: SIM118  (a ColumnCollection is no dict)
+    shown = ", ".join(name for name in table.columns.keys() if name != "company_id")  # noqa: SIM118
+    statement = (
+        f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({', '.join(f'%({name})s' for name in columns)}) "
+        f"RETURNING {shown}"
+    )
+    with connection.cursor(row_factory=dict_row) as cursor:
+        added = cursor.execute(statement, row).fetchone()
+    assert added is not None, "an insert returns its row"
+    return added
+
+
+def holds(connection: psycopg.Connection[Any], resource: str, record_id: UUID) -> bool:
+    """Whether the session's company has this record."""
+    found = connection.execute(f"SELECT FROM {TABLES[resource].name} WHERE id = %s", [record_id])
+    return found.rowcount == 1
+
+
+def names(connection: psycopg.Connection[Any], resource: str, ids: Collection[UUID]) -> dict[str, str]:
+    """The names of those records that the session's company has, by id."""
+    if not ids:
+        return {}
+    found = connection.execute(f"SELECT id, name FROM {TABLES[resource].name} WHERE id = ANY(%s)", [list(ids)])
+    return {str(record_id): name for record_id, name in found}

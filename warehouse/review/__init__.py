@@ -1,0 +1,1 @@
+"""The review queue and the requests to suppliers."""

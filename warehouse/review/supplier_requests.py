@@ -1,0 +1,86 @@
+"""Requests to suppliers: the token of their links, the statements that look it up, and the rows.
+
+A token is shown once, in the link, and only its SHA-256 is held: it is too random to be guessed from its digest.
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import class_row
+
+from warehouse.access.keys import digest
+
+ANSWERS_PER_MINUTE: Final = 10
+"""Of one token, and of one address, in any 60 seconds (interface v1, Limits)."""
+
+ADMIT: Final = "SELECT * FROM pcds_admit_supplier(%(presented)s::bytea, %(address)s, %(ceiling)s, %(at)s)"
+"""Request and company behind a token, null where it is none or was answered to its end; 0 or the seconds to wait."""
+FIND: Final = "SELECT * FROM pcds_supplier_request(%(presented)s::bytea)"
+"""Request and company behind a token, without counting; no row where `ADMIT` has nulls."""
+
+_INSERT: Final = """
+INSERT INTO supplier_requests
+    (id, company_id, sku_id, component_ids, supplier_name, token_hash, state, created_at, updated_at)
+VALUES (%s, %s, %s, %s, %s, %s, 'open', %s, %s)"""
+_SELECT: Final = """
+SELECT requests.id, requests.sku_id, requests.component_ids, requests.supplier_name, requests.state,
+    requests.created_at, sku.sku_code, sku.name AS sku_name, companies.name AS company_name
+FROM supplier_requests AS requests
+CROSS JOIN LATERAL (SELECT sku_code, name FROM skus WHERE skus.id = requests.sku_id LIMIT 1) AS sku
+CROSS JOIN companies"""
+"""SKUs are looked up one by one: Postgres may think that reading all of them is cheaper. One company is seen."""
+_LOCK: Final = "SELECT FROM supplier_requests WHERE id = %s FOR UPDATE"
+_MOVE: Final = "UPDATE supplier_requests SET state = %s, updated_at = %s WHERE id = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request; `state` is open, awaiting_review or closed, `component_ids` are lines of the SKU's graph."""
+
+    id: UUID
+    sku_id: UUID
+    component_ids: list[UUID]
+    supplier_name: str | None
+    state: str
+    created_at: datetime
+    sku_code: str
+    sku_name: str
+    company_name: str
+
+
+def new_token() -> str:
+    """A token of 43 random URL-safe characters."""
+    return secrets.token_urlsafe(32)
+
+
+def add(
+    connection: psycopg.Connection[Any], company_id: UUID, request_id: UUID, *, token: str, sku_id: UUID,
+    component_ids: Sequence[UUID], supplier_name: str | None, at: datetime,
+) -> None:  # fmt: skip
+    """Hold a new request in a session of its company; the token itself is nowhere."""
+    row = [request_id, company_id, sku_id, list(component_ids), supplier_name, digest(token), at, at]
+    connection.execute(_INSERT, row)
+
+
+def of(connection: psycopg.Connection[Any], request_id: UUID, *, locking: bool = False) -> Request | None:
+    """A request of the session's company; with `locking` nobody else answers or decides until the transaction ends."""
+    if locking:
+        connection.execute(_LOCK, [request_id])
+    with connection.cursor(row_factory=class_row(Request)) as cursor:
+        return cursor.execute(f"{_SELECT} WHERE requests.id = %s", [request_id]).fetchone()
+
+
+def every(connection: psycopg.Connection[Any], *, limit: int | None = None) -> list[Request]:
+    """The session's company's requests, newest first; of a long list only so many."""
+    with connection.cursor(row_factory=class_row(Request)) as cursor:
+        return cursor.execute(f"{_SELECT} ORDER BY requests.created_at DESC, requests.id LIMIT %s", [limit]).fetchall()
+
+
+def move(connection: psycopg.Connection[Any], request_id: UUID, state: str, *, at: datetime) -> None:
+    """Put a request into another state."""
+    connection.execute(_MOVE, [state, at, request_id])

@@ -1,0 +1,78 @@
+"""What suppliers were asked, what waits for a person's decision or had one, and the files that came with it.
+
+A supplier's answer is an entry like any other: a newer answer leaves the older one where it is, as replaced.
+"""
+
+from sqlalchemy import ARRAY, JSON, Column, Date, Index, Integer, LargeBinary, Table, Text, UniqueConstraint, Uuid, text
+
+from warehouse.base import company, identity, instant, metadata
+
+supplier_requests = Table(
+    "supplier_requests",
+    metadata,
+    identity(),
+    company(),
+    Column("sku_id", Uuid, nullable=False),
+    Column("component_ids", ARRAY(Uuid), nullable=False, comment="the lines of the SKU's graph that are asked about"),
+    Column("supplier_name", Text),
+    Column("token_hash", LargeBinary, nullable=False, unique=True, comment="SHA-256 of the token in the link"),
+    Column("state", Text, nullable=False, comment="open, awaiting_review or closed"),
+    instant("created_at"),
+    instant("updated_at"),
+    Index("ix_supplier_requests_newest", "company_id", text("created_at DESC"), "id"),
+)
+
+review_entries = Table(
+    "review_entries",
+    metadata,
+    identity(),
+    company(),
+    Column("kind", Text, nullable=False, comment="supplier_answer, sku_update, doc_draft or supplier_document"),
+    Column("state", Text, nullable=False, comment="open, replaced, accepted or rejected"),
+    Column("sku_id", Uuid, comment="the SKU that it is about; null for one that is not held yet"),
+    Column("request_id", Uuid, comment="of a supplier's answer: the request that it answers"),
+    Column("payload", JSON, nullable=False),
+    Column("filing_key", LargeBinary, comment="the same for a filing that is repeated, which is then filed once"),
+    Column("filed_by_type", Text, nullable=False),
+    Column("filed_by_id", Text),
+    Column("filed_by_name", Text),
+    instant("filed_at"),
+    Column("decided_by_id", Text),
+    Column("decided_by_name", Text),
+    instant("decided_at", nullable=True),
+    Column("reason", Text, comment="why it was accepted or rejected, in the decider's words"),
+    Column("note", Text, comment="what the supplier is told of a rejection"),
+    Column("decided", JSON, comment="what was decided on: fields and grade before and after"),
+    UniqueConstraint("company_id", "filing_key", name="uq_review_entries_company_id_filing_key"),
+    Index("ix_review_entries_open", "company_id", "filed_at", "id", postgresql_where=text("state = 'open'")),
+    Index(
+        "ix_review_entries_decided", "company_id", text("decided_at DESC"), "id",
+        postgresql_where=text("decided_at IS NOT NULL"),
+    ),
+    Index(
+        "ix_review_entries_answers", "request_id", text("filed_at DESC"),
+        postgresql_where=text("request_id IS NOT NULL"),
+    ),
+    Index("uq_review_entries_request", "request_id", unique=True, postgresql_where=text("state = 'open'")),
+)  # fmt: skip
+
+review_files = Table(
+    "review_files",
+    metadata,
+    Column("id", Uuid, primary_key=True, comment="the object <company_id>/files/<id> holds the bytes"),
+    company(),
+    Column("request_id", Uuid, comment="the request that a supplier attached it to"),
+    Column("entry_id", Uuid, comment="the entry that it came with; null until the answer is sent"),
+    Column("type", Text, nullable=False),
+    Column("filename", Text, nullable=False),
+    Column("media_type", Text, nullable=False),
+    Column("size_bytes", Integer, nullable=False),
+    Column("sha256", Text, nullable=False),
+    Column("reference", Text),
+    Column("issuer", Text),
+    Column("issued_on", Date),
+    Column("expires_on", Date),
+    instant("created_at"),
+    Index(None, "request_id"),
+    Index(None, "entry_id"),
+)

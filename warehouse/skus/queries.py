@@ -1,0 +1,126 @@
+"""The SKU list's page, near and deep, and what list and detail share of a SKU's DoCs: status, and when that changed.
+
+`today` is the UTC day of the service's clock, never the database's.
+"""
+
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+
+from warehouse import pages
+from warehouse.audit.visible import AS_OF, LATE
+
+COVERAGE: Final = """CASE
+    WHEN bool_or(docs.status = 'valid' AND coalesce(docs.issued_on <= %(today)s::date, true)
+                 AND coalesce(docs.expires_on >= %(today)s::date, true)) THEN 'valid'
+    WHEN bool_or(docs.status = 'expired'
+                 OR docs.status = 'valid' AND docs.expires_on < %(today)s::date) THEN 'expired'
+    WHEN bool_or(docs.status IN ('draft', 'pending')) THEN 'draft'
+    ELSE 'missing' END"""
+"""What some rows of `docs` together give to their SKU on a day (decisions §3)."""
+
+DOC_STATUS: Final = f"(SELECT {COVERAGE} FROM docs WHERE docs.sku_id = skus.id)"
+"""Coverage of a row of `skus` by its DoCs."""
+
+_MIDNIGHT: Final = "({day})::timestamp AT TIME ZONE 'UTC'"
+_BEGAN: Final = f"({_MIDNIGHT.format(day='docs.issued_on')})"
+_ENDED: Final = f"({_MIDNIGHT.format(day='docs.expires_on + 1')})"
+DOC_CHANGED: Final = f"""greatest(
+    docs.updated_at,
+    CASE WHEN docs.status = 'valid' AND docs.issued_on <= %(today)s::date THEN {_BEGAN} END,
+    CASE WHEN docs.status = 'valid' AND docs.expires_on < %(today)s::date THEN {_ENDED} END)"""
+"""When a row of `docs` last changed what it gives to its SKU, by a write or by the passing of a day."""
+
+UPDATED_AT: Final = f"""greatest(
+    skus.updated_at, (SELECT max({DOC_CHANGED}) FROM docs WHERE docs.sku_id = skus.id))"""
+"""When a row of `skus` last changed as it is listed: its own fields, or its coverage."""
+
+_COVERED: Final = f"""
+    CROSS JOIN LATERAL (
+        SELECT {COVERAGE} AS doc_status, max({DOC_CHANGED}) AS covered_at FROM docs WHERE docs.sku_id = skus.id
+    ) AS covered"""
+
+LIST_ITEM: Final = f"""
+    id, sku_code, name, description, material, material_subtype,
+    coalesce(weight_grams, components_weight_g) AS weight_grams,
+    recyclability_grade, recyclability_score, recycled_content_percent, food_contact, product_category, markets,
+    doc_status,
+    packaging_level, packaging_format, gtin, ppwr_role, brand_id, manufacturing_site_id, packing_site_id,
+    {pages.instant("created_at")} AS created_at,
+    {pages.instant("greatest(updated_at, covered_at)")} AS updated_at"""
+"""SkuListItem in the order of the contract, out of a row of `skus` and its coverage."""
+
+
+def code_of(connection: psycopg.Connection[Any], sku_id: UUID) -> str | None:
+    """The code of the session's company's SKU; None where it has none of that id. A code never changes."""
+    row = connection.execute("SELECT sku_code FROM skus WHERE id = %s", [sku_id]).fetchone()
+    return None if row is None else str(row[0])
+
+
+def id_of(connection: psycopg.Connection[Any], sku_code: str) -> UUID | None:
+    """The id of the session's company's SKU; None where it has none of that code."""
+    row = connection.execute("SELECT id FROM skus WHERE sku_code = %s", [sku_code]).fetchone()
+    return None if row is None else row[0]
+
+
+PROVISIONAL: Final = """
+SELECT coalesce(array_agg(id::text), '{}') FROM skus WHERE id = ANY(%(ids)s::uuid[]) AND grade_provisional"""
+"""Those of some SKUs whose grade a fact that nobody gave could change."""
+
+
+_NEWEST_FIRST: Final = "skus.created_at DESC, skus.id"
+_OLDEST_FIRST: Final = "skus.created_at, skus.id DESC"
+_HELD: Final = "coalesce((SELECT company_counters.skus FROM company_counters), 0)"
+_SINCE: Final = "%(updated_since)s::timestamptz"
+_NAMED: Final = "(%(sku_codes)s::text[] IS NULL OR sku_code = ANY(%(sku_codes)s::text[]))"
+_LATE_DOCS: Final = """
+    SELECT entries.resource_id FROM late JOIN audit_entries AS entries
+      ON entries.id BETWEEN late.first_entry AND late.first_entry + late.entries - 1
+    WHERE entries.action LIKE 'doc.%%'"""
+_CHANGED: Final = f"""
+    WITH late AS MATERIALIZED ({LATE})
+    SELECT * FROM skus
+    WHERE {_NAMED} AND (
+        updated_at >= {_SINCE} OR transaction_id = ANY(ARRAY(SELECT id FROM late))
+        OR id = ANY(ARRAY(SELECT sku_id FROM docs WHERE {DOC_CHANGED} >= {_SINCE} OR id::text IN ({_LATE_DOCS}))))"""
+"""The SKUs of which somebody who looked at the instant may not have seen how they are listed (decision 0033)."""
+_DEEP: Final = 1000
+"""Rows to skip from which on it pays to ask which end of the list is nearer."""
+
+
+def page(limit: int, offset: int, *, filtered: bool = False, since: bool = False) -> str:
+    """SkuListResponse as one JSON text, `page`, for the parameters `today` and `now`.
+
+    Unfiltered, the total is the counter that the plan's limit is held against. Filtered, it counts what `sku_codes`
+    and `updated_since` leave, of which the one may be null; with `since` the other is not.
+    """
+    total, rows = _HELD, f"SELECT * FROM skus ORDER BY {_NEWEST_FIRST} LIMIT {limit:d} OFFSET {offset:d}"
+    if filtered:
+        chosen = _CHANGED if since else f"SELECT * FROM skus WHERE {_NAMED}"
+        total = f"(SELECT count(*) FROM ({chosen}) AS skus)"
+        rows = f"SELECT * FROM ({chosen}) AS skus ORDER BY {_NEWEST_FIRST} LIMIT {limit:d} OFFSET {offset:d}"
+    elif offset >= _DEEP:
+        rows = _deep(limit, offset)
+    return pages.page(
+        LIST_ITEM, "skus", order=_NEWEST_FIRST, limit=limit, offset=offset, rows=rows, total=total,
+        beside=_COVERED, more={"as_of": pages.instant(AS_OF)},
+    )  # fmt: skip
+
+
+def _deep(limit: int, offset: int) -> str:
+    """The rows of a page far from the top, found from whichever end of the list is nearer.
+
+    To skip rows Postgres must walk over them, so that half of the list is the most that is ever walked. Only ids are
+    read on the way, out of the index. From the end on, the page begins at the counter's total less what stands before
+    it: the counter is written with the rows that it counts, so that one statement sees both as they were together.
+    """
+    before = f"({_HELD} - {offset:d})"
+    near_top = f"{_HELD} >= {2 * offset:d}"
+    return f"""SELECT * FROM skus WHERE id = ANY(ARRAY(
+        (SELECT id FROM skus ORDER BY {_NEWEST_FIRST}
+         LIMIT CASE WHEN {near_top} THEN {limit:d} ELSE 0 END OFFSET {offset:d})
+        UNION ALL
+        (SELECT id FROM skus ORDER BY {_OLDEST_FIRST}
+         LIMIT CASE WHEN {near_top} THEN 0 ELSE greatest(least({before}, {limit:d}), 0) END
+         OFFSET greatest({before} - {limit:d}, 0))))"""

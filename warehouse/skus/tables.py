@@ -1,0 +1,123 @@
+"""The SKU as one row: fields, substances, component graph and volumes together, and the versions it had before.
+
+A SKU is written, compared, graded, versioned and audited as a whole, so it rests as a whole (decision 0003). The
+graph, the volumes and the substance entries are `json`, not `jsonb`: the stored text is canonical and comes back
+as it was written, so that "unchanged" is a comparison of text. `sku_versions` holds each row as it stood before
+the write that replaced it; nothing is ever removed from there.
+"""
+
+from typing import Final
+
+from sqlalchemy import (
+    ARRAY,
+    JSON,
+    Boolean,
+    Column,
+    Date,
+    Double,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    text,
+)  # fmt: skip
+
+from schemas.fields import SKU_FIELDS, Kind
+from schemas.vocabularies import SUBSTANCES
+from warehouse.base import company, identity, instant, metadata
+
+_TYPES: Final[dict[Kind, type]] = {
+    "text": Text, "code": Text, "gtin": Text, "number": Double, "integer": Integer, "truth": Boolean,
+    "uuid": Uuid,
+}  # fmt: skip
+_LEGACY: Final = frozenset(
+    {"pfas_intentional", "svhc_declared", "bpa_present", "heavy_metals_sum_ppm", "substances_source"}
+)
+"""Input fields that become substance entries on write and are read back from them."""
+
+
+def _stored() -> list[Column[object]]:
+    columns: list[Column[object]] = []
+    for field in SKU_FIELDS:
+        if field.name in _LEGACY:
+            continue
+        if field.kind in ("codes", "markets"):
+            columns.append(Column(field.name, ARRAY(Text)))
+        elif field.kind == "substances":
+            columns += [Column(substance, JSON) for substance in SUBSTANCES]
+        elif field.kind == "components":
+            columns.append(Column(field.name, JSON))
+        else:
+            columns.append(Column(field.name, _TYPES[field.kind], nullable=field.nullable))
+    return columns
+
+
+def _row() -> list[Column[object]]:
+    return [
+        company(),
+        *_stored(),
+        Column("volumes", JSON, comment='{"FR/2026/0": units}: market, year, half; sorted by key'),
+        Column("components_weight_g", Double, comment="sum over the graph; null without a graph"),
+        Column("recyclability_grade", Text, nullable=False),
+        Column("recyclability_score", Double),
+        Column("grade_provisional", Boolean, nullable=False),
+        Column("ruleset_version", Text, nullable=False),
+        Column("version", Integer, nullable=False, comment="1 at creation, one more at each change"),
+        Column("transaction_id", Uuid, nullable=False, comment="the audit transaction that wrote it"),
+        Column("import_id", Uuid, comment="the import that wrote this version, with sheet and line"),
+        Column("import_sheet", Text),
+        Column("import_line", Integer),
+        instant("created_at"),
+        instant("updated_at"),
+    ]
+
+
+skus = Table(
+    "skus",
+    metadata,
+    identity(),
+    *_row(),
+    UniqueConstraint("company_id", "sku_code"),
+    # The order of the list; an import gives thousands of rows one instant, so that the id must be in it.
+    Index("ix_skus_newest", "company_id", text("created_at DESC"), "id"),
+    # Room for new versions beside the old ones: with it, and without an index on what changes, updates stay HOT.
+    postgresql_with={"fillfactor": "50"},
+)
+
+sku_versions = Table(
+    "sku_versions",
+    metadata,
+    Column("id", Uuid, nullable=False),
+    *_row(),
+    PrimaryKeyConstraint("id", "version"),
+)
+
+VALUE_COLUMNS: Final[tuple[str, ...]] = (*(str(column.name) for column in _stored()), "volumes")
+"""What a caller can write: a difference in one of these makes a new version."""
+
+DERIVED_COLUMNS: Final = (
+    "components_weight_g", "recyclability_grade", "recyclability_score", "grade_provisional",
+    "ruleset_version",
+)  # fmt: skip
+"""What the service computes at each write."""
+
+docs = Table(
+    "docs",
+    metadata,
+    identity(),
+    company(),
+    Column("sku_id", Uuid),
+    Column("reference", Text),
+    Column("supplier_name", Text),
+    Column("status", Text, nullable=False),
+    Column("issued_on", Date),
+    Column("expires_on", Date),
+    Column("expiry_entered", Date, comment="the last day whose passing stands in the ledger"),
+    instant("created_at"),
+    instant("updated_at"),
+    Index(None, "company_id", "sku_id"),
+    Index("ix_docs_newest", "company_id", text("created_at DESC"), "id"),
+)

@@ -1,0 +1,108 @@
+"""Staff of the operator and their sessions: what is held, added, found and ended.
+
+Accounts are made and changed on the owner's connection. Sign-ins and sessions go through functions of migration 0019,
+on any connection of the application. How long a session lives and how often somebody may guess is as for people
+(`warehouse.accounts.users`).
+"""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import class_row
+
+from warehouse.access.keys import digest
+from warehouse.accounts.users import LONGEST, PER_ACCOUNT, PER_NETWORK, known_as
+
+Connection = psycopg.Connection[Any]
+Role = Literal["analyst", "operator"]
+ROLES: Final[tuple[Role, ...]] = ("analyst", "operator")
+"""`analyst` looks at Dagster, `operator` acts in it, too."""
+
+FIND: Final = "SELECT * FROM pcds_staff_session(%(token)s, %(idle_since)s, %(at)s)"
+"""Id, email and role; its parameters are those of `users.finding`. No row for a session that has ended."""
+
+_SIGN_IN: Final = (
+    "SELECT * FROM pcds_staff_sign_in(%(email)s, %(account)s, %(network)s, %(per_account)s, %(per_network)s, %(at)s)"
+)
+_ADD: Final = "INSERT INTO staff (id, email, role, password_hash, created_at) VALUES (%s, %s, %s, %s, %s)"
+_ALL: Final = "SELECT id, email, role, created_at, disabled_at FROM staff ORDER BY created_at, id"
+_LIVE: Final = "SELECT id FROM staff WHERE email = %s AND disabled_at IS NULL"
+_DISABLE: Final = "UPDATE staff SET disabled_at = %s WHERE id = %s"
+_CHANGE_PASSWORD: Final = "UPDATE staff SET password_hash = %s WHERE id = %s"  # noqa: S105  (a statement)
+_END_SESSIONS: Final = "DELETE FROM staff_sessions WHERE staff_id = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An account of staff, live where `disabled_at` is None."""
+
+    id: UUID
+    email: str
+    role: Role
+    created_at: datetime
+    disabled_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What a sign-in is compared with: nobody where there is none of that name, or the seconds to wait."""
+
+    staff_id: UUID | None
+    password_hash: str | None
+    retry_after: int
+
+
+def attempt(connection: Connection, email: str, network: str, at: datetime) -> Attempt:
+    """Look an account up and count the attempt; undo the transaction where the password proves right."""
+    name = known_as(email)
+    asked = {"email": name, "account": hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest(),
+             "network": network, "per_account": PER_ACCOUNT, "per_network": PER_NETWORK, "at": at}  # fmt: skip
+    row = connection.execute(_SIGN_IN, asked).fetchone()
+    assert row is not None, "the function answers one row whoever asks"
+    return Attempt(*row)
+
+
+def begin(connection: Connection, staff_id: UUID, at: datetime) -> str:
+    """Begin a session; its token, which is nowhere else."""
+    token = secrets.token_urlsafe(32)
+    connection.execute("SELECT pcds_begin_staff_session(%s, %s, %s, %s)", [digest(token), staff_id, at, at + LONGEST])
+    return token
+
+
+def end(connection: Connection, token: str) -> None:
+    """End a session; one that has ended stays so."""
+    connection.execute("SELECT pcds_end_staff_session(%s)", [digest(token)])
+
+
+def add(connection: Connection, staff_id: UUID, *, email: str, role: Role, password_hash: str, at: datetime) -> None:
+    """A new account. Raises `UniqueViolation` where the email is a live account's already."""
+    connection.execute(_ADD, [staff_id, known_as(email), role, password_hash, at])
+
+
+def members(connection: Connection) -> list[Member]:
+    """Every account there is or was, the oldest first."""
+    with connection.cursor(row_factory=class_row(Member)) as cursor:
+        return cursor.execute(_ALL).fetchall()
+
+
+def live(connection: Connection, email: str) -> UUID | None:
+    """The id of the live account of an email."""
+    row = connection.execute(_LIVE, [known_as(email)]).fetchone()
+    return row[0] if row else None
+
+
+def disable(connection: Connection, staff_id: UUID, at: datetime) -> None:
+    """End an account with its sessions, from the next request on."""
+    connection.execute(_DISABLE, [at, staff_id])
+    connection.execute(_END_SESSIONS, [staff_id])
+
+
+def change_password(connection: Connection, staff_id: UUID, password_hash: str) -> None:
+    """Give an account another password, and end its sessions: whoever knew the old one is out."""
+    connection.execute(_CHANGE_PASSWORD, [password_hash, staff_id])
+    connection.execute(_END_SESSIONS, [staff_id])

@@ -1,0 +1,58 @@
+"""Every table of ours, as SQLAlchemy Core tables on one MetaData, one file per subject.
+
+What belongs here: columns, keys, indexes and which tables are a company's own. What does not: policies and grants
+(the migrations), queries (beside each), and Dagster's own tables, which Dagster makes in its own schema.
+"""
+
+from typing import Final
+
+from warehouse.access.tables import bearer_tokens, request_slots, request_windows
+from warehouse.accounts.tables import (
+    authorization_codes,
+    connection_tokens,
+    connections,
+    oauth_clients,
+    password_links,
+    user_sessions,
+    users,
+)
+from warehouse.answers.tables import kept_answers
+from warehouse.audit.tables import audit_entries, audit_transactions
+from warehouse.base import metadata
+from warehouse.catalogue.tables import catalogue_loads, jurisdictions
+from warehouse.companies.tables import api_keys, companies, company_counters, plans
+from warehouse.confirmations.tables import confirmations
+from warehouse.declarations.tables import issued_declarations
+from warehouse.imports.mapping_tables import import_mappings
+from warehouse.imports.tables import import_errors, imports
+from warehouse.launches.tables import launches
+from warehouse.library.tables import brands, library_components, sites, suppliers
+from warehouse.review.tables import review_entries, review_files, supplier_requests
+from warehouse.rulesets.tables import regrades, ruleset_activations, rulesets
+from warehouse.skus.tables import docs, sku_versions, skus
+from warehouse.snapshots.tables import snapshots
+from warehouse.staff.tables import staff, staff_sessions
+from warehouse.technical_files.tables import technical_files
+
+COMPANY_TABLES: Final = (
+    companies, company_counters, api_keys, bearer_tokens, request_windows, brands, sites, suppliers,
+    library_components, skus, sku_versions, docs, technical_files, imports, import_errors, import_mappings,
+    kept_answers, regrades, snapshots, supplier_requests, review_entries, review_files, issued_declarations,
+    users, user_sessions, password_links, connections, authorization_codes, connection_tokens, confirmations,
+    audit_transactions, audit_entries,
+)  # fmt: skip
+"""Tables under row-level security: `company_id` (`id` for companies itself) is the session's company."""
+
+APPEND_ONLY: Final = (audit_transactions, audit_entries, sku_versions, issued_declarations)
+"""Tables that the application's role may read and add to, never change or empty."""
+
+__all__ = [
+    "APPEND_ONLY", "COMPANY_TABLES", "api_keys", "audit_entries", "audit_transactions", "authorization_codes",
+    "bearer_tokens", "brands", "catalogue_loads", "companies", "company_counters", "confirmations",
+    "connection_tokens", "connections", "docs", "import_errors", "import_mappings", "imports",
+    "issued_declarations", "jurisdictions", "kept_answers", "launches",
+    "library_components", "metadata", "oauth_clients", "password_links", "plans", "regrades",
+    "request_slots", "request_windows", "review_entries", "review_files", "ruleset_activations", "rulesets",
+    "sites", "sku_versions", "skus", "snapshots", "staff", "staff_sessions", "supplier_requests",
+    "suppliers", "technical_files", "user_sessions", "users",
+]  # fmt: skip

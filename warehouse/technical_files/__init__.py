@@ -1,0 +1,1 @@
+"""Metadata of technical files; their bytes lie in the object store."""
