@@ -2,7 +2,7 @@
 
 Both tables are data: `technical_file_types.csv` (a type's code, its content in each language, and source) and
 `technical_file_media.csv` (a media type and how its bytes are known). What stands beside the bytes is
-`technical_file_form`; judging bytes is `services.technical_files`.
+`technical_file_form`; judging bytes is `pipelines.reading.media`.
 """
 
 import csv

@@ -1,7 +1,7 @@
 """Forgetting where requests came from: addresses and user agents of every company, after 12 calendar months."""
 
+from pipelines.housekeeping.anonymise import anonymise
 from pipelines.housekeeping.companies import Proceed, every_company
-from services import audit
 from warehouse.clock import Clock
 from warehouse.sessions import Pool
 
@@ -12,5 +12,5 @@ def forget_addresses(pool: Pool, clock: Clock, proceed: Proceed) -> int:
     for company_id in every_company(pool):
         proceed()
         with pool.company(company_id) as conn:
-            forgotten += audit.anonymise(conn, clock.now())
+            forgotten += anonymise(conn, clock.now())
     return forgotten

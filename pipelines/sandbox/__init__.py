@@ -9,7 +9,7 @@
     channel.py    messages and open files between the two, and parcel.py the bytes of an answer
 
 What belongs here: where and how long a file is read. What does not: how it is read (`pipelines.reading`,
-`services.technical_files`), and a person's own file that `pcds` reads on that person's machine.
+`pipelines.reading.media`), and a person's own file that `pcds` reads on that person's machine.
 """
 
 from pipelines.sandbox.limits import Limits, ReadingStopped

@@ -54,7 +54,7 @@ def understanding(
 
 
 def judging(source: Source, declared: MediaType | None) -> Order[MediaType]:
-    """`services.technical_files.judge` of a document."""
+    """`pipelines.reading.media.judge` of a document."""
     said = {"declared": None if declared is None else declared.media_type}
     return Order("kind", said, source, _media_type, what="document")
 

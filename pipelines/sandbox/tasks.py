@@ -9,10 +9,10 @@ from datetime import date
 from typing import Any, BinaryIO, Final
 
 from pipelines.reading import Upload, read_upload, type_rows
+from pipelines.reading.media.judge import judge
 from pipelines.reading.packed import PackedUpload
 from pipelines.sandbox import parcel
 from schemas.technical_files import MEDIA_TYPES
-from services.technical_files.judge import judge
 
 _SAMPLE: Final = b"sku_code,name,weight_grams,annual_volume_fr\nA-1,Bottle,12.5,100\n"
 

@@ -19,8 +19,7 @@ from pipelines.writing.table import Table
 from schemas.fields import SKU
 from schemas.issues import Issue
 from schemas.vocabularies import SUBSTANCES
-from warehouse.skus import tables as skus
-from warehouse.skus.tables import VALUE_COLUMNS
+from warehouse.skus.tables import VALUE_COLUMNS, skus
 
 _POLARS: Final = {Double: pl.Float64, Integer: pl.Int64, Boolean: pl.Boolean}
 DTYPES: Final[dict[str, Any]] = {name: _POLARS.get(type(skus.c[name].type), pl.String) for name in skus.c.keys()}  # noqa: SIM118

@@ -23,8 +23,7 @@ from pipelines.writing.patch import DTYPES
 from pipelines.writing.stored import FEW, NULL
 from pipelines.writing.table import Table
 from warehouse.audit.chain import CURRENT
-from warehouse.skus import tables as skus
-from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS
+from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS, skus
 
 _ALWAYS: Final = (*DERIVED_COLUMNS, "version", "import_sheet", "import_line")
 _SQL_TYPES: Final = {pl.String: "text", pl.Float64: "double precision", pl.Int64: "integer", pl.Boolean: "boolean"}

@@ -10,7 +10,7 @@ import pytest
 
 from schemas.responses import TechnicalFilesListResponse, TechnicalFileUploadResponse
 from schemas.technical_files import MAX_FILE_BYTES, MEDIA_TYPES
-from tests.services.technical_files.making import DOC, DOCX, JPEG, PDF, PNG, WEBP, XLS, XLSX, office
+from tests.services.making import DOC, DOCX, JPEG, PDF, PNG, WEBP, XLS, XLSX, office
 
 SAMPLES = {
     "application/pdf": PDF, "image/png": PNG, "image/jpeg": JPEG, "image/webp": WEBP,

@@ -17,7 +17,7 @@ from starlette.routing import WebSocketRoute
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
 from tests.connector.oauth.authorising import Application, at_home
-from tests.services.technical_files.making import PDF
+from tests.services.making import PDF
 
 OF_A_RECORD = {
     "GET /review/{id}", "POST /review/{id}", "GET /review/{id}/draft", "GET /review/{id}/draft.pdf",

@@ -14,7 +14,7 @@ from api.app import create
 from tests.api.asking import ask
 from tests.api.conftest import PROXY, Caller, Checked
 from tests.pipelines.sandbox.files import SMALL, large_document, large_table
-from tests.services.technical_files.making import PDF
+from tests.services.making import PDF
 from warehouse.settings import Settings
 
 Limited = Callable[..., Caller]

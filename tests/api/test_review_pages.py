@@ -15,7 +15,7 @@ from services import review
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import counted
-from tests.services.technical_files.making import PDF
+from tests.services.making import PDF
 
 SCRIPT = "<script>alert('x')</script>"
 ASSISTANT = Origin("connection", str(uuid4()), f"Assistant {SCRIPT}", "c-3")

@@ -7,8 +7,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PARSING = {"read_upload", "type_rows", "judge", "main_types", "streams", "read_delimited", "Workbook", "decode"}
 """What turns the bytes of a file into something."""
-MODULES = ("pipelines.reading", "services.technical_files")
-READING = ("pipelines/reading/", "services/technical_files/", "pipelines/sandbox/tasks.py")
+MODULES = ("pipelines.reading",)
+READING = ("pipelines/reading/", "pipelines/sandbox/tasks.py")
 OF_A_PERSON = ("pipelines/imports/corrections/",)
 """`pcds import` writes a person's own file anew, on that person's machine."""
 

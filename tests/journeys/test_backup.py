@@ -17,7 +17,7 @@ import pytest
 
 from tests.journeys.place import ROOT, Place
 from tests.ruling import BOTTLE
-from tests.services.technical_files.making import PDF
+from tests.services.making import PDF
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse.backup import BackupError, back_up, check, find_key

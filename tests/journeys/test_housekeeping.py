@@ -12,7 +12,7 @@ from pathlib import Path
 from compliance.catalogue import PINNED, REVIEW_HOLDS_MONTHS
 from pipelines.housekeeping.orphans import GRACE
 from tests.journeys.place import Place
-from tests.services.technical_files.making import PDF
+from tests.services.making import PDF
 from tests.waiting import wait_until
 
 THIRTEEN_MONTHS = int(timedelta(days=400).total_seconds())

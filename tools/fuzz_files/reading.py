@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from pipelines.reading import ReadingRefused, Upload, read_upload, type_rows
+from pipelines.reading.media import judge
 from schemas.labels import LANGUAGES
 from schemas.normalise import Unfit
 from schemas.sentences import told
-from services.technical_files import judge
 from tools.fuzz_files.mutated import corpus, mutated
 
 MOST_SECONDS: Final = 2.0

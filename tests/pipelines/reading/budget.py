@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.reading import ReadingRefused, Upload, read_upload, type_rows
+from pipelines.reading.media import judge
 from schemas.normalise import Unfit
-from services.technical_files import judge
 from tests.pipelines.reading.writing import TODAY
 
 ROOT = Path(__file__).parents[3]

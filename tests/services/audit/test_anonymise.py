@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from pipelines.housekeeping import anonymise
+from pipelines.housekeeping.anonymise import anonymise
 
 
 def seen(pool, company):

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipelines.reading.media import judge, ole
 from schemas.normalise import Unfit
 from schemas.technical_files import MEDIA_TYPES
-from services.technical_files import judge, ole
-from tests.services.technical_files.making import DOC, DOCX, JPEG, PDF, PNG, WEBP, XLS, XLSX, compound
+from tests.services.making import DOC, DOCX, JPEG, PDF, PNG, WEBP, XLS, XLSX, compound
 from warehouse.objects import Objects
 from warehouse.settings import Settings
 

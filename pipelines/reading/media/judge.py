@@ -8,9 +8,9 @@ from typing import BinaryIO, Final
 
 import puremagic
 
+from pipelines.reading.media import ole, ooxml
 from schemas.normalise import Unfit
 from schemas.technical_files import MEDIA_TYPES, TAKEN, MediaType
-from services.technical_files import ole, ooxml
 
 _HEAD_BYTES: Final = 4096
 _OLE: Final = bytes.fromhex("d0cf11e0a1b11ae1")
