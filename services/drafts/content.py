@@ -4,14 +4,13 @@ Points and words are rows of `compliance/rules/drafts`. A point that the records
 completed, and is listed as missing; nothing is made up.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, Literal, Self
 from uuid import UUID
 
-import psycopg
 from psycopg.rows import dict_row
 
 from compliance.ruleset import RuleSet
@@ -21,6 +20,9 @@ from schemas.fields import SKU
 from schemas.labels import format_word, word
 from schemas.numbers import number
 from schemas.technical_files import CONTENTS
+from warehouse.sessions import Connection
+from warehouse.technical_files import queries as technical_files
+from warehouse.technical_files.queries import Evidence
 
 Lang = Literal["en", "fr", "de"]
 _FOLDER: Final = RULES / "drafts"
@@ -30,9 +32,6 @@ SELECT {present.SELECT}, companies.name AS company_name, brands.name AS brand_na
 FROM skus JOIN companies ON companies.id = skus.company_id
 LEFT JOIN brands ON brands.id = skus.brand_id LEFT JOIN sites ON sites.id = skus.manufacturing_site_id
 WHERE skus.id = %s"""
-_FILES: Final = """
-SELECT type, filename, sha256, reference, issuer, issued_on::text AS issued_on FROM technical_files
-WHERE sku_id = %s ORDER BY type, created_at, id LIMIT 100"""
 _DIGITS: Final = 6
 """Decimals of a weight or a measured value, at most."""
 _OBJECT: Final = ("sku_code", "name", "gtin", "packaging_level", "packaging_format", "weight_grams")
@@ -81,13 +80,11 @@ class SkuUnknown(LookupError):  # noqa: N818  (an answer, not a fault)
     code = "not_found"
 
 
-def draft(
-    conn: psycopg.Connection[Any], sku_id: UUID, *, reference: str, lang: Lang, now: datetime, rules: RuleSet
-) -> Draft:
+def draft(conn: Connection, sku_id: UUID, *, reference: str, lang: Lang, now: datetime, rules: RuleSet) -> Draft:
     """The draft for one SKU of the session's company. Raises `SkuUnknown`."""
     with conn.cursor(row_factory=dict_row) as cursor:
         held = cursor.execute(_HELD, [sku_id]).fetchone()
-        files = cursor.execute(_FILES, [sku_id]).fetchall()
+    files = technical_files.evidence(conn, sku_id)
     if held is None:
         raise SkuUnknown(f"There is no SKU {sku_id}.")
     said = words(lang)
@@ -101,7 +98,7 @@ def draft(
         "responsibility": [],
         "object": [*_labelled(item, _OBJECT, said, lang), *_components(item, said, lang)],
         "legislation": ["Regulation (EU) 2025/40", *_substances(item, said, lang)],
-        "standards": [_file(file, lang) for file in files if file["type"] == _STANDARDS],
+        "standards": [_file(file, lang) for file in files if file.type == _STANDARDS],
         "notified_body": [],
         "additional": list(_additional(item, files, said, lang)),
         "signature": [],
@@ -161,7 +158,7 @@ def _substances(item: Mapping[str, Any], said: Mapping[str, str], lang: Lang) ->
 
 
 def _additional(
-    item: Mapping[str, Any], files: list[dict[str, Any]], said: Mapping[str, str], lang: Lang
+    item: Mapping[str, Any], files: Sequence[Evidence], said: Mapping[str, str], lang: Lang
 ) -> Iterator[str]:
     grade = item["recyclability_grade"]
     provisional = item["compliance"]["grade_trace"]["provisional"] and grade != "not_assessed"
@@ -170,10 +167,10 @@ def _additional(
     yield f"{said['evidence']}: {listed}"
 
 
-def _file(file: Mapping[str, Any], lang: Lang) -> str:
-    about = ", ".join(str(file[name]) for name in ("reference", "issuer", "issued_on") if file[name])
-    named = f"{CONTENTS[lang][file['type']]}: {file['filename']}"
-    return named + (f" ({about})" if about else "") + f", SHA-256 {file['sha256'][:12]}…"
+def _file(file: Evidence, lang: Lang) -> str:
+    about = ", ".join(each for each in (file.reference, file.issuer, file.issued_on) if each)
+    named = f"{CONTENTS[lang][file.type]}: {file.filename}"
+    return named + (f" ({about})" if about else "") + f", SHA-256 {file.sha256[:12]}…"
 
 
 @lru_cache(maxsize=1)

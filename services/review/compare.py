@@ -10,7 +10,6 @@ from datetime import date, datetime
 from typing import Any, Final, NamedTuple, Self
 from uuid import UUID
 
-import psycopg
 from psycopg.rows import dict_row
 
 from pipelines.writing import plans, present
@@ -18,9 +17,10 @@ from pipelines.writing.origin import Origin
 from pipelines.writing.records import RowResult, write_records
 from schemas.issues import Issue
 from services.review import proposed
-from services.review.entries import Entry
 from services.review.proposed import Conflict
+from warehouse.review.entries import Entry
 from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Connection
 
 _READ: Final = f"SELECT {present.SELECT}, skus.version FROM skus WHERE id = %s"
 _NOT_COMPARED: Final = frozenset({"id", "compliance", "created_at", "updated_at", "doc_status", "recyclability_grade",
@@ -79,9 +79,7 @@ class Comparison:
         return cls(None, [Change(**change) for change in kept["changes"]], kept["parts"], before, after, [])
 
 
-def compare(
-    conn: psycopg.Connection[Any], company_id: UUID, entry: Entry, *, now: datetime, rulesets: Rulesets
-) -> Comparison:
+def compare(conn: Connection, company_id: UUID, entry: Entry, *, now: datetime, rulesets: Rulesets) -> Comparison:
     """The comparison of an open entry that writes a SKU, in the caller's transaction; nothing is written."""
     held = held_of(conn, entry.sku_id, rulesets, now.date())
     version, before = held or (None, None)
@@ -115,7 +113,7 @@ def refused_by(issues: Sequence[Issue]) -> Conflict:
 
 
 def held_of(
-    conn: psycopg.Connection[Any], sku_id: UUID | None, rulesets: Rulesets, today: date
+    conn: Connection, sku_id: UUID | None, rulesets: Rulesets, today: date
 ) -> tuple[int, dict[str, Any]] | None:
     """The version and the detail of the SKU as it is held; None for one that is not."""
     with conn.cursor(row_factory=dict_row) as cursor:
