@@ -105,7 +105,7 @@ async def get_file(request: Request, session: SignedIn) -> Response:
         return held[file_id], service.objects.get(key_of(session.company_id, file_id))
 
     file, data = await run_in_threadpool(read)
-    disposition = f"attachment; filename*=UTF-8''{quote(visible(file['filename']), safe='')}"
+    disposition = f"attachment; filename*=UTF-8''{quote(visible(file.filename), safe='')}"
     return Response(data, media_type=file.media_type, headers={**_SENT_AS, "Content-Disposition": disposition})
 
 
