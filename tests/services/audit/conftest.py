@@ -11,6 +11,7 @@ from pipelines.writing import ledger
 from pipelines.writing.origin import Origin
 from pipelines.writing.records import RowResult, write_records
 from schemas.models import parse_sku
+from tests.pipelines.conftest import desk, instance  # noqa: F401  (fixtures of imports, asked for by name)
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.rulesets.registry import Rulesets
