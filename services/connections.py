@@ -12,10 +12,10 @@ from uuid import UUID
 import psycopg
 from uuid_utils import uuid7
 
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
 from warehouse.accounts import connections
 from warehouse.accounts.oauth_clients import Client
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 
 Connection = psycopg.Connection[Any]
 

@@ -15,11 +15,12 @@ import psycopg
 from uuid_utils import uuid7
 
 from compliance.ruleset import RuleSet
-from pipelines.writing import components, ledger, substances
-from pipelines.writing.origin import Origin
+from pipelines.writing import components, substances
 from schemas.issues import Issue
 from services import review
 from services.review import files
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.review import supplier_requests as queries
 from warehouse.review.supplier_requests import Request
 from warehouse.rulesets.registry import Rulesets

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import psycopg
 
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 
 _COLUMNS: Final = (
     "id", "company_id", "sku_id", "type", "filename", "media_type", "size_bytes", "sha256", "reference", "issuer",

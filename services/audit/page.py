@@ -10,6 +10,7 @@ from typing import Any, Final
 import orjson
 
 from pipelines.writing import present
+from warehouse.skus import detail
 
 _OF_TRANSACTIONS: Final = {
     "since": "t.at >= %(since)s::timestamptz",
@@ -20,11 +21,11 @@ _OF_ENTRIES: Final = {"actions": "e.action = ANY(%(actions)s::text[])"}
 FILTERS: Final = (*_OF_TRANSACTIONS, *_OF_ENTRIES)
 """The parameters that a page can be filtered by; `since` and `until` are inclusive."""
 
-_HELD: Final = f"SELECT json_build_array({present.SELECT}) FROM {{table}} AS skus WHERE skus.id = chosen.sku_id"
+_HELD: Final = f"SELECT json_build_array({detail.SELECT}) FROM {{table}} AS skus WHERE skus.id = chosen.sku_id"
 VERSION: Final = f"""coalesce(
     ({_HELD.format(table="sku_versions")} AND skus.version = chosen.version - {{ago}}),
     ({_HELD.format(table="skus")} AND skus.version = chosen.version - {{ago}}))"""
-"""The row version that an entry made (`ago` 0), or the one before it (1), as an array of the columns of `present`.
+"""The row version that an entry made (`ago` 0), or the one before it (1), as an array of `detail.COLUMNS`.
 
 Null where the entry is about no SKU. Without names, as they are most of the text that would travel and be parsed.
 """
@@ -115,10 +116,10 @@ def _entry(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fields(held: Sequence[Any]) -> dict[str, Any]:
-    return present.fields(dict(zip(present.COLUMNS, held, strict=True)))
+    return present.fields(dict(zip(detail.COLUMNS, held, strict=True)))
 
 
-_NOTHING: Final = _fields([None] * len(present.COLUMNS))
+_NOTHING: Final = _fields([None] * len(detail.COLUMNS))
 
 
 def difference(old: Sequence[Any] | None, new: Sequence[Any]) -> tuple[dict[str, Any] | None, dict[str, Any]]:

@@ -13,13 +13,14 @@ from uuid import UUID
 import orjson
 import psycopg
 
-from pipelines.writing import ledger, plans
-from pipelines.writing.origin import Origin
+from pipelines.writing import plans
 from pipelines.writing.records import write_records
 from services.review import files, issuing, proposed
 from services.review.compare import Comparison, between, compare, held_of, refused_by
 from services.review.entries import Entry, entry
 from services.review.proposed import Conflict
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.rulesets.registry import Rulesets
 
 _LOCK_REQUEST: Final = "SELECT FROM supplier_requests WHERE id = %s FOR UPDATE"

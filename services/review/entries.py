@@ -19,8 +19,8 @@ import psycopg
 from psycopg.rows import class_row
 from uuid_utils import uuid7
 
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 
 RESOURCES: Final[Mapping[str, str]] = {
     "supplier_answer": "supplier_submission",

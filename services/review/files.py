@@ -11,10 +11,10 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import dict_row
 
-from pipelines.writing.origin import Origin
 from services import technical_files
 from services.review.entries import Entry
 from services.technical_files import Received
+from warehouse.audit.origin import Origin
 
 MOST_FILES: Final = 20
 """Files that a supplier may attach to one request."""

@@ -12,8 +12,6 @@ from uuid import UUID
 import psycopg
 from uuid_utils import uuid7
 
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
 from schemas import issuing_form
 from schemas.issues import Issue
 from schemas.issuing_form import Issuing
@@ -21,6 +19,8 @@ from services import drafts
 from services.drafts.content import Lang
 from services.review.entries import Entry
 from services.review.proposed import Conflict
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.declarations import docs
 from warehouse.declarations import queries as declarations
 from warehouse.rulesets.registry import Rulesets

@@ -3,6 +3,7 @@
 `today` is the UTC day of the service's clock, never the database's.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -62,6 +63,12 @@ def id_of(connection: psycopg.Connection[Any], sku_code: str) -> UUID | None:
     """The id of the session's company's SKU; None where it has none of that code."""
     row = connection.execute("SELECT id FROM skus WHERE sku_code = %s", [sku_code]).fetchone()
     return None if row is None else row[0]
+
+
+def count_of(connection: psycopg.Connection[Any], sku_codes: Sequence[str]) -> int:
+    """How many of these codes the session's company holds."""
+    row = connection.execute("SELECT count(*) FROM skus WHERE sku_code = ANY(%s)", [list(sku_codes)]).fetchone()
+    return row[0] if row else 0
 
 
 PROVISIONAL: Final = """
