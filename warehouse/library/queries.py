@@ -6,7 +6,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from psycopg.rows import dict_row
-from sqlalchemy import DateTime, Table
+from sqlalchemy import DateTime, Table, Uuid
 
 from warehouse import pages
 from warehouse.library.tables import brands, library_components, sites, suppliers
@@ -17,10 +17,9 @@ TABLES: Mapping[str, Table] = {
 }  # fmt: skip
 """Resource type, as the audit ledger names it → its table."""
 
+_BY_NAME: Final = {table.name: table for table in TABLES.values()}
 _TAKEN_OVER: Final = {
-    **{table.name: ("id",) for table in TABLES.values()},
-    library_components.name: (
-        "id",
+    "library_components": (
         "material_family",
         "polymer_or_grade",
         "weight_g",
@@ -29,7 +28,7 @@ _TAKEN_OVER: Final = {
         "recycled_content_percent",
     ),
 }
-"""What a SKU that refers to a record takes over from it, by the record's table."""
+"""What a SKU takes over from a record that it refers to, besides the id, by the record's table."""
 
 _SORTED_BY: Final = {"brand": "name", "site": "name", "library_component": "code"}
 """What is listed, and by what: unique within the company, so that the order is total."""
@@ -80,10 +79,16 @@ def holds(connection: Connection, resource: str, record_id: UUID) -> bool:
 
 
 def referred_to(connection: Connection, table: str, ids: Collection[str]) -> dict[str, Mapping[str, Any]]:
-    """Those records of a table that the session's company has, by id, with what a SKU's line takes over from each."""
-    columns = ", ".join(f"{name}::text AS {name}" if name.endswith("id") else name for name in _TAKEN_OVER[table])
+    """Those records of a table that the session's company has, by id, with what a SKU takes over from each.
+
+    Ids are texts, those asked for and those that come back.
+    """
+    columns = [_BY_NAME[table].c[name] for name in ("id", *_TAKEN_OVER.get(table, ()))]
+    shown = ", ".join(
+        f"{each.name}::text AS {each.name}" if isinstance(each.type, Uuid) else each.name for each in columns
+    )
     with connection.cursor(row_factory=dict_row) as cursor:
-        found = cursor.execute(f"SELECT {columns} FROM {table} WHERE id = ANY(%s::uuid[])", [list(ids)]).fetchall()
+        found = cursor.execute(f"SELECT {shown} FROM {table} WHERE id = ANY(%s::uuid[])", [list(ids)]).fetchall()
     return {row["id"]: row for row in found}
 
 
