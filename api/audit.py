@@ -1,4 +1,4 @@
-"""The audit ledger, listed and filtered. How entries come into it is `pipelines.writing.ledger`."""
+"""The audit ledger, listed and filtered. How entries come into it is `warehouse.audit.ledger`."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time

@@ -22,8 +22,8 @@ from uuid_utils import uuid7
 from compliance import catalogue
 from compliance.catalogue import PINNED, Jurisdiction
 from compliance.tables import TableError, rows
-from pipelines.writing import everywhere
-from pipelines.writing.origin import Origin
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.catalogue.queries import entry
 from warehouse.tables import jurisdictions
 
@@ -163,7 +163,7 @@ def load(conn: psycopg.Connection[Any], file: CatalogueFile, origin: Origin, now
     conn.execute(_LOAD, (UUID(str(uuid7())), now, file.source_hash, len(after), Json(codes), file.pinned))
     if added or changed or removed:
         company_ids = [row[0] for row in conn.execute("SELECT pcds_company_ids()")]
-        everywhere.enter(
+        ledger.enter_for_each(
             conn, company_ids, "catalogue.refreshed", file.source_hash, origin=origin, now=now,
             before=None, after={"pinned": file.pinned, **codes},
         )  # fmt: skip

@@ -10,10 +10,10 @@ from uuid import UUID
 
 from uuid_utils import uuid7
 
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
 from warehouse.accounts import connections
 from warehouse.accounts.oauth_clients import Client
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.sessions import Connection
 
 

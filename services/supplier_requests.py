@@ -13,10 +13,11 @@ from uuid import UUID
 from uuid_utils import uuid7
 
 from compliance.ruleset import RuleSet
-from pipelines.writing import components, ledger, substances
-from pipelines.writing.origin import Origin
+from pipelines.writing import components, substances
 from schemas.issues import Issue
 from services import review
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.review import entries, files
 from warehouse.review import supplier_requests as queries
 from warehouse.review.supplier_requests import Request

@@ -46,6 +46,11 @@ def _nothing(*_: object) -> None:
     """What there is to do meanwhile, where there is nothing."""
 
 
+def become(connection: Connection, company_id: UUID) -> None:
+    """Make the session one of the company until the transaction ends."""
+    connection.execute(_BECOME, (str(company_id),))
+
+
 class TransactionLost(psycopg.OperationalError):
     """The connection was lost before its transaction was known to be committed.
 

@@ -11,8 +11,8 @@ from uuid import UUID, uuid4
 from uuid_utils import uuid7
 
 from api.commands.shared import Refusal
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
 from warehouse.companies import queries as companies
 from warehouse.database import Database

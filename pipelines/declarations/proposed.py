@@ -19,12 +19,13 @@ from pipelines.declarations.declare import Desk, NotDeclarable
 from pipelines.declarations.files import beside
 from pipelines.declarations.parcel import Parcel
 from pipelines.writing import present
+from warehouse.skus import detail
 
 OPEN: Final = "open.csv"
 RATING_COLUMNS: Final = ("sku_code", "component_type", "rating", "scheme", "why", "rules", "confidence")
 OPEN_COLUMNS: Final = ("sku_code", "component_type", "field", "could_become", "ask")
 _AT_ONCE: Final = 500
-_ROWS: Final = f"SELECT {present.SELECT} FROM skus WHERE sku_code = ANY(%s) ORDER BY sku_code"
+_ROWS: Final = f"SELECT {detail.SELECT} FROM skus WHERE sku_code = ANY(%s) ORDER BY sku_code"
 
 
 def proposed(desk: Desk, market: str, year: int, out: Path, connection: psycopg.Connection[Any]) -> Parcel:

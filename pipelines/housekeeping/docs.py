@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 import psycopg
 
 from pipelines.housekeeping.companies import Proceed, every_company
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
 from warehouse.sessions import Pool
 

@@ -8,9 +8,9 @@ from psycopg.types.json import Json
 
 from pipelines.imports.claim import MAX_ATTEMPTS, Claim, prove
 from pipelines.imports.work import Work
-from pipelines.writing import ledger
 from pipelines.writing.plans import PlanLimitReached
 from schemas.issues import Issue
+from warehouse.audit import ledger
 from warehouse.clock import Clock
 from warehouse.sessions import Pool
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
-from pipelines.writing.origin import Origin
+from warehouse.audit.origin import Origin
 from warehouse.sessions import Pool
 
 _NAMED: Final = """

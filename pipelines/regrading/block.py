@@ -4,7 +4,6 @@ A write that came meanwhile is never overwritten by an older grade: a row that i
 again under its lock. Locks are taken in the order of codes, as by every writer (decision 0004).
 """
 
-import io
 from typing import Any, Final
 
 import psycopg
@@ -13,10 +12,10 @@ from compliance.grading import GRADED_INPUTS, Answer, regrade_rows
 from compliance.ruleset import RuleSet
 from compliance.tables import TableError
 from pipelines.regrading.progress import Regraded
-from pipelines.writing import stored
-from pipelines.writing.patch import DTYPES
-from pipelines.writing.table import Table
+from warehouse import copying
 from warehouse.rulesets.registry import Rulesets
+from warehouse.skus.by_code import lock_versions
+from warehouse.skus.columns import DTYPES, Table
 
 _GRADE: Final = ("recyclability_grade", "recyclability_score", "grade_provisional")
 _COLUMNS: Final = ("id", "sku_code", "version", "components_weight_g", "ruleset_version", *_GRADE, *GRADED_INPUTS)
@@ -36,7 +35,7 @@ def changed(conn: psycopg.Connection[Any], rows: Table, rulesets: Rulesets, done
     """The rows that change by the version of `done`, locked, as `store` takes them; all are counted in `done`."""
     answers = _answers(conn, rows, rulesets, done.version)
     touched = [code for code, answer in zip(rows["sku_code"], answers, strict=True) if answer is not None]
-    held = stored.lock_versions(conn, touched) if touched else {}
+    held = lock_versions(conn, touched) if touched else {}
     as_read = [held.get(code, version) == version for code, version in rows.rows(("sku_code", "version"))]
     if not all(as_read):
         moved = rows.where([not same for same in as_read])["sku_code"]
@@ -51,13 +50,7 @@ def changed(conn: psycopg.Connection[Any], rows: Table, rulesets: Rulesets, done
 
 
 def _copied(conn: psycopg.Connection[Any], query: str, parameters: dict[str, Any]) -> Table:
-    data = io.BytesIO()
-    statement = f"COPY ({query}) TO STDOUT (FORMAT csv, NULL '{stored.NULL}')"
-    with conn.cursor() as cursor, cursor.copy(statement, parameters) as copy:
-        for part in copy:
-            data.write(part)
-    data.seek(0)
-    return Table.of(stored.read_copied(data, _DTYPES))
+    return Table.of(copying.out_of(conn, query, parameters, _DTYPES))
 
 
 def _answers(conn: psycopg.Connection[Any], rows: Table, rulesets: Rulesets, version: str) -> list[Answer | None]:

@@ -13,10 +13,11 @@ import psycopg
 from compliance import ruleset
 from compliance.tables import TableError
 from pipelines import regrading
-from pipelines.writing import everywhere
-from pipelines.writing.origin import Origin
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.rulesets import queries as rulesets
 from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import become
 
 _ONE_AT_A_TIME: Final = "LOCK TABLE ruleset_activations, companies IN SHARE ROW EXCLUSIVE MODE"
 """Neither another activation nor a new company comes in between; all may read."""
@@ -60,9 +61,9 @@ def activate(conn: psycopg.Connection[Any], version: str, origin: Origin, now: d
         rulesets.activate(conn, version, now)
         company_ids = [row[0] for row in conn.execute("SELECT pcds_company_ids()")]
         for company_id in company_ids:
-            everywhere.become(conn, company_id)
+            become(conn, company_id)
             regrading.request(conn, company_id, version, now)
-        everywhere.enter(
+        ledger.enter_for_each(
             conn, company_ids, "ruleset.activated", version, origin=origin, now=now,
             before={"version": before}, after={"version": version},
         )  # fmt: skip

@@ -13,14 +13,14 @@ import orjson
 import psycopg
 
 from pipelines.writing import volumes
-from pipelines.writing.origin import Origin
 from pipelines.writing.patch import Patch, array_values
-from pipelines.writing.table import Table
 from pipelines.writing.write import write_patch
 from schemas.issues import Issue
 from schemas.models import Invalid
 from schemas.normalise import shown
+from warehouse.audit.origin import Origin
 from warehouse.rulesets.registry import Rulesets
+from warehouse.skus.columns import Table
 
 Row = Mapping[str, Any]
 """A validated row: `market`, `year`, `half`, `units_placed`."""

@@ -5,20 +5,18 @@ themselves are `volume_rows`, volume columns of a file `reading.volumes`.
 """
 
 from collections.abc import Set
-from typing import Any, Final
+from typing import Any
 
 import orjson
-import psycopg
 
 from compliance import catalogue
+from warehouse.catalogue import queries
+from warehouse.sessions import Connection
 
-_SERVED: Final = "SELECT code FROM jurisdictions WHERE in_catalogue"
 
-
-def served_markets(conn: psycopg.Connection[Any]) -> frozenset[str]:
+def served_markets(conn: Connection) -> frozenset[str]:
     """The codes that the catalogue serves, those that volumes may be of; the release's until one is loaded."""
-    loaded = frozenset(code for (code,) in conn.execute(_SERVED))
-    return loaded or frozenset(entry.code for entry in catalogue.served(catalogue.pinned()))
+    return queries.served(conn) or frozenset(entry.code for entry in catalogue.served(catalogue.pinned()))
 
 
 def market(code: str, served: Set[str]) -> str | None:

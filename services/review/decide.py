@@ -10,13 +10,14 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from pipelines.writing import ledger, plans
-from pipelines.writing.origin import Origin
+from pipelines.writing import plans
 from pipelines.writing.records import write_records
 from services.review import files, issuing, proposed
 from services.review.compare import Comparison, between, compare, held_of, refused_by
 from services.review.entries import entry
 from services.review.proposed import Conflict
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.review import entries, supplier_requests
 from warehouse.review.entries import Decision, Entry
 from warehouse.rulesets.registry import Rulesets

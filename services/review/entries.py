@@ -17,8 +17,8 @@ from uuid import UUID
 
 from uuid_utils import uuid7
 
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.review import entries
 from warehouse.review.entries import Entry, Filing
 from warehouse.sessions import Connection

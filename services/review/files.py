@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from pipelines.writing.origin import Origin
 from services import technical_files
+from warehouse.audit.origin import Origin
 from warehouse.review import files
 from warehouse.review.entries import Entry
 from warehouse.sessions import Connection

@@ -11,14 +11,14 @@ from uuid import UUID
 
 from uuid_utils import uuid7
 
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
 from schemas import issuing_form
 from schemas.issues import Issue
 from schemas.issuing_form import Issuing
 from services import drafts
 from services.drafts.content import Lang
 from services.review.proposed import Conflict
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.declarations import docs
 from warehouse.declarations import queries as declarations
 from warehouse.review.entries import Entry

@@ -6,10 +6,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from pipelines.writing.origin import Origin
 from schemas.responses import SupplierSubmissionAccepted
 from services import review
 from tests.api.asking import BODY, ask
+from warehouse.audit.origin import Origin
 from warehouse.review import entries
 from warehouse.rulesets.registry import Rulesets
 

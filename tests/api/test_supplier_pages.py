@@ -7,11 +7,11 @@ from uuid import uuid4
 
 import pytest
 
-from pipelines.writing.origin import Origin
 from services import review
 from tests.api.asking import BODY, ask
 from tests.api.people import Browser, added, hidden
 from tests.services.making import PDF, PNG
+from warehouse.audit.origin import Origin
 from warehouse.review import entries, files
 from warehouse.rulesets.registry import Rulesets
 

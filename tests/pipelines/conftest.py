@@ -21,7 +21,7 @@ from pipelines.engine.resources import Workshop
 from pipelines.reading import read_upload
 from pipelines.reading.packed import PackedUpload
 from pipelines.sandbox import Readers
-from pipelines.writing.origin import Origin
+from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.objects import Objects

@@ -3,6 +3,7 @@
 `today` is the UTC day of the service's clock, never the database's.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -68,6 +69,12 @@ def id_of(connection: psycopg.Connection[Any], sku_code: str) -> UUID | None:
 async def exists(connection: AsyncConnection, sku_id: UUID) -> bool:
     """Whether the session's company has a SKU of the id."""
     return await (await connection.execute("SELECT FROM skus WHERE id = %s", [sku_id])).fetchone() is not None
+
+
+def count_of(connection: psycopg.Connection[Any], sku_codes: Sequence[str]) -> int:
+    """How many of these codes the session's company holds."""
+    row = connection.execute("SELECT count(*) FROM skus WHERE sku_code = ANY(%s)", [list(sku_codes)]).fetchone()
+    return row[0] if row else 0
 
 
 PROVISIONAL: Final = """

@@ -29,7 +29,7 @@ INSERT INTO technical_files ({", ".join(_COLUMNS)})
 SELECT {_VALUES} FROM skus WHERE skus.id = %(sku_id)s
 """
 """Nothing is added for a SKU that the session's company does not have."""
-_EVIDENCE: Final = """
+_NAMED: Final = """
 SELECT type, filename, sha256, reference, issuer, issued_on::text AS issued_on FROM technical_files
 WHERE sku_id = %s ORDER BY type, created_at, id LIMIT 100"""
 
@@ -53,7 +53,7 @@ class File:
     expires_on: date | None
 
 
-class Evidence(NamedTuple):
+class TechnicalFile(NamedTuple):
     """A technical file as a declaration names it; `issued_on` is an ISO date."""
 
     type: str
@@ -80,7 +80,7 @@ def add(connection: Connection, company_id: UUID, sku_id: UUID, file: File, *, a
     return connection.execute(_INSERT, asdict(file) | belongs_to).rowcount == 1
 
 
-def evidence(connection: Connection, sku_id: UUID) -> list[Evidence]:
+def of_sku(connection: Connection, sku_id: UUID) -> list[TechnicalFile]:
     """The files of a SKU by type, the oldest first: 100 at most."""
-    with connection.cursor(row_factory=class_row(Evidence)) as cursor:
-        return cursor.execute(_EVIDENCE, [sku_id]).fetchall()
+    with connection.cursor(row_factory=class_row(TechnicalFile)) as cursor:
+        return cursor.execute(_NAMED, [sku_id]).fetchall()

@@ -14,7 +14,7 @@ from pipelines.engine import checks
 from pipelines.engine.resources import Workshop
 from pipelines.housekeeping.companies import every_company
 from pipelines.shown import columns, preview
-from pipelines.writing.origin import Origin
+from warehouse.audit.origin import Origin
 
 GROUP: Final = "reference"
 VERSION: Final = "version"

@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 
 from pipelines.imports.export.cells import Cell, Cells, of_components, of_sku, order
 from pipelines.reading.fields import Table
-from pipelines.writing.patch import DTYPES
+from warehouse.skus.columns import DTYPES
 from warehouse.skus.tables import VALUE_COLUMNS
 
 _SKUS, _COMPONENTS = "SKU", "components"
