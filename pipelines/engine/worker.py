@@ -38,10 +38,10 @@ from pipelines.engine.instance import shared_instance
 from pipelines.engine.resources import Workshop, shared
 from pipelines.engine.tags import PARTITION
 from pipelines.imports.process import CHUNK_ROWS
-from pipelines.imports.queue import LISTENER
 from warehouse import logs
 from warehouse.clock import Clock
 from warehouse.database import Database
+from warehouse.imports.queue import LISTENER
 from warehouse.launches import queries as launches
 from warehouse.launches.queries import Launched
 from warehouse.settings import Settings
@@ -81,7 +81,7 @@ class Worker:
                 stopping.wait(_PAUSE_SECONDS)
 
     def _serve(self, connection: psycopg.Connection) -> None:
-        connection.execute(f"LISTEN {launches.CHANNEL}")
+        launches.listen(connection, launches.CHANNEL)
         me, looked_at, swept_at = launches.enrol(connection), 0.0, 0.0
         launches.sweep(connection)
         log.info("worker.ready", worker=me)
@@ -154,7 +154,7 @@ class Cancels:
         while True:
             try:
                 with psycopg.connect(self._url, autocommit=True) as connection:
-                    connection.execute(f"LISTEN {launches.CANCELS}")
+                    launches.listen(connection, launches.CANCELS)
                     for heard in connection.notifies():
                         with self._lock:
                             if heard.payload == self._run_id:

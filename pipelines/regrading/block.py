@@ -12,11 +12,11 @@ import psycopg
 from compliance.grading import GRADED_INPUTS, Answer, regrade_rows
 from compliance.ruleset import RuleSet
 from compliance.tables import TableError
-from pipelines.regrading.progress import Regraded
 from pipelines.writing import stored
 from pipelines.writing.patch import DTYPES
 from pipelines.writing.table import Table
 from warehouse.rulesets.registry import Rulesets
+from warehouse.rulesets.regrades import Regraded
 
 _GRADE: Final = ("recyclability_grade", "recyclability_score", "grade_provisional")
 _COLUMNS: Final = ("id", "sku_code", "version", "components_weight_g", "ruleset_version", *_GRADE, *GRADED_INPUTS)
