@@ -109,7 +109,12 @@ def test_a_run_reads_no_file_outside_its_folder(desk: Desk, name: str) -> None:
 
 def by_schedule(desk: Desk) -> Changes:
     """A run as the daily schedule asks for it."""
-    [request] = daily_catalogue.evaluate_tick(dg.build_schedule_context(desk.instance)).run_requests or []
+    [request] = (
+        daily_catalogue.evaluate_tick(
+            dg.build_schedule_context(desk.instance, resources={"workshop": desk.workshop})
+        ).run_requests
+        or []
+    )
     result = defs.resolve_job_def("refresh_catalogue").execute_in_process(
         run_config=request.run_config, instance=desk.instance, resources={"workshop": desk.workshop}
     )
