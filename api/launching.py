@@ -15,8 +15,8 @@ import orjson
 import structlog
 
 from api.staff.upstream import Upstream
-from pipelines.imports.queue import SMALL_ROWS
 from warehouse import dagster_home
+from warehouse.imports.queue import SMALL_ROWS
 
 _PATH: Final = f"{dagster_home.PREFIX}/graphql"
 _WHERE: Final = {"repositoryLocationName": dagster_home.LOCATION, "repositoryName": "__repository__"}

@@ -9,11 +9,16 @@ Runs execute in the main thread, one at a time, because Dagster breaks a run off
 is taken by a thread of its own, so that no handler of Dagster's turns a stop into a failed run.
 """
 
+import signal
+
+_STOPS = {signal.SIGTERM, signal.SIGHUP}
+if __name__ == "__main__":  # before libraries start threads of their own, which would take a stop for an interrupt
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
+
 import argparse
 import atexit
 import gc
 import os
-import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -33,10 +38,10 @@ from pipelines.engine.instance import shared_instance
 from pipelines.engine.resources import Workshop, shared
 from pipelines.engine.tags import PARTITION
 from pipelines.imports.process import CHUNK_ROWS
-from pipelines.imports.queue import LISTENER
 from warehouse import logs
 from warehouse.clock import Clock
 from warehouse.database import Database
+from warehouse.imports.queue import LISTENER
 from warehouse.launches import queries as launches
 from warehouse.launches.queries import Launched
 from warehouse.settings import Settings
@@ -50,7 +55,6 @@ _LOST_SECONDS: Final = 10.0
 _LOST_DATABASE: Final = (psycopg.OperationalError, sqlalchemy.exc.DBAPIError)
 """How this process's own queries and Dagster's fail while Postgres restarts."""
 _NO_ORIGIN: Final = "Lost its process. What it did stays; a run that no launcher has started cannot be resumed."
-_STOPS: Final = {signal.SIGTERM, signal.SIGHUP}
 _NEW_OBJECTS: Final = 50_000
 """So many more objects there are before cycles are looked for: an import makes many lists, and few cycles."""
 
@@ -77,7 +81,7 @@ class Worker:
                 stopping.wait(_PAUSE_SECONDS)
 
     def _serve(self, connection: psycopg.Connection) -> None:
-        connection.execute(f"LISTEN {launches.CHANNEL}")
+        launches.listen(connection, launches.CHANNEL)
         me, looked_at, swept_at = launches.enrol(connection), 0.0, 0.0
         launches.sweep(connection)
         log.info("worker.ready", worker=me)
@@ -150,7 +154,7 @@ class Cancels:
         while True:
             try:
                 with psycopg.connect(self._url, autocommit=True) as connection:
-                    connection.execute(f"LISTEN {launches.CANCELS}")
+                    launches.listen(connection, launches.CANCELS)
                     for heard in connection.notifies():
                         with self._lock:
                             if heard.payload == self._run_id:
@@ -182,7 +186,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m pipelines.engine.worker", description=main.__doc__)
     parser.add_argument("--chunk-rows", type=int, default=CHUNK_ROWS, help="rows that one transaction writes")
     arguments = parser.parse_args()
-    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)  # before any thread is there that could be interrupted instead
     settings = Settings.load()
     logs.configure(settings)
     database = Database.of(settings)

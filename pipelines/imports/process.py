@@ -20,13 +20,13 @@ import polars as pl
 import psycopg
 
 from pipelines.imports import report, settle
-from pipelines.imports.claim import Claim, prove
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
 from pipelines.writing import unchanged
 from pipelines.writing.patch import Patch, RowIssue, TypedPatch, from_typed
 from pipelines.writing.write import prepare, staged, write_patch
 from warehouse.clock import Clock
+from warehouse.imports.claims import Claim, prove
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 

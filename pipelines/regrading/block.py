@@ -11,9 +11,9 @@ import psycopg
 from compliance.grading import GRADED_INPUTS, Answer, regrade_rows
 from compliance.ruleset import RuleSet
 from compliance.tables import TableError
-from pipelines.regrading.progress import Regraded
 from warehouse import copying
 from warehouse.rulesets.registry import Rulesets
+from warehouse.rulesets.regrades import Regraded
 from warehouse.skus.by_code import lock_versions
 from warehouse.skus.columns import DTYPES, Table
 

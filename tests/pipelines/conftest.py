@@ -24,6 +24,7 @@ from pipelines.sandbox import Readers
 from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
+from warehouse.imports import polls
 from warehouse.objects import Objects
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
@@ -75,7 +76,7 @@ class Desk:
             )  # fmt: skip
 
     def poll(self, import_id: UUID) -> dict[str, Any]:
-        found = imports.status(self.workshop.pool, self.company, import_id, limit=50, offset=0)
+        found = polls.status(self.workshop.pool, self.company, import_id, limit=50, offset=0)
         assert found is not None
         return found
 

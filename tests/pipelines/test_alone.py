@@ -14,10 +14,10 @@ from pipelines.defs.imports import grading
 from pipelines.engine.jobs import run_config
 from pipelines.engine.partitions import partition_of
 from pipelines.housekeeping.outputs import remove_old_outputs
-from pipelines.imports import claim as claims
 from pipelines.imports import process, work
 from pipelines.reading import Upload, type_rows
 from tests.pipelines.conftest import Desk
+from warehouse.imports import claims
 from warehouse.outputs import FOLDER
 
 FILE = "\n".join(["sku_code,name,material,weight_grams", *(f"S{n},Bottle,plastic,{n}" for n in range(1, 8))])

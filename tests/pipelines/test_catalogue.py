@@ -19,6 +19,7 @@ from pipelines.engine.jobs import run_config
 from pipelines.engine.runs.catalogue import refresh_catalogue
 from services import audit
 from tests.pipelines.conftest import Desk
+from warehouse.catalogue import queries
 
 
 def written(path: Path, *, drop: str = "", replace: tuple[str, str] = ("", "")) -> Path:
@@ -72,7 +73,7 @@ def test_a_file_that_may_not_be_served_is_refused_whole(
         refresh_catalogue(desk.workshop, desk.instance, written(tmp_path / "bad.csv", drop=drop, replace=replace))
     assert not needed(desk)
     with desk.workshop.pool.system() as conn:
-        assert catalogue.held(conn) == catalogue.read(None).rows
+        assert queries.stored(conn) == catalogue.read(None).rows
 
 
 def test_the_checks_hold_for_what_is_served(desk: Desk) -> None:
@@ -108,7 +109,12 @@ def test_a_run_reads_no_file_outside_its_folder(desk: Desk, name: str) -> None:
 
 def by_schedule(desk: Desk) -> Changes:
     """A run as the daily schedule asks for it."""
-    [request] = daily_catalogue.evaluate_tick(dg.build_schedule_context(desk.instance)).run_requests or []
+    [request] = (
+        daily_catalogue.evaluate_tick(
+            dg.build_schedule_context(desk.instance, resources={"workshop": desk.workshop})
+        ).run_requests
+        or []
+    )
     result = defs.resolve_job_def("refresh_catalogue").execute_in_process(
         run_config=request.run_config, instance=desk.instance, resources={"workshop": desk.workshop}
     )

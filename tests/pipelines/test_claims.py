@@ -9,14 +9,13 @@ from uuid import UUID, uuid4
 import pytest
 from psycopg import errors
 
-from pipelines import imports
-from pipelines.imports import claim as claims
-from pipelines.imports import process, queue, work
-from pipelines.imports.claim import Claim, ClaimLost
+from pipelines.imports import process, work
 from pipelines.reading import Upload, type_rows
 from tests.pipelines.conftest import Desk
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.clock import StoppedClock
+from warehouse.imports import claims, polls, queue
+from warehouse.imports.claims import Claim, ClaimLost
 from warehouse.sessions import Pool
 
 FILE = "\n".join(
@@ -201,4 +200,4 @@ def test_the_queue_shows_other_companies_identifiers_only_through_its_functions(
 def test_the_status_of_another_companys_import_is_not_there(desk: Desk, new_company: Any) -> None:
     import_id, other = desk.send(FILE), new_company("enterprise")
     shop = desk.workshop
-    assert imports.status(shop.pool, other, import_id, limit=50, offset=0) is None
+    assert polls.status(shop.pool, other, import_id, limit=50, offset=0) is None

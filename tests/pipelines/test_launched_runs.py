@@ -9,9 +9,9 @@ from pipelines.definitions import defs
 from pipelines.engine import leaving
 from pipelines.engine.jobs import run_config
 from pipelines.engine.partitions import partition_of
-from pipelines.imports import claim as claims
 from pipelines.imports import work
 from tests.pipelines.conftest import Desk
+from warehouse.imports import claims
 
 FILE = "sku_code,name\nL1,Bottle\nL2,Jar"
 

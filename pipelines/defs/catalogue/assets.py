@@ -12,9 +12,10 @@ from pipelines.defs import OWNERS
 from pipelines.defs.catalogue.checks import HELD_BY_OLDER_RULES, held_by_older_rules
 from pipelines.engine import checks
 from pipelines.engine.resources import Workshop
-from pipelines.housekeeping.companies import every_company
 from pipelines.shown import columns, preview
 from warehouse.audit.origin import Origin
+from warehouse.catalogue import queries
+from warehouse.companies.queries import every_company
 
 GROUP: Final = "reference"
 VERSION: Final = "version"
@@ -94,7 +95,7 @@ def jurisdiction_catalogue(
             changes = catalogue.as_held(conn, now)
         else:
             changes = catalogue.load(conn, found, _origin(context, config), now)
-        held = catalogue.held(conn)
+        held = queries.stored(conn)
     codes = {name: getattr(changes, name) for name in ("added", "changed", "removed", "demoted")}
     return dg.MaterializeResult(
         value=changes,

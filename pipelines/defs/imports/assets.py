@@ -16,12 +16,12 @@ from pipelines.engine import checks, tags
 from pipelines.engine.partitions import companies, company_of
 from pipelines.engine.resources import Workshop
 from pipelines.imports import settle, work
-from pipelines.imports.status import is_stalled
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
 from pipelines.shown import columns, preview
 from pipelines.writing import volumes
 from schemas import contracts
+from warehouse.imports.queue import is_stalled
 from warehouse.objects import NoSuchObject
 
 GROUP: Final = "intake"

@@ -16,8 +16,8 @@ import structlog
 
 from pipelines.engine import tags
 from pipelines.engine.resources import Workshop
-from pipelines.imports import claim as claims
 from pipelines.imports import settle, work
+from warehouse.imports import claims
 
 _FROM_OUTSIDE: Final = (psycopg.OperationalError, OSError, MemoryError)
 

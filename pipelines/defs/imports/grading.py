@@ -15,11 +15,11 @@ from pipelines.engine.partitions import companies
 from pipelines.engine.resources import Workshop
 from pipelines.imports import process, settle
 from pipelines.imports.process import Written
-from pipelines.imports.status import status
 from pipelines.imports.work import load
 from pipelines.shown import columns, preview
 from pipelines.writing.plans import PlanLimitReached
 from schemas.vocabularies import VOCABULARIES
+from warehouse.imports.polls import status
 
 GROUP = "grading"
 

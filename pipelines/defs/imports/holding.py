@@ -15,10 +15,10 @@ import dagster as dg
 from pipelines.defs.imports.handover import Received
 from pipelines.engine import leaving
 from pipelines.engine.resources import Workshop
-from pipelines.imports import claim as claims
 from pipelines.imports import settle, work
-from pipelines.imports.claim import Claim
 from pipelines.imports.work import Work
+from warehouse.imports import claims
+from warehouse.imports.claims import Claim
 
 WRITES: Final = dg.AssetKey("graded_skus")
 """The asset that writes an import's rows: a run that has it ahead keeps its claim from step to step."""

@@ -14,8 +14,8 @@ from pipelines.engine import tags
 from pipelines.engine.jobs import run_config
 from pipelines.engine.partitions import companies
 from pipelines.engine.resources import Workshop
-from pipelines.imports.queue import SMALL_ROWS, OpenImport, open_imports
 from warehouse.clock import Clock
+from warehouse.imports.queue import SMALL_ROWS, OpenImport, open_imports
 
 _ASKED_FOR: Final = timedelta(seconds=4)
 """So long after a file was accepted its run is the API's to ask for."""

@@ -12,7 +12,7 @@ from pipelines.engine.partitions import partition_of
 from pipelines.engine.resources import Workshop
 from pipelines.engine.runs import here
 from pipelines.figures.keep import are_behind
-from pipelines.housekeeping.companies import every_company
+from warehouse.companies.queries import every_company
 from warehouse.snapshots import Snapshot, current
 
 

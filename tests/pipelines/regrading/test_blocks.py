@@ -67,7 +67,7 @@ def test_a_block_that_breaks_off_leaves_nothing(office: Office, monkeypatch: pyt
     before = office.held(), office.entries()
     office.activate(LINES, then_regrade=False)
     with monkeypatch.context() as broken:
-        broken.setattr("pipelines.regrading.progress.advance", None)
+        broken.setattr("warehouse.rulesets.regrades.advance", None)
         with pytest.raises(TypeError):
             office.regrade()
     assert (office.held(), office.entries()[:-1]) == before

@@ -10,17 +10,19 @@ an attempt. So `attempts` counts the steps that lost their process, or failed, s
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 import psycopg
 import structlog
+from psycopg.types.json import Json
 
-from pipelines.imports.queue import BEAT_EVERY, STALLED_AFTER
 from warehouse.clock import Clock
+from warehouse.imports.queue import BEAT_EVERY, STALLED_AFTER
 from warehouse.sessions import Pool
 
 MAX_ATTEMPTS: Final = 5
@@ -43,6 +45,12 @@ RETURNING free.run_id
 _LAY_DOWN: Final = """
 UPDATE imports SET attempts = greatest(attempts - 1, 0), claim = CASE WHEN %s THEN claim END
 WHERE id = %s AND claim = %s
+"""
+
+_END: Final = """
+UPDATE imports SET status = %s, failure = %s, finished_at = %s, claim = NULL
+WHERE id = %s AND claim = %s
+RETURNING created, updated, unchanged, rejected
 """
 
 log = structlog.get_logger(__name__)
@@ -91,6 +99,16 @@ def prove(cursor: psycopg.Cursor[Any]) -> None:
     """Raise `ClaimLost` where an update guarded by the claim's token found no row."""
     if cursor.rowcount != 1:
         raise ClaimLost("the import was taken over by another run, or has ended")
+
+
+def end(
+    conn: psycopg.Connection[Any], claim: Claim, status: str, *, failure: Mapping[str, object] | None, at: datetime
+) -> dict[str, int]:
+    """End the claimed import in the caller's transaction; its counts of rows by outcome. Raises `ClaimLost`."""
+    reason = None if failure is None else Json(dict(failure))
+    cursor = conn.execute(_END, (status, reason, at, claim.import_id, claim.token))
+    prove(cursor)
+    return dict(zip(("created", "updated", "unchanged", "rejected"), cursor.fetchone() or (), strict=True))
 
 
 def hand_back(pool: Pool, claim: Claim) -> None:
