@@ -57,7 +57,7 @@ class _Held:
     files: list[dict[str, Any]]
     docs: list[dict[str, Any]]
     origin: origins.Origin
-    history: list[dict[str, Any]] | None
+    history: list[history.Version] | None
     missing: dict[str, list[dict[str, Any]]]
     rules: RuleSet
     declared: set[UUID]

@@ -10,16 +10,15 @@ from datetime import date, datetime
 from typing import Any, Final, NamedTuple, Self
 from uuid import UUID
 
-import psycopg
-
 from pipelines.writing import plans, present
 from pipelines.writing.records import RowResult, write_records
 from schemas.issues import Issue
 from services.review import proposed
-from services.review.entries import Entry
 from services.review.proposed import Conflict
 from warehouse.audit.origin import Origin
+from warehouse.review.entries import Entry
 from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Connection
 from warehouse.skus import detail
 
 _NOT_COMPARED: Final = frozenset({"id", "compliance", "created_at", "updated_at", "doc_status", "recyclability_grade",
@@ -78,9 +77,7 @@ class Comparison:
         return cls(None, [Change(**change) for change in kept["changes"]], kept["parts"], before, after, [])
 
 
-def compare(
-    conn: psycopg.Connection[Any], company_id: UUID, entry: Entry, *, now: datetime, rulesets: Rulesets
-) -> Comparison:
+def compare(conn: Connection, company_id: UUID, entry: Entry, *, now: datetime, rulesets: Rulesets) -> Comparison:
     """The comparison of an open entry that writes a SKU, in the caller's transaction; nothing is written."""
     held = held_of(conn, entry.sku_id, rulesets, now.date())
     version, before = held or (None, None)
@@ -114,7 +111,7 @@ def refused_by(issues: Sequence[Issue]) -> Conflict:
 
 
 def held_of(
-    conn: psycopg.Connection[Any], sku_id: UUID | None, rulesets: Rulesets, today: date
+    conn: Connection, sku_id: UUID | None, rulesets: Rulesets, today: date
 ) -> tuple[int, dict[str, Any]] | None:
     """The version and the detail of the SKU as it is held; None for one that is not."""
     row = detail.of(conn, sku_id, today)
