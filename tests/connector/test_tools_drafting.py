@@ -176,7 +176,7 @@ async def test_a_document_is_judged_by_its_bytes_and_kept_with_its_fingerprint(a
     assert entry.payload["sha256"] == hashlib.sha256(PDF).hexdigest()
     with assistant.service.writes.company(assistant.company) as conn:
         [file] = files.of_entry(conn, entry.id)
-    key = f"{assistant.company}/files/{file['id']}"
+    key = f"{assistant.company}/files/{file.id}"
     assert assistant.service.objects.get(key) == PDF
     for fault in (
         {"content_base64": "%%%"},
