@@ -31,9 +31,9 @@ def main() -> int:
     settings = Settings.load()
     logs.configure(settings)
     _say_once()
-    with opened(settings) as workshop:
+    with opened(settings) as resources:
         try:
-            answer = arguments.run(arguments, workshop, lambda: shared_instance(settings, Database.of(settings)))
+            answer = arguments.run(arguments, resources, lambda: shared_instance(settings, Database.of(settings)))
         except dg.Failure as refused:
             print(refused.description, file=sys.stderr)
             return 1

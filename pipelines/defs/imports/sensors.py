@@ -10,10 +10,9 @@ from typing import Final
 import dagster as dg
 
 from pipelines.defs.imports.jobs import import_file
-from pipelines.engine import tags
+from pipelines.engine import asking, tags
 from pipelines.engine.jobs import run_config
-from pipelines.engine.partitions import companies
-from pipelines.engine.resources import Workshop
+from pipelines.engine.resources import Postgres, ServiceClock
 from warehouse.clock import Clock
 from warehouse.imports.queue import SMALL_ROWS, OpenImport, open_imports
 
@@ -27,18 +26,17 @@ _UNFINISHED: Final = [
 ]  # fmt: skip
 
 
-@dg.sensor(
-    job=import_file, minimum_interval_seconds=4, default_status=dg.DefaultSensorStatus.RUNNING,
+@asking.sensor(
+    job=import_file,
     description="Requests a run for each import that waits or has stalled and that no unfinished run works on.",
 )  # fmt: skip
-def queued_imports(context: dg.SensorEvaluationContext, workshop: dg.ResourceParam[Workshop]) -> dg.SensorResult:
+def queued_imports(context: dg.SensorEvaluationContext, postgres: Postgres, clock: ServiceClock) -> dg.SensorResult:
     """One run request per open import without a run, by the number of the runs it has had."""
-    with workshop.pool.system() as conn:
-        waiting = open_imports(conn, workshop.clock.now(), asked_for=_ASKED_FOR)
+    with postgres.pool.system() as conn:
+        waiting = open_imports(conn, clock.now(), asked_for=_ASKED_FOR)
     requested = [request for found in waiting if (request := _requested(context.instance, found)) is not None]
-    keys = sorted({str(request.partition_key) for request in requested})
     return dg.SensorResult(
-        run_requests=requested, dynamic_partitions_requests=[companies.build_add_request(keys)] if keys else []
+        run_requests=requested, dynamic_partitions_requests=asking.partitions_of(context.instance, requested)
     )
 
 
@@ -55,7 +53,7 @@ def _requested(instance: dg.DagsterInstance, found: OpenImport) -> dg.RunRequest
     return dg.RunRequest(
         run_key=f"{found.id}/{len(records)}",
         partition_key=found.slug,
-        run_config=run_config("uploaded_file", {"import_id": str(found.id)}),
+        run_config=run_config(uploaded_file={"import_id": str(found.id)}),
         tags={
             **tags.of_import(found.id, found.company_id, found.filename),
             **(tags.LARGE if found.rows_total > SMALL_ROWS else {}),
