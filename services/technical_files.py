@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
-
-import psycopg
 
 from pipelines.writing import ledger
 from pipelines.writing.origin import Origin
+
+if TYPE_CHECKING:  # a reader process loads this module too, and needs no more than the type
+    import psycopg
 
 _COLUMNS: Final = (
     "id", "company_id", "sku_id", "type", "filename", "media_type", "size_bytes", "sha256", "reference", "issuer",
@@ -59,7 +60,7 @@ def key_of(company_id: UUID, file_id: UUID) -> str:
     return f"{company_id}/files/{file_id}"
 
 
-def record(conn: psycopg.Connection[Any], company_id: UUID, file: Received, *, origin: Origin, now: datetime) -> None:
+def record(conn: "psycopg.Connection[Any]", company_id: UUID, file: Received, *, origin: Origin, now: datetime) -> None:
     """Add the row and its audit entry, in the caller's transaction. Raises `SkuUnknown`."""
     held = file.published(now, stored=True)
     row = {**held, "company_id": company_id, "created_at": now, "updated_at": now}

@@ -21,6 +21,7 @@ import gc
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -53,6 +54,8 @@ _LOST_SECONDS: Final = 10.0
 """How often a worker looks for runs whose worker died before they had begun."""
 _LOST_DATABASE: Final = (psycopg.OperationalError, sqlalchemy.exc.DBAPIError)
 """How this process's own queries and Dagster's fail while Postgres restarts."""
+_REMEMBERED: Final = 1_000
+"""Of so many terminated runs a worker knows that they are: one of them may be handed to it a moment later."""
 _NO_ORIGIN: Final = "Lost its process. What it did stays; a run that no launcher has started cannot be resumed."
 _NEW_OBJECTS: Final = 50_000
 """So many more objects there are before cycles are looked for: an import makes many lists, and few cycles."""
@@ -112,7 +115,7 @@ class Worker:
         begun = launched.resume or run.status == dg.DagsterRunStatus.STARTED
         body = _resume_run_command_body if begun else _execute_run_command_body
         try:
-            with self.cancels.of(launched.run_id), capture_interrupts():
+            with capture_interrupts(), self.cancels.of(launched.run_id):  # no interruption outside, which would end us
                 body(launched.run_id, self._instance, lambda _: None, False)
         except _LOST_DATABASE:
             raise
@@ -146,6 +149,7 @@ class Cancels:
     def __init__(self, app_url: str) -> None:
         """Nothing is connected before `listen`."""
         self._url, self._run_id, self._lock = app_url, "", threading.Lock()
+        self._heard: deque[str] = deque(maxlen=_REMEMBERED)
 
     def listen(self) -> None:
         """Listen for ever."""
@@ -155,8 +159,8 @@ class Cancels:
                     launches.listen(connection, launches.CANCELS)
                     for heard in connection.notifies():
                         with self._lock:
-                            if heard.payload == self._run_id:
-                                os.kill(os.getpid(), signal.SIGINT)
+                            self._heard.append(heard.payload)
+                            self._interrupt()
             except psycopg.OperationalError:
                 time.sleep(_PAUSE_SECONDS)
 
@@ -172,6 +176,12 @@ class Cancels:
     def _executing(self, run_id: str) -> None:
         with self._lock:
             self._run_id = run_id
+            self._interrupt()  # it may have been heard between the run's launch and now
+
+    def _interrupt(self) -> None:
+        if self._run_id in self._heard:
+            self._heard.remove(self._run_id)
+            os.kill(os.getpid(), signal.SIGINT)
 
 
 def _stop_at_signals(stopping: threading.Event) -> None:

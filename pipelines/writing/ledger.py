@@ -8,16 +8,18 @@ and what a digest is made of (`warehouse.audit.chain`).
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 import orjson
-import psycopg
 from uuid_utils import uuid7
 
 from pipelines.writing.origin import Origin
 from schemas.audit import ACTIONS
 from warehouse.audit.chain import CURRENT
+
+if TYPE_CHECKING:  # a reader process loads this module too, and needs no more than the type
+    import psycopg
 
 _SIGNED: Final = (
     "id", "company_id", "at", "actor_type", "actor_id", "actor_name", "reason", "correlation_id", "ip", "user_agent",
@@ -129,7 +131,7 @@ def signatures(origins: Sequence[Origin]) -> list[dict[str, Any]]:
 
 
 def enter(
-    conn: psycopg.Connection[Any], company_id: UUID, action: str, resource_id: UUID | str, *,
+    conn: "psycopg.Connection[Any]", company_id: UUID, action: str, resource_id: UUID | str, *,
     origin: Origin, now: datetime, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None,
 ) -> None:  # fmt: skip
     """Add one entry in the caller's transaction, whose session has the company set; it is the last thing to do there.

@@ -13,6 +13,7 @@ from uuid import UUID
 
 import dagster as dg
 
+from pipelines.defs.imports import terminated
 from pipelines.defs.imports.handover import Received
 from pipelines.engine import leaving
 from pipelines.imports import settle, work
@@ -77,6 +78,11 @@ def holding(
     except claims.HandedBack as reason:
         claims.lay_down(pool, claim, keep=leaving.warm)  # a run that another worker resumes has its claim again
         leaving.leave(context, f"Handed back: {reason}")
+    except BaseException:  # an interruption, or what it makes of a query that was under way
+        run = context.instance.get_run_by_id(context.run.run_id)
+        if run is not None and terminated.is_terminated(run):
+            terminated.end_import(pool, clock, received.company_id, received.import_id, context.run.run_id)
+        raise
 
 
 def goes_on(context: dg.AssetExecutionContext) -> bool:
