@@ -20,6 +20,8 @@ from warehouse.companies.queries import every_company
 GROUP: Final = "reference"
 VERSION: Final = "version"
 """Under which name the metadata of `rule_set` has its version."""
+CHANGES: Final = "changes"
+"""Under which name the metadata of the catalogue has what a load changed, whole: for `pcds catalogue refresh`."""
 DAILY: Final = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=26), warn_window=timedelta(hours=25))
 """Of what a schedule makes once a day. What follows writes has none: however old, it is as fresh as the last write."""
 
@@ -112,6 +114,7 @@ def jurisdiction_catalogue(
             **{name: len(listed) for name, listed in codes.items()},
             "unchanged": changes.unchanged,
             "codes": preview.table(("change", "codes"), [(name, ", ".join(listed)) for name, listed in codes.items()]),
+            CHANGES: dg.MetadataValue.json(changes.as_dict()),
             **columns.metadata("jurisdiction_catalogue"),
         },
         check_results=[verdict, *checks.catalogue(held)],

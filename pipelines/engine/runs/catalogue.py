@@ -9,11 +9,11 @@ import dagster as dg
 from compliance.tables import TableError
 from pipelines import catalogue
 from pipelines.catalogue import Changes
-from pipelines.definitions import defs
+from pipelines.defs.catalogue.assets import CHANGES
 from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Resources
-from pipelines.engine.runs import Answer, OpenInstance, here
-from pipelines.engine.tags import CODE_LOCATION, PCDS
+from pipelines.engine.runs import Answer, OpenInstance, asked
+from pipelines.engine.tags import PCDS
 from warehouse.sessions import Pool
 
 HELP: Final = "load the jurisdiction catalogue"
@@ -45,15 +45,21 @@ def refresh_catalogue(
         raise dg.Failure(str(fault)) from None
     given = {"file": name, "operator": operator}
     source = {name: value for name, value in given.items() if value is not None}
-    with here.living(resources.postgres.pool) as run_id:
-        result = defs.resolve_job_def("refresh_catalogue").execute_in_process(
-            run_id=run_id, run_config=run_config(jurisdiction_catalogue=source), instance=instance,
-            tags=CODE_LOCATION | (PCDS if operator is None else {"user": operator}),
-            resources=resources.handed_in(),
-        )  # fmt: skip
-    changes = result.output_for_node("jurisdiction_catalogue")
-    assert isinstance(changes, Changes)
-    return changes
+    ended = asked.run(
+        "refresh_catalogue", resources, instance, run_config=run_config(jurisdiction_catalogue=source),
+        tags=PCDS if operator is None else {"user": operator},
+    )  # fmt: skip
+    return _made(instance, ended.dagster_run.run_id)
+
+
+def _made(instance: dg.DagsterInstance, run_id: str) -> Changes:
+    """What the run changed, as it told of its asset."""
+    [told] = instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION)
+    materialised = told.asset_materialization
+    assert materialised is not None
+    changes = materialised.metadata[CHANGES].value
+    assert isinstance(changes, dict)
+    return Changes(**changes)
 
 
 def _needed(pool: Pool) -> bool:

@@ -1,4 +1,4 @@
-"""A job's run for one company in this process, as commands start it where no service runs."""
+"""A job's run for one company, as commands ask for it (`pipelines.engine.runs.asked`)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,12 +6,11 @@ from uuid import UUID
 
 import dagster as dg
 
-from pipelines.definitions import defs
 from pipelines.engine import tags
 from pipelines.engine.jobs import run_config
 from pipelines.engine.partitions import partition_of
 from pipelines.engine.resources import Resources
-from pipelines.engine.runs import here
+from pipelines.engine.runs import asked
 from pipelines.figures.keep import are_behind
 from warehouse.companies.queries import every_company
 from warehouse.sessions import Pool
@@ -22,19 +21,15 @@ def run(
     job: str, resources: Resources, instance: dg.DagsterInstance, company_id: UUID, *,
     config: Mapping[str, Mapping[str, Any]] | None = None, run_tags: Mapping[str, str] | None = None,
     raise_on_error: bool = True,
-) -> dg.ExecuteInProcessResult:  # fmt: skip
+) -> asked.Ended:  # fmt: skip
     """The run of a job for the company's partition; `config` by asset. What goes wrong in it is raised."""
     pool = resources.postgres.pool
-    with here.living(pool) as run_id:
-        return defs.resolve_job_def(job).execute_in_process(
-            run_id=run_id,
-            run_config=run_config(**(config or {})),
-            partition_key=partition_of(instance, pool, company_id),
-            instance=instance,
-            tags=tags.PCDS | tags.CODE_LOCATION | tags.read_company(pool, company_id) | {**(run_tags or {})},
-            resources=resources.handed_in(),
-            raise_on_error=raise_on_error,
-        )
+    return asked.run(
+        job, resources, instance, run_config=run_config(**(config or {})),
+        partition=partition_of(instance, pool, company_id),
+        tags=tags.PCDS | tags.read_company(pool, company_id) | {**(run_tags or {})},
+        raise_on_error=raise_on_error,
+    )  # fmt: skip
 
 
 def publish_company(
