@@ -1,4 +1,4 @@
-"""The audit ledger, listed and filtered. How entries come into it is `pipelines.writing.ledger`."""
+"""The audit ledger, listed and filtered. How entries come into it is `warehouse.audit.ledger`."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time
@@ -19,6 +19,7 @@ from schemas.audit import ACTIONS, RESOURCE_TYPES, actions_of
 from schemas.normalise import Unfit
 from schemas.responses import AuditLogResponse
 from services.audit import page
+from warehouse.audit import entries
 
 router = resource(prefix=V1, tags=["Audit"])
 
@@ -84,7 +85,7 @@ async def list_audit_entries(request: Request, presented: Presented) -> Response
     Only companies whose plan includes the audit log have it; others get `plan_limit_reached`.
     """
     limit, offset, filters = LIMIT.of(request), OFFSET.of(request), _filters(request)
-    statement = page.statement(limit, offset, tuple(filters))
+    statement = entries.page(limit, offset, tuple(filters))
     included, found = await read(request, presented, statement, filters)
     if not included:
         raise WithoutAuditLog

@@ -26,12 +26,14 @@ from api.uploads import FileForm, judged
 from api.writing import answer
 from pipelines.writing import quota
 from schemas.responses import Error, TechnicalFilesListResponse, TechnicalFileUploadResponse
-from schemas.technical_file_form import MAX_TEXT, name_as
+from schemas.technical_file_form import FIELDS, MAX_TEXT, name_as
 from schemas.technical_files import MEDIA_TYPES, TYPES
-from services.technical_files import Received, SkuUnknown, key_of, record
+from services.technical_files import SkuUnknown, key_of, published, record
 from warehouse.access.keys import Key
 from warehouse.sessions import Connection
+from warehouse.skus import queries as skus
 from warehouse.technical_files import queries
+from warehouse.technical_files.queries import File
 
 router = resource(prefix=f"{V1}/skus/{{id}}/files", tags=["Technical files"])
 
@@ -105,8 +107,8 @@ async def post_file(request: Request, key: Writer) -> Response:
 async def _require_sku(request: Request, key: Key, sku_id: UUID) -> None:
     """Refuse before the body is read."""
     async with service_of(request).reads.company(key.company_id) as connection:
-        found = await (await connection.execute("SELECT FROM skus WHERE id = %s", [sku_id])).fetchone()
-    if found is None:
+        found = await skus.exists(connection, sku_id)
+    if not found:
         raise NotFound
 
 
@@ -121,8 +123,8 @@ async def _settled(
     try:
         kind = await judged(request, key.company_id, "company", object_key, form)
         name = name_as(form.filename, kind)
-        file = Received(file_id, sku_id, name, kind.media_type, form.size_bytes, form.sha256, form.fields)
-        response = await run_in_threadpool(_recorded, request, key, file, dry_run=dry_run)
+        file = File(file_id, name, kind.media_type, form.size_bytes, form.sha256, **form.fields)
+        response = await run_in_threadpool(_recorded, request, key, sku_id, file, dry_run=dry_run)
     except Refused:
         await run_in_threadpool(objects.delete, object_key)
         raise
@@ -131,7 +133,7 @@ async def _settled(
     return response
 
 
-def _recorded(request: Request, key: Key, file: Received, *, dry_run: bool) -> Response:
+def _recorded(request: Request, key: Key, sku_id: UUID, file: File, *, dry_run: bool) -> Response:
     service = service_of(request)
 
     def work(connection: Connection) -> Callable[[], Response]:
@@ -139,11 +141,12 @@ def _recorded(request: Request, key: Key, file: Received, *, dry_run: bool) -> R
         if not dry_run:
             quota.admit(connection, service.objects, key.company_id, new_bytes=file.size_bytes, now=now)
             try:
-                record(connection, key.company_id, file, origin=origin_of(request, key), now=now)
+                record(connection, key.company_id, sku_id, file, origin=origin_of(request, key), now=now)
             except SkuUnknown:
                 raise NotFound from None
-        shown: dict[str, Any] = {"dry_run": dry_run, "data": file.published(now, stored=not dry_run)}
+        shown: dict[str, Any] = {"dry_run": dry_run, "data": published(file, sku_id, now, stored=not dry_run)}
         return partial(json_of, shown, 200 if dry_run else 201)
 
-    meaning = {"filename": file.filename, "media_type": file.media_type, "sha256": file.sha256, **file.fields}
+    meaning = {"filename": file.filename, "media_type": file.media_type, "sha256": file.sha256}
+    meaning |= {name: getattr(file, name) for name in FIELDS}
     return answer(request, key, fingerprint(meaning), work, dry_run=dry_run)

@@ -5,9 +5,9 @@ from typing import Final
 from starlette.requests import Request
 
 from api.service import service_of
-from pipelines.writing.origin import Origin
 from schemas.addresses import behind, network_of
 from warehouse.access.keys import Key
+from warehouse.audit.origin import Origin
 
 _LONGEST_AGENT: Final = 500
 

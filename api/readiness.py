@@ -20,16 +20,12 @@ from starlette.concurrency import run_in_threadpool
 from api.service import Service
 from warehouse.catalogue.queries import LOADED
 from warehouse.imports.queue import LISTENING
-from warehouse.sessions import AsyncConnection
+from warehouse.sessions import AsyncConnection, commits
 
 STANDS_SECONDS: Final = 1.0
 _PROBE_BYTES: Final = 65_536
 _COMMIT_SECONDS: Final = 5.0
 """A database that takes longer than this for a commit of nothing cannot serve anybody."""
-_COMMITS: Final = (
-    "SELECT current_setting('transaction_read_only') = 'off' AND pg_logical_emit_message(true, 'pcds', '') IS NOT NULL"
-)
-"""A transaction of nothing but its commit: it writes to the log of the database and to no table."""
 
 
 class Readiness:
@@ -77,15 +73,12 @@ async def _database(service: Service) -> Mapping[str, bool]:
         rows = {name: await (await connection.execute(query)).fetchone() for name, query in asked.items()}
         return {name: row is not None and bool(row[0]) for name, row in rows.items()}
 
-    async def commit(connection: AsyncConnection) -> bool:
-        return await (await connection.execute(_COMMITS)).fetchone() == (True,)
-
     try:
         found = await service.reading(ask)
     except (Error, PoolTimeout):
         return {"database": False}
     try:
         async with asyncio.timeout(_COMMIT_SECONDS):
-            return {"database_writes": await service.reading(commit), **found}
+            return {"database_writes": await service.reading(commits), **found}
     except (Error, PoolTimeout, TimeoutError):
         return {"database_writes": False, **found}

@@ -30,12 +30,9 @@ from schemas.models import Invalid, SkuInput, parse_sku
 from schemas.responses import SkuDetailResponse, SkuListResponse, SkuWriteResult
 from warehouse.access.keys import Key
 from warehouse.sessions import Connection
-from warehouse.skus import queries
+from warehouse.skus import detail, queries
 
 router = resource(prefix=f"{V1}/skus", tags=["SKUs"])
-
-_COLUMNS = present.COLUMNS_OF_THE_DAY
-_DETAIL = f"SELECT {present.OF_THE_DAY} FROM skus WHERE id = %(id)s"
 
 
 @router.get("", **operation(
@@ -63,7 +60,7 @@ async def get_sku(request: Request, key_hash: Presented) -> Response:
     """All fields, the component graph, the volumes, and why the grade is what it is."""
     today = service_of(request).clock.today()
     parameters = {"id": record_id(request), "today": today}
-    row = dict(zip(_COLUMNS, await read(request, key_hash, _DETAIL, parameters), strict=True))
+    row = detail.row_of(await read(request, key_hash, detail.BY_ID, parameters))
     if row["id"] is None:
         raise NotFound
     rules, graded_by, before = await service_of(request).rules_for(row["ruleset_version"], present.version_before(row))

@@ -25,9 +25,8 @@ from schemas.models import Invalid
 from schemas.responses import SupplierSubmissionAccepted
 from schemas.supplier import SupplierSubmission, parse_submission
 from services import review, supplier_requests
-from warehouse.access.keys import digest
 from warehouse.review import supplier_requests as queries
-from warehouse.sessions import AsyncConnection, Connection
+from warehouse.sessions import Connection
 
 router = resource(prefix="/api/supplier-data", tags=["Suppliers"])
 
@@ -67,23 +66,14 @@ async def post_supplier_data(request: Request) -> Response:
 async def admitted(request: Request) -> tuple[UUID, UUID]:
     """Company and request behind the token of the path, counted. Raises `RateLimited`, then `NotFound`."""
     service = service_of(request)
-    asked = {
-        "presented": digest(request.path_params["token"]), "address": client_network(request),
-        "ceiling": queries.ANSWERS_PER_MINUTE, "at": service.clock.now(),
-    }  # fmt: skip
-
-    async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
-        return await (await connection.execute(queries.ADMIT, asked)).fetchone()
-
-    row = await service.reading(ask)
-    assert row is not None, "the statement answers one row whoever asks"
-    request_id, company_id, retry_after = row
-    if retry_after:
-        raise RateLimited(retry_after)
-    if request_id is None:
+    token, address, now = request.path_params["token"], client_network(request), service.clock.now()
+    found = await service.reading(partial(queries.admit, token=token, address=address, at=now))
+    if found.retry_after:
+        raise RateLimited(found.retry_after)
+    if found.request_id is None or found.company_id is None:
         raise NotFound
-    request.state.company_id = company_id
-    return company_id, request_id
+    request.state.company_id = found.company_id
+    return found.company_id, found.request_id
 
 
 def answered(request: Request, company_id: UUID, request_id: UUID, response: dict[str, Any]) -> review.Entry:

@@ -6,7 +6,7 @@ so that an unknown client, a wrong secret and a revoked key cannot be told apart
 
 import hmac
 from datetime import timedelta
-from typing import Any
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,7 +23,6 @@ from schemas.responses import TokenResponse
 from schemas.vocabularies import VOCABULARIES
 from warehouse.access import tokens
 from warehouse.access.keys import Key, digest
-from warehouse.sessions import AsyncConnection
 
 router = resource(prefix=f"{V1}/oauth", tags=["Access"])
 
@@ -55,20 +54,13 @@ async def post_token(request: Request) -> Response:
 async def _client(request: Request, grant: Grant) -> Key | None:
     """The live key that the grant names and whose secret it knows. Raises `TokenRefused` over the limits."""
     service, presented = service_of(request), digest(grant.secret)
-    asked = {"client_id": grant.client_id, "presented": presented, "address": client_network(request),
-             "ceiling": tokens.REQUESTS_PER_MINUTE, "at": service.clock.now()}  # fmt: skip
-
-    async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
-        return await (await connection.execute(tokens.ADMIT, asked)).fetchone()
-
-    row = await service.reading(ask)
-    assert row is not None, "the statement answers one row whoever asks"
-    *columns, held, retry_after = row
-    if retry_after:
-        raise TokenRefused("rate_limited", headers={"Retry-After": str(retry_after)})
-    if not hmac.compare_digest(bytes(held or b""), presented):
+    client, address, now = grant.client_id, client_network(request), service.clock.now()
+    found = await service.reading(partial(tokens.admit, client_id=client, presented=presented, address=address, at=now))
+    if found.retry_after:
+        raise TokenRefused("rate_limited", headers={"Retry-After": str(found.retry_after)})
+    if not hmac.compare_digest(bytes(found.digest or b""), presented) or found.key is None:
         return None
-    key = Key(*columns)
+    key = found.key
     request.state.company_id, request.state.client_id = key.company_id, key.client_id
     return key
 

@@ -12,13 +12,12 @@ import psutil
 import psycopg
 
 from bench import portfolio
-from pipelines.writing import everywhere
 from warehouse.clock import Clock
 from warehouse.companies import queries as companies
 from warehouse.database import Database
 from warehouse.embedded import running
 from warehouse.migrate import migrate
-from warehouse.sessions import Pool
+from warehouse.sessions import Pool, become
 from warehouse.settings import Settings
 
 _LARGE: Final = 50_000
@@ -43,7 +42,7 @@ class Loaded:
     def owner(self) -> Iterator[psycopg.Connection]:
         """A transaction of the owner over the company's rows."""
         with psycopg.connect(self.database.owner_url) as owner:
-            everywhere.become(owner, self.company)
+            become(owner, self.company)
             yield owner
 
 

@@ -18,11 +18,11 @@ from compliance.grading import GRADED_INPUTS, grade_rows
 from compliance.ruleset import RULES, RuleSet
 from pipelines import regrading
 from pipelines.regrading import Desk
-from pipelines.writing.patch import DTYPES
-from pipelines.writing.stored import NULL, read_copied
 from warehouse.clock import Clock
+from warehouse.copying import NULL, parsed
 from warehouse.rulesets import queries as rulesets
 from warehouse.rulesets.registry import Rulesets
+from warehouse.skus.columns import DTYPES
 
 BLOCK_ROWS: Final = 10_000
 PART_BYTES: Final = 16 * 2**20
@@ -75,6 +75,6 @@ def _grade_streamed(cursor: psycopg.Cursor, rules: RuleSet, dtypes: dict[str, An
         for part in copy:
             held += part
             if len(held) >= PART_BYTES:  # each part is whole lines, and no cell of these has a line break
-                grade_rows(read_copied(io.BytesIO(held), dtypes).iter_rows(), rules)
+                grade_rows(parsed(io.BytesIO(held), dtypes).iter_rows(), rules)
                 held.clear()
-        grade_rows(read_copied(io.BytesIO(held), dtypes).iter_rows(), rules)
+        grade_rows(parsed(io.BytesIO(held), dtypes).iter_rows(), rules)

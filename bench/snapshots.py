@@ -12,11 +12,11 @@ from bench.loaded import Loaded
 from bench.report import Line, against, memory
 from bench.spent import cpu, in_turn, peak_mib, rounds_for
 from compliance.readiness import findings
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
 from warehouse import snapshots
 from warehouse.analytics import Now, missing, overview, readiness
 from warehouse.analytics.findings import CONDITIONS, FACTS
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
 from warehouse.rulesets.registry import Rulesets
 from warehouse.snapshots import Snapshot

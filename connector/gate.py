@@ -7,6 +7,7 @@ answer to its question: an answer has places of its own, and is one only where t
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 import orjson
@@ -24,9 +25,8 @@ from connector.oauth.addresses import RESOURCE_METADATA, SCOPES, resource
 from connector.principal import Principal
 from connector.server import MAX_BODY_BYTES
 from connector.service import Service
-from warehouse.access.keys import digest
-from warehouse.accounts.connections import ADMIT, Admitted
-from warehouse.sessions import AsyncConnection
+from warehouse.accounts import connections
+from warehouse.accounts.connections import Admitted
 
 _DRAFTING: Final = ("generate_doc_draft", "propose_sku_update", "submit_supplier_document")
 """The tools that file something for review; everything else only reads."""
@@ -141,18 +141,12 @@ class Gate:
         return admitted
 
     async def _admit(self, token: str, counted_as: str | None, request_id: Any) -> Admitted:
-        asked = {
-            "presented": digest(token), "resource": resource(self._service.settings.base_url),
-            "counted_as": counted_as, "at": self._service.clock.now(),
-        }  # fmt: skip
-
-        async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
-            return await (await connection.execute(ADMIT, asked)).fetchone()
-
-        row = await self._service.reading(ask)
-        if row is None:
+        place, now = resource(self._service.settings.base_url), self._service.clock.now()
+        admitted = await self._service.reading(
+            partial(connections.admit, token=token, resource=place, counted_as=counted_as, at=now)
+        )
+        if admitted is None:
             raise self._unauthenticated("The token is unknown, expired or revoked; connect again.", "invalid_token")
-        admitted = Admitted(*row)
         if admitted.retry_after:
             raise OverCeiling(admitted, request_id)
         return admitted

@@ -19,8 +19,8 @@ from uuid_utils import uuid7
 from compliance import catalogue
 from compliance.catalogue import PINNED, Jurisdiction
 from compliance.tables import TableError, rows
-from pipelines.writing import everywhere
-from pipelines.writing.origin import Origin
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.catalogue import queries
 from warehouse.catalogue.queries import entry
 from warehouse.companies import queries as companies
@@ -142,7 +142,7 @@ def load(conn: psycopg.Connection[Any], file: CatalogueFile, origin: Origin, now
     codes = {"added": added, "changed": changed, "removed": removed}
     queries.enter_load(conn, now, file.source_hash, rows=len(after), changes=codes, pinned=file.pinned)
     if added or changed or removed:
-        everywhere.enter(
+        ledger.enter_for_each(
             conn, companies.ids(conn), "catalogue.refreshed", file.source_hash, origin=origin, now=now,
             before=None, after={"pinned": file.pinned, **codes},
         )  # fmt: skip

@@ -6,18 +6,15 @@ What does not belong here: what an application may ask for (`connector.oauth`) a
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
-import psycopg
 from uuid_utils import uuid7
 
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
 from warehouse.accounts import connections
 from warehouse.accounts.oauth_clients import Client
-
-Connection = psycopg.Connection[Any]
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
+from warehouse.sessions import Connection
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,10 @@ It reports and changes nothing: which of two SKUs is meant is for the company to
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any, Final
-
-import psycopg
 
 from schemas import texts
-
-_TABLES: Final = {"sku": ("skus", "sku_code"), "library_component": ("library_components", "code")}
-_UNUSUAL: Final = "SELECT {code} FROM {table} WHERE {code} ~ '[^ -~]' OR {code} <> btrim({code}) ORDER BY {code}"
-_ALIKE: Final = "SELECT {code} FROM {table} WHERE {code} = ANY(%s::text[])"
+from warehouse import codes as stored
+from warehouse.sessions import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +29,15 @@ class Finding:
         return len(self.codes) > 1
 
 
-def codes(conn: psycopg.Connection[Any]) -> list[Finding]:
+def codes(conn: Connection) -> list[Finding]:
     """The findings of the session's company."""
     found = []
-    for record, (table, column) in _TABLES.items():
-        names = {"table": table, "code": column}
+    for record in stored.RECORDS:
         by_form: defaultdict[str, set[str]] = defaultdict(set)
-        for (held,) in conn.execute(_UNUSUAL.format(**names)):
-            if (form := texts.code(held)) != held:
-                by_form[form].add(held)
-        for (held,) in conn.execute(_ALIKE.format(**names), [list(by_form)]):
-            by_form[held].add(held)
+        for code in stored.unusual(conn, record):
+            if (form := texts.code(code)) != code:
+                by_form[form].add(code)
+        for code in stored.among(conn, record, list(by_form)):
+            by_form[code].add(code)
         found += [Finding(record, form, tuple(sorted(held))) for form, held in sorted(by_form.items())]
     return found

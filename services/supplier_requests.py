@@ -7,27 +7,24 @@ form of an answer is `schemas.supplier`; who holds a link, and how often it may 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
-import orjson
-import psycopg
 from uuid_utils import uuid7
 
 from compliance.ruleset import RuleSet
-from pipelines.writing import components, ledger, substances
-from pipelines.writing.origin import Origin
+from pipelines.writing import components, substances
 from schemas.issues import Issue
 from services import review
-from services.review import files
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
+from warehouse.review import entries, files
 from warehouse.review import supplier_requests as queries
 from warehouse.review.supplier_requests import Request
 from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Connection
+from warehouse.skus import graphs
 from warehouse.skus import queries as skus
-
-_GRAPH: Final = "SELECT components::text FROM skus WHERE sku_code = %s"
-_LINES: Final = "SELECT components::text FROM skus WHERE id = %s"
-_REPLACE: Final = "UPDATE review_entries SET state = 'replaced' WHERE request_id = %s AND state = 'open' RETURNING id"
 
 
 class CannotAsk(Exception):  # noqa: N818  (an answer to whoever asks)
@@ -53,7 +50,7 @@ class AnswerRefused(Exception):  # noqa: N818  (an answer to the supplier)
 
 
 def create(
-    conn: psycopg.Connection[Any], company_id: UUID, *, sku_code: str, component_ids: Sequence[UUID],
+    conn: Connection, company_id: UUID, *, sku_code: str, component_ids: Sequence[UUID],
     supplier_name: str | None, origin: Origin, now: datetime,
 ) -> tuple[Request, str]:  # fmt: skip
     """Ask about components of a SKU, all of its graph where none are named; the request and the token of its link.
@@ -83,26 +80,24 @@ def create(
     return request, token
 
 
-def lines_of(conn: psycopg.Connection[Any], sku_code: str) -> list[dict[str, Any]]:
+def lines_of(conn: Connection, sku_code: str) -> list[dict[str, Any]]:
     """The lines of a SKU's graph that can be asked about, each with every field. Raises `CannotAsk`."""
-    row = conn.execute(_GRAPH, [sku_code]).fetchone()
-    if row is None:
+    lines = graphs.of_code(conn, sku_code)
+    if lines is None:
         raise CannotAsk(f"The company has no SKU {sku_code}.")
-    lines = orjson.loads(row[0] or "[]")
     if not lines:
         raise CannotAsk(f"The SKU {sku_code} has no components to ask about; write its components first.")
     return [components.published(line) for line in lines]
 
 
-def asked_lines(conn: psycopg.Connection[Any], request: Request) -> list[dict[str, Any]]:
+def asked_lines(conn: Connection, request: Request) -> list[dict[str, Any]]:
     """The lines that the request asks about, in the order of the graph; those that are no longer there left out."""
-    row = conn.execute(_LINES, [request.sku_id]).fetchone()
-    lines = orjson.loads(row[0]) if row and row[0] else []
+    lines = graphs.of_id(conn, request.sku_id) or []
     return [components.published(line) for line in lines if UUID(line["id"]) in request.component_ids]
 
 
 def submit(
-    conn: psycopg.Connection[Any], company_id: UUID, request_id: UUID, response: Mapping[str, Any], *,
+    conn: Connection, company_id: UUID, request_id: UUID, response: Mapping[str, Any], *,
     origin: Origin, now: datetime, rulesets: Rulesets,
 ) -> review.Entry:  # fmt: skip
     """File a validated answer for review in the caller's transaction; it takes the place of one that waits there.
@@ -116,18 +111,18 @@ def submit(
     issues += _contradictions(answers, rulesets.active(conn))
     if issues:
         raise AnswerRefused(issues)
-    replaced = conn.execute(_REPLACE, [request.id]).fetchone()
+    replaced = entries.replace_open(conn, request.id)
     queries.move(conn, request.id, "awaiting_review", at=now)
     payload = {name: value for name, value in {**response, "components": answers}.items() if value is not None}
     entry = review.file(
         conn, company_id, "supplier_answer", payload, origin=origin, now=now, sku_id=request.sku_id,
         request_id=request.id,
     )  # fmt: skip
-    files.take(conn, request.id, entry.id, replaced=replaced[0] if replaced else None)
+    files.take(conn, request.id, entry.id, replaced=replaced)
     return entry
 
 
-def open_request(conn: psycopg.Connection[Any], request_id: UUID) -> Request:
+def open_request(conn: Connection, request_id: UUID) -> Request:
     """The request, locked until the transaction ends. Raises `RequestClosed`."""
     request = queries.of(conn, request_id, locking=True)
     if request is None or request.state == "closed":

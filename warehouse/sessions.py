@@ -27,6 +27,10 @@ _BECOME: Final = "SELECT set_config('app.company_id', %s, true)"
 _BECOME_AND_LET_GO: Final = f"{_BECOME}, set_config('synchronous_commit', 'off', true)"
 _DURABLE: Final = f"{_BECOME}, pg_logical_emit_message(true, 'pcds', '')"
 """What gives a transaction a commit that makes durable all that was committed before it (decision 0016)."""
+_COMMITS: Final = (
+    "SELECT current_setting('transaction_read_only') = 'off' AND pg_logical_emit_message(true, 'pcds', '') IS NOT NULL"
+)
+"""A transaction of nothing but its commit."""
 _NOBODY: Final = ""
 _ATTEMPTS: Final = 8
 _PAUSE_SECONDS: Final = 0.05
@@ -40,6 +44,11 @@ _ENDED: Final = (errors.AdminShutdown, errors.CrashShutdown)
 
 def _nothing(*_: object) -> None:
     """What there is to do meanwhile, where there is nothing."""
+
+
+def become(connection: Connection, company_id: UUID) -> None:
+    """Make the session one of the company until the transaction ends."""
+    connection.execute(_BECOME, (str(company_id),))
 
 
 class TransactionLost(psycopg.OperationalError):
@@ -267,6 +276,37 @@ class AsyncPool:
                 await asyncio.sleep(_PAUSE_SECONDS)
             else:
                 return connection
+
+
+@contextmanager
+def owning(owner_url: str, company_id: UUID | None = None) -> Iterator[Connection]:
+    """A transaction of the owner on a connection of its own, with a company set where it has one.
+
+    It may do what the application's role may not: see all companies, and change one.
+    """
+    with psycopg.connect(owner_url) as connection:
+        connection.execute(_BECOME, [str(company_id or _NOBODY)])
+        yield connection
+
+
+async def first_row(
+    connection: AsyncConnection, company_id: UUID, query: str, parameters: Mapping[str, Any]
+) -> tuple[Any, ...] | None:
+    """The first row of a query in a read-only transaction of the company, in one round trip; None where there is none.
+
+    The connection is one of `AsyncPool.connection`.
+    """
+    async with connection.pipeline():
+        await connection.execute("BEGIN READ ONLY")
+        await connection.execute(_BECOME, [str(company_id)])
+        found = await connection.execute(query, parameters)
+        await connection.execute("COMMIT")
+        return await found.fetchone()
+
+
+async def commits(connection: AsyncConnection) -> bool:
+    """Whether the database takes a commit: one that writes to its log and to no table."""
+    return await (await connection.execute(_COMMITS)).fetchone() == (True,)
 
 
 def _begin(connection: Connection, company: str, durable_behind: bool) -> None:

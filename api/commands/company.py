@@ -5,10 +5,11 @@ from uuid import UUID
 
 import typer
 
-from api.commands.operator import Connection, company_of, new_id, operator
+from api.commands.operator import company_of, new_id, operator
 from api.commands.shared import AsJson, DataDir, Refusal, show
 from schemas import texts
 from warehouse.companies import queries as companies
+from warehouse.sessions import Connection
 
 app = typer.Typer(help="Companies and their plans.", no_args_is_help=True)
 

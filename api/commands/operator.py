@@ -5,25 +5,20 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from uuid import UUID, uuid4
 
-import psycopg
 from uuid_utils import uuid7
 
 from api.commands.shared import Refusal
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
 from warehouse.companies import queries as companies
 from warehouse.database import Database
 from warehouse.embedded import running
-from warehouse.sessions import Pool
+from warehouse.sessions import Connection, Pool, owning
 from warehouse.settings import Settings
-
-Connection = psycopg.Connection[Any]
-
-_BECOME: Final = "SELECT set_config('app.company_id', %s, true)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +33,7 @@ class Operator:
     @contextmanager
     def owner(self, company_id: UUID | None = None) -> Iterator[Connection]:
         """A transaction of the owner, for what the application's role may not do: see all companies, change one."""
-        with psycopg.connect(self.database.owner_url) as connection:
-            connection.execute(_BECOME, [str(company_id or "")])
+        with owning(self.database.owner_url, company_id) as connection:
             yield connection
 
     @contextmanager
@@ -73,7 +67,7 @@ def operator(data_dir: Path | None) -> Iterator[Operator]:
 def with_tables(settings: Settings) -> Iterator[Database]:
     """The database for the time of the block, made where nothing was ever started on these settings."""
     with running(settings) as database:
-        if not _has_tables(database):
+        if not companies.has_table(database.owner_url):  # a command may be the first to come to a data directory
             from warehouse.migrate import migrate  # noqa: PLC0415  (what it stands on loads longer than most commands take)
 
             migrate(database)
@@ -92,12 +86,6 @@ def company_of(connection: Connection, company_id: UUID) -> tuple[str, str]:
     if found is None:
         raise Refusal(f"There is no company {company_id}; `pcds company list` shows those there are.")
     return found
-
-
-def _has_tables(database: Database) -> bool:
-    """Whether anything was ever set up here: a command may be the first to come to a data directory."""
-    with psycopg.connect(database.owner_url) as connection:
-        return connection.execute("SELECT to_regclass('companies')").fetchone() != (None,)
 
 
 def new_id() -> UUID:

@@ -31,13 +31,11 @@ from warehouse.declarations import docs
 from warehouse.declarations import queries as declarations
 from warehouse.library import queries as library
 from warehouse.sessions import Connection
-from warehouse.skus import origins
+from warehouse.skus import detail, origins
 from warehouse.technical_files import queries as files
 
 router = APIRouter()
 
-_COLUMNS: Final = present.COLUMNS_OF_THE_DAY
-_DETAIL: Final = f"SELECT {present.OF_THE_DAY} FROM skus WHERE id = %(id)s"
 _REFERENCES: Final = {
     "brand": ("brand_id",), "site": ("manufacturing_site_id", "packing_site_id"), "supplier": ("supplier_id",),
     "library_component": ("component_id",),
@@ -59,7 +57,7 @@ class _Held:
     files: list[dict[str, Any]]
     docs: list[dict[str, Any]]
     origin: origins.Origin
-    history: list[dict[str, Any]] | None
+    history: list[history.Version] | None
     missing: dict[str, list[dict[str, Any]]]
     rules: RuleSet
     declared: set[UUID]
@@ -92,10 +90,10 @@ def _page(request: Request, session: Session) -> Response:
 
 def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, lang: str) -> _Held:
     now = Now.read(conn, service.clock)
-    row = conn.execute(_DETAIL, {"id": sku_id, "today": now.today}).fetchone()
-    if row is None:
+    held = detail.of(conn, sku_id, now.today)
+    if held is None:
         raise PageRefused(404, "refused.gone")
-    held, rules = dict(zip(_COLUMNS, row, strict=True)), service.rulesets.active(conn)
+    rules = service.rulesets.active(conn)
     earlier = present.version_before(held)
     item = present.sku_detail(
         held, present.record(held), rules=rules, doc_status=held["doc_status"],

@@ -13,6 +13,7 @@ from schemas.fields import COMPONENT_FIELDS, SKU, SKU_FIELDS, Field
 from schemas.labels import format_word, word
 from schemas.numbers import number
 from schemas.vocabularies import SUBSTANCES
+from services.audit.history import Version
 
 _APART: Final = frozenset({"sku_code", "name", "description", "substances", "components", "substances_source"})
 """Shown by themselves."""
@@ -153,19 +154,27 @@ def _gravest_first(rule: Mapping[str, Any]) -> int:
     return _REFUSING.index(rule["verdict"])
 
 
-def version(entry: Mapping[str, Any], lang: str) -> dict[str, Any]:
+def version(entry: Version, lang: str) -> dict[str, Any]:
     """A version of the record with the fields that it changed: values in words where they are short."""
-    before = entry["before"]
+    before = entry.before
     changed = [
         {
             "name": _changed_name(name, lang),
             "now": _short(before[name] if before else None, name, lang),
             "then": _short(value, name, lang),
         }
-        for name, value in entry["after"].items()
+        for name, value in entry.after.items()
         if not (name in SKU and SKU[name].deprecated)
     ]
-    return {**entry, "first": before is None, "changed": changed}
+    return {
+        "version": entry.version,
+        "at": entry.at,
+        "actor_type": entry.actor_type,
+        "actor_name": entry.actor_name,
+        "reason": entry.reason,
+        "first": before is None,
+        "changed": changed,
+    }
 
 
 def _changed_name(name: str, lang: str) -> str:

@@ -20,9 +20,9 @@ from api.pages.sessions import SignedIn
 from api.pages.sign_in import attempted
 from api.pages.turns import in_turn
 from api.service import service_of
-from pipelines.writing import ledger
 from warehouse.accounts import passwords, users
 from warehouse.accounts.users import Linked
+from warehouse.audit import ledger
 
 router = APIRouter()
 

@@ -7,7 +7,7 @@ nothing was written then.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 from uuid import UUID
 
@@ -32,10 +32,13 @@ from schemas.sentences import told
 from schemas.technical_file_form import visible
 from schemas.technical_files import CONTENTS
 from services import review
-from services.review import files, proposed
+from services.review import proposed
 from services.review.compare import REFUSED
 from services.technical_files import key_of
+from warehouse.review import entries, files
+from warehouse.review.entries import Entry, State
 from warehouse.sessions import Connection
+from warehouse.technical_files.queries import File
 
 router = APIRouter(prefix="/review")
 
@@ -60,18 +63,18 @@ class Decision:
 @router.get("")
 async def get_queue(request: Request, session: SignedIn) -> Response:
     """What waits, the longest first; with `?state=decided` what was decided, the latest first."""
-    state = "decided" if request.query_params.get("state") == "decided" else "open"
+    state: State = "decided" if request.query_params.get("state") == "decided" else "open"
     try:
         offset = OFFSET.of(request)
     except InvalidBody:
         offset = 0
 
-    def read() -> tuple[list[review.Entry], int]:
+    def read() -> tuple[list[Entry], int]:
         with service_of(request).writes.company(session.company_id) as conn:
-            return review.entries(conn, state=state, limit=PAGE_SIZE, offset=offset)
+            return entries.page(conn, state=state, limit=PAGE_SIZE, offset=offset)
 
-    entries, total = await run_in_threadpool(read)
-    return page(request, "review_queue.html", session=session, state=state, entries=entries, total=total,
+    found, total = await run_in_threadpool(read)
+    return page(request, "review_queue.html", session=session, state=state, entries=found, total=total,
                 offset=offset, size=PAGE_SIZE)  # fmt: skip
 
 
@@ -93,17 +96,17 @@ async def get_file(request: Request, session: SignedIn) -> Response:
     """A file that came with the entry, to be kept and looked at."""
     entry_id, file_id = _id(request, "id"), _id(request, "file_id")
 
-    def read() -> tuple[dict[str, Any], bytes]:
+    def read() -> tuple[File, bytes]:
         service = service_of(request)
         with service.writes.company(session.company_id) as conn:
-            held = {file["id"]: file for file in files.of_entry(conn, entry_id)}
+            held = {file.id: file for file in files.of_entry(conn, entry_id)}
         if file_id not in held:
             raise PageRefused(404, "refused.gone")
         return held[file_id], service.objects.get(key_of(session.company_id, file_id))
 
     file, data = await run_in_threadpool(read)
-    disposition = f"attachment; filename*=UTF-8''{quote(visible(file['filename']), safe='')}"
-    return Response(data, media_type=file["media_type"], headers={**_SENT_AS, "Content-Disposition": disposition})
+    disposition = f"attachment; filename*=UTF-8''{quote(visible(file.filename), safe='')}"
+    return Response(data, media_type=file.media_type, headers={**_SENT_AS, "Content-Disposition": disposition})
 
 
 def _decided(request: Request, session: Session, form: Form) -> Response:
@@ -111,7 +114,7 @@ def _decided(request: Request, session: Session, form: Form) -> Response:
     origin = acting(request, "user", str(session.user_id), session.email)
     decision = _decision(form)
 
-    def work(conn: Connection) -> review.Entry:
+    def work(conn: Connection) -> Entry:
         now = service.clock.now()
         if not decision.accepts:
             return review.reject(
@@ -172,7 +175,7 @@ def _shown(
     )  # fmt: skip
 
 
-def _comparison(request: Request, session: Session, conn: Connection, entry: review.Entry) -> review.Comparison | None:
+def _comparison(request: Request, session: Session, conn: Connection, entry: Entry) -> review.Comparison | None:
     """What accepting an open entry would change, or what was decided on; None where the entry writes no SKU."""
     if entry.decided:
         return review.Comparison.of(entry.decided)

@@ -8,7 +8,8 @@ import hashlib
 import hmac
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from functools import partial
+from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import Depends
@@ -17,7 +18,6 @@ from starlette.responses import Response
 
 from api.service import service_of
 from warehouse.accounts import users
-from warehouse.sessions import AsyncConnection
 
 _SESSION: Final = "pcds_session"
 _VISIT: Final = "pcds_visit"
@@ -53,16 +53,10 @@ async def session_of(request: Request) -> Session | None:
     if not token:
         return None
     service = service_of(request)
-    asked = users.finding(token, service.clock.now())
-
-    async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
-        return await (await connection.execute(users.FIND, asked)).fetchone()
-
-    row = await service.reading(ask)
-    if row is None:
+    found = await service.reading(partial(users.find, token=token, at=service.clock.now()))
+    if found is None:
         return None
-    user_id, email, company_id, company_name, plan = row
-    session = Session(user_id, email, company_id, company_name, plan, csrf_of(token))
+    session = Session(found.id, found.email, found.company_id, found.company_name, found.plan, csrf_of(token))
     request.state.company_id = session.company_id
     return session
 

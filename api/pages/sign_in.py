@@ -104,13 +104,12 @@ async def attempted(request: Request, email: str, password: str, network: str) -
 
 def _compared(service: Service, email: str, password: str, network: str) -> tuple[Attempt, bool]:
     with service.writes.system() as connection:
-        connection.execute("SAVEPOINT not_counted")
         found = users.attempt(connection, email, network, service.clock.now())
         if found.retry_after:
             raise PageRefused(429, "sign_in.wait", headers={"Retry-After": str(found.retry_after)})
         is_right = passwords.is_right(password, found.password_hash) and found.user_id is not None
         if is_right:
-            connection.execute("ROLLBACK TO SAVEPOINT not_counted")  # it was no guess
+            users.undo_attempt(connection)
         return found, is_right
 
 

@@ -5,6 +5,7 @@ of `api.supplier_data`; documents go the way of technical files and wait with th
 """
 
 import asyncio
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -30,13 +31,14 @@ from schemas.sentences import told
 from schemas.supplier import parse_submission
 from schemas.technical_file_form import name_as
 from schemas.technical_files import CONTENTS, TAKEN, MediaType
-from services import review, supplier_requests
-from services.review import files
-from services.technical_files import Received, key_of
+from services import supplier_requests
+from services.review.files import TooManyFiles, attach
+from services.technical_files import key_of
 from warehouse import analytics
-from warehouse.access.keys import digest
+from warehouse.review import entries, files
 from warehouse.review import supplier_requests as queries
-from warehouse.sessions import AsyncConnection, Connection
+from warehouse.sessions import Connection
+from warehouse.technical_files.queries import File
 
 router = APIRouter(prefix="/supplier-data")
 
@@ -111,22 +113,22 @@ def _attached(
     service = service_of(request)
 
     def work(conn: Connection) -> bool:
-        asked = supplier_requests.open_request(conn, request_id)
+        supplier_requests.open_request(conn, request_id)
         name = name_as(form.filename, kind)
         same = (form.sha256, name, form.fields["type"])
-        if same in {(held["sha256"], held["filename"], held["type"]) for held in files.of_request(conn, request_id)}:
+        if same in {(held.sha256, held.filename, held.type) for held in files.of_request(conn, request_id)}:
             return False
-        file = Received(file_id, asked.sku_id, name, kind.media_type, form.size_bytes, form.sha256, form.fields)
+        file = File(file_id, name, kind.media_type, form.size_bytes, form.sha256, **form.fields)
         now = service.clock.now()
         quota.admit(conn, service.objects, company_id, new_bytes=file.size_bytes, now=now)
-        files.attach(conn, company_id, file, now=now, request_id=request_id)
+        attach(conn, company_id, file, now=now, request_id=request_id)
         return True
 
     try:
         return service.writes.run(company_id, work)
     except quota.StorageFull as full:
         raise InvalidBody([Issue(full.code, _NO_ROOM, "file")]) from None
-    except files.TooManyFiles as many:
+    except TooManyFiles as many:
         raise InvalidBody([Issue(many.code, str(many), "file")]) from None
     except supplier_requests.RequestClosed:
         raise NotFound from None
@@ -165,7 +167,7 @@ def _form(
             raise PageRefused(404, "supplier.gone")
         lines = supplier_requests.asked_lines(conn, asked)
         attached = files.of_request(conn, request_id)
-        last = review.answer_to(conn, request_id)
+        last = entries.answer_to(conn, request_id)
         rulesets = service_of(request).rulesets
         rules = rulesets.active(conn)
         [trace] = analytics.with_asked(conn, [{"sku_code": asked.sku_code}], rulesets, lang)
@@ -210,15 +212,10 @@ def _path(request: Request, more: str = "") -> str:
 
 async def _found(request: Request) -> tuple[UUID, UUID]:
     """Company and request behind the token; raises `PageRefused` where it is none."""
-
-    async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
-        presented = {"presented": digest(request.path_params["token"])}
-        return await (await connection.execute(queries.FIND, presented)).fetchone()
-
-    row = await service_of(request).reading(ask)
-    if row is None:
+    found = await service_of(request).reading(partial(queries.find, token=request.path_params["token"]))
+    if found is None:
         raise PageRefused(404, "supplier.gone")
-    return row[1], row[0]
+    return found.company_id, found.request_id
 
 
 async def _admitted(request: Request) -> tuple[UUID, UUID]:

@@ -4,7 +4,8 @@ A person's session is none of staff's, and the other way round: they are other c
 """
 
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Final
 from uuid import UUID
 
 from starlette.requests import HTTPConnection, Request
@@ -13,8 +14,6 @@ from starlette.responses import Response
 from api.pages import sessions
 from api.pages.sessions import csrf_of
 from api.service import service_of
-from warehouse.accounts import users
-from warehouse.sessions import AsyncConnection
 from warehouse.staff import queries as staff
 from warehouse.staff.queries import Role
 
@@ -37,16 +36,8 @@ async def member_of(connection: HTTPConnection) -> Member | None:
     if not token:
         return None
     service = service_of(connection)
-    asked = users.finding(token, service.clock.now())
-
-    async def ask(held: AsyncConnection) -> tuple[Any, ...] | None:
-        return await (await held.execute(staff.FIND, asked)).fetchone()
-
-    row = await service.reading(ask)
-    if row is None:
-        return None
-    staff_id, email, role = row
-    return Member(staff_id, email, role, csrf_of(token))
+    found = await service.reading(partial(staff.find, token=token, at=service.clock.now()))
+    return None if found is None else Member(found.id, found.email, found.role, csrf_of(token))
 
 
 def token_of(connection: HTTPConnection) -> str | None:

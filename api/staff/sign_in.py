@@ -24,7 +24,7 @@ from api.service import Service, service_of
 from api.staff import sessions
 from api.staff.runs import of_import
 from api.staff.sessions import Member
-from warehouse.accounts import passwords
+from warehouse.accounts import passwords, users
 from warehouse.dagster_home import PREFIX
 from warehouse.staff import queries as staff
 
@@ -121,13 +121,12 @@ def _begun(service: Service, email: str, password: str, network: str) -> str | N
     """The token of a new session, None where nobody has this name and password. Raises `PageRefused` over a limit."""
     now = service.clock.now()
     with service.writes.system() as connection:
-        connection.execute("SAVEPOINT not_counted")
         found = staff.attempt(connection, email, network, now)
         if found.retry_after:
             raise PageRefused(429, "sign_in.wait", headers={"Retry-After": str(found.retry_after)})
         if not passwords.is_right(password, found.password_hash) or found.staff_id is None:
             return None
-        connection.execute("ROLLBACK TO SAVEPOINT not_counted")  # it was no guess
+        users.undo_attempt(connection)
         return staff.begin(connection, found.staff_id, now)
 
 

@@ -12,9 +12,9 @@ from connector.oauth.addresses import REVOKE
 from connector.oauth.forms import Sent, credentials
 from connector.oauth.refusals import ANY_ORIGIN, NO_STORE
 from connector.service import service_of
-from pipelines.writing.origin import Origin
 from services import connections as steps
 from warehouse.accounts import connections
+from warehouse.audit.origin import Origin
 
 router = APIRouter()
 

@@ -23,10 +23,13 @@ from schemas.normalise import Unfit
 from schemas.technical_file_form import name_as, own_name, parse_fields
 from schemas.technical_files import TYPES
 from services import review
-from services.review import Entry, files
-from services.technical_files import Received, key_of
+from services.review.files import attach
+from services.technical_files import key_of
+from warehouse.review import files
+from warehouse.review.entries import Entry
 from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
+from warehouse.technical_files.queries import File
 
 MOST_BASE64: Final = 2_000_000
 """Characters, of 1.5 MB; what a message to the connector may hold. Larger files go to `POST /skus/{id}/files`."""
@@ -63,9 +66,9 @@ async def document(
     """The filing of one document and the question for the user."""
     data = await to_thread.run_sync(_bytes, sent)
     sku_id, code = await to_thread.run_sync(_item, service, who, id, sku_code)
-    file = await _received(service, who, sku_id, sent, data)
+    file = await _received(service, who, sent, data)
     about = {"type": sent.type, "filename": file.filename, "media_type": file.media_type, "size_bytes": len(data),
-             "sha256": file.sha256, **{name: file.fields[name] for name in (*_TEXTS, *_DAYS)}}  # fmt: skip
+             "sha256": file.sha256, **{name: getattr(file, name) for name in (*_TEXTS, *_DAYS)}}  # fmt: skip
 
     def filed(conn: Connection, key: bytes) -> Entry:
         now = service.clock.now()
@@ -78,7 +81,7 @@ async def document(
             except quota.StorageFull as full:
                 raise refused(full.code, str(full)) from None
             service.objects.put(key_of(who.company_id, file.id), data)
-            files.attach(conn, who.company_id, file, now=now, entry_id=entry.id)
+            attach(conn, who.company_id, file, now=now, entry_id=entry.id)
         return entry
 
     arguments = {"sku_id": str(sku_id), "about": about}
@@ -106,7 +109,7 @@ def _item(service: Service, who: Principal, id: str | None, sku_code: str | None
         return sku_id, skus.code_of(conn, sku_id)
 
 
-async def _received(service: Service, who: Principal, sku_id: UUID, sent: Document, data: bytes) -> Received:
+async def _received(service: Service, who: Principal, sent: Document, data: bytes) -> File:
     """The document as a file whose bytes have arrived, judged as an upload's are."""
     texts = {name: getattr(sent, name) for name in _TEXTS} | {
         name: value.isoformat() for name in _DAYS if (value := getattr(sent, name)) is not None
@@ -120,4 +123,4 @@ async def _received(service: Service, who: Principal, sku_id: UUID, sent: Docume
     except Unfit as unfit:
         raise refused(unfit.code, unfit.message) from None
     sha256 = hashlib.sha256(data).hexdigest()
-    return Received(UUID(str(uuid7())), sku_id, name_as(name, kind), kind.media_type, len(data), sha256, fields)
+    return File(UUID(str(uuid7())), name_as(name, kind), kind.media_type, len(data), sha256, **fields)

@@ -14,11 +14,8 @@ from connector.tools.arguments import DEFAULT_LIMIT, UNKNOWN_ITEM, ItemId, Limit
 from connector.tools.windows import windowed
 from pipelines.writing import present
 from schemas import texts
-from warehouse.skus import queries
+from warehouse.skus import detail, queries
 
-_COLUMNS: Final = present.COLUMNS_OF_THE_DAY
-_ITEM: Final = f"SELECT {present.OF_THE_DAY} FROM skus WHERE "
-_BY: Final = {"id": f"{_ITEM} id = %(named)s", "sku_code": f"{_ITEM} sku_code = %(named)s"}
 _SHOWN: Final = (
     "id", "sku_code", "name", "material", "weight_grams", "recyclability_grade", "recyclability_score", "doc_status",
     "markets", "packaging_level", "packaging_format", "food_contact", "updated_at",
@@ -109,13 +106,13 @@ class ItemTools:
         person to check. Use it for any question about a single item; limit and offset page one of very many parts.
         """
         require_one(id, sku_code)
-        named = uuid_of(id) if id is not None else texts.code(str(sku_code))
         today = self._service.clock.today()
-        query = _BY["id" if id is not None else "sku_code"]
-        found = await reading.row(self._service, current().company_id, query, {"named": named, "today": today})
+        by_id = {"id": uuid_of(id)} if id is not None else None
+        query, named = (detail.BY_ID, by_id) if by_id else (detail.BY_CODE, {"sku_code": texts.code(str(sku_code))})
+        found = await reading.row(self._service, current().company_id, query, {**named, "today": today})
         if found is None:
             raise refused("not_found", UNKNOWN_ITEM)
-        row = dict(zip(_COLUMNS, found, strict=True))
+        row = detail.row_of(found)
         rules, graded_by, before = await self._service.rules_for(row["ruleset_version"], present.version_before(row))
         item = await present.beside_others(row, lambda: present.sku_detail(
             row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"], before=before,

@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 import psycopg
 
 from pipelines.housekeeping.proceed import Proceed
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
 from warehouse.companies.queries import every_company
 from warehouse.declarations import docs

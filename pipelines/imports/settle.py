@@ -6,9 +6,9 @@ from typing import Any
 import psycopg
 
 from pipelines.imports.work import Work
-from pipelines.writing import ledger
 from pipelines.writing.plans import PlanLimitReached
 from schemas.issues import Issue
+from warehouse.audit import ledger
 from warehouse.clock import Clock
 from warehouse.imports import claims
 from warehouse.imports.claims import MAX_ATTEMPTS, Claim

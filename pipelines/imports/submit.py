@@ -16,8 +16,9 @@ from psycopg.types.json import Json
 from uuid_utils import uuid7
 
 from pipelines.reading.packed import PackedUpload
-from pipelines.writing import ledger, plans, quota
-from pipelines.writing.origin import Origin
+from pipelines.writing import plans, quota
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.imports import queries
 from warehouse.objects import Objects
 

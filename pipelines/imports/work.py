@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pipelines.writing.origin import Origin
+from warehouse.audit.origin import Origin
 from warehouse.imports import queries
 from warehouse.sessions import Pool
 

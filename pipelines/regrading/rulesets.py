@@ -13,11 +13,12 @@ import psycopg
 from compliance import ruleset
 from compliance.tables import TableError
 from pipelines import regrading
-from pipelines.writing import everywhere
-from pipelines.writing.origin import Origin
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.companies import queries as companies
 from warehouse.rulesets import queries as rulesets
 from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import become
 
 
 def add(conn: psycopg.Connection[Any], folder: Path, now: datetime) -> dict[str, Any]:
@@ -58,9 +59,9 @@ def activate(conn: psycopg.Connection[Any], version: str, origin: Origin, now: d
         rulesets.activate(conn, version, now)
         company_ids = companies.ids(conn)
         for company_id in company_ids:
-            everywhere.become(conn, company_id)
+            become(conn, company_id)
             regrading.request(conn, company_id, version, now)
-        everywhere.enter(
+        ledger.enter_for_each(
             conn, company_ids, "ruleset.activated", version, origin=origin, now=now,
             before={"version": before}, after={"version": version},
         )  # fmt: skip

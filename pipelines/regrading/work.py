@@ -15,12 +15,12 @@ from weakref import WeakKeyDictionary
 import psycopg
 
 from pipelines.regrading import block
-from pipelines.writing.origin import Origin
-from pipelines.writing.store import store
+from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
 from warehouse.rulesets import regrades
 from warehouse.rulesets.registry import FRESH_SECONDS, Rulesets
 from warehouse.sessions import Pool
+from warehouse.skus.store import store
 
 _LOOK_SECONDS: Final = 0.1
 _WAITED: Final = WeakKeyDictionary[Pool, tuple[str, datetime]]()

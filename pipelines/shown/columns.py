@@ -19,9 +19,9 @@ from compliance.rollup.tonnes import TONNES_SCHEMA
 from pipelines.declarations.filing import FILED_SCHEMA
 from pipelines.engine.checks import CATALOGUE
 from pipelines.figures.compute import OBLIGATION_SCHEMA
-from pipelines.writing.patch import DTYPES
 from schemas.fields import SKU
 from warehouse import snapshots
+from warehouse.skus.columns import DTYPES
 
 _GRADE: Final = {
     name: snapshots.SKUS[name]

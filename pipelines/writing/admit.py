@@ -9,9 +9,9 @@ from typing import Final
 import orjson
 
 from pipelines.writing.patch import Patch, RowIssue
-from pipelines.writing.table import Table
 from schemas.bounds import MAX_COMPONENTS, TOO_MANY_COMPONENTS
 from schemas.issues import Issue
+from warehouse.skus.columns import Table
 
 _ONLY_A_GRAPH: Final = {"sku_code", "components"}
 

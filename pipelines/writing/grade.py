@@ -8,7 +8,7 @@ from typing import Any, Final
 from compliance.grading import GRADED_INPUTS, grade_rows
 from compliance.ruleset import RuleSet
 from pipelines.writing.components import total_weight_g
-from pipelines.writing.table import Table
+from warehouse.skus.columns import Table
 
 _GRADED: Final = ("recyclability_grade", "recyclability_score", "grade_provisional")
 

@@ -6,13 +6,15 @@ An omitted field stays, a null clears (interface v1, write semantics). Everythin
 from typing import Any, Final
 
 from compliance.ruleset import RuleSet
-from pipelines.writing import components, previous, volumes
+from pipelines.writing import components, volumes
 from pipelines.writing.patch import Patch, RowIssue
+from pipelines.writing.previous import after_write
 from pipelines.writing.resolve import Library
-from pipelines.writing.table import Table
+from warehouse.skus.columns import Table
+from warehouse.skus.detail import GRADED_BEFORE
 from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS
 
-_CARRIED: Final = ("id", "version", "created_at", "updated_at", "doc_status", previous.COLUMN, *DERIVED_COLUMNS)
+_CARRIED: Final = ("id", "version", "created_at", "updated_at", "doc_status", GRADED_BEFORE, *DERIVED_COLUMNS)
 
 
 def merge(patch: Patch, stored: Table, library: Library, rules: RuleSet) -> tuple[Table, list[RowIssue]]:
@@ -37,8 +39,8 @@ def merge(patch: Patch, stored: Table, library: Library, rules: RuleSet) -> tupl
         "created" if place is None else "updated" if at in changed else "unchanged" for at, place in enumerate(found)
     ]
     carried: dict[str, list[Any]] = {name: before[name] for name in _CARRIED if name in before}
-    if previous.COLUMN in carried:
-        carried[previous.COLUMN] = previous.after_write(before, merged, outcomes, rules)
+    if GRADED_BEFORE in carried:
+        carried[GRADED_BEFORE] = after_write(before, merged, outcomes, rules)
     return Table({"row": patch.values["row"], **carried, **merged, "outcome": outcomes}), issues
 
 

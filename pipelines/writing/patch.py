@@ -10,20 +10,15 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self
 
 import polars as pl
-from sqlalchemy import Boolean, Double, Integer
 
 from compliance.ruleset import RuleSet
 from pipelines.writing import substances
 from pipelines.writing.components import draft_text
-from pipelines.writing.table import Table
 from schemas.fields import SKU
 from schemas.issues import Issue
 from schemas.vocabularies import SUBSTANCES
+from warehouse.skus.columns import Table
 from warehouse.skus.tables import VALUE_COLUMNS, skus
-
-_POLARS: Final = {Double: pl.Float64, Integer: pl.Int64, Boolean: pl.Boolean}
-DTYPES: Final[dict[str, Any]] = {name: _POLARS.get(type(skus.c[name].type), pl.String) for name in skus.c.keys()}  # noqa: SIM118
-"""Column of `skus` → the type it has in a frame; whatever is not a number or a truth is text."""
 
 _ALWAYS: Final = ("sku_code", "name")
 """Columns of every patch, one without rows included."""

@@ -4,15 +4,11 @@ The counter is locked by who creates on a limited plan, so that two writers at o
 """
 
 from collections.abc import Sequence
-from typing import Any
 from uuid import UUID
 
-import psycopg
-
-_HELD = (
-    "SELECT plans.sku_limit, counters.skus FROM companies JOIN plans USING (plan) "
-    "JOIN company_counters AS counters ON counters.company_id = companies.id WHERE companies.id = %s"
-)
+from warehouse.companies import limits
+from warehouse.sessions import Connection
+from warehouse.skus import queries as skus
 
 
 class PlanLimitReached(Exception):  # noqa: N818  (the name of the published code)
@@ -26,25 +22,24 @@ class PlanLimitReached(Exception):  # noqa: N818  (the name of the published cod
         self.limit, self.held, self.new = limit, held, new
 
 
-def check(conn: psycopg.Connection[Any], company_id: UUID, *, new: int) -> None:
+def check(conn: Connection, company_id: UUID, *, new: int) -> None:
     """Raise `PlanLimitReached` where `new` more SKUs would pass the limit; hold the counter until the commit."""
     if not new:
         return
-    row = conn.execute(_HELD, [company_id]).fetchone()
-    assert row is not None, "a session's company has a row and a counter"
-    if row[0] is None:
+    counted = limits.skus(conn, company_id)
+    assert counted is not None, "a session's company has a row and a counter"
+    if counted.limit is None:
         return
-    limit, held = conn.execute(f"{_HELD} FOR UPDATE OF counters", [company_id]).fetchone() or row
-    if held + new > limit:
+    limit, held = limits.skus_locked(conn, company_id) or counted
+    if limit is not None and held + new > limit:
         raise PlanLimitReached(limit, held, new)
 
 
-def check_codes(conn: psycopg.Connection[Any], company_id: UUID, codes: Sequence[str]) -> None:
+def check_codes(conn: Connection, company_id: UUID, codes: Sequence[str]) -> None:
     """The same for a file before it is accepted: its distinct codes less those that the company holds."""
-    limited = conn.execute(_HELD, [company_id]).fetchone()
-    if limited is None or limited[0] is None:
+    counted = limits.skus(conn, company_id)
+    if counted is None or counted.limit is None:
         return
-    known = conn.execute("SELECT count(*) FROM skus WHERE sku_code = ANY(%s)", [list(codes)]).fetchone()
-    new = len(set(codes)) - (known[0] if known else 0)
-    if limited[1] + new > limited[0]:
-        raise PlanLimitReached(limited[0], limited[1], new)
+    new = len(set(codes)) - skus.count_of(conn, codes)
+    if counted.held + new > counted.limit:
+        raise PlanLimitReached(counted.limit, counted.held, new)

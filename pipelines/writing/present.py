@@ -10,29 +10,18 @@ from datetime import UTC, date, datetime
 from typing import Any, Final
 
 import orjson
-import polars as pl
 
 from compliance import annex_v, grading, schemes
 from compliance.flag_texts import retold
 from compliance.ruleset import RuleSet
 from compliance.words import resolve_format
-from pipelines.writing import components, previous, substances, volumes
-from pipelines.writing.patch import DTYPES, array_values
+from pipelines.writing import components, substances, volumes
+from pipelines.writing.patch import array_values
 from schemas.fields import SKU_FIELDS
 from schemas.sentences import ORIGINAL
 from schemas.vocabularies import SUBSTANCES
-from warehouse.skus.queries import DOC_STATUS, UPDATED_AT
-from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS
-
-COLUMNS: Final = ("id", *VALUE_COLUMNS, *DERIVED_COLUMNS, "created_at", "updated_at")
-SELECT: Final = ", ".join(f"skus.{name}::text" if DTYPES[name] == pl.String else f"skus.{name}" for name in COLUMNS)
-"""The select list that gives `sku_detail` its row."""
-
-OF_THE_DAY: Final = f"{SELECT.replace('skus.updated_at', UPDATED_AT)}, {DOC_STATUS} AS doc_status, \
-{previous.SELECT} AS {previous.COLUMN}"
-"""The same as it is listed on the day of the parameter `today`: with its DoCs' coverage, when that changed, and what
-the rule-set before gave."""
-COLUMNS_OF_THE_DAY: Final = (*COLUMNS, "doc_status", previous.COLUMN)
+from warehouse.skus.detail import GRADED_BEFORE
+from warehouse.skus.tables import VALUE_COLUMNS
 
 _SHORT: Final = 8 * 2**10
 """Bytes of a component graph, some two dozen parts, that is explained before a thread would have begun to."""
@@ -117,12 +106,12 @@ def _trace(
     if before is None:
         return trace
     then = grading.explain_row(inputs, held, before, day=day, lang=lang)
-    return {**trace, "previous": {**orjson.loads(row[previous.COLUMN]), "reason": then["reason"]}}
+    return {**trace, "previous": {**orjson.loads(row[GRADED_BEFORE]), "reason": then["reason"]}}
 
 
 def version_before(row: Mapping[str, Any]) -> str | None:
     """The version of the rule-set that graded the row before a regrade, its facts being the same; None for no such."""
-    found = row.get(previous.COLUMN)
+    found = row.get(GRADED_BEFORE)
     return None if found is None else str(orjson.loads(found)["ruleset_version"])
 
 

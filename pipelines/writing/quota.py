@@ -5,31 +5,12 @@ first. Derived files (tables read from uploads, snapshots, figures) are not coun
 """
 
 from datetime import datetime
-from typing import Any, Final
 from uuid import UUID
 
-import psycopg
-
 from pipelines.writing.plans import PlanLimitReached
+from warehouse.companies import limits
 from warehouse.objects import Objects
-
-_LIMIT: Final = (
-    "SELECT plans.storage_bytes FROM companies JOIN plans USING (plan) "
-    "JOIN company_counters AS counters ON counters.company_id = companies.id WHERE companies.id = %s "
-    "FOR UPDATE OF counters"
-)
-"""Locks the counter, so that two files at once cannot both take the last bytes."""
-_HELD: Final = """
-SELECT (SELECT coalesce(sum(size_bytes), 0) FROM imports WHERE upload_removed_at IS NULL)
-     + (SELECT coalesce(sum(size_bytes), 0)
-        FROM (SELECT id, size_bytes FROM technical_files UNION SELECT id, size_bytes FROM review_files) AS files)
-"""
-"""A document that a review accepted is in both tables of files, under one id and once on the disk."""
-_TRIED: Final = """
-SELECT id, upload_key, size_bytes FROM imports
-WHERE dry_run AND upload_removed_at IS NULL AND status IN ('completed', 'failed') ORDER BY created_at, id
-"""
-_REMOVED: Final = "UPDATE imports SET upload_removed_at = %s WHERE id = ANY(%s)"
+from warehouse.sessions import Connection
 
 
 class StorageFull(PlanLimitReached):
@@ -43,33 +24,30 @@ class StorageFull(PlanLimitReached):
 
 
 def admit(
-    conn: psycopg.Connection[Any], objects: Objects, company_id: UUID, *, new_bytes: int, now: datetime,
+    conn: Connection, objects: Objects, company_id: UUID, *, new_bytes: int, now: datetime,
     dry_run: bool = False,
 ) -> None:  # fmt: skip
     """Make room for a file of so many bytes in the company's session; raises `StorageFull` where there is none.
 
     What is removed to make room is removed for good, also where the caller's transaction is undone: it was a dry run's.
     """
-    row = conn.execute(_LIMIT, [company_id]).fetchone()
-    assert row is not None, "a session's company has a row and a counter"
-    if (limit := row[0]) is None:
+    if (limit := limits.storage_locked(conn, company_id)) is None:
         return
-    (held,) = conn.execute(_HELD).fetchone() or (0,)
-    held = int(held)
+    held = limits.stored_bytes(conn)
     if held + new_bytes > limit:
         held -= _make_room(conn, objects, held + new_bytes - limit, now)
     if held + new_bytes > limit and not dry_run:
         raise StorageFull(limit, held, new_bytes)
 
 
-def _make_room(conn: psycopg.Connection[Any], objects: Objects, wanted: int, now: datetime) -> int:
+def _make_room(conn: Connection, objects: Objects, wanted: int, now: datetime) -> int:
     """Remove uploads of dry runs until so many bytes are free or none is left; the bytes that were."""
     freed, removed = 0, []
-    for import_id, key, size in conn.execute(_TRIED).fetchall():
+    for upload in limits.uploads_of_dry_runs(conn):
         if freed >= wanted:
             break
-        objects.delete(key)
-        removed.append(import_id)
-        freed += size
-    conn.execute(_REMOVED, [now, removed])
+        objects.delete(upload.key)
+        removed.append(upload.import_id)
+        freed += upload.size_bytes
+    limits.uploads_removed(conn, removed, now)
     return freed

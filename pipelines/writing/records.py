@@ -17,10 +17,10 @@ import psycopg
 from compliance import grading
 from compliance.ruleset import RuleSet
 from pipelines.writing import present
-from pipelines.writing.origin import Origin
 from pipelines.writing.patch import Patch, from_records
 from pipelines.writing.write import Prepared, write_patch
 from schemas.issues import Issue
+from warehouse.audit.origin import Origin
 from warehouse.rulesets.registry import Rulesets
 
 _MISMATCH: Final = 0.05

@@ -12,8 +12,8 @@ from compliance.catalogue import eu_codes
 from compliance.ruleset import RuleSet
 from compliance.substances import pfas_food_contact_prohibited
 from pipelines.writing.patch import RowIssue, array_values
-from pipelines.writing.table import Table
 from schemas.issues import Issue
+from warehouse.skus.columns import Table
 
 _ASKED: Final = ("row", "food_contact", "markets", "pfas", "components")
 

@@ -9,25 +9,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-import psycopg
-from psycopg.rows import dict_row
-
 from pipelines.writing import components
 from pipelines.writing.patch import Patch, RowIssue, array_literal, array_values
 from schemas import normalise
 from schemas.fields import SKU_FIELDS
 from schemas.issues import Issue
+from warehouse.catalogue import queries as catalogue
+from warehouse.library import queries as library
+from warehouse.sessions import Connection
 
 _REFERENCES: Final = {field.name: field.references for field in SKU_FIELDS if field.references}
-_QUERIES: Final = {
-    "brands": "SELECT id::text AS id FROM brands WHERE id = ANY(%s::uuid[])",
-    "sites": "SELECT id::text AS id FROM sites WHERE id = ANY(%s::uuid[])",
-    "suppliers": "SELECT id::text AS id FROM suppliers WHERE id = ANY(%s::uuid[])",
-    "library_components": (
-        "SELECT id::text AS id, material_family, polymer_or_grade, weight_g, supplier_id::text AS supplier_id, "
-        "colour, recycled_content_percent FROM library_components WHERE id = ANY(%s::uuid[])"
-    ),
-}
 
 Library = Mapping[str, Mapping[str, Any]]
 
@@ -40,24 +31,19 @@ class _Mention:
     field: str
 
 
-def resolve(conn: psycopg.Connection[Any], patch: Patch) -> tuple[Patch, Library, list[RowIssue]]:
+def resolve(conn: Connection, patch: Patch) -> tuple[Patch, Library, list[RowIssue]]:
     """The patch with markets folded to what the catalogue knows, the library components named, and the faults."""
     mentions = list(_mentions(patch))
     wanted: dict[str, set[str]] = defaultdict(set)
     for mention in mentions:
         wanted[mention.table].add(mention.id)
-    known = {table: _known(conn, table, ids) for table, ids in wanted.items()}
+    known = {table: library.referred_to(conn, table, ids) for table, ids in wanted.items()}
     issues = [
         RowIssue(m.row, Issue("unknown_reference", f"{m.id} is not one of the company's {m.table}.", m.field))
         for m in mentions
         if m.id not in known[m.table]
     ]
     return _fold_markets(conn, patch), known.get("library_components", {}), issues
-
-
-def _known(conn: psycopg.Connection[Any], table: str, ids: Iterable[str]) -> dict[str, Mapping[str, Any]]:
-    with conn.cursor(row_factory=dict_row) as cursor:
-        return {row["id"]: row for row in cursor.execute(_QUERIES[table], [list(ids)])}
 
 
 def _mentions(patch: Patch) -> Iterable[_Mention]:
@@ -70,7 +56,7 @@ def _mentions(patch: Patch) -> Iterable[_Mention]:
             yield from (_Mention(row, *mention) for mention in components.references(draft))
 
 
-def _fold_markets(conn: psycopg.Connection[Any], patch: Patch) -> Patch:
+def _fold_markets(conn: Connection, patch: Patch) -> Patch:
     if "markets" not in patch.values:
         return patch
     folded = folded_markets(conn, patch.values["markets"])
@@ -78,7 +64,7 @@ def _fold_markets(conn: psycopg.Connection[Any], patch: Patch) -> Patch:
     return Patch(patch.values.with_columns({"markets": markets}), patch.given) if folded else patch
 
 
-def folded_markets(conn: psycopg.Connection[Any], literals: Iterable[str | None]) -> dict[str | None, str | None]:
+def folded_markets(conn: Connection, literals: Iterable[str | None]) -> dict[str | None, str | None]:
     """The array literals that name a subdivision, each as it is stored; most patches name none.
 
     A subdivision that the catalogue does not serve is kept as its parent.
@@ -86,8 +72,5 @@ def folded_markets(conn: psycopg.Connection[Any], literals: Iterable[str | None]
     with_parts = {literal for literal in literals if literal and "-" in literal}
     if not with_parts:
         return {}
-    served = frozenset(
-        code
-        for (code,) in conn.execute("SELECT code FROM jurisdictions WHERE in_catalogue AND parent_code IS NOT NULL")
-    )
+    served = catalogue.served_subdivisions(conn)
     return {old: array_literal(normalise.markets(array_values(old) or [], served)) for old in with_parts}

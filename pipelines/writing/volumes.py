@@ -5,22 +5,9 @@ themselves are `volume_rows`, volume columns of a file `reading.volumes`.
 """
 
 from collections.abc import Set
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 import orjson
-
-from compliance import catalogue
-
-if TYPE_CHECKING:  # a reader process loads this module too, and needs no more than the type
-    import psycopg
-
-_SERVED: Final = "SELECT code FROM jurisdictions WHERE in_catalogue"
-
-
-def served_markets(conn: "psycopg.Connection[Any]") -> frozenset[str]:
-    """The codes that the catalogue serves, those that volumes may be of; the release's until one is loaded."""
-    loaded = frozenset(code for (code,) in conn.execute(_SERVED))
-    return loaded or frozenset(entry.code for entry in catalogue.served(catalogue.pinned()))
 
 
 def market(code: str, served: Set[str]) -> str | None:

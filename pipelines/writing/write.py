@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import polars as pl
@@ -19,17 +19,24 @@ import psycopg
 from uuid_utils import uuid7
 
 from compliance.ruleset import RuleSet
-from pipelines.writing import plans, stored
+from pipelines.writing import plans
 from pipelines.writing.admit import admit
 from pipelines.writing.grade import grade
 from pipelines.writing.merge import merge
-from pipelines.writing.origin import Origin
 from pipelines.writing.patch import Patch, RowIssue
 from pipelines.writing.refuse import refuse
 from pipelines.writing.resolve import resolve
-from pipelines.writing.store import stage, store, store_each
-from pipelines.writing.table import Table
+from warehouse.audit.origin import Origin
+from warehouse.skus import by_code
+from warehouse.skus.columns import Table
+from warehouse.skus.store import stage, store, store_each
 from warehouse.skus.tables import VALUE_COLUMNS
+
+_JUDGED: Final = (
+    "sku_code", "material", "material_subtype", "weight_grams", "packaging_format", "packaging_level", "use_contexts",
+    "svhc", "components", "food_contact", "pfas", "markets", "volumes",
+)  # fmt: skip
+"""What grading, refusing and merging look at besides what a patch gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +96,8 @@ def prepare(
         patch, library, errors = resolve(conn, patch)
         patch = patch.without([error.row for error in errors])
     with watch.step("read"):
-        columns = (*VALUE_COLUMNS, *stored.INSTANTS) if whole_rows else patch.given.names
-        held = stored.read(conn, patch.values["sku_code"], columns, now.date(), locking=locking)
+        columns = (*VALUE_COLUMNS, *by_code.INSTANTS) if whole_rows else (*patch.given.names, *_JUDGED)
+        held = by_code.read(conn, patch.values["sku_code"], columns, now.date(), locking=locking)
     with watch.step("merge"):
         merged, faults = merge(patch, held, library, rules)
     with watch.step("refuse"):
@@ -162,7 +169,7 @@ def _still_holds(conn: psycopg.Connection[Any], ahead: Prepared) -> bool:
     """
     if ahead.changes_nothing or not ahead.versions:
         return True
-    return stored.lock_versions(conn, list(ahead.versions)) == ahead.versions
+    return by_code.lock_versions(conn, list(ahead.versions)) == ahead.versions
 
 
 def _without(merged: Table, rows: set[int]) -> Table:

@@ -1,4 +1,4 @@
-"""The audit ledger as it is read and verified; how entries come into it is `pipelines.writing.ledger`."""
+"""The audit ledger as it is read and verified; how entries come into it is `warehouse.audit.ledger`."""
 
 from services.audit.verify import Verdict, verify
 

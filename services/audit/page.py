@@ -1,129 +1,64 @@
-"""A page of the audit ledger: the statement that finds it, and its entries as they are answered (decisions §2).
+"""A page of the audit ledger as it is answered (decisions §2); the query behind it is `warehouse.audit.entries`.
 
-Entries about a SKU hold no values. What they changed is the difference of two row versions, found for the entries of
-the page alone and told in the fields of SkuDetailResponse.
+Entries about a SKU hold no values. What they changed is the difference of two row versions, in the fields of
+SkuDetailResponse.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final
-
-import orjson
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 from pipelines.writing import present
+from warehouse.audit import entries
+from warehouse.audit.entries import Entry
+from warehouse.skus.detail import COLUMNS
 
-_OF_TRANSACTIONS: Final = {
-    "since": "t.at >= %(since)s::timestamptz",
-    "until": "t.at <= %(until)s::timestamptz",
-    "actor": "%(actor)s::text IN (t.actor_type, t.actor_id, t.actor_name)",
-}
-_OF_ENTRIES: Final = {"actions": "e.action = ANY(%(actions)s::text[])"}
-FILTERS: Final = (*_OF_TRANSACTIONS, *_OF_ENTRIES)
-"""The parameters that a page can be filtered by; `since` and `until` are inclusive."""
-
-_HELD: Final = f"SELECT json_build_array({present.SELECT}) FROM {{table}} AS skus WHERE skus.id = chosen.sku_id"
-VERSION: Final = f"""coalesce(
-    ({_HELD.format(table="sku_versions")} AND skus.version = chosen.version - {{ago}}),
-    ({_HELD.format(table="skus")} AND skus.version = chosen.version - {{ago}}))"""
-"""The row version that an entry made (`ago` 0), or the one before it (1), as an array of the columns of `present`.
-
-Null where the entry is about no SKU. Without names, as they are most of the text that would travel and be parsed.
-"""
-
-_NUMBERED: Final = "SELECT audit_entries AS upto FROM company_counters"
-_BY_NUMBER: Final = "e.id <= (SELECT upto FROM found) - {offset:d} ORDER BY e.id DESC LIMIT {limit:d}"
-
-_TRANSACTIONS: Final = """
-SELECT t.first_entry, t.entries, sum(t.entries) OVER (ORDER BY t.number DESC ROWS UNBOUNDED PRECEDING) AS upto
-FROM audit_transactions AS t WHERE {conditions}"""
-_BY_TRANSACTION: Final = """e.id = ANY(ARRAY(
-    SELECT generate_series(greatest(first_entry, first_entry + upto - {offset:d} - {limit:d}),
-                           first_entry - 1 + least(entries, upto - {offset:d}))
-    FROM found WHERE upto > {offset:d} AND upto - entries < {offset:d} + {limit:d}))"""
-
-_ENTRIES: Final = "SELECT e.id FROM audit_entries AS e {joined} WHERE {conditions}"
-_JOINED: Final = "JOIN audit_transactions AS t ON t.id = e.transaction_id"
-_BY_ENTRY: Final = "e.id = ANY(ARRAY(SELECT id FROM found ORDER BY id DESC LIMIT {limit:d} OFFSET {offset:d}))"
+_AS_THEY_ARE: Final = ("reason", "ip", "user_agent", "correlation_id")
 
 
-def statement(limit: int, offset: int, filters: Collection[str] = ()) -> str:
-    """One row: whether the company's plan includes the ledger, and if so the page as JSON text for `shown`.
+class Difference(NamedTuple):
+    """The fields that differ, as they were and as they are; of a new SKU those that have a value, and None before."""
 
-    `filters` are those of `FILTERS` whose parameters are given. Limit and offset stand in the text, as in
-    `warehouse.pages`.
-    """
-    found, total, chosen = _search(filters)
-    return f"""
-SELECT plans.audit_log AS included, CASE WHEN plans.audit_log THEN (
-    WITH found AS MATERIALIZED ({found}), chosen AS MATERIALIZED (
-        SELECT e.*, CASE WHEN e.version IS NOT NULL THEN e.resource_id::uuid END AS sku_id
-        FROM audit_entries AS e WHERE {chosen.format(limit=limit, offset=offset)}
-    )
-    SELECT json_build_object('total', (SELECT coalesce({total}, 0) FROM found),
-                             'entries', coalesce(json_agg(entry ORDER BY entry.id DESC), '[]'))
-    FROM (
-        SELECT chosen.id, t.at, t.actor_type, t.actor_id, t.actor_name, chosen.action, chosen.resource_id,
-               chosen.before, chosen.after, t.reason, t.ip, t.user_agent, t.correlation_id,
-               {VERSION.format(ago=1)} AS version_before, {VERSION.format(ago=0)} AS version_after
-        FROM chosen
-        CROSS JOIN LATERAL (SELECT * FROM audit_transactions AS t WHERE t.id = chosen.transaction_id OFFSET 0) AS t
-    ) AS entry
-) END::text AS page
-FROM companies JOIN plans USING (plan)"""
-
-
-def _search(filters: Collection[str]) -> tuple[str, str, str]:
-    """What finds all that the filters leave, how many entries that is, and the condition on those of the page.
-
-    All entries have numbers without gaps, so that a page costs the same wherever it lies. Filters on transactions
-    look at those alone, each of which knows the numbers of its entries; only a filter on actions looks at every entry.
-    """
-    of_transactions = [_OF_TRANSACTIONS[name] for name in filters if name in _OF_TRANSACTIONS]
-    of_entries = [_OF_ENTRIES[name] for name in filters if name in _OF_ENTRIES]
-    conditions = " AND ".join((*of_entries, *of_transactions))
-    if of_entries:
-        joined = _JOINED if of_transactions else ""
-        return _ENTRIES.format(joined=joined, conditions=conditions), "count(*)", _BY_ENTRY
-    if of_transactions:
-        return _TRANSACTIONS.format(conditions=conditions), "max(upto)", _BY_TRANSACTION
-    return _NUMBERED, "max(upto)", _BY_NUMBER
+    before: dict[str, Any] | None
+    after: dict[str, Any]
 
 
 def shown(page: str, limit: int, offset: int) -> dict[str, Any]:
-    """AuditLogResponse of a page that `statement` found."""
-    found = orjson.loads(page)
+    """AuditLogResponse of a page that a statement of `entries.page` found."""
+    found = entries.read_page(page)
     return {
-        "data": [_entry(entry) for entry in found["entries"]],
-        "pagination": {"limit": limit, "offset": offset, "total": found["total"]},
+        "data": [_shown(entry) for entry in found.entries],
+        "pagination": {"limit": limit, "offset": offset, "total": found.total},
     }
 
 
-def _entry(row: Mapping[str, Any]) -> dict[str, Any]:
-    before, after = row["before"], row["after"]
-    if row["version_after"] is not None:
-        before, after = difference(row["version_before"], row["version_after"])
+def _shown(entry: Entry) -> dict[str, Any]:
+    before, after = entry.before, entry.after
+    if entry.version_after is not None:
+        before, after = difference(entry.version_before, entry.version_after)
     return {
-        "id": str(row["id"]),
-        "at": present.instant(row["at"]),
-        "actor": {"type": row["actor_type"], "id": row["actor_id"], "name": row["actor_name"]},
-        "action": row["action"],
-        "resource_type": row["action"].partition(".")[0],
-        "resource_id": row["resource_id"],
+        "id": str(entry.id),
+        "at": present.instant(entry.at),
+        "actor": {"type": entry.actor_type, "id": entry.actor_id, "name": entry.actor_name},
+        "action": entry.action,
+        "resource_type": entry.action.partition(".")[0],
+        "resource_id": entry.resource_id,
         "before": before,
         "after": after,
-        **{name: row[name] for name in ("reason", "ip", "user_agent", "correlation_id")},
+        **{name: getattr(entry, name) for name in _AS_THEY_ARE},
     }
 
 
-def _fields(held: Sequence[Any]) -> dict[str, Any]:
-    return present.fields(dict(zip(present.COLUMNS, held, strict=True)))
-
-
-_NOTHING: Final = _fields([None] * len(present.COLUMNS))
-
-
-def difference(old: Sequence[Any] | None, new: Sequence[Any]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
-    """The fields that differ as they were and as they are; of a new SKU those that have a value."""
+def difference(old: Sequence[Any] | None, new: Sequence[Any]) -> Difference:
+    """What differs between two row versions, each a sequence of the values of `COLUMNS`."""
     is_now = _fields(new)
     was = _NOTHING if old is None else _fields(old)
     changed = [name for name in is_now if is_now[name] != was[name]]
-    return None if old is None else {name: was[name] for name in changed}, {name: is_now[name] for name in changed}
+    before = None if old is None else {name: was[name] for name in changed}
+    return Difference(before, {name: is_now[name] for name in changed})
+
+
+def _fields(values: Sequence[Any]) -> dict[str, Any]:
+    return present.fields(dict(zip(COLUMNS, values, strict=True)))
+
+
+_NOTHING: Final = _fields([None] * len(COLUMNS))

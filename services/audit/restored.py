@@ -4,8 +4,8 @@ from uuid import UUID
 
 import psycopg
 
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.backup import Ended
 from warehouse.sessions import Pool
 

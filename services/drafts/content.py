@@ -4,15 +4,12 @@ Points and words are rows of `compliance/rules/drafts`. A point that the records
 completed, and is listed as missing; nothing is made up.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, Literal, Self
 from uuid import UUID
-
-import psycopg
-from psycopg.rows import dict_row
 
 from compliance.ruleset import RuleSet
 from compliance.tables import RULES, rows
@@ -21,18 +18,14 @@ from schemas.fields import SKU
 from schemas.labels import format_word, word
 from schemas.numbers import number
 from schemas.technical_files import CONTENTS
+from warehouse.sessions import Connection
+from warehouse.skus import detail
+from warehouse.skus.detail import Maker
+from warehouse.technical_files import queries as technical_files
+from warehouse.technical_files.queries import TechnicalFile
 
 Lang = Literal["en", "fr", "de"]
 _FOLDER: Final = RULES / "drafts"
-_HELD: Final = f"""
-SELECT {present.SELECT}, companies.name AS company_name, brands.name AS brand_name, brands.owner_name,
-       sites.name AS site_name, sites.city, sites.country
-FROM skus JOIN companies ON companies.id = skus.company_id
-LEFT JOIN brands ON brands.id = skus.brand_id LEFT JOIN sites ON sites.id = skus.manufacturing_site_id
-WHERE skus.id = %s"""
-_FILES: Final = """
-SELECT type, filename, sha256, reference, issuer, issued_on::text AS issued_on FROM technical_files
-WHERE sku_id = %s ORDER BY type, created_at, id LIMIT 100"""
 _DIGITS: Final = 6
 """Decimals of a weight or a measured value, at most."""
 _OBJECT: Final = ("sku_code", "name", "gtin", "packaging_level", "packaging_format", "weight_grams")
@@ -81,27 +74,24 @@ class SkuUnknown(LookupError):  # noqa: N818  (an answer, not a fault)
     code = "not_found"
 
 
-def draft(
-    conn: psycopg.Connection[Any], sku_id: UUID, *, reference: str, lang: Lang, now: datetime, rules: RuleSet
-) -> Draft:
+def draft(conn: Connection, sku_id: UUID, *, reference: str, lang: Lang, now: datetime, rules: RuleSet) -> Draft:
     """The draft for one SKU of the session's company. Raises `SkuUnknown`."""
-    with conn.cursor(row_factory=dict_row) as cursor:
-        held = cursor.execute(_HELD, [sku_id]).fetchone()
-        files = cursor.execute(_FILES, [sku_id]).fetchall()
-    if held is None:
+    found = detail.with_maker(conn, sku_id, now.date())
+    files = technical_files.of_sku(conn, sku_id)
+    if found is None:
         raise SkuUnknown(f"There is no SKU {sku_id}.")
-    said = words(lang)
+    (held, maker), said = found, words(lang)
     item = present.sku_detail(
         held, present.record(held), rules=rules, graded_by=rules, doc_status="missing", today=now.date()
     )
     filled = {
         "number": [reference],
         "identification": [f"{said['sku_code']}: {item['sku_code']}", *_labelled(item, ("gtin",), said, lang)],
-        "manufacturer": list(_manufacturer(held, said)),
+        "manufacturer": list(_manufacturer(maker, said)),
         "responsibility": [],
         "object": [*_labelled(item, _OBJECT, said, lang), *_components(item, said, lang)],
         "legislation": ["Regulation (EU) 2025/40", *_substances(item, said, lang)],
-        "standards": [_file(file, lang) for file in files if file["type"] == _STANDARDS],
+        "standards": [_file(file, lang) for file in files if file.type == _STANDARDS],
         "notified_body": [],
         "additional": list(_additional(item, files, said, lang)),
         "signature": [],
@@ -135,12 +125,12 @@ def _value(name: str, held: Any, lang: Lang) -> str:
     return word(vocabulary, held, lang) if vocabulary else str(held)
 
 
-def _manufacturer(held: Mapping[str, Any], said: Mapping[str, str]) -> Iterator[str]:
-    yield f"{said['company']}: {held['company_name']}"
-    if held["brand_name"]:
-        yield f"{said['brand']}: {held['owner_name'] or held['brand_name']}"
-    if held["site_name"]:
-        place = ", ".join(part for part in (held["site_name"], held["city"], held["country"]) if part)
+def _manufacturer(maker: Maker, said: Mapping[str, str]) -> Iterator[str]:
+    yield f"{said['company']}: {maker.company_name}"
+    if maker.brand_name:
+        yield f"{said['brand']}: {maker.owner_name or maker.brand_name}"
+    if maker.site_name:
+        place = ", ".join(part for part in (maker.site_name, maker.city, maker.country) if part)
         yield f"{said['site']}: {place}"
 
 
@@ -161,7 +151,7 @@ def _substances(item: Mapping[str, Any], said: Mapping[str, str], lang: Lang) ->
 
 
 def _additional(
-    item: Mapping[str, Any], files: list[dict[str, Any]], said: Mapping[str, str], lang: Lang
+    item: Mapping[str, Any], files: Sequence[TechnicalFile], said: Mapping[str, str], lang: Lang
 ) -> Iterator[str]:
     grade = item["recyclability_grade"]
     provisional = item["compliance"]["grade_trace"]["provisional"] and grade != "not_assessed"
@@ -170,10 +160,10 @@ def _additional(
     yield f"{said['evidence']}: {listed}"
 
 
-def _file(file: Mapping[str, Any], lang: Lang) -> str:
-    about = ", ".join(str(file[name]) for name in ("reference", "issuer", "issued_on") if file[name])
-    named = f"{CONTENTS[lang][file['type']]}: {file['filename']}"
-    return named + (f" ({about})" if about else "") + f", SHA-256 {file['sha256'][:12]}…"
+def _file(file: TechnicalFile, lang: Lang) -> str:
+    about = ", ".join(part for part in (file.reference, file.issuer, file.issued_on) if part)
+    named = f"{CONTENTS[lang][file.type]}: {file.filename}"
+    return named + (f" ({about})" if about else "") + f", SHA-256 {file.sha256[:12]}…"
 
 
 @lru_cache(maxsize=1)

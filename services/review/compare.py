@@ -10,19 +10,17 @@ from datetime import date, datetime
 from typing import Any, Final, NamedTuple, Self
 from uuid import UUID
 
-import psycopg
-from psycopg.rows import dict_row
-
 from pipelines.writing import plans, present
-from pipelines.writing.origin import Origin
 from pipelines.writing.records import RowResult, write_records
 from schemas.issues import Issue
 from services.review import proposed
-from services.review.entries import Entry
 from services.review.proposed import Conflict
+from warehouse.audit.origin import Origin
+from warehouse.review.entries import Entry
 from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Connection
+from warehouse.skus import detail
 
-_READ: Final = f"SELECT {present.SELECT}, skus.version FROM skus WHERE id = %s"
 _NOT_COMPARED: Final = frozenset({"id", "compliance", "created_at", "updated_at", "doc_status", "recyclability_grade",
                                   "recyclability_score", "packaging_format_key"})  # fmt: skip
 """Derived, or shown by themselves."""
@@ -79,9 +77,7 @@ class Comparison:
         return cls(None, [Change(**change) for change in kept["changes"]], kept["parts"], before, after, [])
 
 
-def compare(
-    conn: psycopg.Connection[Any], company_id: UUID, entry: Entry, *, now: datetime, rulesets: Rulesets
-) -> Comparison:
+def compare(conn: Connection, company_id: UUID, entry: Entry, *, now: datetime, rulesets: Rulesets) -> Comparison:
     """The comparison of an open entry that writes a SKU, in the caller's transaction; nothing is written."""
     held = held_of(conn, entry.sku_id, rulesets, now.date())
     version, before = held or (None, None)
@@ -115,26 +111,25 @@ def refused_by(issues: Sequence[Issue]) -> Conflict:
 
 
 def held_of(
-    conn: psycopg.Connection[Any], sku_id: UUID | None, rulesets: Rulesets, today: date
+    conn: Connection, sku_id: UUID | None, rulesets: Rulesets, today: date
 ) -> tuple[int, dict[str, Any]] | None:
     """The version and the detail of the SKU as it is held; None for one that is not."""
-    with conn.cursor(row_factory=dict_row) as cursor:
-        row = cursor.execute(_READ, [sku_id]).fetchone()
+    row = detail.of(conn, sku_id, today)
     if row is None:
         return None
     rules, graded_by = rulesets.active(conn), rulesets.of(conn, row["ruleset_version"])
-    detail = present.sku_detail(
+    shown = present.sku_detail(
         row, present.record(row), rules=rules, graded_by=graded_by, doc_status="missing", today=today
     )
-    return row["version"], detail
+    return row["version"], shown
 
 
-def _graded(detail: Mapping[str, Any] | None) -> Graded | None:
-    if detail is None:
+def _graded(shown: Mapping[str, Any] | None) -> Graded | None:
+    if shown is None:
         return None
-    compliance = detail["compliance"]
+    compliance = shown["compliance"]
     return Graded(
-        detail["recyclability_grade"], detail["recyclability_score"], compliance["grade_trace"].get("reason"),
+        shown["recyclability_grade"], shown["recyclability_score"], compliance["grade_trace"].get("reason"),
         compliance["annex_v_flags"], compliance["grade_trace"]["provisional"],
     )  # fmt: skip
 

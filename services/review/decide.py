@@ -7,27 +7,22 @@ decide at once the second finds the entry decided. Locks are taken in one order:
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-import orjson
-import psycopg
-
-from pipelines.writing import ledger, plans
-from pipelines.writing.origin import Origin
+from pipelines.writing import plans
 from pipelines.writing.records import write_records
 from services.review import files, issuing, proposed
 from services.review.compare import Comparison, between, compare, held_of, refused_by
-from services.review.entries import Entry, entry
+from services.review.entries import entry
 from services.review.proposed import Conflict
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
+from warehouse.review import entries, supplier_requests
+from warehouse.review.entries import Decision, Entry
 from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Connection
 
-_LOCK_REQUEST: Final = "SELECT FROM supplier_requests WHERE id = %s FOR UPDATE"
-_LOCK_ENTRY: Final = "SELECT FROM review_entries WHERE id = %s FOR UPDATE"
-_DECIDE: Final = """
-UPDATE review_entries SET state = %(state)s, decided_by_id = %(by_id)s, decided_by_name = %(by_name)s,
-    decided_at = %(at)s, reason = %(reason)s, note = %(note)s, decided = %(decided)s::json WHERE id = %(id)s"""
-_MOVE_REQUEST: Final = "UPDATE supplier_requests SET state = %s, updated_at = %s WHERE id = %s"
 _DECIDED: Final = {
     "replaced": "A newer answer has taken the place of this one. Decide on the newer one.",
     "accepted": "This entry was accepted already.",
@@ -36,7 +31,7 @@ _DECIDED: Final = {
 
 
 def accept(
-    conn: psycopg.Connection[Any], company_id: UUID, entry_id: UUID, *, origin: Origin, now: datetime,
+    conn: Connection, company_id: UUID, entry_id: UUID, *, origin: Origin, now: datetime,
     rulesets: Rulesets, reason: str | None = None, seen_version: int | None = None,
     issued_with: Mapping[str, str] | None = None,
 ) -> Entry:  # fmt: skip
@@ -61,7 +56,7 @@ def accept(
 
 
 def reject(
-    conn: psycopg.Connection[Any], company_id: UUID, entry_id: UUID, *, origin: Origin, now: datetime,
+    conn: Connection, company_id: UUID, entry_id: UUID, *, origin: Origin, now: datetime,
     rulesets: Rulesets, reason: str | None = None, note: str | None = None,
 ) -> Entry:  # fmt: skip
     """Reject an open entry: nothing of it is applied, and a supplier's request is open again.
@@ -75,11 +70,11 @@ def reject(
     )  # fmt: skip
 
 
-def _locked(conn: psycopg.Connection[Any], entry_id: UUID) -> Entry:
+def _locked(conn: Connection, entry_id: UUID) -> Entry:
     """The open entry, whose state nobody else changes until the transaction ends."""
     if (request_id := entry(conn, entry_id).request_id) is not None:
-        conn.execute(_LOCK_REQUEST, [request_id])
-    conn.execute(_LOCK_ENTRY, [entry_id])
+        supplier_requests.lock(conn, request_id)
+    entries.lock(conn, entry_id)
     held = entry(conn, entry_id)
     if held.state != "open":
         raise Conflict(_DECIDED[held.state])
@@ -87,7 +82,7 @@ def _locked(conn: psycopg.Connection[Any], entry_id: UUID) -> Entry:
 
 
 def _write(
-    conn: psycopg.Connection[Any], company_id: UUID, held: Entry, *, origin: Origin, now: datetime,
+    conn: Connection, company_id: UUID, held: Entry, *, origin: Origin, now: datetime,
     rulesets: Rulesets, seen_version: int | None,
 ) -> Comparison:  # fmt: skip
     """Write what the entry says; what that changed, as the comparison showed it."""
@@ -105,17 +100,22 @@ def _write(
 
 
 def _decided(
-    conn: psycopg.Connection[Any], company_id: UUID, held: Entry, state: str, *, origin: Origin, now: datetime,
+    conn: Connection, company_id: UUID, held: Entry, state: str, *, origin: Origin, now: datetime,
     reason: str | None, request: str, done: Comparison | None, note: str | None = None,
 ) -> Entry:  # fmt: skip
     """Write the decision down, move the request, and enter it into the ledger; `done` is what was decided on."""
-    decision = {
-        "id": held.id, "state": state, "by_id": origin.actor_id, "by_name": origin.actor_name, "at": now, "note": note,
-        "decided": orjson.dumps(done.as_dict()).decode() if done and not done.refused else None,
-    }  # fmt: skip
-    conn.execute(_DECIDE, {**decision, "reason": reason})
+    decision = Decision(
+        state=state,
+        by_id=origin.actor_id,
+        by_name=origin.actor_name,
+        at=now,
+        reason=reason,
+        note=note,
+        decided=done.as_dict() if done and not done.refused else None,
+    )
+    entries.decide(conn, held.id, decision)
     if held.request_id is not None:
-        conn.execute(_MOVE_REQUEST, [request, now, held.request_id])
+        supplier_requests.move(conn, held.request_id, request, at=now)
     ledger.enter(
         conn, company_id, f"{held.resource}.{state}", held.id, origin=replace(origin, reason=reason), now=now,
         before={"state": "open"}, after={"state": state} | ({"note": note} if note else {}),

@@ -9,21 +9,21 @@ from datetime import UTC, datetime
 from typing import Any, cast
 from uuid import UUID
 
-import psycopg
 from uuid_utils import uuid7
 
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
 from schemas import issuing_form
 from schemas.issues import Issue
 from schemas.issuing_form import Issuing
 from services import drafts
 from services.drafts.content import Lang
-from services.review.entries import Entry
 from services.review.proposed import Conflict
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.declarations import docs
 from warehouse.declarations import queries as declarations
+from warehouse.review.entries import Entry
 from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Connection
 
 
 class Incomplete(Exception):  # noqa: N818  (an answer to the person who decides, not a fault)
@@ -36,7 +36,7 @@ class Incomplete(Exception):  # noqa: N818  (an answer to the person who decides
         self.issues = issues
 
 
-def draft_of(conn: psycopg.Connection[Any], entry: Entry, *, now: datetime, rulesets: Rulesets) -> drafts.Draft:
+def draft_of(conn: Connection, entry: Entry, *, now: datetime, rulesets: Rulesets) -> drafts.Draft:
     """The draft that an entry holds; for one that was filed without its content, the content as it is now.
 
     Raises `Conflict` where there is neither content nor a SKU to draw it from.
@@ -52,7 +52,7 @@ def draft_of(conn: psycopg.Connection[Any], entry: Entry, *, now: datetime, rule
 
 
 def issue(
-    conn: psycopg.Connection[Any], company_id: UUID, entry: Entry, sent: Mapping[str, str], *, origin: Origin,
+    conn: Connection, company_id: UUID, entry: Entry, sent: Mapping[str, str], *, origin: Origin,
     now: datetime, rulesets: Rulesets,
 ) -> UUID:  # fmt: skip
     """Issue an open draft with the fields of the form (`schemas.issuing_form`); the id of the record in `docs`.

@@ -7,14 +7,12 @@ are held. A field that the supplier left out or sent as null is not answered and
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import orjson
-import psycopg
-
 from schemas.issues import Issue
-from services.review.entries import Entry
+from warehouse.review.entries import Entry
+from warehouse.sessions import Connection
+from warehouse.skus import graphs
 from warehouse.skus import queries as skus
 
-_HELD: Final = "SELECT sku_code, version, components::text FROM skus WHERE id = %s FOR UPDATE"
 _WRITES: Final = frozenset({"supplier_answer", "sku_update"})
 
 
@@ -33,7 +31,7 @@ def writes(entry: Entry) -> bool:
     return entry.kind in _WRITES
 
 
-def record(conn: psycopg.Connection[Any], entry: Entry, *, seen_version: int | None = None) -> dict[str, Any]:
+def record(conn: Connection, entry: Entry, *, seen_version: int | None = None) -> dict[str, Any]:
     """What an entry that `writes` would write; its SKU is locked until the transaction ends.
 
     `seen_version` is the SKU's version that the decision rests on. Raises `Conflict` where the SKU has another one by
@@ -41,18 +39,16 @@ def record(conn: psycopg.Connection[Any], entry: Entry, *, seen_version: int | N
     """
     if entry.sku_id is None:
         return _new(conn, entry.payload["changes"])
-    held = conn.execute(_HELD, [entry.sku_id]).fetchone()
+    held = graphs.locked(conn, entry.sku_id)
     assert held is not None, "a SKU is never removed"
-    sku_code, version, graph = held
-    if seen_version not in (None, version):
+    if seen_version not in (None, held.version):
         raise Conflict("The SKU was changed since you opened this page. Look at the comparison again, then decide.")
     if entry.kind == "sku_update":
-        return {**entry.payload["changes"], "sku_code": sku_code}
-    lines = orjson.loads(graph) if graph else []
-    return {"sku_code": sku_code, "components": answered(lines, entry.payload["components"] or ())}
+        return {**entry.payload["changes"], "sku_code": held.sku_code}
+    return {"sku_code": held.sku_code, "components": answered(held.lines, entry.payload["components"] or ())}
 
 
-def _new(conn: psycopg.Connection[Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def _new(conn: Connection, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The record of a SKU that was not held when it was proposed; whoever accepts it was shown no held value."""
     if skus.id_of(conn, changes["sku_code"]) is not None:
         raise Conflict(f"A SKU {changes['sku_code']} exists by now. Reject this, and propose a change of that SKU.")

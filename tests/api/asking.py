@@ -8,8 +8,8 @@ from uuid import UUID
 
 from starlette.testclient import TestClient
 
-from pipelines.writing.origin import Origin
 from services import supplier_requests
+from warehouse.audit.origin import Origin
 from warehouse.sessions import Pool
 
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}

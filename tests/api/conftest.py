@@ -13,10 +13,10 @@ from starlette.testclient import TestClient
 from api.app import create
 from compliance.catalogue import Jurisdiction, served
 from pipelines.catalogue import load, read
-from pipelines.writing.origin import Origin
 from tests.api.published import Published
 from tools.ports import free_port
 from warehouse.access import keys
+from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.sessions import Pool

@@ -5,10 +5,10 @@ from uuid import uuid4
 
 import pytest
 
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
 from schemas.audit import ACTIONS, ACTORS
 from schemas.responses import AuditLogResponse
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 25}
 

@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
 from tests.waiting import wait_until
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.audit.visible import STAMP
 from warehouse.declarations import docs
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 from typing import Literal
 from uuid import UUID, uuid4
 
-from pipelines.writing.origin import Origin
 from services import drafts, review
 from tests.api.people import Browser, added
+from warehouse.audit.origin import Origin
 from warehouse.rulesets.registry import Rulesets
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)

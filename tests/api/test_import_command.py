@@ -18,11 +18,11 @@ import xlsxwriter
 from api.commands.http import Service
 from api.commands.shared import Refusal
 from pipelines.catalogue import load, read
-from pipelines.writing.origin import Origin
 from tests.journeys.place import ROOT, Place
 from tests.pipelines.rewriting import with_text
 from tests.waiting import wait_until
 from tools.ports import free_port
+from warehouse.audit.origin import Origin
 from warehouse.embedded import running
 from warehouse.migrate import migrate
 from warehouse.sessions import Pool

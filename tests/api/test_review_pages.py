@@ -10,12 +10,12 @@ import psycopg
 import pytest
 
 from compliance.flag_texts import in_words
-from pipelines.writing.origin import Origin
 from services import review
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import counted
 from tests.services.making import PDF
+from warehouse.audit.origin import Origin
 
 SCRIPT = "<script>alert('x')</script>"
 ASSISTANT = Origin("connection", str(uuid4()), f"Assistant {SCRIPT}", "c-3")

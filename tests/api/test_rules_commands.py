@@ -8,12 +8,12 @@ import pytest
 from compliance import ruleset
 from compliance.ruleset_checks import FURTHER
 from compliance.tables import RULES as RULES_FOLDER
-from pipelines.writing.origin import Origin
 from pipelines.writing.records import write_records
 from schemas.models import parse_sku
 from tests import ruling
 from tests.api.test_commands import NOBODY, Pcds
 from tests.ruling import BOTTLE, GLASS, LINES
+from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.embedded import running

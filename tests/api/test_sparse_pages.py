@@ -7,11 +7,11 @@ from uuid import uuid4
 
 import pytest
 
-from pipelines.writing.origin import Origin
 from services import review, supplier_requests
 from tests.api.asking import ask
 from tests.api.people import Browser, added
 from tests.api.portfolios import counted, run, sent
+from warehouse.audit.origin import Origin
 from warehouse.declarations import docs
 
 BARE = {"component_type": "body", "material_family": "plastic", "weight_g": 1}

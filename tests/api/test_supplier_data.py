@@ -6,10 +6,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from pipelines.writing.origin import Origin
 from schemas.responses import SupplierSubmissionAccepted
 from services import review
 from tests.api.asking import BODY, ask
+from warehouse.audit.origin import Origin
+from warehouse.review import entries
 from warehouse.rulesets.registry import Rulesets
 
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-2")
@@ -23,7 +24,7 @@ def asked(caller, pool):
 
 def open_entries(pool, company):
     with pool.company(company) as conn:
-        return review.entries(conn)[0]
+        return entries.page(conn)[0]
 
 
 def decide(pool, asked, clock, how, **more):

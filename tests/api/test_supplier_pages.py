@@ -7,11 +7,12 @@ from uuid import uuid4
 
 import pytest
 
-from pipelines.writing.origin import Origin
 from services import review
 from tests.api.asking import BODY, ask
 from tests.api.people import Browser, added, hidden
 from tests.services.making import PDF, PNG
+from warehouse.audit.origin import Origin
+from warehouse.review import entries, files
 from warehouse.rulesets.registry import Rulesets
 
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-2")
@@ -30,7 +31,7 @@ def browser(asked):
 
 def entry(pool, asked):
     with pool.company(asked.company) as conn:
-        [found], _ = review.entries(conn)
+        [found], _ = entries.page(conn)
     return found
 
 
@@ -130,7 +131,7 @@ def test_what_does_not_fit_comes_back_with_what_is_wrong(asked, browser, pool):
     assert "Envoyez un nombre" in unescape(page.text)
     assert SCRIPT not in page.text
     with pool.company(asked.company) as conn:
-        assert review.entries(conn) == ([], 0)
+        assert entries.page(conn) == ([], 0)
 
 
 def test_stored_script_is_text_on_the_form(caller, pool):
@@ -157,7 +158,7 @@ def test_documents_of_a_rejected_answer_stay_with_it(asked, browser, pool):
     browser.post(f"/supplier-data/{asked.token}", {"consent": "yes", "0.weight_g": "2"})
     second = entry(pool, asked)
     with pool.company(asked.company) as conn:
-        held = {each.id: len(review.files.of_entry(conn, each.id)) for each in (first, second)}
+        held = {each.id: len(files.of_entry(conn, each.id)) for each in (first, second)}
     assert held == {first.id: 0, second.id: 1}, "what replaces an answer takes its documents over"
     decide(pool, asked, review.reject)
     assert "report.pdf" not in browser.get(f"/supplier-data/{asked.token}").text

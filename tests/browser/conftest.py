@@ -16,7 +16,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from pipelines.catalogue import load, read
-from pipelines.writing.origin import Origin
 from tests.api.people import Person, added
 from tests.api.portfolios import weigh
 from tests.browser.visitor import LetIn, Shop, Visitor
@@ -28,6 +27,7 @@ from tools.browser.assistant import Assistant
 from tools.browser.company import BOTTLE, Company
 from tools.browser.pages import prepare, sign_in
 from warehouse import snapshots
+from warehouse.audit.origin import Origin
 from warehouse.dagster_home import environment as dagster_environment
 from warehouse.database import Database
 from warehouse.rulesets.registry import Rulesets

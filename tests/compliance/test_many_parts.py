@@ -14,6 +14,7 @@ from compliance.grading import explain, trials
 from compliance.ruleset import load
 from pipelines.writing import present
 from tests.compliance.packs import pack
+from warehouse.skus import detail
 
 RULES = load()
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20.0}
@@ -36,7 +37,7 @@ def row_of(kind, count, packaging_format):
     ]
     graph = [{"id": f"p{place}", **part} for place, part in enumerate([BODY, *parts])]
     known = {"components": orjson.dumps(graph).decode(), "markets": "{GB}", "volumes": None}
-    return dict.fromkeys(present.COLUMNS_OF_THE_DAY) | known | {"packaging_format": packaging_format}
+    return dict.fromkeys(detail.NAMES) | known | {"packaging_format": packaging_format}
 
 
 def lines_run(work):

@@ -15,9 +15,9 @@ from mcp.server.auth.provider import AccessToken
 from api.service import Service, opened
 from connector.principal import Principal
 from connector.server import served
-from pipelines.writing.origin import Origin
 from pipelines.writing.records import RowResult, write_records
 from schemas.models import parse_sku
+from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.settings import Settings

@@ -9,10 +9,10 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from pipelines.writing.origin import Origin
 from pipelines.writing.records import write_records
 from schemas.models import parse_sku
 from tests.connector.serving import Served
+from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
 from warehouse.rulesets.registry import Rulesets
 

@@ -12,9 +12,10 @@ from uuid import uuid4
 import mcp_types as types
 import pytest
 
-from services import drafts, review
+from services import drafts
 from services.review import Entry
 from tests.connector.assistants import Answer, Assistant
+from warehouse.review import entries, files
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +36,7 @@ DRAFTING = {
 
 def queue(assistant: Assistant) -> list[Entry]:
     with assistant.service.writes.company(assistant.company) as conn:
-        return review.entries(conn)[0]
+        return entries.page(conn)[0]
 
 
 def saying(assistant: Assistant, mode: str, content: dict[str, bool] | None, action: str = "accept") -> Assistant:
@@ -174,7 +175,7 @@ async def test_a_document_is_judged_by_its_bytes_and_kept_with_its_fingerprint(a
     [entry] = queue(assistant)
     assert entry.payload["sha256"] == hashlib.sha256(PDF).hexdigest()
     with assistant.service.writes.company(assistant.company) as conn:
-        [file] = review.files.of_entry(conn, entry.id)
+        [file] = files.of_entry(conn, entry.id)
     key = f"{assistant.company}/files/{file['id']}"
     assert assistant.service.objects.get(key) == PDF
     for fault in (

@@ -5,11 +5,11 @@ from uuid import uuid4
 
 import pytest
 
-from pipelines.writing.origin import Origin
 from pipelines.writing.volume_rows import write_volumes
 from schemas.models import parse_volumes
 from tests.api.portfolios import weigh
 from tests.connector.assistants import Assistant
+from warehouse.audit.origin import Origin
 from warehouse.snapshots import publish
 
 pytestmark = pytest.mark.anyio

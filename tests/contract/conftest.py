@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from pipelines.catalogue import load, read
-from pipelines.writing.origin import Origin
 from tests.conftest import as_operators, migrated
 from tests.contract.outside import Caller, Place, Server
+from warehouse.audit.origin import Origin
 from warehouse.dagster_home import environment as dagster_environment
 from warehouse.database import Database
 from warehouse.sessions import Pool

@@ -5,9 +5,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from pipelines.writing.origin import Origin
 from services import review
 from tests.contract.outside import good, refused
+from warehouse.audit.origin import Origin
 from warehouse.rulesets.registry import Rulesets
 
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-1")

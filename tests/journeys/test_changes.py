@@ -15,11 +15,11 @@ from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
 from services import review
 from tests.journeys.place import Place
 from tests.waiting import PATIENCE_SECONDS
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.declarations import docs

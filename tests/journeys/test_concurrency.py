@@ -6,17 +6,17 @@ from itertools import pairwise
 from uuid import UUID
 
 from compliance import ruleset
-from pipelines.writing.origin import Origin
 from pipelines.writing.patch import Patch
 from pipelines.writing.records import write_records
-from pipelines.writing.stored import FEW
-from pipelines.writing.table import Table
 from pipelines.writing.write import write_patch
 from schemas.models import parse_sku
+from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
+from warehouse.skus.by_code import FEW
+from warehouse.skus.columns import Table
 
 CODES = [f"SKU-{number:03d}" for number in range(FEW + 40)]
 ROUNDS = 6

@@ -27,7 +27,6 @@ from api.serve import is_served
 from pipelines.engine.instance import shared_instance
 from pipelines.engine.resources import Resources, opened
 from pipelines.regrading import rulesets
-from pipelines.writing.origin import Origin
 from pipelines.writing.records import write_records
 from schemas.models import parse_sku
 from services import audit
@@ -39,6 +38,7 @@ from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse import dagster_home
 from warehouse.access.keys import new_key
+from warehouse.audit.origin import Origin
 from warehouse.database import Database
 from warehouse.embedded import running
 from warehouse.migrate import migrate

@@ -11,12 +11,12 @@ from pathlib import Path
 import psycopg
 
 from pipelines.regrading import rulesets
-from pipelines.writing.origin import Origin
 from services import audit
 from tests import ruling
 from tests.journeys.place import Place
 from tests.ruling import BOTTLE, LINES
 from tests.waiting import wait_until
+from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.sessions import Pool

@@ -20,8 +20,8 @@ from pipelines.engine.partitions import partition_of
 from pipelines.reading import read_upload
 from pipelines.reading.packed import PackedUpload
 from pipelines.sandbox import Readers
-from pipelines.writing.origin import Origin
 from tests.pipelines.stocked import Stocked, stock
+from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.imports import polls

@@ -19,9 +19,10 @@ from pipelines.engine.pieces import Stopping
 from pipelines.engine.runs import of_company
 from pipelines.engine.tags import FOLLOWED, of_day
 from pipelines.housekeeping import orphans
-from services.technical_files import Received, record
+from services.technical_files import record
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow, tick
+from warehouse.technical_files.queries import File
 
 OLD = (orphans.GRACE + timedelta(minutes=1)).total_seconds()
 
@@ -63,10 +64,9 @@ def a_file(desk: Desk, company: UUID) -> str:
         )
     key = f"{company}/files/{file_id}"
     desk.objects.put(key, b"%PDF")
-    fields = dict.fromkeys(("reference", "issuer", "issued_on", "expires_on")) | {"type": "test_report"}
-    file = Received(file_id, sku, "a.pdf", "application/pdf", 4, "0" * 64, fields)
+    file = File(file_id, "a.pdf", "application/pdf", 4, "0" * 64, "test_report", None, None, None, None)
     with desk.pool.company(company) as conn:
-        record(conn, company, file, origin=ORIGIN, now=now)
+        record(conn, company, sku, file, origin=ORIGIN, now=now)
     return key
 
 

@@ -1,13 +1,14 @@
 """What an import leaves in the ledger: its submission, one entry per SKU it changed, its end, linked chunk by chunk."""
 
 from services.audit import page, verify
+from warehouse.audit import entries as ledger
 
 FILE = "sku_code;name;weight_grams\n" + "".join(f"S{n};Bottle {n};{n},5\n" for n in range(1, 9))
 
 
 def entries(desk, **filters):
     with desk.pool.company(desk.company) as conn:
-        row = conn.execute(page.statement(50, 0, tuple(filters)), filters).fetchone()
+        row = conn.execute(ledger.page(50, 0, tuple(filters)), filters).fetchone()
     return page.shown(row[1], 50, 0)["data"]
 
 

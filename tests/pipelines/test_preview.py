@@ -4,8 +4,8 @@ import pytest
 
 from pipelines.imports import preview
 from pipelines.reading import ReadingRefused
-from pipelines.writing.volumes import served_markets
 from tests.pipelines.conftest import Desk
+from warehouse.catalogue.queries import served_markets
 
 FILES = {
     "rows": (

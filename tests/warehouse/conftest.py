@@ -7,9 +7,9 @@ from uuid import UUID
 
 import pytest
 
-from pipelines.writing.origin import Origin
 from pipelines.writing.records import write_records
 from schemas.models import parse_sku
+from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool

@@ -13,10 +13,10 @@ import orjson
 import psycopg
 import pytest
 
-from pipelines.writing.origin import Origin
 from services.audit.restored import enter_ended
 from tests.conftest import migrated
 from tests.servers import RELEASES, on, operators
+from warehouse.audit.origin import Origin
 from warehouse.backup import BackupError, Restored, back_up, check, find_key, restore
 from warehouse.database import Database
 from warehouse.embedded import places

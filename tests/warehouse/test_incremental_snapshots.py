@@ -15,10 +15,10 @@ import psycopg
 import pytest
 from polars.testing import assert_frame_equal
 
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
 from pipelines.writing.volume_rows import write_volumes
 from schemas.models import parse_volumes
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.declarations import docs

@@ -13,6 +13,7 @@ from compliance.rollup.portfolio import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_C
 from pipelines.writing import present
 from warehouse.clock import StoppedClock
 from warehouse.sessions import Pool
+from warehouse.skus import detail
 from warehouse.snapshots import Snapshot, current
 
 Write = Callable[..., None]
@@ -88,7 +89,7 @@ def test_flags_are_those_that_the_sku_shows(
         for row in pl.read_parquet(published().skus).iter_rows(named=True)
     }
     with pool.company(company) as conn, conn.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute(f"SELECT {present.SELECT}, ruleset_version FROM skus").fetchall()
+        rows = cursor.execute(f"SELECT {detail.SELECT}, ruleset_version FROM skus").fetchall()
     rules = ruleset.load()
     shown = {
         row["sku_code"]: [

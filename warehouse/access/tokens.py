@@ -7,7 +7,8 @@ so that revoking it ends its tokens at once (interface v1, Authentication).
 import secrets
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
+from uuid import UUID
 
 from warehouse.access.keys import Key, digest
 from warehouse.sessions import AsyncConnection
@@ -21,14 +22,42 @@ LIFETIME_SECONDS: Final = 900
 REQUESTS_PER_MINUTE: Final = 30
 """Token requests of one client, and of one address, in any 60 seconds (interface v1, Limits)."""
 
-ADMIT: Final = (
+_ADMIT: Final = (
     "SELECT * FROM pcds_admit_client(%(client_id)s::uuid, %(presented)s::bytea, %(address)s, %(ceiling)s, %(at)s)"
 )
-"""The columns of `Key`, the digest and the seconds to wait; those of the key null where the two are no live key's."""
+"""The columns of `Key`, the digest and the seconds to wait."""
 
 _ISSUE: Final = (
     "INSERT INTO bearer_tokens (token_hash, company_id, client_id, scopes, expires_at) VALUES (%s, %s, %s, %s, %s)"
 )
+
+
+class Admitted(NamedTuple):
+    """The live key of a client, the digest that it is stored as, and 0 or the seconds to wait.
+
+    Without a key and a digest where the client has no live key.
+    """
+
+    key: Key | None
+    digest: bytes | None
+    retry_after: int
+
+
+async def admit(
+    connection: AsyncConnection, client_id: UUID | None, presented: bytes, *, address: str, at: datetime
+) -> Admitted:
+    """Count a token request of a client and of an address, on a connection of no company; the client's key."""
+    asked = {
+        "client_id": client_id,
+        "presented": presented,
+        "address": address,
+        "ceiling": REQUESTS_PER_MINUTE,
+        "at": at,
+    }
+    row = await (await connection.execute(_ADMIT, asked)).fetchone()
+    assert row is not None, "the statement answers one row whoever asks"
+    *columns, held, retry_after = row
+    return Admitted(None if held is None else Key(*columns), held, retry_after)
 
 
 def new_token() -> str:

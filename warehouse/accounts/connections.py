@@ -11,12 +11,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-import psycopg
 from psycopg.rows import class_row
 
 from warehouse.access.keys import digest
-
-Connection = psycopg.Connection[Any]
+from warehouse.sessions import AsyncConnection, Connection
 
 CODE_LIFETIME: Final = timedelta(minutes=2)
 """Of an authorization code, which its application exchanges at once."""
@@ -25,7 +23,7 @@ ACCESS_LIFETIME: Final = timedelta(minutes=15)
 REFRESH_LIFETIME: Final = timedelta(days=30)
 """Of a refresh token that is not used; the next one lives as long again."""
 
-ADMIT: Final = "SELECT * FROM pcds_admit_connection(%(presented)s, %(resource)s, %(counted_as)s, %(at)s)"
+_ADMIT: Final = "SELECT * FROM pcds_admit_connection(%(presented)s, %(resource)s, %(counted_as)s, %(at)s)"
 """The columns of `Admitted`; no row for a token that does not count. `counted_as` is call, answer or null."""
 
 _AUTHORISE: Final = """
@@ -128,6 +126,15 @@ def hold_code(
          "expires_at": at + CODE_LIFETIME},
     )  # fmt: skip
     return code
+
+
+async def admit(
+    connection: AsyncConnection, token: str, *, resource: str, counted_as: str | None, at: datetime
+) -> Admitted | None:
+    """The live connection that an access token belongs to, counted as a call, an answer or not; None for no such."""
+    asked = {"presented": digest(token), "resource": resource, "counted_as": counted_as, "at": at}
+    row = await (await connection.execute(_ADMIT, asked)).fetchone()
+    return None if row is None else Admitted(*row)
 
 
 def of_person(connection: Connection, user_id: UUID) -> list[Connected]:

@@ -14,6 +14,7 @@ from uuid import UUID
 import psycopg
 
 from warehouse.access.keys import digest
+from warehouse.sessions import AsyncConnection
 
 IDLE: Final = timedelta(hours=2)
 """A session ends when nothing was asked in it for so long."""
@@ -29,7 +30,7 @@ SLOW_SECONDS: Final = 2.0
 LINK_LIFETIME: Final = timedelta(hours=24)
 """A link that sets a password counts so long, and once."""
 
-FIND: Final = "SELECT * FROM pcds_session(%(token)s, %(idle_since)s, %(at)s)"
+_FIND: Final = "SELECT * FROM pcds_session(%(token)s, %(idle_since)s, %(at)s)"
 """The columns of `User`; no row for a session that has ended."""
 
 _SIGN_IN: Final = (
@@ -87,15 +88,26 @@ def known_as(email: str) -> str:
 
 
 def attempt(connection: psycopg.Connection[Any], email: str, network: str, at: datetime) -> Attempt:
-    """Look a person up and count the attempt; undo the transaction where the password proves right."""
+    """Look a person up and count the attempt; where the password proves right, `undo_attempt` takes the count back."""
     name = known_as(email)
     # The counts outlive the attempt and are no place for a name.
     asked = {"email": name, "account": hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest(),
              "network": network, "per_account": PER_ACCOUNT, "per_network": PER_NETWORK, "slow_above": SLOW_ABOVE,
              "at": at}  # fmt: skip
+    mark_attempt(connection)
     row = connection.execute(_SIGN_IN, asked).fetchone()
     assert row is not None, "the function answers one row whoever asks"
     return Attempt(*row)
+
+
+def mark_attempt(connection: psycopg.Connection[Any]) -> None:
+    """Mark the place in the transaction that `undo_attempt` goes back to, before an attempt is counted."""
+    connection.execute("SAVEPOINT not_counted")
+
+
+def undo_attempt(connection: psycopg.Connection[Any]) -> None:
+    """Take the count of an attempt back: it was no guess."""
+    connection.execute("ROLLBACK TO SAVEPOINT not_counted")
 
 
 def begin(connection: psycopg.Connection[Any], company_id: UUID, user_id: UUID, at: datetime) -> str:
@@ -105,8 +117,14 @@ def begin(connection: psycopg.Connection[Any], company_id: UUID, user_id: UUID, 
     return token
 
 
+async def find(connection: AsyncConnection, token: str, at: datetime) -> User | None:
+    """The person whose live session a token is, on a connection of no company."""
+    row = await (await connection.execute(_FIND, finding(token, at))).fetchone()
+    return None if row is None else User(*row)
+
+
 def finding(token: str, at: datetime) -> dict[str, Any]:
-    """The parameters of `FIND`."""
+    """The parameters of the functions that find a session: its digest, and since when it must have been used."""
     return {"token": digest(token), "idle_since": at - IDLE, "at": at}
 
 

@@ -10,6 +10,7 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Json
 from uuid_utils import uuid7
 
+from compliance import catalogue
 from compliance.catalogue import Jurisdiction
 from warehouse.catalogue.tables import jurisdictions
 
@@ -26,6 +27,8 @@ LOADED: Final = "SELECT EXISTS (SELECT FROM jurisdictions WHERE in_catalogue)"
 LAST_LOAD: Final = "SELECT source_hash FROM catalogue_loads ORDER BY loaded_at DESC, id DESC LIMIT 1"
 """The hash of the file that the rows were loaded from."""
 
+_SERVED: Final = "SELECT code FROM jurisdictions WHERE in_catalogue"
+_SERVED_SUBDIVISIONS: Final = f"{_SERVED} AND parent_code IS NOT NULL"
 _LAST: Final = "SELECT source_hash, pinned FROM catalogue_loads ORDER BY loaded_at DESC, id DESC LIMIT 1"
 _STORED: Final = f"SELECT {', '.join(COLUMNS)} FROM jurisdictions"
 _UPSERT: Final = (
@@ -41,6 +44,17 @@ _AS_THEY_ARE: Final = (
     "law_reference", "law_date", "local_labelling_rule", "verified_on", "reviewed_on", "source_url", "source_note",
 )  # fmt: skip
 _NEVER_NULL: Final = ("system", "scope", "authorised_representative_required", "composite_rule", "composite_basis")
+
+
+def served_markets(connection: Connection) -> frozenset[str]:
+    """The codes that the catalogue serves, those that volumes may be of; the release's until one is loaded."""
+    loaded = frozenset(code for (code,) in connection.execute(_SERVED))
+    return loaded or frozenset(entry.code for entry in catalogue.served(catalogue.pinned()))
+
+
+def served_subdivisions(connection: Connection) -> frozenset[str]:
+    """Those of them that are part of another jurisdiction."""
+    return frozenset(code for (code,) in connection.execute(_SERVED_SUBDIVISIONS))
 
 
 def entry(row: Mapping[str, Any]) -> Jurisdiction:

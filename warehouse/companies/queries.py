@@ -23,6 +23,12 @@ class Counted(NamedTuple):
     links: int
 
 
+def has_table(owner_url: str) -> bool:
+    """Whether the tables were ever made in this database; asked on a connection of its own."""
+    with psycopg.connect(owner_url) as connection:
+        return connection.execute("SELECT to_regclass('companies')").fetchone() != (None,)
+
+
 def plans(connection: Connection) -> list[str]:
     """The plans there are, least first."""
     rows = connection.execute("SELECT plan FROM plans ORDER BY sku_limit NULLS LAST").fetchall()

@@ -5,17 +5,30 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-import psycopg
 from psycopg.rows import dict_row
-from sqlalchemy import DateTime, Table
+from sqlalchemy import DateTime, Table, Uuid
 
 from warehouse import pages
-from warehouse.tables import brands, library_components, sites, suppliers
+from warehouse.library.tables import brands, library_components, sites, suppliers
+from warehouse.sessions import Connection
 
 TABLES: Mapping[str, Table] = {
     "brand": brands, "site": sites, "supplier": suppliers, "library_component": library_components,
 }  # fmt: skip
 """Resource type, as the audit ledger names it → its table."""
+
+_BY_NAME: Final = {table.name: table for table in TABLES.values()}
+_TAKEN_OVER: Final = {
+    "library_components": (
+        "material_family",
+        "polymer_or_grade",
+        "weight_g",
+        "supplier_id",
+        "colour",
+        "recycled_content_percent",
+    ),
+}
+"""What a SKU takes over from a record that it refers to, besides the id, by the record's table."""
 
 _SORTED_BY: Final = {"brand": "name", "site": "name", "library_component": "code"}
 """What is listed, and by what: unique within the company, so that the order is total."""
@@ -38,7 +51,7 @@ def page(resource: str, limit: int, offset: int) -> str:
 
 
 def add(
-    connection: psycopg.Connection[Any], resource: str, company_id: UUID, record_id: UUID, *,
+    connection: Connection, resource: str, company_id: UUID, record_id: UUID, *,
     values: Mapping[str, Any], at: datetime,
 ) -> dict[str, Any]:  # fmt: skip
     """Add one record in a session of its company; the record as the API shows it.
@@ -59,13 +72,27 @@ def add(
     return added
 
 
-def holds(connection: psycopg.Connection[Any], resource: str, record_id: UUID) -> bool:
+def holds(connection: Connection, resource: str, record_id: UUID) -> bool:
     """Whether the session's company has this record."""
     found = connection.execute(f"SELECT FROM {TABLES[resource].name} WHERE id = %s", [record_id])
     return found.rowcount == 1
 
 
-def names(connection: psycopg.Connection[Any], resource: str, ids: Collection[UUID]) -> dict[str, str]:
+def referred_to(connection: Connection, table: str, ids: Collection[str]) -> dict[str, Mapping[str, Any]]:
+    """Those records of a table that the session's company has, by id, with what a SKU takes over from each.
+
+    Ids are texts, those asked for and those that come back.
+    """
+    columns = [_BY_NAME[table].c[name] for name in ("id", *_TAKEN_OVER.get(table, ()))]
+    shown = ", ".join(
+        f"{each.name}::text AS {each.name}" if isinstance(each.type, Uuid) else each.name for each in columns
+    )
+    with connection.cursor(row_factory=dict_row) as cursor:
+        found = cursor.execute(f"SELECT {shown} FROM {table} WHERE id = ANY(%s::uuid[])", [list(ids)]).fetchall()
+    return {row["id"]: row for row in found}
+
+
+def names(connection: Connection, resource: str, ids: Collection[UUID]) -> dict[str, str]:
     """The names of those records that the session's company has, by id."""
     if not ids:
         return {}

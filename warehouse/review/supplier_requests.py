@@ -1,28 +1,26 @@
-"""Requests to suppliers: the token of their links, the statements that look it up, and the rows.
+"""Requests to suppliers: the token of their links, their row types, and every statement about them.
 
-A token is shown once, in the link, and only its SHA-256 is held: it is too random to be guessed from its digest.
+What a supplier may be asked or may answer is `services.supplier_requests`. A token is shown once, in the link, and only
+its SHA-256 is stored: it is too random to be guessed from its digest.
 """
 
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
-import psycopg
 from psycopg.rows import class_row
 
 from warehouse.access.keys import digest
+from warehouse.sessions import AsyncConnection, Connection
 
 ANSWERS_PER_MINUTE: Final = 10
 """Of one token, and of one address, in any 60 seconds (interface v1, Limits)."""
 
-ADMIT: Final = "SELECT * FROM pcds_admit_supplier(%(presented)s::bytea, %(address)s, %(ceiling)s, %(at)s)"
-"""Request and company behind a token, null where it is none or was answered to its end; 0 or the seconds to wait."""
-FIND: Final = "SELECT * FROM pcds_supplier_request(%(presented)s::bytea)"
-"""Request and company behind a token, without counting; no row where `ADMIT` has nulls."""
-
+_ADMIT: Final = "SELECT * FROM pcds_admit_supplier(%(presented)s::bytea, %(address)s, %(ceiling)s, %(at)s)"
+_FIND: Final = "SELECT * FROM pcds_supplier_request(%(presented)s::bytea)"
 _INSERT: Final = """
 INSERT INTO supplier_requests
     (id, company_id, sku_id, component_ids, supplier_name, token_hash, state, created_at, updated_at)
@@ -53,13 +51,42 @@ class Request:
     company_name: str
 
 
+class Admitted(NamedTuple):
+    """What is behind a token, None where it is none or was answered to its end; 0 or the seconds to wait."""
+
+    request_id: UUID | None
+    company_id: UUID | None
+    retry_after: int
+
+
+class Found(NamedTuple):
+    """The request and the company behind a token."""
+
+    request_id: UUID
+    company_id: UUID
+
+
+async def admit(connection: AsyncConnection, token: str, *, address: str, at: datetime) -> Admitted:
+    """Count a use of a token and of the address, on a connection of no company; what is behind the token."""
+    asked = {"presented": digest(token), "address": address, "ceiling": ANSWERS_PER_MINUTE, "at": at}
+    row = await (await connection.execute(_ADMIT, asked)).fetchone()
+    assert row is not None, "the statement answers one row whoever asks"
+    return Admitted(*row)
+
+
+async def find(connection: AsyncConnection, token: str) -> Found | None:
+    """The same without counting; None where it is no token or was answered to its end."""
+    row = await (await connection.execute(_FIND, {"presented": digest(token)})).fetchone()
+    return None if row is None else Found(*row)
+
+
 def new_token() -> str:
     """A token of 43 random URL-safe characters."""
     return secrets.token_urlsafe(32)
 
 
 def add(
-    connection: psycopg.Connection[Any], company_id: UUID, request_id: UUID, *, token: str, sku_id: UUID,
+    connection: Connection, company_id: UUID, request_id: UUID, *, token: str, sku_id: UUID,
     component_ids: Sequence[UUID], supplier_name: str | None, at: datetime,
 ) -> None:  # fmt: skip
     """Hold a new request in a session of its company; the token itself is nowhere."""
@@ -67,20 +94,25 @@ def add(
     connection.execute(_INSERT, row)
 
 
-def of(connection: psycopg.Connection[Any], request_id: UUID, *, locking: bool = False) -> Request | None:
+def of(connection: Connection, request_id: UUID, *, locking: bool = False) -> Request | None:
     """A request of the session's company; with `locking` nobody else answers or decides until the transaction ends."""
     if locking:
-        connection.execute(_LOCK, [request_id])
+        lock(connection, request_id)
     with connection.cursor(row_factory=class_row(Request)) as cursor:
         return cursor.execute(f"{_SELECT} WHERE requests.id = %s", [request_id]).fetchone()
 
 
-def every(connection: psycopg.Connection[Any], *, limit: int | None = None) -> list[Request]:
+def lock(connection: Connection, request_id: UUID) -> None:
+    """Lock a request until the transaction ends."""
+    connection.execute(_LOCK, [request_id])
+
+
+def every(connection: Connection, *, limit: int | None = None) -> list[Request]:
     """The session's company's requests, newest first; of a long list only so many."""
     with connection.cursor(row_factory=class_row(Request)) as cursor:
         return cursor.execute(f"{_SELECT} ORDER BY requests.created_at DESC, requests.id LIMIT %s", [limit]).fetchall()
 
 
-def move(connection: psycopg.Connection[Any], request_id: UUID, state: str, *, at: datetime) -> None:
+def move(connection: Connection, request_id: UUID, state: str, *, at: datetime) -> None:
     """Put a request into another state."""
     connection.execute(_MOVE, [state, at, request_id])

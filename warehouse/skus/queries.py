@@ -11,6 +11,7 @@ import psycopg
 
 from warehouse import pages
 from warehouse.audit.visible import AS_OF, LATE
+from warehouse.sessions import AsyncConnection
 
 COVERAGE: Final = """CASE
     WHEN bool_or(docs.status = 'valid' AND coalesce(docs.issued_on <= %(today)s::date, true)
@@ -63,6 +64,17 @@ def id_of(connection: psycopg.Connection[Any], sku_code: str) -> UUID | None:
     """The id of the session's company's SKU; None where it has none of that code."""
     row = connection.execute("SELECT id FROM skus WHERE sku_code = %s", [sku_code]).fetchone()
     return None if row is None else row[0]
+
+
+async def exists(connection: AsyncConnection, sku_id: UUID) -> bool:
+    """Whether the session's company has a SKU of the id."""
+    return await (await connection.execute("SELECT FROM skus WHERE id = %s", [sku_id])).fetchone() is not None
+
+
+def count_of(connection: psycopg.Connection[Any], sku_codes: Sequence[str]) -> int:
+    """How many of these codes the session's company holds."""
+    row = connection.execute("SELECT count(*) FROM skus WHERE sku_code = ANY(%s)", [list(sku_codes)]).fetchone()
+    return row[0] if row else 0
 
 
 PROVISIONAL: Final = """

@@ -9,22 +9,21 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
-import psycopg
 from psycopg.rows import class_row
 
 from warehouse.access.keys import digest
-from warehouse.accounts.users import LONGEST, PER_ACCOUNT, PER_NETWORK, known_as
+from warehouse.accounts.users import LONGEST, PER_ACCOUNT, PER_NETWORK, finding, known_as, mark_attempt
+from warehouse.sessions import AsyncConnection, Connection
 
-Connection = psycopg.Connection[Any]
 Role = Literal["analyst", "operator"]
 ROLES: Final[tuple[Role, ...]] = ("analyst", "operator")
 """`analyst` looks at Dagster, `operator` acts in it, too."""
 
-FIND: Final = "SELECT * FROM pcds_staff_session(%(token)s, %(idle_since)s, %(at)s)"
-"""Id, email and role; its parameters are those of `users.finding`. No row for a session that has ended."""
+_FIND: Final = "SELECT * FROM pcds_staff_session(%(token)s, %(idle_since)s, %(at)s)"
+"""The columns of `Found`; its parameters are those of `users.finding`. No row for a session that has ended."""
 
 _SIGN_IN: Final = (
     "SELECT * FROM pcds_staff_sign_in(%(email)s, %(account)s, %(network)s, %(per_account)s, %(per_network)s, %(at)s)"
@@ -48,6 +47,14 @@ class Member:
     disabled_at: datetime | None
 
 
+class Found(NamedTuple):
+    """The account whose live session a token is."""
+
+    id: UUID
+    email: str
+    role: Role
+
+
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """What a sign-in is compared with: nobody where there is none of that name, or the seconds to wait."""
@@ -58,13 +65,20 @@ class Attempt:
 
 
 def attempt(connection: Connection, email: str, network: str, at: datetime) -> Attempt:
-    """Look an account up and count the attempt; undo the transaction where the password proves right."""
+    """Look an account up and count the attempt; `users.undo_attempt` takes the count back where it was no guess."""
     name = known_as(email)
     asked = {"email": name, "account": hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest(),
              "network": network, "per_account": PER_ACCOUNT, "per_network": PER_NETWORK, "at": at}  # fmt: skip
+    mark_attempt(connection)
     row = connection.execute(_SIGN_IN, asked).fetchone()
     assert row is not None, "the function answers one row whoever asks"
     return Attempt(*row)
+
+
+async def find(connection: AsyncConnection, token: str, at: datetime) -> Found | None:
+    """The account whose live session a token is."""
+    row = await (await connection.execute(_FIND, finding(token, at))).fetchone()
+    return None if row is None else Found(*row)
 
 
 def begin(connection: Connection, staff_id: UUID, at: datetime) -> str:

@@ -1,8 +1,18 @@
-"""A SKU's technical files as they are listed: metadata, newest first."""
+"""The records of technical files: their row types, and the statements that add, list and read them.
 
-from typing import Final
+Their bytes are objects (`warehouse.objects`); judging and recording an upload is `services.technical_files`.
+"""
+
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from psycopg.rows import class_row
 
 from warehouse import pages
+from warehouse.sessions import Connection
+from warehouse.technical_files.tables import technical_files
 
 _ITEM: Final = f"""
     id, sku_id, type, filename, media_type, size_bytes, sha256, reference, issuer,
@@ -11,6 +21,47 @@ _ITEM: Final = f"""
 """TechnicalFile in the order of the contract."""
 _ORDER: Final = "technical_files.created_at DESC, technical_files.id DESC"
 _OF_SKU: Final = "FROM technical_files WHERE technical_files.sku_id = %(sku_id)s"
+
+_COLUMNS: Final = tuple(column.name for column in technical_files.columns)
+_VALUES: Final = ", ".join("skus.id" if name == "sku_id" else f"%({name})s" for name in _COLUMNS)
+_INSERT: Final = f"""
+INSERT INTO technical_files ({", ".join(_COLUMNS)})
+SELECT {_VALUES} FROM skus WHERE skus.id = %(sku_id)s
+"""
+"""Nothing is added for a SKU that the session's company does not have."""
+_NAMED: Final = """
+SELECT type, filename, sha256, reference, issuer, issued_on::text AS issued_on FROM technical_files
+WHERE sku_id = %s ORDER BY type, created_at, id LIMIT 100"""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """What is known of a document: the id that its bytes lie under, their size, SHA-256 in hex, and the form's fields.
+
+    `media_type` is what the bytes are. The form's fields are those that `schemas.technical_file_form` parses.
+    """
+
+    id: UUID
+    filename: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+    type: str
+    reference: str | None
+    issuer: str | None
+    issued_on: date | None
+    expires_on: date | None
+
+
+class TechnicalFile(NamedTuple):
+    """A technical file as a declaration names it; `issued_on` is an ISO date."""
+
+    type: str
+    filename: str
+    sha256: str
+    reference: str | None
+    issuer: str | None
+    issued_on: str | None
 
 
 def page(limit: int, offset: int) -> str:
@@ -21,3 +72,15 @@ def page(limit: int, offset: int) -> str:
         total=f"(SELECT count(*) {_OF_SKU})",
     )  # fmt: skip
     return f"SELECT listed.page FROM ({listed}) AS listed WHERE EXISTS (SELECT FROM skus WHERE id = %(sku_id)s)"
+
+
+def add(connection: Connection, company_id: UUID, sku_id: UUID, file: File, *, at: datetime) -> bool:
+    """Add a file of a SKU; False where the session's company has no such SKU."""
+    belongs_to = {"company_id": company_id, "sku_id": sku_id, "created_at": at, "updated_at": at}
+    return connection.execute(_INSERT, asdict(file) | belongs_to).rowcount == 1
+
+
+def of_sku(connection: Connection, sku_id: UUID) -> list[TechnicalFile]:
+    """The files of a SKU by type, the oldest first: 100 at most."""
+    with connection.cursor(row_factory=class_row(TechnicalFile)) as cursor:
+        return cursor.execute(_NAMED, [sku_id]).fetchall()

@@ -13,7 +13,7 @@ from pipelines.defs.catalogue.checks import HELD_BY_OLDER_RULES, held_by_older_r
 from pipelines.engine import checks
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock
 from pipelines.shown import columns, preview
-from pipelines.writing.origin import Origin
+from warehouse.audit.origin import Origin
 from warehouse.catalogue import queries
 from warehouse.companies.queries import every_company
 

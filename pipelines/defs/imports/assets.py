@@ -21,8 +21,8 @@ from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
 from pipelines.sandbox import Readers
 from pipelines.shown import columns, preview
-from pipelines.writing import volumes
 from schemas import contracts
+from warehouse.catalogue.queries import served_markets
 from warehouse.clock import Clock
 from warehouse.imports.queue import is_stalled
 from warehouse.objects import NoSuchObject, Objects
@@ -180,7 +180,7 @@ def typed_rows(
     same_import(uploaded_file, parsed_table)
     with holding(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun) as hold:
         with postgres.pool.system() as conn:
-            served = volumes.served_markets(conn)
+            served = served_markets(conn)
         desk = _Desk(postgres.pool, clock.clock, object_store.objects, file_readers.readers)
         typed = _typed(desk, hold, parsed_table, served)
     return dg.MaterializeResult(

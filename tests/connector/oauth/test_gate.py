@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from pipelines.writing.origin import Origin
 from pipelines.writing.records import write_records
 from schemas.models import parse_sku
 from tests.api.people import BASE, added
 from tests.connector.oauth.authorising import RPC, at_home
 from warehouse.accounts import users
+from warehouse.audit.origin import Origin
 from warehouse.rulesets.registry import Rulesets
 
 CALL = {"name": "list_packaging_items", "arguments": {}}

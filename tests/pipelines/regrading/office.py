@@ -13,13 +13,13 @@ import psycopg
 
 from pipelines.engine.runs.regrade import regrade_portfolios
 from pipelines.regrading import Desk, Totals, rulesets
-from pipelines.writing.origin import Origin
 from pipelines.writing.records import write_records
 from schemas.models import parse_sku
 from services import audit
 from tests import ruling
 from tests.pipelines.stocked import Stocked, stock
 from tests.ruling import Change
+from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.rulesets.registry import Rulesets

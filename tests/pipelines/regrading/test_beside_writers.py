@@ -23,14 +23,14 @@ def test_a_write_that_comes_between_is_never_overwritten(
     """The write commits after the block was read and graded, before its rows are locked."""
     office.write(B_1=BOTTLE, B_2=BOTTLE)
     version = office.activate(LINES, then_regrade=False)
-    lock = regrading.block.stored.lock_versions
+    lock = regrading.block.lock_versions
 
     def lock_late(conn: psycopg.Connection[Any], codes: list[str]) -> dict[str, int]:
         if (office.held()["B-1"][2], codes) == (1, ["B-1", "B-2"]):
             office.write(B_1=writes)
         return lock(conn, codes)
 
-    monkeypatch.setattr("pipelines.writing.stored.lock_versions", lock_late)
+    monkeypatch.setattr("pipelines.regrading.block.lock_versions", lock_late)
     office.regrade()
     grade = "A" if "components" in writes else "C"
     assert office.held() == {"B-1": (grade, version, 2), "B-2": ("C", version, 2)}

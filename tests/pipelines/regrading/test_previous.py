@@ -7,23 +7,21 @@ from pipelines.writing.records import write_records
 from schemas.models import parse_sku
 from tests.pipelines.regrading.office import CALLER, Office
 from tests.ruling import BOTTLE, FEATURE, GLASS, LINES
+from warehouse.skus import detail
 
 
 def read(office: Office, code: str) -> dict[str, Any] | None:
     """`previous` as a read of the SKU answers it."""
     with office.pool.company(office.company) as conn:
-        found = conn.execute(
-            f"SELECT {present.OF_THE_DAY} FROM skus WHERE sku_code = %(code)s",
-            {"code": code, "today": office.clock.today()},
-        ).fetchone()
-        row = dict(zip(present.COLUMNS_OF_THE_DAY, found, strict=True))
+        found = conn.execute(detail.BY_CODE, {"sku_code": code, "today": office.clock.today()}).fetchone()
+        row = detail.row_of(found)
         before = present.version_before(row)
-        detail = present.sku_detail(
+        shown = present.sku_detail(
             row, present.record(row), rules=office.rulesets.active(conn), doc_status="missing",
             graded_by=office.rulesets.of(conn, row["ruleset_version"]),
             before=before and office.rulesets.of(conn, before), today=office.clock.today(),
         )  # fmt: skip
-    return detail["compliance"]["grade_trace"]["previous"]
+    return shown["compliance"]["grade_trace"]["previous"]
 
 
 def written(office: Office, code: str, **fields: Any) -> tuple[str, dict[str, Any] | None]:

@@ -7,11 +7,11 @@ from uuid import UUID, uuid4
 import pytest
 
 from compliance import ruleset
-from pipelines.writing.origin import Origin
 from pipelines.writing.patch import from_records
 from pipelines.writing.records import write_records
 from pipelines.writing.write import Prepared, prepare, staged, write_patch
 from schemas.models import parse_sku
+from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool

@@ -8,10 +8,10 @@ from uuid import UUID
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.writing.origin import Origin
 from pipelines.writing.records import write_records
 from schemas.models import parse_sku
 from services.audit import verify
+from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Connection, Pool

@@ -8,8 +8,9 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from pipelines.writing.once import _RECALL, Answer, KeyReused, Once
+from pipelines.writing.once import Answer, KeyReused, Once
 from tests.waiting import PATIENCE_SECONDS, wait_until
+from warehouse.answers.queries import FIND
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.sessions import Pool
@@ -105,6 +106,6 @@ def test_among_fifty_thousand_an_answer_is_found_by_its_key(database: Database, 
             "INSERT INTO kept_answers SELECT %s, sha256(n::text::bytea), 'f', 201, 'application/json', 'b', now() "
             "FROM generate_series(1, 50000) AS n", [company],
         )  # fmt: skip
-        plan = conn.execute(f"EXPLAIN {_RECALL}", [company, b"x" * 32]).fetchall()
+        plan = conn.execute(f"EXPLAIN {FIND}", [company, b"x" * 32]).fetchall()
     assert "pk_kept_answers" in str(plan)
     assert "Seq Scan" not in str(plan)

@@ -11,10 +11,10 @@ import pytest
 from compliance import ruleset
 from pipelines.reading import read_upload, type_rows
 from pipelines.writing import unchanged
-from pipelines.writing.origin import Origin
 from pipelines.writing.patch import Patch, RowIssue, TypedPatch, from_typed
 from pipelines.writing.write import prepare, write_patch
 from schemas.issues import Issue
+from warehouse.audit.origin import Origin
 from warehouse.sessions import Pool
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

@@ -8,12 +8,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from compliance.catalogue import pinned, served
-from pipelines.writing import volumes
 from pipelines.writing.records import write_records
 from pipelines.writing.volume_rows import write_volumes
 from schemas.issues import ISSUE_CODES
 from schemas.models import Invalid, parse_volumes
 from tests.pipelines.conftest import ORIGIN
+from warehouse.catalogue.queries import served_markets
 
 MARKETS = ["fr", "DE", "UK", "gb", "us_ca", "US TX", "be-vlg", "BE"]
 BY_MARKET_YEAR_AND_HALF = st.fixed_dictionaries({
@@ -98,5 +98,5 @@ def _read(body):
 def test_until_a_catalogue_is_loaded_the_releases_markets_are_served(pool):
     with pool.system() as conn:
         conn.execute("DELETE FROM jurisdictions")
-        assert volumes.served_markets(conn) == {entry.code for entry in served(pinned())}
+        assert served_markets(conn) == {entry.code for entry in served(pinned())}
         conn.rollback()

@@ -5,9 +5,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from pipelines.writing.origin import Origin
 from pipelines.writing.records import RowResult, write_records
 from schemas.models import SkuInput, parse_sku
+from warehouse.audit.origin import Origin
 from warehouse.library import queries as library
 from warehouse.rulesets.registry import Rulesets
 

@@ -7,10 +7,11 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
 from pipelines.writing.records import RowResult, write_records
 from schemas.models import parse_sku
+from tests.pipelines.conftest import desk, instance  # noqa: F401  (fixtures of imports, asked for by name)
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.rulesets.registry import Rulesets

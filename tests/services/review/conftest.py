@@ -8,13 +8,14 @@ from uuid import UUID, uuid4
 import pytest
 
 from pipelines.writing import present
-from pipelines.writing.origin import Origin
 from pipelines.writing.records import write_records
 from schemas.models import parse_sku
 from services import review
+from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
+from warehouse.skus import detail
 
 CONNECTION = Origin("connection", str(uuid4()), "Assistant", "correlation-7")
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "correlation-8", "192.0.2.9", "browser")
@@ -49,9 +50,9 @@ class Queue:
 
     def held(self, sku_id: object) -> dict[str, Any]:
         with self.pool.company(self.company) as conn:
-            values = conn.execute(f"SELECT {present.SELECT} FROM skus WHERE id = %s", [sku_id]).fetchone()
+            values = conn.execute(f"SELECT {detail.SELECT} FROM skus WHERE id = %s", [sku_id]).fetchone()
         assert values is not None
-        return present.fields(dict(zip(present.COLUMNS, values, strict=True)))
+        return present.fields(dict(zip(detail.COLUMNS, values, strict=True)))
 
     def filed(self, kind: str, payload: dict[str, Any], **more: Any) -> review.Entry:
         with self.pool.company(self.company) as conn:

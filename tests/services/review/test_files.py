@@ -9,11 +9,10 @@ import pytest
 from pipelines import housekeeping
 from pipelines.housekeeping import orphans
 from services.review import files
-from services.technical_files import Received, key_of
+from services.technical_files import key_of
 from warehouse.objects import Objects
 from warehouse.settings import Settings
-
-FIELDS = {"type": "test_report", "reference": None, "issuer": "Lab", "issued_on": None, "expires_on": None}
+from warehouse.technical_files.queries import File
 
 
 @pytest.fixture
@@ -21,16 +20,16 @@ def objects(tmp_path: Path) -> Objects:
     return Objects.of(Settings.load(data_dir=tmp_path))
 
 
-def attached(queue, sku_id, *, file_id=None, **to):
-    file = Received(file_id or uuid4(), UUID(sku_id), "a.pdf", "application/pdf", 4, "0" * 64, dict(FIELDS))
+def attached(queue, *, file_id=None, **to):
+    file = File(file_id or uuid4(), "a.pdf", "application/pdf", 4, "0" * 64, "test_report", None, "Lab", None, None)
     with queue.pool.company(queue.company) as conn:
         files.attach(conn, queue.company, file, now=queue.clock.now(), **to)
     return file.id
 
 
 def test_a_file_that_waits_is_no_orphan(queue, objects):
-    sku, stray = queue.wrote()["id"], uuid4()
-    waiting = attached(queue, sku, request_id=uuid4())
+    stray = uuid4()
+    waiting = attached(queue, request_id=uuid4())
     for file_id in (waiting, stray):
         key = key_of(queue.company, file_id)
         objects.put(key, b"%PDF")
@@ -43,7 +42,7 @@ def test_a_file_that_waits_is_no_orphan(queue, objects):
 def test_an_accepted_document_becomes_a_technical_file_of_the_same_id(queue):
     sku = queue.wrote()["id"]
     entry = queue.filed("supplier_document", {"type": "test_report", "filename": "a.pdf"}, sku_id=UUID(sku))
-    file_id = attached(queue, sku, entry_id=entry.id)
+    file_id = attached(queue, entry_id=entry.id)
     queue.accepted(entry, reason="Read")
     with queue.pool.company(queue.company) as conn:
         held = conn.execute("SELECT id, sku_id::text, issuer FROM technical_files").fetchall()
@@ -54,16 +53,16 @@ def test_an_accepted_document_becomes_a_technical_file_of_the_same_id(queue):
 def test_a_rejected_document_is_no_technical_file(queue):
     sku = queue.wrote()["id"]
     entry = queue.filed("supplier_document", {"type": "test_report"}, sku_id=UUID(sku))
-    attached(queue, sku, entry_id=entry.id)
+    attached(queue, entry_id=entry.id)
     queue.rejected(entry)
     with queue.pool.company(queue.company) as conn:
         assert conn.execute("SELECT count(*) FROM technical_files").fetchone() == (0,)
 
 
 def test_a_request_takes_so_many_files_and_no_more(queue):
-    sku, request = queue.wrote()["id"], uuid4()
+    request = uuid4()
     for _ in range(files.MOST_FILES):
-        attached(queue, sku, request_id=request)
+        attached(queue, request_id=request)
     with pytest.raises(files.TooManyFiles):
-        attached(queue, sku, request_id=request)
-    attached(queue, sku, request_id=uuid4())
+        attached(queue, request_id=request)
+    attached(queue, request_id=uuid4())

@@ -9,6 +9,7 @@ import pytest
 
 from services import review
 from services.audit import verify
+from warehouse.review import entries
 
 CARBON_BLACK = {"changes": {"components": [
     {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20,
@@ -165,14 +166,14 @@ def test_the_queue_is_paged_the_longest_waiting_first(queue, clock):
         filed.append(proposal(queue).id)
         clock.advance(timedelta(minutes=1))
     with queue.pool.company(queue.company) as conn:
-        pages = [review.entries(conn, limit=2, offset=offset) for offset in (0, 2, 4)]
+        pages = [entries.page(conn, limit=2, offset=offset) for offset in (0, 2, 4)]
     assert [entry.id for page, _ in pages for entry in page] == filed
     assert {total for _, total in pages} == {5}
     queue.rejected(pages[0][0][0])
     queue.accepted(pages[0][0][1])
     with queue.pool.company(queue.company) as conn:
-        decided, total = review.entries(conn, state="decided")
-        assert review.entries(conn)[1] == 3
+        decided, total = entries.page(conn, state="decided")
+        assert entries.page(conn)[1] == 3
     assert ({entry.id for entry in decided}, total) == (set(filed[:2]), 2)
 
 
@@ -182,7 +183,7 @@ def test_another_companys_entries_are_nobodys(queue, other):
         with pytest.raises(review.EntryUnknown):
             attempt(entry)
     with other.pool.company(other.company) as conn:
-        assert review.entries(conn) == ([], 0)
+        assert entries.page(conn) == ([], 0)
         with pytest.raises(review.EntryUnknown):
             review.entry(conn, entry.id)
         with pytest.raises(review.EntryUnknown):

@@ -1,7 +1,10 @@
-"""Storing: new rows, changed rows, the versions they replace, their ledger entries and the counters, in one statement.
+"""Stores SKUs: new rows, changed rows, the versions they replace, ledger entries and counters, in one statement.
 
-The statement is the same for one row and for thousands; only how the rows reach it differs (see `stored.FEW`): as one
+The statement is the same for one row and for thousands; only how the rows reach it differs (see `by_code.FEW`): as one
 of its parameters, or through COPY into a temporary table, for which nobody's lock is needed (`stage`).
+
+What belongs here: the storing statement with its parts, and the staging before it. What does not: which rows change and
+what they become (`pipelines.writing.write`), and how a link is computed (`warehouse.audit.ledger`).
 """
 
 import re
@@ -12,29 +15,19 @@ from typing import Any, Final
 from uuid import UUID
 
 import orjson
-import polars as pl
-import psycopg
 from psycopg import RawCursor
-from sqlalchemy.dialects import postgresql
 
-from pipelines.writing import ledger
-from pipelines.writing.origin import Origin
-from pipelines.writing.patch import DTYPES
-from pipelines.writing.stored import FEW, NULL
-from pipelines.writing.table import Table
+from warehouse import copying
+from warehouse.audit import ledger
 from warehouse.audit.chain import CURRENT
+from warehouse.audit.origin import Origin
+from warehouse.sessions import Connection
+from warehouse.skus.by_code import FEW
+from warehouse.skus.columns import DTYPES, Table, as_stored, declared
 from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS, skus
 
 _ALWAYS: Final = (*DERIVED_COLUMNS, "version", "import_sheet", "import_line")
-_SQL_TYPES: Final = {pl.String: "text", pl.Float64: "double precision", pl.Int64: "integer", pl.Boolean: "boolean"}
 _ALL: Final = ", ".join(column.name for column in skus.columns)
-_DIALECT: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
-
-
-def _cast(name: str) -> str:
-    """A staged column as the table holds it: ids, arrays and JSON travel as text."""
-    kind = skus.c[name].type.compile(dialect=_DIALECT)
-    return f"staged.{name}" if name == "id" or kind == "TEXT" or DTYPES[name] != pl.String else f"staged.{name}::{kind}"
 
 
 def _declared(columns: Sequence[str]) -> str:
@@ -43,14 +36,15 @@ def _declared(columns: Sequence[str]) -> str:
     The join by it must not need a cast: under row-level security Postgres uses an index only for conditions whose
     functions it knows to leak nothing, and a cast from text is none of them. It would read the whole table.
     """
-    return ", ".join(["id uuid", *(f"{name} {_SQL_TYPES[DTYPES[name]]}" for name in columns)])
+    return f"id uuid, {declared(columns)}"
 
 
 _STORED: Final = f"RETURNING skus.sku_code, skus.id, skus.version, {CURRENT.of_row('skus')} AS row_digest"
 _ENTRY: Final = {
     "action": "%(resource)s::text || CASE stored.version WHEN 1 THEN '.created' ELSE '.updated' END",
-    "resource_id": "stored.id::text", "version": "stored.version",
-}  # fmt: skip
+    "resource_id": "stored.id::text",
+    "version": "stored.version",
+}
 _LEAVES_EACH: Final = f"""
 WITH RECURSIVE leaves AS MATERIALIZED (
     SELECT signed.*, {", ".join(f"{expression} AS {name}" for name, expression in _ENTRY.items())},
@@ -68,7 +62,7 @@ SELECT row_number() OVER (ORDER BY stored.sku_code COLLATE "C") AS place,
 @lru_cache(maxsize=1024)
 def _statement(
     written: tuple[str, ...], *, few: bool, changing: bool, making: bool, linked: bool
-) -> tuple[str, list[str]]:  # fmt: skip
+) -> tuple[str, list[str]]:
     """The statement that stores rows of these columns, with the names of its numbered parameters.
 
     A column that is not staged keeps what it has. The parts of the statement see the tables as they were before it:
@@ -96,18 +90,22 @@ def _numbered(statement: str) -> tuple[str, list[str]]:
 
 def _changed(written: tuple[str, ...], link: str, *, few: bool) -> list[str]:
     """The parts that keep a row as it was and change it."""
+    changes = ", ".join(f"{name} = {as_stored(name, 'staged')}" for name in written)
     # Few ids are named: a join alone may be planned as reading all rows of the company, while their number is unknown.
     held = "AND skus.id = ANY(%(ids)s::uuid[])" if few else ""
     # Only rows of a later version are joined: a first load would read the company's rows twice to find none of its own.
-    return [f"""kept AS (
+    return [
+        f"""kept AS (
     INSERT INTO sku_versions ({_ALL}) SELECT {", ".join(f"skus.{c.name}" for c in skus.columns)}
     FROM skus JOIN staged ON staged.id = skus.id AND staged.version > 1 {held}
-)""", f"""changed AS (
+)""",
+        f"""changed AS (
     UPDATE skus
-    SET {", ".join(f"{name} = {_cast(name)}" for name in written)}, updated_at = %(at)s, transaction_id = {link},
+    SET {changes}, updated_at = %(at)s, transaction_id = {link},
         import_id = %(import)s
     FROM staged WHERE skus.id = staged.id AND staged.version > 1 {held} {_STORED}
-)"""]  # fmt: skip
+)""",
+    ]
 
 
 def _made(written: tuple[str, ...], link: str) -> list[str]:
@@ -116,16 +114,23 @@ def _made(written: tuple[str, ...], link: str) -> list[str]:
     return [
         f"""made AS (
     INSERT INTO skus (company_id, created_at, updated_at, transaction_id, import_id, {", ".join(staged)})
-    SELECT %(company_id)s, %(at)s, %(at)s, {link}, %(import)s, {", ".join(map(_cast, staged))}
+    SELECT %(company_id)s, %(at)s, %(at)s, {link}, %(import)s, {", ".join(as_stored(name, "staged") for name in staged)}
     FROM staged WHERE staged.version = 1 ORDER BY staged.sku_code {_STORED}
 )"""
     ]
 
 
 def store(
-    conn: psycopg.Connection[Any], company_id: UUID, rows: Table, columns: Sequence[str], *, origin: Origin,
-    now: datetime, import_id: UUID | None, resource: str,
-) -> None:  # fmt: skip
+    conn: Connection,
+    company_id: UUID,
+    rows: Table,
+    columns: Sequence[str],
+    *,
+    origin: Origin,
+    now: datetime,
+    import_id: UUID | None,
+    resource: str,
+) -> None:
     """Write the created and updated rows of a merged, graded frame, which were staged in the caller's transaction.
 
     `columns` are the value columns that the patch gives, sku_code among them; `rows` has them, `id` and `version` as
@@ -136,8 +141,11 @@ def store(
     staged, few = ("id", *columns, *_ALWAYS), len(rows) <= FEW
     created = rows["version"].count(1)
     parameters = {
-        **ledger.signature(company_id, origin, now), "import": import_id, "created": created, "resource": resource,
-    }  # fmt: skip
+        **ledger.signature(company_id, origin, now),
+        "import": import_id,
+        "created": created,
+        "resource": resource,
+    }
     if few:
         parameters |= {"ids": rows["id"], "rows": orjson.dumps(rows.dicts(staged)).decode()}
     statement = _statement(staged[1:], few=few, changing=created < len(rows), making=created > 0, linked=True)
@@ -145,9 +153,15 @@ def store(
 
 
 def store_each(
-    conn: psycopg.Connection[Any], company_id: UUID, rows: Table, columns: Sequence[str], *, origins: Sequence[Origin],
-    now: datetime, resource: str,
-) -> None:  # fmt: skip
+    conn: Connection,
+    company_id: UUID,
+    rows: Table,
+    columns: Sequence[str],
+    *,
+    origins: Sequence[Origin],
+    now: datetime,
+    resource: str,
+) -> None:
     """The same for few rows, of which each has its own origin and is a link of the ledger by itself.
 
     The rows come first and the company's counters last, as for one link: writers of the same new code would else each
@@ -160,20 +174,26 @@ def store_each(
     records = rows.with_columns({"transaction_id": transactions}).dicts(("id", *staged, "transaction_id"))
     signed = [{**link, "sku_id": sku_id} for link, sku_id in zip(links, rows["id"], strict=True)]
     parameters = {
-        "company_id": company_id, "at": now, "import": None, "created": created, "resource": resource,
-        "ids": rows["id"], "rows": orjson.dumps(records).decode(), "links": orjson.dumps(signed).decode(),
-    }  # fmt: skip
+        "company_id": company_id,
+        "at": now,
+        "import": None,
+        "created": created,
+        "resource": resource,
+        "ids": rows["id"],
+        "rows": orjson.dumps(records).decode(),
+        "links": orjson.dumps(signed).decode(),
+    }
     statement = _statement(staged, few=True, changing=created < len(rows), making=created > 0, linked=False)
     for each in (statement, _numbered(ledger.LOCK), _numbered(_LEAVES_EACH)):
         _execute(conn, each, parameters)
 
 
-def _execute(conn: psycopg.Connection[Any], statement: tuple[str, list[str]], given: Mapping[str, Any]) -> None:
+def _execute(conn: Connection, statement: tuple[str, list[str]], given: Mapping[str, Any]) -> None:
     text, names = statement
     RawCursor(conn).execute(text, [given[name] for name in names])
 
 
-def stage(conn: psycopg.Connection[Any], rows: Table, columns: Sequence[str]) -> None:
+def stage(conn: Connection, rows: Table, columns: Sequence[str]) -> None:
     """Carry the rows that `store` is about to write to the database, where they are many; what was staged before goes.
 
     `rows` and `columns` are as for `store`.
@@ -185,7 +205,6 @@ def stage(conn: psycopg.Connection[Any], rows: Table, columns: Sequence[str]) ->
     conn.execute(f"CREATE TEMPORARY TABLE IF NOT EXISTS staged ({whole}) ON COMMIT DELETE ROWS")
     with conn.cursor() as cursor:
         cursor.execute("DELETE FROM staged")
-        with cursor.copy(f"COPY staged ({', '.join(staged.columns)}) FROM STDIN (FORMAT csv, NULL '{NULL}')") as copy:
-            copy.write(staged.write_csv(include_header=False, null_value=NULL).encode())
+        copying.into(cursor, "staged", staged)
         if any(version > 1 for version in rows["version"]):  # only these rows are joined to what is held
             cursor.execute("ANALYZE staged (id, version)")

@@ -1,29 +1,36 @@
-"""The audit ledger: entries about one record, and the link that every write of a company adds to its chain.
+"""Adds to the audit ledger: entries about one record, and the link that every write of a company adds to its chain.
 
-What belongs here: how anything comes into the ledger. SKUs come by the thousand with the write path (`store`), all
-other records one by one (`enter`); both end in `LINKED`. SKUs of several requests that are written together are a link
-for each request (`LINKED_EACH`). What does not: reading and verifying the ledger (`audit`),
-and what a digest is made of (`warehouse.audit.chain`).
+What belongs here: how anything comes into the ledger. SKUs come by the thousand
+(`warehouse.skus.store`), all other records one by one (`enter`); both end in `LINKED`. SKUs of several requests that
+are written together are a link for each request (`LINKED_EACH`). What does not: reading and verifying the ledger
+(`services.audit`), and what a digest is made of (`warehouse.audit.chain`).
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import UUID
 
 import orjson
 from uuid_utils import uuid7
 
-from pipelines.writing.origin import Origin
 from schemas.audit import ACTIONS
 from warehouse.audit.chain import CURRENT
-
-if TYPE_CHECKING:  # a reader process loads this module too, and needs no more than the type
-    import psycopg
+from warehouse.audit.origin import Origin
+from warehouse.sessions import Connection, become
 
 _SIGNED: Final = (
-    "id", "company_id", "at", "actor_type", "actor_id", "actor_name", "reason", "correlation_id", "ip", "user_agent",
-)  # fmt: skip
+    "id",
+    "company_id",
+    "at",
+    "actor_type",
+    "actor_id",
+    "actor_name",
+    "reason",
+    "correlation_id",
+    "ip",
+    "user_agent",
+)
 _OF_ORIGIN: Final = _SIGNED[3:]
 SIGNED_EACH: Final = "place bigint, id uuid, " + ", ".join(f"{name} text" for name in _OF_ORIGIN)
 """The columns of `signatures`, as a recordset declares them."""
@@ -104,8 +111,11 @@ statement sees only what was there when it began.
 """
 
 _FIELDS: Final = {
-    "action": "%(action)s", "resource_id": "%(resource_id)s", "before": "%(before)s", "after": "%(after)s",
-}  # fmt: skip
+    "action": "%(action)s",
+    "resource_id": "%(resource_id)s",
+    "before": "%(before)s",
+    "after": "%(after)s",
+}
 _ENTER: Final = f"""
 WITH leaves AS (
     SELECT 1 AS place, %(action)s::text AS action, %(resource_id)s::text AS resource_id, NULL::integer AS version,
@@ -116,10 +126,17 @@ WITH leaves AS (
 def signature(company_id: UUID, origin: Origin, now: datetime) -> dict[str, Any]:
     """The parameters of `LINKED` that say whose transaction it is, who causes it and when; with an id of its own."""
     return {
-        "id": UUID(str(uuid7())), "company_id": company_id, "at": now, "actor_type": origin.actor_type,
-        "actor_id": origin.actor_id, "actor_name": origin.actor_name, "reason": origin.reason,
-        "correlation_id": origin.correlation_id, "ip": origin.ip, "user_agent": origin.user_agent,
-    }  # fmt: skip
+        "id": UUID(str(uuid7())),
+        "company_id": company_id,
+        "at": now,
+        "actor_type": origin.actor_type,
+        "actor_id": origin.actor_id,
+        "actor_name": origin.actor_name,
+        "reason": origin.reason,
+        "correlation_id": origin.correlation_id,
+        "ip": origin.ip,
+        "user_agent": origin.user_agent,
+    }
 
 
 def signatures(origins: Sequence[Origin]) -> list[dict[str, Any]]:
@@ -131,9 +148,16 @@ def signatures(origins: Sequence[Origin]) -> list[dict[str, Any]]:
 
 
 def enter(
-    conn: "psycopg.Connection[Any]", company_id: UUID, action: str, resource_id: UUID | str, *,
-    origin: Origin, now: datetime, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None,
-) -> None:  # fmt: skip
+    conn: Connection,
+    company_id: UUID,
+    action: str,
+    resource_id: UUID | str,
+    *,
+    origin: Origin,
+    now: datetime,
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any] | None,
+) -> None:
     """Add one entry in the caller's transaction, whose session has the company set; it is the last thing to do there.
 
     `action` is one of `schemas.audit`; `before` and `after` hold the fields that changed, as JSON takes them, and are
@@ -142,6 +166,27 @@ def enter(
     assert action in ACTIONS, f"{action} is not published in schemas/audit.py"
     entry = {"action": action, "resource_id": str(resource_id), "before": _json(before), "after": _json(after)}
     conn.execute(_ENTER, {**signature(company_id, origin, now), **entry, "created": 0})
+
+
+def enter_for_each(
+    conn: Connection,
+    company_ids: Sequence[UUID],
+    action: str,
+    resource_id: str,
+    *,
+    origin: Origin,
+    now: datetime,
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any] | None,
+) -> None:
+    """Add one entry to each company's ledger, as the last thing that the caller's transaction does.
+
+    For what changes for all companies at once. The session is of each company in turn. Each company's writers wait from
+    its entry to the commit.
+    """
+    for company_id in company_ids:
+        become(conn, company_id)
+        enter(conn, company_id, action, resource_id, origin=origin, now=now, before=before, after=after)
 
 
 def _json(value: Mapping[str, Any] | None) -> str | None:

@@ -1,0 +1,171 @@
+"""Reads the audit ledger: a page of its entries, and the newest versions of one SKU with who wrote them.
+
+An entry about a SKU has no values of its own. What it changed is the difference of two row versions, which both
+queries select for the entries that they show; forming the difference is `services.audit`. How entries come into the
+ledger and how the chain is verified belongs elsewhere in this folder.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+import orjson
+from psycopg.rows import class_row
+
+from warehouse.sessions import Connection
+from warehouse.skus import detail
+
+_OF_TRANSACTIONS: Final = {
+    "since": "t.at >= %(since)s::timestamptz",
+    "until": "t.at <= %(until)s::timestamptz",
+    "actor": "%(actor)s::text IN (t.actor_type, t.actor_id, t.actor_name)",
+}
+_OF_ENTRIES: Final = {"actions": "e.action = ANY(%(actions)s::text[])"}
+"""The conditions of the filters by their parameters; `since` and `until` are inclusive."""
+
+_HELD: Final = f"SELECT json_build_array({detail.SELECT}) FROM {{table}} AS skus WHERE skus.id = chosen.sku_id"
+_VERSION: Final = f"""coalesce(
+    ({_HELD.format(table="sku_versions")} AND skus.version = chosen.version - {{ago}}),
+    ({_HELD.format(table="skus")} AND skus.version = chosen.version - {{ago}}))"""
+"""The row version that an entry made (`ago` 0), or the one before it (1), as an array of `detail.COLUMNS`.
+
+Null where the entry is about no SKU. Without names, as they are most of the text that would travel and be parsed.
+"""
+
+_NUMBERED: Final = "SELECT audit_entries AS upto FROM company_counters"
+_BY_NUMBER: Final = "e.id <= (SELECT upto FROM found) - {offset:d} ORDER BY e.id DESC LIMIT {limit:d}"
+
+_TRANSACTIONS: Final = """
+SELECT t.first_entry, t.entries, sum(t.entries) OVER (ORDER BY t.number DESC ROWS UNBOUNDED PRECEDING) AS upto
+FROM audit_transactions AS t WHERE {conditions}"""
+_BY_TRANSACTION: Final = """e.id = ANY(ARRAY(
+    SELECT generate_series(greatest(first_entry, first_entry + upto - {offset:d} - {limit:d}),
+                           first_entry - 1 + least(entries, upto - {offset:d}))
+    FROM found WHERE upto > {offset:d} AND upto - entries < {offset:d} + {limit:d}))"""
+
+_ENTRIES: Final = "SELECT e.id FROM audit_entries AS e {joined} WHERE {conditions}"
+_JOINED: Final = "JOIN audit_transactions AS t ON t.id = e.transaction_id"
+_BY_ENTRY: Final = "e.id = ANY(ARRAY(SELECT id FROM found ORDER BY id DESC LIMIT {limit:d} OFFSET {offset:d}))"
+
+_VERSIONS: Final = f"""
+WITH chosen AS MATERIALIZED (
+    SELECT id AS sku_id, version, transaction_id FROM (
+        SELECT id, version, transaction_id FROM skus WHERE id = %(id)s
+        UNION ALL SELECT id, version, transaction_id FROM sku_versions WHERE id = %(id)s
+    ) AS held ORDER BY version DESC LIMIT %(limit)s
+)
+SELECT chosen.version, t.at, t.actor_type, t.actor_name, t.reason,
+       {_VERSION.format(ago=1)} AS version_before, {_VERSION.format(ago=0)} AS version_after
+FROM chosen CROSS JOIN LATERAL (SELECT * FROM audit_transactions AS t WHERE t.id = chosen.transaction_id OFFSET 0) AS t
+ORDER BY chosen.version DESC"""
+_INCLUDED: Final = "SELECT plans.audit_log FROM companies JOIN plans USING (plan)"
+
+
+class Entry(NamedTuple):
+    """An entry of a page with its transaction; the row versions are lists of the values of `detail.COLUMNS`.
+
+    `before` and `after` are JSON objects, of an entry that is about no SKU; `version_before` and `version_after` are
+    null there, and the first of them is null for a new SKU, too.
+    """
+
+    id: int
+    at: str
+    actor_type: str
+    actor_id: str | None
+    actor_name: str | None
+    action: str
+    resource_id: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    reason: str | None
+    ip: str | None
+    user_agent: str | None
+    correlation_id: str
+    version_before: list[Any] | None
+    version_after: list[Any] | None
+
+
+class Page(NamedTuple):
+    """The entries of a page, newest first, and how many there are in all."""
+
+    entries: list[Entry]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a SKU with who wrote it, when and why; the row versions are as in `Entry`."""
+
+    version: int
+    at: datetime
+    actor_type: str
+    actor_name: str | None
+    reason: str | None
+    version_before: list[Any] | None
+    version_after: list[Any]
+
+
+def page(limit: int, offset: int, filters: Collection[str] = ()) -> str:
+    """One row: whether the company's plan includes the ledger, and if so the page as JSON text for `read_page`.
+
+    `filters` names the given parameters: `since`, `until`, `actor`, `actions`. Limit and offset stand in the text, as
+    in `warehouse.pages`.
+    """
+    found, total, chosen = _search(filters)
+    return f"""
+SELECT plans.audit_log AS included, CASE WHEN plans.audit_log THEN (
+    WITH found AS MATERIALIZED ({found}), chosen AS MATERIALIZED (
+        SELECT e.*, CASE WHEN e.version IS NOT NULL THEN e.resource_id::uuid END AS sku_id
+        FROM audit_entries AS e WHERE {chosen.format(limit=limit, offset=offset)}
+    )
+    SELECT json_build_object('total', (SELECT coalesce({total}, 0) FROM found),
+                             'entries', coalesce(json_agg(entry ORDER BY entry.id DESC), '[]'))
+    FROM (
+        SELECT chosen.id, t.at, t.actor_type, t.actor_id, t.actor_name, chosen.action, chosen.resource_id,
+               chosen.before, chosen.after, t.reason, t.ip, t.user_agent, t.correlation_id,
+               {_VERSION.format(ago=1)} AS version_before, {_VERSION.format(ago=0)} AS version_after
+        FROM chosen
+        CROSS JOIN LATERAL (SELECT * FROM audit_transactions AS t WHERE t.id = chosen.transaction_id OFFSET 0) AS t
+    ) AS entry
+) END::text AS page
+FROM companies JOIN plans USING (plan)"""
+
+
+def _search(filters: Collection[str]) -> tuple[str, str, str]:
+    """What finds all that the filters leave, how many entries that is, and the condition on those of the page.
+
+    All entries have numbers without gaps, so that a page costs the same wherever it lies. Filters on transactions
+    look at those alone, each of which knows the numbers of its entries; only a filter on actions looks at every entry.
+    """
+    of_transactions = [_OF_TRANSACTIONS[name] for name in filters if name in _OF_TRANSACTIONS]
+    of_entries = [_OF_ENTRIES[name] for name in filters if name in _OF_ENTRIES]
+    conditions = " AND ".join((*of_entries, *of_transactions))
+    if of_entries:
+        joined = _JOINED if of_transactions else ""
+        return _ENTRIES.format(joined=joined, conditions=conditions), "count(*)", _BY_ENTRY
+    if of_transactions:
+        return _TRANSACTIONS.format(conditions=conditions), "max(upto)", _BY_TRANSACTION
+    return _NUMBERED, "max(upto)", _BY_NUMBER
+
+
+def read_page(text: str) -> Page:
+    """The page that a statement of `page` found as JSON text."""
+    found = orjson.loads(text)
+    return Page([Entry(**entry) for entry in found["entries"]], found["total"])
+
+
+def is_included(connection: Connection) -> bool:
+    """Whether the plan of the session's company includes the audit log."""
+    row = connection.execute(_INCLUDED).fetchone()
+    return row is not None and bool(row[0])
+
+
+def versions(connection: Connection, sku_id: UUID, *, limit: int) -> list[Version]:
+    """The newest versions of a SKU, the newest first.
+
+    They are found by the SKU's own rows, so that the query costs the same in a ledger of any length.
+    """
+    with connection.cursor(row_factory=class_row(Version)) as cursor:
+        return cursor.execute(_VERSIONS, {"id": sku_id, "limit": limit}).fetchall()

@@ -1,0 +1,84 @@
+"""What a company's plan lets it hold and what it holds: SKUs, and bytes of technical files and uploads.
+
+What belongs here: the limits, what is held against them, and the uploads that may make room. What does not: whether
+something is refused (`pipelines.writing.plans` and `pipelines.writing.quota`).
+
+A company's counters are one row. Who locks it decides alone whether something more fits, until the commit.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from warehouse.sessions import Connection
+
+_OF_PLAN: Final = (
+    "FROM companies JOIN plans USING (plan) "
+    "JOIN company_counters AS counters ON counters.company_id = companies.id WHERE companies.id = %s"
+)
+_LOCKING: Final = "FOR UPDATE OF counters"
+_SKUS: Final = f"SELECT plans.sku_limit, counters.skus {_OF_PLAN}"
+_STORAGE: Final = f"SELECT plans.storage_bytes {_OF_PLAN} {_LOCKING}"
+_STORED: Final = """
+SELECT (SELECT coalesce(sum(size_bytes), 0) FROM imports WHERE upload_removed_at IS NULL)
+     + (SELECT coalesce(sum(size_bytes), 0)
+        FROM (SELECT id, size_bytes FROM technical_files UNION SELECT id, size_bytes FROM review_files) AS files)
+"""
+"""A document that a review accepted is in both tables of files, under one id and once on the disk."""
+_DRY_RUNS: Final = """
+SELECT id, upload_key, size_bytes FROM imports
+WHERE dry_run AND upload_removed_at IS NULL AND status IN ('completed', 'failed') ORDER BY created_at, id
+"""
+_REMOVED: Final = "UPDATE imports SET upload_removed_at = %s WHERE id = ANY(%s)"
+
+
+class Skus(NamedTuple):
+    """How many SKUs the plan lets the company hold, null being no limit, and how many it holds."""
+
+    limit: int | None
+    held: int
+
+
+class Upload(NamedTuple):
+    """The upload of an import: its key in the object store, and its size."""
+
+    import_id: UUID
+    key: str
+    size_bytes: int
+
+
+def skus(connection: Connection, company_id: UUID) -> Skus | None:
+    """The session's company's SKUs and their limit; None for any other company."""
+    row = connection.execute(_SKUS, [company_id]).fetchone()
+    return None if row is None else Skus(*row)
+
+
+def skus_locked(connection: Connection, company_id: UUID) -> Skus | None:
+    """The same, with the counters locked until the transaction ends."""
+    row = connection.execute(f"{_SKUS} {_LOCKING}", [company_id]).fetchone()
+    return None if row is None else Skus(*row)
+
+
+def storage_locked(connection: Connection, company_id: UUID) -> int | None:
+    """The bytes that the plan stores for the session's company, null being no limit; locks the counters."""
+    row = connection.execute(_STORAGE, [company_id]).fetchone()
+    assert row is not None, "a session's company has a row and a counter"
+    limit: int | None = row[0]
+    return limit
+
+
+def stored_bytes(connection: Connection) -> int:
+    """The bytes of the company's technical files and uploads; files derived from these are not counted."""
+    (held,) = connection.execute(_STORED).fetchone() or (0,)
+    return int(held)
+
+
+def uploads_of_dry_runs(connection: Connection) -> list[Upload]:
+    """The uploads of the company's dry runs that have ended, the oldest first."""
+    return [Upload(*row) for row in connection.execute(_DRY_RUNS).fetchall()]
+
+
+def uploads_removed(connection: Connection, import_ids: Sequence[UUID], at: datetime) -> None:
+    """Record of these imports that their uploads are gone."""
+    connection.execute(_REMOVED, [at, list(import_ids)])

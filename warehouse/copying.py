@@ -1,0 +1,43 @@
+"""Carries frames to Postgres and back by COPY: many rows at once, as CSV.
+
+What belongs here: the form of the CSV and the two directions. What does not: which rows are asked for or where they go,
+which each subject's own modules say.
+"""
+
+import io
+from collections.abc import Mapping
+from typing import Any, Final
+
+import polars as pl
+import psycopg
+
+NULL: Final = "\ue5e5"
+"""Null in COPY's CSV: a private-use character by itself, which no caller's cell is."""
+_FORM: Final = f"(FORMAT csv, NULL '{NULL}')"
+
+
+def out_of(
+    connection: psycopg.Connection[Any], query: str, parameters: Mapping[str, Any], schema: Mapping[str, Any]
+) -> pl.DataFrame:
+    """The rows of a query as a frame; `schema` names its columns in their order, with their types in the frame."""
+    data = io.BytesIO()
+    with connection.cursor() as cursor, cursor.copy(f"COPY ({query}) TO STDOUT {_FORM}", parameters) as copy:
+        for block in copy:
+            data.write(block)
+    data.seek(0)
+    return parsed(data, schema)
+
+
+def parsed(data: io.BytesIO, schema: Mapping[str, Any]) -> pl.DataFrame:
+    """The frame that COPY's CSV holds; an empty text stays an empty text."""
+    if not data.getbuffer().nbytes:
+        return pl.DataFrame(schema=dict(schema))
+    as_text = {name: pl.String if dtype == pl.Boolean else dtype for name, dtype in schema.items()}
+    frame = pl.read_csv(data, has_header=False, schema=as_text, null_values=[NULL], empty_string_is_null=False)
+    return frame.with_columns(pl.col(name) == "t" for name, dtype in schema.items() if dtype == pl.Boolean)
+
+
+def into(cursor: psycopg.Cursor[Any], table: str, frame: pl.DataFrame) -> None:
+    """Add the rows of a frame to the table's columns of the same names."""
+    with cursor.copy(f"COPY {table} ({', '.join(frame.columns)}) FROM STDIN {_FORM}") as copy:
+        copy.write(frame.write_csv(include_header=False, null_value=NULL).encode())
