@@ -15,7 +15,7 @@ from connector.tools.arguments import DEFAULT_LIMIT, Limit, Offset, uuid_of
 from connector.tools.read_apart import read_apart
 from pipelines.imports import preview
 from pipelines.reading import TypedRows, Upload
-from pipelines.writing.volumes import served_markets
+from warehouse.catalogue.queries import served_markets
 from warehouse.imports import polls
 
 MOST_ROWS: Final = 1000

@@ -44,6 +44,15 @@ def our_fault(correlation_id: str) -> Issue:
     )
 
 
+def ended_by_operator() -> Issue:
+    """Why an import fails whose run a person of the operator's staff has terminated."""
+    return Issue(
+        "ended_by_operator",
+        "The operator of the service ended this import; nothing is wrong with the file. What counts shows is stored, "
+        "the rest is not. Send the file again when the operator says that it may be sent.",
+    )
+
+
 def plan_full(reached: PlanLimitReached) -> Issue:
     """Why an import fails whose room in the plan other writes took after it was accepted."""
     return Issue("plan_limit_reached", f"{reached} The rows before this one are stored; raise the plan and send again.")

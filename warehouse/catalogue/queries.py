@@ -10,6 +10,7 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Json
 from uuid_utils import uuid7
 
+from compliance import catalogue
 from compliance.catalogue import Jurisdiction
 from warehouse.catalogue.tables import jurisdictions
 
@@ -45,9 +46,10 @@ _AS_THEY_ARE: Final = (
 _NEVER_NULL: Final = ("system", "scope", "authorised_representative_required", "composite_rule", "composite_basis")
 
 
-def served(connection: Connection) -> frozenset[str]:
-    """The codes that the catalogue serves; none before it is loaded."""
-    return frozenset(code for (code,) in connection.execute(_SERVED))
+def served_markets(connection: Connection) -> frozenset[str]:
+    """The codes that the catalogue serves, those that volumes may be of; the release's until one is loaded."""
+    loaded = frozenset(code for (code,) in connection.execute(_SERVED))
+    return loaded or frozenset(entry.code for entry in catalogue.served(catalogue.pinned()))
 
 
 def served_subdivisions(connection: Connection) -> frozenset[str]:

@@ -43,7 +43,7 @@ def test_the_same_tables_under_another_name_change_nothing(office: Office) -> No
     office.activate({})
     assert office.held() == before
     assert len(office.entries()) == entries + 1, "the activation alone"
-    again = regrade_portfolios(office.workshop, office.instance, [office.company])
+    again = regrade_portfolios(office.resources, office.instance, [office.company])
     assert (again.regraded.skus, again.regraded.changed) == (2, 0)
 
 
