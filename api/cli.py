@@ -4,7 +4,7 @@ Exit status 0 done, 1 refused with one plain sentence on standard error, 2 wrong
 """
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Final, NoReturn
 
@@ -65,13 +65,22 @@ def assembled(names: Iterable[str]) -> typer.Typer:
 
 
 def main() -> None:
-    """The entry point: a refusal is one sentence, never a traceback."""
+    """The entry point."""
+    in_plain_words(_main)
+
+
+def _main() -> None:
+    for argument in sys.argv[1:]:
+        if (sentence := control_in(argument)) is not None:
+            raise Refusal(sentence)
     asked = sys.argv[1] if len(sys.argv) > 1 else ""
+    assembled([asked] if asked in _COMMANDS else _COMMANDS)()
+
+
+def in_plain_words(program: Callable[[], None]) -> None:
+    """Run a program; where it is refused it ends with status 1 and one sentence, never a traceback."""
     try:
-        for argument in sys.argv[1:]:
-            if (sentence := control_in(argument)) is not None:
-                raise Refusal(sentence)
-        assembled([asked] if asked in _COMMANDS else _COMMANDS)()
+        program()
     except (Refusal, SettingsError, ServerError) as refusal:
         _refuse(str(refusal))
     except Exception as error:

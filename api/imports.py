@@ -40,8 +40,6 @@ from api.reading import read
 from api.service import service_of
 from api.writing import answer, answered
 from pipelines import imports, sandbox
-from pipelines.imports import mappings
-from pipelines.imports.status import polled
 from pipelines.reading.packed import PackedUpload
 from schemas import texts
 from schemas.issues import Issue
@@ -49,6 +47,8 @@ from schemas.normalise import shown
 from schemas.responses import ImportAccepted, ImportStatusResponse
 from warehouse.access.keys import Key
 from warehouse.companies import slugs
+from warehouse.imports import mappings
+from warehouse.imports.polls import polled
 from warehouse.sessions import Connection
 
 router = resource(prefix=f"{V1}/imports", tags=["Imports"])

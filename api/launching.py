@@ -15,8 +15,9 @@ import orjson
 import structlog
 
 from api.staff.upstream import Upstream
-from pipelines.imports.queue import SMALL_ROWS
+from pipelines.engine.jobs import run_config
 from warehouse import dagster_home
+from warehouse.imports.queue import SMALL_ROWS
 
 _PATH: Final = f"{dagster_home.PREFIX}/graphql"
 _WHERE: Final = {"repositoryLocationName": dagster_home.LOCATION, "repositoryName": "__repository__"}
@@ -53,9 +54,9 @@ class Launch:
         }  # fmt: skip
         if self.rows > SMALL_ROWS:
             tags["pcds/size"] = "large"
-        config = {"ops": {"uploaded_file": {"config": {"import_id": str(self.import_id)}}}}
+        config = run_config(uploaded_file={"import_id": str(self.import_id)})
         run = {
-            "selector": {**_WHERE, "jobName": "import_file"}, "runConfigData": config | {"loggers": {"console": {}}},
+            "selector": {**_WHERE, "jobName": "import_file"}, "runConfigData": config,
             "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
         }  # fmt: skip
         return {"partition": self.slug, "where": _WHERE, "run": run}

@@ -18,8 +18,8 @@ from psycopg_pool import PoolTimeout
 from starlette.concurrency import run_in_threadpool
 
 from api.service import Service
-from pipelines.imports.queue import LISTENING
 from warehouse.catalogue.queries import LOADED
+from warehouse.imports.queue import LISTENING
 from warehouse.sessions import AsyncConnection, commits
 
 STANDS_SECONDS: Final = 1.0

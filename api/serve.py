@@ -7,6 +7,7 @@ server itself (`warehouse.embedded`).
 import contextlib
 import ctypes
 import http.client
+import json
 import os
 import signal
 import socket
@@ -17,19 +18,15 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-import psycopg
 import structlog
 
 from api import address, programs
-from api import demo as demo_company
 from api.ports import bound, refuse_taken
 from warehouse import dagster_home, leftovers, logs
-from warehouse.catalogue.queries import LOADED
 from warehouse.database import Database
 from warehouse.embedded import ServerError, prepared, revive, running
-from warehouse.migrate import migrate
 from warehouse.settings import Settings
 
 _TICK_SECONDS: Final = 0.25
@@ -46,8 +43,8 @@ log = structlog.get_logger(__name__)
 def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True, demo: bool = True) -> None:
     """Run the service until SIGTERM, SIGINT or SIGHUP; no process of it is left when this returns.
 
-    `workers` is the number of API processes. Raises `SettingsError` where a port is taken, and what `running` and
-    `migrate` raise.
+    `workers` is the number of API processes. Raises `SettingsError` where a port is taken, what `running` raises, and
+    `SystemExit` where the database cannot be prepared, which has said why.
     """
     logs.configure(settings)
     _take_over(settings)
@@ -58,14 +55,12 @@ def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True,
         log.warning("clock.offset", seconds=settings.test_clock_offset)
     try:
         prepared(settings.data_dir)
-        with running(settings) as database:
-            log.info("database.migrated", revision=migrate(database))
+        with running(settings):
             address.keep(settings)
-            greeting = _greeting(settings, database, demo=demo, with_dagster_ui=with_dagster_ui)
-            loaded = _catalogue_is_loaded(database)
+            told = _prepared(settings, demo=demo, with_dagster_ui=with_dagster_ui)
             with bound(settings) as listener:
                 children = _children(settings, listener, workers)
-                _Supervisor(settings, children, listener, loaded).run(stopping, greeting)
+                _Supervisor(settings, children, listener, told["catalogue"]).run(stopping, told["greeting"])
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
@@ -148,7 +143,7 @@ class _Supervisor:
         self._mark = leftovers.Mark.own()
         self._environment = self._fresh_environment()
 
-    def run(self, stopping: threading.Event, greeting: Callable[[], str]) -> None:
+    def run(self, stopping: threading.Event, greeting: str) -> None:
         """Keep everything running until told to stop; greet once when it is ready."""
         greeted = False
         with _keeper(self._environment) as keeper:
@@ -156,7 +151,7 @@ class _Supervisor:
                 while not stopping.wait(_TICK_SECONDS):
                     self._tick()
                     if self._ready and not greeted and _answers(self._settings) and _runs_begin(self._settings):
-                        print(f"{greeting()}\n", flush=True)
+                        print(f"{greeting}\n", flush=True)
                         greeted = True
             finally:
                 self._listener.close()  # nobody new is let in while those inside are served
@@ -234,18 +229,23 @@ def _take_over(settings: Settings) -> None:
         leftovers.end(left)
 
 
-def _greeting(settings: Settings, database: Database, *, demo: bool, with_dagster_ui: bool) -> Callable[[], str]:
-    """What is printed when the service is ready; the demo company is made now."""
-    if not demo:
-        return lambda: f"The service answers at {settings.base_url}."
-    first_start = not (settings.data_dir / "demo.json").exists()
-    made = demo_company.prepare(settings, database)
-    return lambda: demo_company.banner(settings, made, first_start=first_start, with_dagster_ui=with_dagster_ui)
+def _prepared(settings: Settings, *, demo: bool, with_dagster_ui: bool) -> dict[str, Any]:
+    """What `api.prepare` answers. It works in a process of its own, whose memory nobody needs afterwards.
 
-
-def _catalogue_is_loaded(database: Database) -> bool:
-    with psycopg.connect(database.app_url) as connection:
-        return connection.execute(LOADED).fetchone() == (True,)
+    Raises `SystemExit` where it fails.
+    """
+    asked = json.dumps({"demo": demo, "with_dagster_ui": with_dagster_ui})
+    done = subprocess.run(  # noqa: S603  (our own program, no shell)
+        [sys.executable, "-m", "api.prepare", asked], check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        env=os.environ | settings.environment() | leftovers.Mark.own().variables,
+        start_new_session=True, preexec_fn=_end_with_parent(),
+    )  # fmt: skip
+    if done.returncode < 0:
+        log.error("prepare.killed", signal=-done.returncode)
+    if done.returncode != 0:
+        sys.exit(1)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
 
 
 def _answers(settings: Settings) -> bool:

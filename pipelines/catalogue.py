@@ -10,12 +10,9 @@ from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final
-from uuid import UUID
 
 import polars as pl
 import psycopg
-from psycopg.rows import dict_row
-from psycopg.types.json import Json
 from sqlalchemy import Boolean, Date, Integer
 from uuid_utils import uuid7
 
@@ -24,23 +21,16 @@ from compliance.catalogue import PINNED, Jurisdiction
 from compliance.tables import TableError, rows
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
+from warehouse.catalogue import queries
 from warehouse.catalogue.queries import entry
+from warehouse.companies import queries as companies
 from warehouse.tables import jurisdictions
 
-_COLUMNS: Final = tuple(column.name for column in jurisdictions.columns)
 _POLARS: Final = {Boolean: pl.Boolean, Date: pl.Date, Integer: pl.Int64}
 _DTYPES: Final = {column.name: _POLARS.get(type(column.type), pl.String) for column in jurisdictions.columns}
-_UPSERT: Final = (
-    f"INSERT INTO jurisdictions ({', '.join(_COLUMNS)}) VALUES ({', '.join(f'%({name})s' for name in _COLUMNS)}) "
-    f"ON CONFLICT (code) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}"
-)
-_ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(hashtextextended('pcds/catalogue', 0))"
 FOLDER: Final = "catalogue"
 """Of the data directory: the one place that a run reads an operator's file from, whoever launched it."""
 _LARGEST_BYTES: Final = 16 * 2**20
-_LOAD: Final = (
-    "INSERT INTO catalogue_loads (id, loaded_at, source_hash, rows, changes, pinned) VALUES (%s, %s, %s, %s, %s, %s)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +44,7 @@ class CatalogueFile:
 
     def frame(self) -> pl.DataFrame:
         """The rows as the contract of the catalogue takes them (`schemas.contracts.jurisdictions`)."""
-        return pl.DataFrame(list(self.rows.values()), schema={name: _DTYPES[name] for name in _COLUMNS})
+        return pl.DataFrame(list(self.rows.values()), schema={name: _DTYPES[name] for name in queries.COLUMNS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +101,7 @@ def read(path: Path | None) -> CatalogueFile:
     """An operator's file, or the release's where there is none. Raises `TableError` with every fault of it."""
     file = path or PINNED
     entries = catalogue.load(file)
-    stored = {row["code"]: {name: _stored(name, row[name]) for name in _COLUMNS} for row in rows(file)}
+    stored = {row["code"]: {name: _stored(name, row[name]) for name in queries.COLUMNS} for row in rows(file)}
     return CatalogueFile(stored, entries, hashlib.sha256(file.read_bytes()).hexdigest(), path is None)
 
 
@@ -127,44 +117,33 @@ def _stored(name: str, cell: str) -> Any:
     return cell or None
 
 
-def held(conn: psycopg.Connection[Any]) -> dict[str, dict[str, Any]]:
-    """The rows of the catalogue as they are held now, by code."""
-    with conn.cursor(row_factory=dict_row) as cursor:
-        return {row["code"]: row for row in cursor.execute(f"SELECT {', '.join(_COLUMNS)} FROM jurisdictions")}
-
-
 def is_needed(conn: psycopg.Connection[Any], release: CatalogueFile) -> bool:
     """Whether a start has to load the release's file: none is held, or another release's; never over an operator's."""
-    last = conn.execute("SELECT source_hash, pinned FROM catalogue_loads ORDER BY loaded_at DESC, id DESC LIMIT 1")
-    source_hash, pinned = last.fetchone() or (None, True)
-    return bool(pinned) and source_hash != release.source_hash
+    source_hash, pinned = queries.last_load(conn) or (None, True)
+    return pinned and source_hash != release.source_hash
 
 
 def as_held(conn: psycopg.Connection[Any], now: datetime) -> Changes:
     """What a refresh that loads nothing finds: all unchanged, and what is served less deep by now."""
-    rows = held(conn)
-    row = conn.execute("SELECT source_hash FROM catalogue_loads ORDER BY loaded_at DESC, id DESC LIMIT 1").fetchone()
-    return Changes([], [], [], len(rows), _demoted(map(entry, rows.values()), now), row[0] if row else "")
+    rows, last = queries.stored(conn), queries.last_load(conn)
+    return Changes([], [], [], len(rows), _demoted(map(entry, rows.values()), now), last.source_hash if last else "")
 
 
 def load(conn: psycopg.Connection[Any], file: CatalogueFile, origin: Origin, now: datetime) -> Changes:
     """Make the table equal to the file, in the caller's transaction; what changed is in every company's ledger."""
-    conn.execute(_ONE_AT_A_TIME)
-    before, after = held(conn), file.rows
+    queries.lock(conn)
+    before, after = queries.stored(conn), file.rows
     added, removed = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
     changed = sorted(code for code in after.keys() & before.keys() if after[code] != before[code])
-    with conn.cursor() as cursor:
-        cursor.executemany(_UPSERT, [after[code] for code in (*added, *changed)])
-        cursor.execute("DELETE FROM jurisdictions WHERE code = ANY(%s)", (removed,))
+    queries.replace(conn, [after[code] for code in (*added, *changed)], removed)
     changes = Changes(
         added, changed, removed, len(after) - len(added) - len(changed), _demoted(file.entries, now), file.source_hash
     )
     codes = {"added": added, "changed": changed, "removed": removed}
-    conn.execute(_LOAD, (UUID(str(uuid7())), now, file.source_hash, len(after), Json(codes), file.pinned))
+    queries.enter_load(conn, now, file.source_hash, rows=len(after), changes=codes, pinned=file.pinned)
     if added or changed or removed:
-        company_ids = [row[0] for row in conn.execute("SELECT pcds_company_ids()")]
         ledger.enter_for_each(
-            conn, company_ids, "catalogue.refreshed", file.source_hash, origin=origin, now=now,
+            conn, companies.ids(conn), "catalogue.refreshed", file.source_hash, origin=origin, now=now,
             before=None, after={"pinned": file.pinned, **codes},
         )  # fmt: skip
     return changes

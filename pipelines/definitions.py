@@ -5,13 +5,15 @@ from pathlib import Path
 import dagster as dg
 
 from pipelines.engine.outputs import outputs
-from pipelines.engine.resources import service_log, workshop_resource
+from pipelines.engine.resources import declared
+from pipelines.engine.run_log import LOGGERS
+from warehouse.settings import Settings
 
 defs = dg.Definitions.merge(
     dg.load_from_defs_folder(path_within_project=Path(__file__)),
     dg.Definitions(
-        resources={"workshop": workshop_resource, "io_manager": outputs},
-        loggers={"console": service_log},
+        resources={**declared(Settings.load())._asdict(), "io_manager": outputs},
+        loggers=LOGGERS,
         executor=dg.in_process_executor,  # a run is one process under every launcher
     ),
 )

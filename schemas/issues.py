@@ -223,6 +223,11 @@ ISSUE_CODES: Final[dict[str, IssueCode]] = {
         "Quote the `correlationId` of the failure to support, and send the file again when the fault is mended.",
         "an import whose run met a fault of the program",
     ),
+    "ended_by_operator": IssueCode(
+        "The operator of the service ended an import; the file is not at fault.",
+        "Send the file again when the operator says that it may be sent.",
+        "an import whose run was terminated while it was worked on",
+    ),
     "more": IssueCode(
         "There are more faults than are listed; `count` says how many.",
         "Correct what is listed, and send it again.",

@@ -48,6 +48,8 @@ def environment(settings: Settings, database: Database) -> dict[str, str]:
         "DAGSTER_HOME": str(home),
         "PCDS_DAGSTER_STORAGE_URL": database.dagster_url,
         "PCDS_LAUNCH_URL": database.app_url,
+        "PCDS_RUN_LOGS": str(home / "logs"),
+        "PCDS_RUN_LOGS_STORE": settings.objects_url or "",
         # A backfill waits for a code server that is away; else one look at that moment fails it for good.
         "DAGSTER_BACKFILL_RETRY_DEFINITION_CHANGED_ERROR": "1",
     }

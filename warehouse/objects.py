@@ -47,10 +47,15 @@ class Objects:
     def of(cls, settings: Settings) -> Self:
         """The store of these settings; the folder is made when it is missing, for the service's account alone."""
         if settings.objects_url is not None:
-            return cls(from_url(settings.objects_url))
+            return cls.at(settings.objects_url)
         folder = settings.data_dir / "objects"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return cls(LocalStore(prefix=folder), folder)
+
+    @classmethod
+    def at(cls, url: str) -> Self:
+        """The store at an address, for whoever has no more of the settings than that."""
+        return cls(from_url(url))
 
     def put(self, key: str, data: bytes, *, durable: bool = True) -> None:
         """Store bytes under a key, replacing what is there, all at once.

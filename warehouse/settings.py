@@ -111,6 +111,8 @@ class Settings(BaseSettings):
     """Whether runs are executed by `pipelines.engine.worker`; false where an engine launches them (docs/scaling.md)."""
     dagster_yaml: Annotated[Path, AfterValidator(Path.absolute)] | None = None
     """Dagster's instance in place of the shipped `dagster.yaml`, where an engine launches runs (docs/scaling.md)."""
+    chunk_rows: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    """SKUs of an import that one transaction writes, in place of the number that was measured to serve best."""
     runs_kept_days: Annotated[int, Field(ge=1, le=3650)] = 30
     """How long Dagster's record of a run that has ended is kept."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -7,8 +7,8 @@ import typer
 
 from api.commands.operator import operator
 from api.commands.shared import AsJson, DataDir, show
-from pipelines.housekeeping.companies import every_company
 from services.doctor import codes
+from warehouse.companies.queries import every_company
 
 
 def doctor(

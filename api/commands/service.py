@@ -7,7 +7,6 @@ import typer
 from api import serve as supervisor
 from api.commands.shared import AsJson, DataDir, show
 from warehouse.embedded import running
-from warehouse.migrate import migrate as migrated
 from warehouse.settings import Settings
 
 
@@ -34,5 +33,7 @@ def serve(
 
 def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Bring the database to this release's schema."""
+    from warehouse.migrate import migrate as migrated  # noqa: PLC0415  (the supervisor does without)
+
     with running(Settings.load(data_dir=data_dir)) as database:
         show({"revision": migrated(database)}, as_json=as_json)

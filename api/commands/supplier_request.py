@@ -8,9 +8,9 @@ import typer
 from api import address
 from api.commands.operator import operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, several, show
-from pipelines.housekeeping.companies import every_company
 from schemas import texts
 from services import supplier_requests
+from warehouse.companies.queries import every_company
 from warehouse.review import supplier_requests as queries
 from warehouse.settings import Settings
 

@@ -19,10 +19,9 @@ from api.pages.sessions import Session, SignedIn
 from api.service import service_of
 from api.staff.runs import of_import
 from api.staff.sessions import member_of
-from pipelines import imports
 from schemas.issues import ISSUE_CODES
 from schemas.labels import header
-from warehouse.imports import queries
+from warehouse.imports import polls, queries
 
 router = APIRouter(prefix="/imports")
 
@@ -51,7 +50,7 @@ def _listed(request: Request, session: Session) -> Response:
 
 def _one(request: Request, session: Session, seen_by_staff: bool) -> Response:
     service, lang, offset, import_id = service_of(request), language_of(request), offset_of(request), _id(request)
-    found = imports.status(service.writes, session.company_id, import_id, limit=PAGE_SIZE, offset=offset)
+    found = polls.status(service.writes, session.company_id, import_id, limit=PAGE_SIZE, offset=offset)
     if found is None:
         raise PageRefused(404, "refused.gone")
     with service.writes.company(session.company_id) as conn:

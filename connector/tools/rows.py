@@ -13,10 +13,10 @@ from connector.service import Service
 from connector.tools.answer import Page, Told, Tool, instant, refused
 from connector.tools.arguments import DEFAULT_LIMIT, Limit, Offset, uuid_of
 from connector.tools.read_apart import read_apart
-from pipelines import imports
 from pipelines.imports import preview
 from pipelines.reading import TypedRows, Upload
-from pipelines.writing.volumes import served_markets
+from warehouse.catalogue.queries import served_markets
+from warehouse.imports import polls
 
 MOST_ROWS: Final = 1000
 """Rows of one question, as of a batch (interface v1, Limits); more are sent as an import."""
@@ -70,7 +70,7 @@ class RowTools:
 
     def _status(self, import_id: str, limit: int, offset: int) -> BulkCheck:
         named = uuid_of(import_id)
-        found = named and imports.status(self._service.writes, current().company_id, named, limit=limit, offset=offset)
+        found = named and polls.status(self._service.writes, current().company_id, named, limit=limit, offset=offset)
         if not found:
             raise refused("not_found", "The company has no such import; send the id that POST /imports answered.")
         page = Page.of(found["pagination"], len(found["errors"]))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import psycopg
-from psycopg.rows import dict_row
 
 from compliance import schemes
 from compliance.rollup.portfolio import SKU_COLUMNS
@@ -19,13 +18,11 @@ from pipelines.declarations.declare import Desk, NotDeclarable
 from pipelines.declarations.files import beside
 from pipelines.declarations.parcel import Parcel
 from pipelines.writing import present
-from warehouse.skus import detail
+from warehouse.skus import portfolio as held
 
 OPEN: Final = "open.csv"
 RATING_COLUMNS: Final = ("sku_code", "component_type", "rating", "scheme", "why", "rules", "confidence")
 OPEN_COLUMNS: Final = ("sku_code", "component_type", "field", "could_become", "ask")
-_AT_ONCE: Final = 500
-_ROWS: Final = f"SELECT {detail.SELECT} FROM skus WHERE sku_code = ANY(%s) ORDER BY sku_code"
 
 
 def proposed(desk: Desk, market: str, year: int, out: Path, connection: psycopg.Connection[Any]) -> Parcel:
@@ -62,10 +59,8 @@ def _records(desk: Desk, market: str, year: int, connection: psycopg.Connection[
         for portfolio in declare.portfolios(desk, market, year, SKU_COLUMNS)
         for code in sorted(portfolio.skus["sku_code"])
     ]
-    with connection.cursor(row_factory=dict_row) as cursor:
-        for first in range(0, len(codes), _AT_ONCE):
-            for row in cursor.execute(_ROWS, [codes[first : first + _AT_ONCE]]):
-                yield present.record(row)
+    for row in held.of_codes(connection, codes):
+        yield present.record(row)
 
 
 def _rating(record: Mapping[str, Any], part: PartRating, scheme: Scheme) -> Mapping[str, Any]:

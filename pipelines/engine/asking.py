@@ -1,17 +1,24 @@
-"""Runs that a sensor asks for until they succeed: which of a job's partitions have one, and when one is due again.
+"""What sensors have in common: runs that they ask for until they succeed, and when one is due again.
 
 A sensor looks at what there is to do, never at what it asked before: whatever was killed meanwhile, the next tick asks
 again. A partition that has an unfinished run is left alone; one whose runs fail is asked for ever later.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import timedelta
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import dagster as dg
 
+from pipelines.engine.jobs import run_config
+from pipelines.engine.partitions import companies
 from warehouse.clock import Clock
 
+LOOK_SECONDS: Final = 4
+"""Less than the five seconds of the daemon's loop, which would else miss every second tick."""
+sensor: Final = partial(dg.sensor, minimum_interval_seconds=LOOK_SECONDS, default_status=dg.DefaultSensorStatus.RUNNING)
+"""A sensor that looks as often as the daemon does, from the first start on."""
 RETRY_SECONDS: Final = 60.0
 """How long after a run that failed the same partition is asked for again; twice as long after each further one."""
 _MOST_DOUBLINGS: Final = 6
@@ -38,6 +45,35 @@ class Failures(NamedTuple):
     def is_over(self) -> bool:
         """Whether enough time has passed to try again."""
         return Clock().now().timestamp() >= self.at + RETRY_SECONDS * (1 << min(self.times - 1, _MOST_DOUBLINGS))
+
+
+class Wanted(NamedTuple):
+    """A run that a company needs. `state` says what there is to do: a run for the same is asked for once."""
+
+    state: str
+    tags: Mapping[str, str]
+    config: Mapping[str, Any] = run_config()
+
+
+def of_companies(instance: dg.DagsterInstance, job_name: str, wanted: Mapping[str, Wanted]) -> list[dg.RunRequest]:
+    """The runs that may be asked for now, one a slug."""
+    return [
+        dg.RunRequest(
+            run_key=f"{slug}/{wanted[slug].state}{again(failures)}", partition_key=slug,
+            run_config=wanted[slug].config, tags=wanted[slug].tags,
+        )
+        for slug, failures in due(instance, job_name, wanted).items()
+    ]  # fmt: skip
+
+
+def partitions_of(
+    instance: dg.DagsterInstance, requests: Collection[dg.RunRequest]
+) -> list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]:
+    """What a sensor asks for beside these runs, so that their companies' partitions are there; nothing if they are."""
+    wanted = sorted({str(request.partition_key) for request in requests})
+    known = set(instance.get_dynamic_partitions("companies")) if wanted else set()
+    new = [slug for slug in wanted if slug not in known]
+    return [companies.build_add_request(new)] if new else []
 
 
 def due(instance: dg.DagsterInstance, job_name: str, wanted: Collection[str]) -> dict[str, int]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import dagster as dg
 from dagster._core.run_coordinator import QueuedRunCoordinator, SubmitRunContext
 
-from pipelines.engine.tags import PARTITION
+from pipelines.engine.tags import PARTITION, TERMINATED
 
 _QUEUED: Final = (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED)
 _UNDER_WAY: Final = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING)
@@ -33,6 +33,12 @@ class EagerRunCoordinator(QueuedRunCoordinator):
         launched = self._instance.get_run_by_id(run.run_id)
         assert launched is not None
         return launched
+
+    def cancel_run(self, run_id: str) -> bool:
+        """Terminate a run, as a person asks for it; whether that could be. What ends by itself does not come here."""
+        if self._instance.has_run(run_id):
+            self._instance.add_run_tags(run_id, {TERMINATED: "true"})
+        return super().cancel_run(run_id)
 
     def _is_fair(self, run: dg.DagsterRun) -> bool:
         config = self.get_run_queue_config()

@@ -10,7 +10,7 @@ from typing import Any, Final
 import dagster as dg
 
 from pipelines.engine import asking
-from pipelines.engine.resources import Workshop
+from pipelines.engine.resources import ServiceClock
 from pipelines.engine.tags import of_day
 
 LOOK_SECONDS: Final = 20
@@ -26,8 +26,8 @@ def scheduled(name: str, job_name: str, cron: str, run_config: Mapping[str, Any]
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description="Begins the job once a day, by UTC; what the job does, its own page says.",
     )  # fmt: skip
-    def tick(workshop: dg.ResourceParam[Workshop]) -> dg.RunRequest:
-        return dg.RunRequest(run_config=dict(run_config), tags=of_day(workshop.clock.now()))
+    def tick(clock: ServiceClock) -> dg.RunRequest:
+        return dg.RunRequest(run_config=run_config, tags=of_day(clock.now()))
 
     return tick
 
@@ -38,15 +38,12 @@ def missed(job_name: str, run_config: Mapping[str, Any]) -> dg.SensorDefinition:
     However many days were missed, it is one.
     """
 
-    @dg.sensor(
+    @asking.sensor(
         name=f"missed_{job_name}", job_name=job_name, minimum_interval_seconds=LOOK_SECONDS,
-        default_status=dg.DefaultSensorStatus.RUNNING,
         description="Begins a day's work that its schedule did not begin, because the service was stopped then.",
     )  # fmt: skip
-    def look(
-        context: dg.SensorEvaluationContext, workshop: dg.ResourceParam[Workshop]
-    ) -> dg.SensorResult | dg.SkipReason:
-        begun = workshop.clock.now() - SCHEDULES_HAVE
+    def look(context: dg.SensorEvaluationContext, clock: ServiceClock) -> dg.SensorResult | dg.SkipReason:
+        begun = clock.now() - SCHEDULES_HAVE
         day = f"{begun:%Y-%m-%d}"
         done = dg.RunsFilter(job_name=job_name, statuses=[dg.DagsterRunStatus.SUCCESS], tags=of_day(begun))
         if context.cursor == day or context.instance.get_runs(done, limit=1):
@@ -54,7 +51,7 @@ def missed(job_name: str, run_config: Mapping[str, Any]) -> dg.SensorDefinition:
         due = asking.due(context.instance, job_name, [asking.WHOLE])
         return dg.SensorResult(
             run_requests=[
-                dg.RunRequest(run_key=f"{day}{asking.again(failures)}", run_config=dict(run_config), tags=of_day(begun))
+                dg.RunRequest(run_key=f"{day}{asking.again(failures)}", run_config=run_config, tags=of_day(begun))
                 for failures in due.values()
             ]
         )

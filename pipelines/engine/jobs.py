@@ -1,8 +1,17 @@
-"""What runs of jobs are given."""
+"""What runs are configured with, wherever they are asked for. Nothing here knows Dagster: the API asks as well."""
 
 from collections.abc import Mapping
+from typing import Any, Final
+
+LOGGER: Final = "console"
+"""The service's log (`pipelines.engine.run_log`), under the name of Dagster's own, in whose place it stands."""
 
 
-def run_config(asset: str, config: Mapping[str, object]) -> dict[str, object]:
-    """The configuration of a run whose first asset takes `config`, with the service's log in place of Dagster's."""
-    return {"ops": {asset: {"config": config}}, "loggers": {"console": {}}}
+def run_config(**of_assets: Mapping[str, object]) -> dict[str, Any]:
+    """The configuration of a run, by asset.
+
+    It names the log because Dagster uses no other than its own where a run does not: `Definitions` cannot make one the
+    default, and a job's default configuration is not that of its partitions.
+    """
+    ops = {asset: {"config": {**config}} for asset, config in of_assets.items()}
+    return {"loggers": {LOGGER: {}}} | ({"ops": ops} if ops else {})

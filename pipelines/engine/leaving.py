@@ -13,6 +13,8 @@ from typing import NoReturn
 import dagster as dg
 import structlog
 
+from pipelines.engine import tags
+
 warm = False
 """Whether this process is a warm worker, which says so itself."""
 
@@ -27,5 +29,6 @@ def leave(context: dg.AssetExecutionContext | dg.OpExecutionContext, reason: str
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
+    context.instance.add_run_tags(context.run.run_id, tags.LEFT)
     context.instance.report_run_canceling(context.run, f"{reason}.")
     raise dg.Failure(f"{reason}.", allow_retries=False) from None

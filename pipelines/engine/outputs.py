@@ -121,11 +121,11 @@ def _name(asset: dg.AssetKey) -> str:
 
 
 @dg.io_manager(  # type: ignore[arg-type]  # it may yield, as any resource may
-    required_resource_keys={"workshop"},
+    required_resource_keys={"postgres", "object_store"},
     description="Outputs as Parquet in the object store, by company, run and asset; in memory within a run.",
 )
 def outputs(context: dg.InitResourceContext) -> Iterator[Outputs]:
     """The outputs of the run that begins."""
-    workshop = context.resources.workshop
+    postgres, store = context.resources.postgres, context.resources.object_store
     with ThreadPoolExecutor(1, thread_name_prefix="outputs") as beside:
-        yield Outputs(workshop.pool, workshop.objects, beside)
+        yield Outputs(postgres.pool, store.objects, beside)

@@ -4,7 +4,6 @@ A slug is a row of the database's (`companies.slug`): readable, unique and never
 company is first worked on; Dagster keeps them until somebody removes them there.
 """
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, ClassVar, Final
 from uuid import UUID
@@ -60,13 +59,3 @@ def company_of(pool: Pool, slug: str) -> UUID:
     if found is None:
         raise dg.Failure(f"There is no company {slug}; `pcds company list` shows those there are.", allow_retries=False)
     return found
-
-
-def added(
-    instance: dg.DagsterInstance, slugs: Iterable[str]
-) -> list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]:
-    """What a sensor asks for, so that the partitions of these companies are there; nothing where they are."""
-    wanted = list(slugs)
-    known = set(instance.get_dynamic_partitions("companies")) if wanted else set()
-    new = [slug for slug in wanted if slug not in known]
-    return [companies.build_add_request(new)] if new else []

@@ -3,13 +3,13 @@
 What was done before stays. An import's run, which has a claim to hand back, is `holding`'s.
 """
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import dagster as dg
 
 from pipelines.engine.leaving import leave
-from pipelines.engine.resources import Workshop
 from pipelines.housekeeping import Proceed
 
 
@@ -18,11 +18,13 @@ class Stopping(Exception):  # noqa: N818  (no fault of the program: another run 
 
 
 @contextmanager
-def interruptible(context: dg.AssetExecutionContext | dg.OpExecutionContext, workshop: Workshop) -> Iterator[Proceed]:
+def interruptible(
+    context: dg.AssetExecutionContext | dg.OpExecutionContext, stopping: threading.Event
+) -> Iterator[Proceed]:
     """Yields the question that is asked before each piece of work; how a run ends then is `leaving`'s."""
 
     def proceed() -> None:
-        if workshop.stopping.is_set():
+        if stopping.is_set():
             raise Stopping
 
     try:

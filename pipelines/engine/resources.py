@@ -1,19 +1,23 @@
-"""What the assets work with: database pool, object store, clock and rule-sets, opened once per process.
+"""What definitions work with, a resource each: asset, check, op, hook and sensor name those that they use.
 
-One value for a whole process, because a warm worker runs thousands of imports over the same connections. Asset logic
-does not belong here, nor does Dagster's own storage (`pipelines.engine.instance`).
+What is dear to open (connections, reader processes) is opened once per process, when the first run or tick asks for
+it, because a warm worker runs thousands of imports over the same; loading definitions opens nothing. A command or a
+test hands in what it has opened itself (`Resources.handed_in`). What does not belong here: what is done with them, and
+Dagster's own storage (`pipelines.engine.instance`).
+
+The UI shows a resource's fields, and a run's configuration may change them: no field is a secret, a path or an address.
 """
 
 import atexit
-import logging
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple, Self
 
 import dagster as dg
+from pydantic import Field, PrivateAttr
 
 from pipelines.imports.process import CHUNK_ROWS
 from pipelines.sandbox import Readers
@@ -25,66 +29,183 @@ from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
 _LEAST_CONNECTIONS: Final = 6
-"""Two imports at a time (`worker`), each of two chunks and a heartbeat."""
+"""Two imports at a time (a worker's, and one that a command runs), each of two chunks and a heartbeat."""
 
 
-@dataclass(frozen=True, slots=True)
-class Workshop:
-    """`stopping` is set when the process shall end: runs hand their import back at the next chunk.
+class OfProcess(dg.ConfigurableResource):  # type: ignore[type-arg]  # no other object stands for it
+    """A resource over a value that a whole process shares."""
 
-    `data_dir` is where snapshots lie, `readers` are the processes that read files.
-    """
+    _value: Any = PrivateAttr()
 
-    pool: Pool
-    objects: Objects
-    clock: Clock
-    rulesets: Rulesets
-    data_dir: Path
-    chunk_rows: int = CHUNK_ROWS
-    runs_kept_days: int = 30
-    readers: Readers = field(default_factory=Readers)
-    stopping: threading.Event = field(default_factory=threading.Event)
+    @classmethod
+    def of(cls, value: object) -> Self:
+        """The resource over a value that is there already."""
+        made = cls()
+        made._value = value
+        return made
+
+    def setup_for_execution(self, context: dg.InitResourceContext) -> None:  # noqa: ARG002  (whatever the run)
+        """Take this process's value."""
+        self._value = next(each._value for each in shared() if type(each) is type(self))
+
+
+class Postgres(OfProcess):
+    """The service's database, by the application's role: a transaction sees the rows of one company, or of none."""
+
+    _value: Pool = PrivateAttr()
+
+    @property
+    def pool(self) -> Pool:
+        """Its connections."""
+        return self._value
+
+
+class ObjectStore(OfProcess):
+    """Files as companies sent them, what was read from them, and what assets hand on: bytes under a key."""
+
+    _value: Objects = PrivateAttr()
+
+    @property
+    def objects(self) -> Objects:
+        """The folder or the S3-compatible store."""
+        return self._value
+
+
+class ServiceClock(OfProcess):
+    """The service's time: each instant and day that is stored or decides something, in UTC."""
+
+    _value: Clock = PrivateAttr()
+
+    @property
+    def clock(self) -> Clock:
+        """The clock itself."""
+        return self._value
+
+    def now(self) -> datetime:
+        """The instant, in UTC."""
+        return self._value.now()
+
+
+class RuleSets(OfProcess):
+    """The rule-sets that grade, read once each; which one is active the database says."""
+
+    _value: Rulesets = PrivateAttr()
+
+    @property
+    def known(self) -> Rulesets:
+        """Those of the database, as this process knows them."""
+        return self._value
+
+
+class FileReaders(OfProcess):
+    """The confined processes that read files from outside."""
+
+    _value: Readers = PrivateAttr()
+
+    @property
+    def readers(self) -> Readers:
+        """The processes, and the files that wait for them."""
+        return self._value
+
+
+class Shutdown(OfProcess):
+    """Whether the process that executes the run is about to end: the run then stops between two pieces of work."""
+
+    _value: threading.Event = PrivateAttr()
+
+    @property
+    def begun(self) -> threading.Event:
+        """Set when the process shall end."""
+        return self._value
+
+
+class Portfolios(OfProcess):
+    """Where what is published of each company lies: snapshots and figures, in the data directory."""
+
+    _value: Path = PrivateAttr()
+
+    @property
+    def folder(self) -> Path:
+        """The data directory."""
+        return self._value
+
+
+class Importing(dg.ConfigurableResource):  # type: ignore[type-arg]  # no other object stands for it
+    """How imports and regrades are written."""
+
+    chunk_rows: int = Field(
+        CHUNK_ROWS, ge=1, le=100_000, description="SKUs that one transaction writes (PCDS_CHUNK_ROWS)."
+    )
+
+
+class Retention(dg.ConfigurableResource):  # type: ignore[type-arg]  # no other object stands for it
+    """How long what Dagster keeps of runs is kept."""
+
+    runs_kept_days: int = Field(
+        30,
+        ge=1,
+        le=3650,
+        description="Days that ended runs and what their assets handed on are kept (PCDS_RUNS_KEPT_DAYS).",
+    )  # fmt: skip
+
+    @property
+    def runs_kept_for(self) -> timedelta:
+        """The same as a time."""
+        return timedelta(days=self.runs_kept_days)
+
+
+class Resources(NamedTuple):
+    """The resources by the names under which definitions ask for them."""
+
+    postgres: Postgres
+    object_store: ObjectStore
+    clock: ServiceClock
+    rule_sets: RuleSets
+    file_readers: FileReaders
+    portfolios: Portfolios
+    shutdown: Shutdown
+    importing: Importing
+    retention: Retention
+
+    def handed_in(self) -> dict[str, dg.ResourceDefinition]:
+        """These very ones for a run in this process, or for a test's tick, in place of what definitions declare."""
+        return {
+            name: dg.ResourceDefinition.hardcoded_resource(resource) for name, resource in self._asdict().items()
+        }  # fmt: skip
+
+
+def declared(settings: Settings) -> Resources:
+    """The resources of the definitions, with nothing opened."""
+    return Resources(
+        Postgres(), ObjectStore(), ServiceClock(), RuleSets(), FileReaders(), Portfolios(), Shutdown(),
+        Importing(chunk_rows=settings.chunk_rows or CHUNK_ROWS),
+        Retention(runs_kept_days=settings.runs_kept_days),
+    )  # fmt: skip
 
 
 @contextmanager
-def opened(settings: Settings, *, chunk_rows: int = CHUNK_ROWS) -> Iterator[Workshop]:
-    """The workshop of these settings; its connections end with the block."""
+def opened(settings: Settings) -> Iterator[Resources]:
+    """The same over what these settings name; connections and readers end with the block."""
     size = max(settings.pool_size, _LEAST_CONNECTIONS)
     clock = Clock.of(settings)
     with Pool(Database.of(settings).app_url, size=size, clock=clock) as pool, Readers.of(settings) as readers:
-        yield Workshop(
-            pool, Objects.of(settings), clock, Rulesets(), settings.data_dir, chunk_rows,
-            settings.runs_kept_days, readers,
+        yield declared(settings)._replace(
+            postgres=Postgres.of(pool), object_store=ObjectStore.of(Objects.of(settings)),
+            clock=ServiceClock.of(clock), rule_sets=RuleSets.of(Rulesets()),
+            file_readers=FileReaders.of(readers), portfolios=Portfolios.of(settings.data_dir),
+            shutdown=Shutdown.of(threading.Event()),
         )  # fmt: skip
 
 
 _opening: Final = threading.Lock()
-_shared: Final[list[Workshop]] = []
+_shared: Final[list[Resources]] = []
 
 
-def shared(chunk_rows: int = CHUNK_ROWS) -> Workshop:
-    """The workshop of this process: opened when it is first asked for, as is said then, and closed at the end."""
+def shared() -> Resources:
+    """What this process has open: opened when it is first asked for, and closed at the end."""
     with _opening:
         if not _shared:
             stack = ExitStack()
-            _shared.append(stack.enter_context(opened(Settings.load(), chunk_rows=chunk_rows)))
+            _shared.append(stack.enter_context(opened(Settings.load())))
             atexit.register(stack.close)
         return _shared[0]
-
-
-@dg.resource(description="Database pool, object store, clock and rule-sets, open as long as the process.")
-def workshop_resource() -> Workshop:
-    """The workshop of a process that Dagster started; opened when its first run begins, not when definitions load."""
-    return shared()
-
-
-def _service_log(_context: dg.InitLoggerContext) -> logging.Logger:
-    logger = logging.getLogger("dagster.run")
-    logger.setLevel(logging.WARNING)
-    return logger
-
-
-service_log: Final = dg.LoggerDefinition(
-    _service_log, description="What goes wrong in a run, in the process's log; every event is in Dagster's storage."
-)
-"""The way from a run to the service's log (`warehouse.logs`)."""

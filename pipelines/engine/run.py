@@ -8,6 +8,7 @@ import argparse
 import json
 import logging
 import sys
+from contextlib import nullcontext
 from types import ModuleType
 from typing import Final
 
@@ -15,7 +16,7 @@ import dagster as dg
 
 from pipelines.engine.instance import shared_instance
 from pipelines.engine.resources import opened
-from pipelines.engine.runs import catalogue, regrade, rollup, snapshot
+from pipelines.engine.runs import asked, catalogue, regrade, rollup, snapshot
 from warehouse import logs
 from warehouse.database import Database
 from warehouse.settings import Settings
@@ -31,9 +32,11 @@ def main() -> int:
     settings = Settings.load()
     logs.configure(settings)
     _say_once()
-    with opened(settings) as workshop:
+    # The supervisor's own question comes before its services.
+    alone = getattr(arguments, "if_needed", False)
+    with opened(settings) as resources, nullcontext() if alone else asked.by_the_service(settings):
         try:
-            answer = arguments.run(arguments, workshop, lambda: shared_instance(settings, Database.of(settings)))
+            answer = arguments.run(arguments, resources, lambda: shared_instance(settings, Database.of(settings)))
         except dg.Failure as refused:
             print(refused.description, file=sys.stderr)
             return 1

@@ -25,6 +25,12 @@ PCDS: Final = {"user": "pcds"}
 IMPORT: Final = "pcds/import_id"
 """Which import it processes."""
 
+LEFT: Final = {"pcds/left": "true"}
+"""On runs that end as canceled because their process stopped: nobody has terminated them."""
+
+TERMINATED: Final = "pcds/terminated"
+"""On runs that a person has terminated: an import ends with its run then, and is not taken up by another."""
+
 PARTITION: Final = "dagster/partition"
 """Dagster's own, on every run of a company, however it was started: by it companies take turns."""
 

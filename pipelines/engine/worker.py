@@ -9,13 +9,19 @@ Runs execute in the main thread, one at a time, because Dagster breaks a run off
 is taken by a thread of its own, so that no handler of Dagster's turns a stop into a failed run.
 """
 
+import signal
+
+_STOPS = {signal.SIGTERM, signal.SIGHUP}
+if __name__ == "__main__":  # before libraries start threads of their own, which would take a stop for an interrupt
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
+
 import argparse
 import atexit
 import gc
 import os
-import signal
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -30,13 +36,12 @@ from dagster._utils.interrupts import capture_interrupts
 from pipelines.definitions import defs
 from pipelines.engine import leaving
 from pipelines.engine.instance import shared_instance
-from pipelines.engine.resources import Workshop, shared
+from pipelines.engine.resources import shared
 from pipelines.engine.tags import PARTITION
-from pipelines.imports.process import CHUNK_ROWS
-from pipelines.imports.queue import LISTENER
 from warehouse import logs
 from warehouse.clock import Clock
 from warehouse.database import Database
+from warehouse.imports.queue import LISTENER
 from warehouse.launches import queries as launches
 from warehouse.launches.queries import Launched
 from warehouse.settings import Settings
@@ -49,8 +54,9 @@ _LOST_SECONDS: Final = 10.0
 """How often a worker looks for runs whose worker died before they had begun."""
 _LOST_DATABASE: Final = (psycopg.OperationalError, sqlalchemy.exc.DBAPIError)
 """How this process's own queries and Dagster's fail while Postgres restarts."""
+_REMEMBERED: Final = 1_000
+"""Of so many terminated runs a worker knows that they are: one of them may be handed to it a moment later."""
 _NO_ORIGIN: Final = "Lost its process. What it did stays; a run that no launcher has started cannot be resumed."
-_STOPS: Final = {signal.SIGTERM, signal.SIGHUP}
 _NEW_OBJECTS: Final = 50_000
 """So many more objects there are before cycles are looked for: an import makes many lists, and few cycles."""
 
@@ -60,36 +66,35 @@ log = structlog.get_logger(__name__)
 class Worker:
     """One process's loop over the launched runs."""
 
-    def __init__(self, workshop: Workshop, app_url: str, instance: dg.DagsterInstance) -> None:
+    def __init__(self, stopping: threading.Event, app_url: str, instance: dg.DagsterInstance) -> None:
         """`app_url` is the application role's; the worker listens on a connection of its own."""
-        self._workshop, self._url, self._instance = workshop, app_url, instance
+        self._stopping, self._url, self._instance = stopping, app_url, instance
         self.cancels = Cancels(app_url)
 
     def serve(self) -> None:
-        """Work until `Workshop.stopping` is set."""
-        stopping = self._workshop.stopping
-        while not stopping.is_set():
+        """Work until `stopping` is set."""
+        while not self._stopping.is_set():
             try:
                 with psycopg.connect(self._url, autocommit=True, application_name=LISTENER) as connection:
                     self._serve(connection)
             except _LOST_DATABASE as error:
                 log.warning("worker.database_lost", error=type(error).__name__)
-                stopping.wait(_PAUSE_SECONDS)
+                self._stopping.wait(_PAUSE_SECONDS)
 
     def _serve(self, connection: psycopg.Connection) -> None:
-        connection.execute(f"LISTEN {launches.CHANNEL}")
+        launches.listen(connection, launches.CHANNEL)
         me, looked_at, swept_at = launches.enrol(connection), 0.0, 0.0
         launches.sweep(connection)
         log.info("worker.ready", worker=me)
         heard = True
-        while not self._workshop.stopping.is_set():
+        while not self._stopping.is_set():
             now = time.monotonic()
             if now >= swept_at + _LOST_SECONDS:
                 self._put_back(connection)
                 swept_at = now
             if heard or now >= looked_at + LOOK_SECONDS:
                 looked_at = now
-                while not self._workshop.stopping.is_set() and (run := launches.take(connection, me)):
+                while not self._stopping.is_set() and (run := launches.take(connection, me)):
                     self._execute(run)
                     launches.end(connection, me, run.run_id)
             heard = bool(list(connection.notifies(timeout=_PAUSE_SECONDS, stop_after=1)))
@@ -110,7 +115,7 @@ class Worker:
         begun = launched.resume or run.status == dg.DagsterRunStatus.STARTED
         body = _resume_run_command_body if begun else _execute_run_command_body
         try:
-            with self.cancels.of(launched.run_id), capture_interrupts():
+            with capture_interrupts(), self.cancels.of(launched.run_id):  # no interruption outside, which would end us
                 body(launched.run_id, self._instance, lambda _: None, False)
         except _LOST_DATABASE:
             raise
@@ -144,17 +149,18 @@ class Cancels:
     def __init__(self, app_url: str) -> None:
         """Nothing is connected before `listen`."""
         self._url, self._run_id, self._lock = app_url, "", threading.Lock()
+        self._heard: deque[str] = deque(maxlen=_REMEMBERED)
 
     def listen(self) -> None:
         """Listen for ever."""
         while True:
             try:
                 with psycopg.connect(self._url, autocommit=True) as connection:
-                    connection.execute(f"LISTEN {launches.CANCELS}")
+                    launches.listen(connection, launches.CANCELS)
                     for heard in connection.notifies():
                         with self._lock:
-                            if heard.payload == self._run_id:
-                                os.kill(os.getpid(), signal.SIGINT)
+                            self._heard.append(heard.payload)
+                            self._interrupt()
             except psycopg.OperationalError:
                 time.sleep(_PAUSE_SECONDS)
 
@@ -170,6 +176,12 @@ class Cancels:
     def _executing(self, run_id: str) -> None:
         with self._lock:
             self._run_id = run_id
+            self._interrupt()  # it may have been heard between the run's launch and now
+
+    def _interrupt(self) -> None:
+        if self._run_id in self._heard:
+            self._heard.remove(self._run_id)
+            os.kill(os.getpid(), signal.SIGINT)
 
 
 def _stop_at_signals(stopping: threading.Event) -> None:
@@ -180,16 +192,14 @@ def _stop_at_signals(stopping: threading.Event) -> None:
 def main() -> None:
     """Serve the launched runs of the configured database until SIGTERM."""
     parser = argparse.ArgumentParser(prog="python -m pipelines.engine.worker", description=main.__doc__)
-    parser.add_argument("--chunk-rows", type=int, default=CHUNK_ROWS, help="rows that one transaction writes")
-    arguments = parser.parse_args()
-    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)  # before any thread is there that could be interrupted instead
+    parser.parse_args()
     settings = Settings.load()
     logs.configure(settings)
     database = Database.of(settings)
-    workshop = shared(arguments.chunk_rows)
+    stopping = shared().shutdown.begun
     leaving.warm = True
-    threading.Thread(target=_stop_at_signals, args=(workshop.stopping,), daemon=True).start()
-    worker = Worker(workshop, database.app_url, shared_instance(settings, database))
+    threading.Thread(target=_stop_at_signals, args=(stopping,), daemon=True).start()
+    worker = Worker(stopping, database.app_url, shared_instance(settings, database))
     threading.Thread(target=worker.cancels.listen, daemon=True).start()
     defs.resolve_all_job_defs()  # before the first run waits for them
     gc.freeze()  # what is here now stays; collecting after a run need not look at it

@@ -11,11 +11,11 @@ schedules' (`pipelines.defs.housekeeping`).
 """
 
 from pipelines.housekeeping.addresses import forget_addresses
-from pipelines.housekeeping.companies import Proceed
 from pipelines.housekeeping.docs import enter_expiries
 from pipelines.housekeeping.expired import remove_expired_access, remove_old_answers
 from pipelines.housekeeping.orphans import Swept, remove_orphans
 from pipelines.housekeeping.outputs import remove_old_outputs
+from pipelines.housekeeping.proceed import Proceed
 
 __all__ = [
     "Proceed", "Swept", "enter_expiries", "forget_addresses", "remove_expired_access", "remove_old_answers",

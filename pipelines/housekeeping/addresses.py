@@ -1,9 +1,10 @@
 """Forgetting where requests came from: addresses and user agents of every company, after 12 calendar months."""
 
-from pipelines.housekeeping.anonymise import anonymise
-from pipelines.housekeeping.companies import Proceed, every_company
+from pipelines.housekeeping.proceed import Proceed
 from warehouse.clock import Clock
+from warehouse.companies.queries import every_company
 from warehouse.sessions import Pool
+from warehouse.sweeps import anonymise
 
 
 def forget_addresses(pool: Pool, clock: Clock, proceed: Proceed) -> int:

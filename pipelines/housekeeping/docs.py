@@ -7,21 +7,15 @@ from uuid import UUID, uuid4
 
 import psycopg
 
-from pipelines.housekeeping.companies import Proceed, every_company
+from pipelines.housekeeping.proceed import Proceed
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
+from warehouse.companies.queries import every_company
+from warehouse.declarations import docs
 from warehouse.sessions import Pool
 
 _BATCH: Final = 500
-_PASSED: Final = """
-UPDATE docs SET expiry_entered = expires_on
-WHERE id = ANY(ARRAY(
-    SELECT id FROM docs
-    WHERE status = 'valid' AND expires_on < %(today)s::date AND expiry_entered IS DISTINCT FROM expires_on
-    ORDER BY id LIMIT %(most)s FOR UPDATE))
-RETURNING id, expires_on
-"""
 
 
 def enter_expiries(pool: Pool, clock: Clock, proceed: Proceed) -> int:
@@ -39,7 +33,7 @@ def enter_expiries(pool: Pool, clock: Clock, proceed: Proceed) -> int:
 
 
 def _enter_some(conn: psycopg.Connection[Any], company_id: UUID, origin: Origin, now: datetime) -> int:
-    passed = conn.execute(_PASSED, {"today": now.date(), "most": _BATCH}).fetchall()
+    passed = docs.mark_expired(conn, now.date(), most=_BATCH)
     for doc_id, last_day in sorted(passed):
         ledger.enter(
             conn, company_id, "doc.expired", doc_id, now=now,

@@ -2,8 +2,9 @@
 
 from typing import Final
 
-from pipelines.housekeeping.companies import Proceed
+from pipelines.housekeeping.proceed import Proceed
 from pipelines.writing.once import KEPT_FOR
+from warehouse import sweeps
 from warehouse.clock import Clock
 from warehouse.sessions import Pool
 
@@ -16,8 +17,7 @@ def remove_old_answers(pool: Pool, clock: Clock, proceed: Proceed) -> int:
     while True:
         proceed()
         with pool.system() as conn:
-            row = conn.execute("SELECT pcds_sweep_answers(%s, %s)", (before, _BATCH)).fetchone()
-        swept = row[0] if row else 0
+            swept = sweeps.remove_answers(conn, before=before, most=_BATCH)
         removed += swept
         if swept < _BATCH:
             return removed
@@ -29,9 +29,8 @@ def remove_expired_access(pool: Pool, clock: Clock, proceed: Proceed) -> int:
     Applications that registered and were connected by nobody go with them after a month.
     """
     removed = 0
-    for sweep in ("pcds_sweep_access", "pcds_sweep_accounts", "pcds_sweep_staff_sessions"):
+    for sweep in sweeps.EXPIRED:
         proceed()
         with pool.system() as conn:
-            row = conn.execute(f"SELECT {sweep}(%s)", (clock.now(),)).fetchone()
-        removed += row[0] if row else 0
+            removed += sweeps.remove_expired(conn, sweep, clock.now())
     return removed

@@ -12,7 +12,9 @@ from itertools import islice
 from typing import Final
 from uuid import UUID
 
-from pipelines.housekeeping.companies import Proceed, every_company
+from pipelines.housekeeping.proceed import Proceed
+from warehouse import sweeps
+from warehouse.companies.queries import every_company
 from warehouse.objects import Objects
 from warehouse.sessions import Pool
 
@@ -20,12 +22,6 @@ GRACE: Final = timedelta(hours=1)
 _BATCH: Final = 1_000
 _TABLES: Final = {"files": ("technical_files", "review_files"), "imports": ("imports",)}
 """Folder of a company's objects -> the tables whose ids stand in their keys."""
-_NAMED: Final = """
-SELECT wanted.id FROM unnest(%s::uuid[]) AS wanted (id)
-CROSS JOIN LATERAL (SELECT FROM {table} WHERE {table}.id = wanted.id LIMIT 1) AS named
-"""
-"""Which ids are rows of the session's company. Looked up one by one: of a list Postgres may think that reading all of
-the company's rows is cheaper."""
 
 
 @dataclass(slots=True)
@@ -69,9 +65,7 @@ def _orphans(pool: Pool, company_id: UUID, folder: str, keys: list[str]) -> list
     if not asked:
         return keys
     with pool.company(company_id) as conn:
-        named = {
-            row[0] for table in _TABLES[folder] for row in conn.execute(_NAMED.format(table=table), (asked,))
-        }  # fmt: skip
+        named = set[UUID]().union(*(sweeps.ids_of_rows(conn, table, asked) for table in _TABLES[folder]))
     return [key for key, identifier in ids.items() if identifier not in named]
 
 

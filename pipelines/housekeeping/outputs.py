@@ -2,7 +2,8 @@
 
 from datetime import timedelta
 
-from pipelines.housekeeping.companies import Proceed, every_company
+from pipelines.housekeeping.proceed import Proceed
+from warehouse.companies.queries import every_company
 from warehouse.objects import NoSuchObject, Objects
 from warehouse.outputs import FOLDER, Place, newest_key
 from warehouse.sessions import Pool

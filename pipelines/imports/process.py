@@ -14,19 +14,19 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import polars as pl
-import psycopg
 
 from pipelines.imports import report, settle
-from pipelines.imports.claim import Claim, prove
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
 from pipelines.writing import unchanged
 from pipelines.writing.patch import Patch, RowIssue, TypedPatch, from_typed
 from pipelines.writing.write import prepare, staged, write_patch
 from warehouse.clock import Clock
+from warehouse.imports import claims
+from warehouse.imports.claims import Claim
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 
@@ -38,14 +38,6 @@ _AT_A_TIME: Final = 2
 """Chunks under way: one is stored, which is Postgres's work, while another is prepared, which is mostly ours."""
 
 _LINES_PER_SHEET: Final = 1 << 32
-
-_ADVANCE: Final = """
-UPDATE imports
-SET position = %(stop)s, rows_done = %(rows_done)s, heartbeat_at = %(now)s, attempts = 0,
-    created = created + %(created)s, updated = updated + %(updated)s, unchanged = unchanged + %(unchanged)s,
-    rejected = rejected + %(rejected)s
-WHERE id = %(id)s AND claim = %(token)s AND position = %(start)s
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,19 +232,18 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
         counts = outcome.counts
         counts["unchanged"] += held.total()
         counts["rejected"] = values.height - held.total() - len(outcome.merged) + chunk.rejected
-        _advance(conn, job, chunk, counts)
+        claims.advance(
+            conn,
+            job.claim,
+            start=chunk.start,
+            stop=chunk.stop,
+            rows_done=chunk.rows_done,
+            counts=counts,
+            at=job.clock.now(),
+        )
         if chunk.last:
             settle.complete(conn, job.claim, work, now)
     job.pool.stamp(work.company_id)
     grades: Counter[str | None] = Counter(outcome.merged["recyclability_grade"])
     grades.update(held)
     return Done(counts, grades, outcome.seconds)
-
-
-def _advance(conn: psycopg.Connection[Any], job: Job, chunk: Chunk, counts: Counter[str]) -> None:
-    names = ("created", "updated", "unchanged", "rejected")
-    parameters = {
-        "id": job.work.id, "token": job.claim.token, "start": chunk.start, "stop": chunk.stop,
-        "rows_done": chunk.rows_done, "now": job.clock.now(), **{name: counts[name] for name in names},
-    }  # fmt: skip
-    prove(conn.execute(_ADVANCE, parameters))

@@ -7,7 +7,6 @@ JSON door does; here it is brought back to its sheet, line and column.
 import re
 from typing import Any, Final
 
-import orjson
 import polars as pl
 import psycopg
 
@@ -17,19 +16,9 @@ from pipelines.reading.values import as_codes, unescaped
 from pipelines.writing.admit import nameless
 from pipelines.writing.patch import RowIssue
 from pipelines.writing.substances import LEGACY
+from warehouse.imports import errors
+from warehouse.skus.queries import existing_codes
 
-_COLUMNS: Final = {
-    "sheet_position": "integer", "line": "integer", "number": "integer", "sheet": "text", "sku_code": "text",
-    "field": "text", "column": "text", "value": "text", "code": "text", "message": "text",
-}  # fmt: skip
-"""Columns of `import_errors` that a report row fills, with their types."""
-
-_NAMES: Final = ", ".join(f'"{name}"' for name in _COLUMNS)
-_TYPED: Final = ", ".join(f'"{name}" {kind}' for name, kind in _COLUMNS.items())
-_INSERT: Final = (
-    f"INSERT INTO import_errors (company_id, import_id, {_NAMES}) "
-    f"SELECT %s, %s, {_NAMES} FROM json_to_recordset(%s) AS report ({_TYPED})"
-)
 _SCHEMA: Final = {
     "sheet": pl.String, "line": pl.Int64, "sku_code": pl.String, "field": pl.String, "column": pl.String,
     "value": pl.String, "code": pl.String, "message": pl.String,
@@ -64,9 +53,7 @@ def of_names(conn: psycopg.Connection[Any], typed: TypedRows, faults: pl.DataFra
     """The missing names of rows that the reader rejects in `faults`, where no SKU is held that has one."""
     unnamed = typed.unnamed.join(faults, on=["sheet", "line"], how="semi", nulls_equal=True)
     codes = unnamed["sku_code"].to_list()
-    held = set() if not codes else {
-        code for (code,) in conn.execute("SELECT sku_code FROM skus WHERE sku_code = ANY(%s)", (codes,))
-    }  # fmt: skip
+    held = existing_codes(conn, codes) if codes else set()
     rows = [
         {**row, "field": "name", "code": issue.code, "message": issue.message, "sheet_position": 0}
         for row in unnamed.iter_rows(named=True)
@@ -139,4 +126,4 @@ def store(conn: psycopg.Connection[Any], work: Work, faults: pl.DataFrame) -> No
         pl.col(pl.String).str.replace_many(_CONTROL, _PICTURES),  # a report is read in terminals, too
         number=pl.int_range(pl.len()).over("sheet_position", "line"),
     )
-    conn.execute(_INSERT, (work.company_id, work.id, orjson.dumps(rows.select(list(_COLUMNS)).to_dicts()).decode()))
+    errors.insert(conn, work.company_id, work.id, rows.select(errors.COLUMNS).to_dicts())

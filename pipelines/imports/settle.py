@@ -1,24 +1,18 @@
 """The ends of an import: completed with its last chunk, or failed as a whole with the reason that callers read."""
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 import psycopg
-from psycopg.types.json import Json
 
-from pipelines.imports.claim import MAX_ATTEMPTS, Claim, prove
 from pipelines.imports.work import Work
 from pipelines.writing.plans import PlanLimitReached
 from schemas.issues import Issue
 from warehouse.audit import ledger
 from warehouse.clock import Clock
+from warehouse.imports import claims
+from warehouse.imports.claims import MAX_ATTEMPTS, Claim
 from warehouse.sessions import Pool
-
-_END: Final = """
-UPDATE imports SET status = %s, failure = %s, finished_at = %s, claim = NULL
-WHERE id = %s AND claim = %s
-RETURNING created, updated, unchanged, rejected
-"""
 
 
 def complete(conn: psycopg.Connection[Any], claim: Claim, work: Work, now: datetime) -> None:
@@ -50,6 +44,15 @@ def our_fault(correlation_id: str) -> Issue:
     )
 
 
+def ended_by_operator() -> Issue:
+    """Why an import fails whose run a person of the operator's staff has terminated."""
+    return Issue(
+        "ended_by_operator",
+        "The operator of the service ended this import; nothing is wrong with the file. What counts shows is stored, "
+        "the rest is not. Send the file again when the operator says that it may be sent.",
+    )
+
+
 def plan_full(reached: PlanLimitReached) -> Issue:
     """Why an import fails whose room in the plan other writes took after it was accepted."""
     return Issue("plan_limit_reached", f"{reached} The rows before this one are stored; raise the plan and send again.")
@@ -59,10 +62,7 @@ def _end(
     conn: psycopg.Connection[Any], claim: Claim, work: Work, now: datetime, *, status: str, failure: Issue | None
 ) -> None:
     reason = None if failure is None else failure.as_dict() | {"correlationId": work.correlation_id}
-    values = (status, reason and Json(reason), now, claim.import_id, claim.token)
-    cursor = conn.execute(_END, values)
-    prove(cursor)
-    counts = dict(zip(("created", "updated", "unchanged", "rejected"), cursor.fetchone() or (), strict=True))
+    counts = claims.end(conn, claim, status, failure=reason, at=now)
     ledger.enter(
         conn, work.company_id, f"import.{status}", work.id, origin=work.origin, now=now,
         before={"status": "processing"},

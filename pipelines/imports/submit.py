@@ -8,7 +8,7 @@ housekeeping. Reading the file is no part of this: it needs no database and may 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -19,13 +19,8 @@ from pipelines.reading.packed import PackedUpload
 from pipelines.writing import plans, quota
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
+from warehouse.imports import queries
 from warehouse.objects import Objects
-
-_COLUMNS: Final = (
-    "id", "company_id", "status", "dry_run", "filename", "size_bytes", "sha256", "upload_key", "table_key",
-    "default_year", "source", "rows_total", "key_id", "key_name", "correlation_id", "ip", "user_agent", "created_at",
-)  # fmt: skip
-_INSERT: Final = f"INSERT INTO imports ({', '.join(_COLUMNS)}) VALUES ({', '.join(f'%({name})s' for name in _COLUMNS)})"
 
 
 def submit(
@@ -58,7 +53,7 @@ def submit(
 
 
 def _enqueue(conn: psycopg.Connection[Any], row: dict[str, Any], origin: Origin, now: datetime) -> None:
-    conn.execute(_INSERT, row)
+    queries.insert(conn, row)
     after = {name: row[name] for name in ("filename", "size_bytes", "sha256", "dry_run")} | {"rows": row["rows_total"]}
     ledger.enter(
         conn, row["company_id"], "import.submitted", row["id"], origin=origin, now=now, before=None, after=after

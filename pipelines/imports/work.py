@@ -2,17 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
-from psycopg.rows import class_row
-
 from warehouse.audit.origin import Origin
+from warehouse.imports import queries
 from warehouse.sessions import Pool
-
-_NAMED: Final = """
-(SELECT imports.*, companies.name AS company_name FROM imports JOIN companies ON companies.id = imports.company_id)
-AS named"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +56,8 @@ class Work:
 
 def load(pool: Pool, company_id: UUID, import_id: UUID) -> Work:
     """The row of a company's import. Raises `LookupError` where the company has no such import."""
-    columns = ", ".join(Work.__slots__)
-    with pool.company(company_id) as conn, conn.cursor(row_factory=class_row(Work)) as cursor:
-        row = cursor.execute(f"SELECT {columns} FROM {_NAMED} WHERE id = %s", (import_id,)).fetchone()
+    with pool.company(company_id) as conn:
+        row = queries.one(conn, import_id, Work, Work.__slots__)
     if row is None:
         raise LookupError(f"The company has no import {import_id}.")
     return row
@@ -72,5 +66,4 @@ def load(pool: Pool, company_id: UUID, import_id: UUID) -> Work:
 def latest(pool: Pool, company_id: UUID) -> UUID | None:
     """The import that the company has sent last; None where it has sent none."""
     with pool.company(company_id) as conn:
-        row = conn.execute("SELECT id FROM imports ORDER BY created_at DESC, id DESC LIMIT 1").fetchone()
-    return None if row is None else row[0]
+        return queries.latest(conn)

@@ -7,7 +7,8 @@
 Only SKUs whose grade or trace changed are written, each as a new version with its entry in the ledger.
 """
 
-from pipelines.regrading.progress import (
+from pipelines.regrading.work import Desk, go_on, wait_for_older_writers, wait_once
+from warehouse.rulesets.regrades import (
     EXAMPLES,
     Asked,
     Regraded,
@@ -18,7 +19,6 @@ from pipelines.regrading.progress import (
     request_lacking,
     total,
 )
-from pipelines.regrading.work import Desk, go_on, wait_for_older_writers, wait_once
 
 __all__ = [
     "EXAMPLES", "Asked", "Desk", "Regraded", "Totals", "asked_of", "go_on", "open_regrades", "request",

@@ -11,24 +11,19 @@ import psycopg
 from compliance.grading import GRADED_INPUTS, Answer, regrade_rows
 from compliance.ruleset import RuleSet
 from compliance.tables import TableError
-from pipelines.regrading.progress import Regraded
-from warehouse import copying
 from warehouse.rulesets.registry import Rulesets
+from warehouse.rulesets.regrades import Regraded
+from warehouse.skus import portfolio
 from warehouse.skus.by_code import lock_versions
-from warehouse.skus.columns import DTYPES, Table
+from warehouse.skus.columns import Table
 
 _GRADE: Final = ("recyclability_grade", "recyclability_score", "grade_provisional")
 _COLUMNS: Final = ("id", "sku_code", "version", "components_weight_g", "ruleset_version", *_GRADE, *GRADED_INPUTS)
-_DTYPES: Final = {name: DTYPES[name] for name in _COLUMNS}
-_SELECT: Final = f"SELECT {', '.join(f'skus.{name}' for name in _COLUMNS)} FROM skus WHERE"
-_FIRST: Final = f"{_SELECT} true ORDER BY sku_code LIMIT %(rows)s"
-_NEXT: Final = f"{_SELECT} sku_code > %(after)s::text ORDER BY sku_code LIMIT %(rows)s"
-_NAMED: Final = f"{_SELECT} sku_code = ANY(%(codes)s::text[]) ORDER BY sku_code"
 
 
 def read(conn: psycopg.Connection[Any], after: str | None, rows: int) -> Table:
     """The company's next SKUs after a code, or its first ones, with what grading looks at and what is held of it."""
-    return _copied(conn, _FIRST if after is None else _NEXT, {"after": after, "rows": rows})
+    return portfolio.block(conn, _COLUMNS, after=after, rows=rows)
 
 
 def changed(conn: psycopg.Connection[Any], rows: Table, rulesets: Rulesets, done: Regraded) -> Table:
@@ -40,17 +35,13 @@ def changed(conn: psycopg.Connection[Any], rows: Table, rulesets: Rulesets, done
     if not all(as_read):
         moved = rows.where([not same for same in as_read])["sku_code"]
         answers = [answer for answer, same in zip(answers, as_read, strict=True) if same]
-        again = _copied(conn, _NAMED, {"codes": moved})
+        again = portfolio.named(conn, _COLUMNS, moved)
         answers += _answers(conn, again, rulesets, done.version)
         rows = rows.where(as_read)
         rows = Table({name: [*rows[name], *again[name]] for name in _COLUMNS})
     for code, before, answer in zip(rows["sku_code"], rows["recyclability_grade"], answers, strict=True):
         done.count(code, before, answer and answer[0])
     return _as_stored(rows, answers, done.version)
-
-
-def _copied(conn: psycopg.Connection[Any], query: str, parameters: dict[str, Any]) -> Table:
-    return Table.of(copying.out_of(conn, query, parameters, _DTYPES))
 
 
 def _answers(conn: psycopg.Connection[Any], rows: Table, rulesets: Rulesets, version: str) -> list[Answer | None]:

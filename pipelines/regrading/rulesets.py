@@ -6,7 +6,7 @@ ledger. How processes come to know of it is `warehouse.rulesets.registry`.
 
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import psycopg
 
@@ -15,12 +15,10 @@ from compliance.tables import TableError
 from pipelines import regrading
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
+from warehouse.companies import queries as companies
 from warehouse.rulesets import queries as rulesets
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import become
-
-_ONE_AT_A_TIME: Final = "LOCK TABLE ruleset_activations, companies IN SHARE ROW EXCLUSIVE MODE"
-"""Neither another activation nor a new company comes in between; all may read."""
 
 
 def add(conn: psycopg.Connection[Any], folder: Path, now: datetime) -> dict[str, Any]:
@@ -33,7 +31,7 @@ def add(conn: psycopg.Connection[Any], folder: Path, now: datetime) -> dict[str,
     if not ruleset.VERSION.fullmatch(version):
         raise TableError(f"{version}: name the folder by the day of its tables, such as 2027-01-31.")
     rules = ruleset.parse(version, tables)
-    conn.execute("LOCK TABLE rulesets IN SHARE ROW EXCLUSIVE MODE")
+    rulesets.lock(conn)
     if _tables(conn, version) not in (None, tables):
         raise TableError(
             f"There is a rule-set {version} already, with other tables. A version never changes: name the folder by "
@@ -52,14 +50,14 @@ def activate(conn: psycopg.Connection[Any], version: str, origin: Origin, now: d
     """
     known = Rulesets()
     rules = known.of(conn, version)
-    conn.execute(_ONE_AT_A_TIME)
+    rulesets.lock_activations(conn)
     before = known.active(conn).version
     if before != version:
         if rulesets.added(conn, version) is None:  # so that processes of another release find it, too
             tables = ruleset.texts(ruleset.RULES / version)
             rulesets.add(conn, version, tables, rules=len(rules.rules), at=now)
         rulesets.activate(conn, version, now)
-        company_ids = [row[0] for row in conn.execute("SELECT pcds_company_ids()")]
+        company_ids = companies.ids(conn)
         for company_id in company_ids:
             become(conn, company_id)
             regrading.request(conn, company_id, version, now)

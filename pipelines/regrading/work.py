@@ -14,21 +14,15 @@ from weakref import WeakKeyDictionary
 
 import psycopg
 
-from pipelines.regrading import block, progress
+from pipelines.regrading import block
 from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
+from warehouse.rulesets import regrades
 from warehouse.rulesets.registry import FRESH_SECONDS, Rulesets
 from warehouse.sessions import Pool
 from warehouse.skus.store import store
 
 _LOOK_SECONDS: Final = 0.1
-_OLDER: Final = """
-SELECT EXISTS (SELECT FROM pg_stat_activity
-               WHERE datname = current_database() AND usename IN (session_user, 'pcds_app') AND xact_start < %s)
-"""
-"""A process of the release before may still sign in by the plain name."""
-
-
 _WAITED: Final = WeakKeyDictionary[Pool, tuple[str, datetime]]()
 """What this process waited for last: a version, and when it was asked for."""
 
@@ -55,11 +49,11 @@ def wait_for_older_writers(pool: Pool, proceed: Callable[[], None]) -> None:
     """
     time.sleep(FRESH_SECONDS)
     with pool.system() as conn:
-        row = conn.execute("SELECT now()").fetchone()
+        began = regrades.database_now(conn)
     while True:
         proceed()
         with pool.system() as conn:
-            if conn.execute(_OLDER, row).fetchone() == (False,):
+            if not regrades.writes_since_before(conn, began):
                 return
         time.sleep(_LOOK_SECONDS)
 
@@ -70,7 +64,7 @@ def wait_once(pool: Pool, company_id: UUID, proceed: Callable[[], None]) -> None
     Where nothing is asked for, there is nothing to wait for.
     """
     with pool.company(company_id) as conn:
-        asked = progress.asked(conn)
+        asked = regrades.asked(conn)
     if asked is not None and _WAITED.get(pool) != asked:
         wait_for_older_writers(pool, proceed)
         _WAITED[pool] = asked
@@ -86,7 +80,7 @@ def go_on(desk: Desk, company_id: UUID, proceed: Callable[[], None]) -> None:
 
 def _do_block(desk: Desk, company_id: UUID, conn: psycopg.Connection[Any]) -> bool:
     """One block in the caller's transaction; whether there is another one."""
-    taken = progress.take(conn)
+    taken = regrades.take(conn)
     if taken is None:
         return False
     position, done = taken
@@ -101,5 +95,5 @@ def _do_block(desk: Desk, company_id: UUID, conn: psycopg.Connection[Any]) -> bo
                 conn, company_id, changed, ("sku_code",), origin=origin, now=desk.clock.now(), import_id=None,
                 resource="sku",
             )  # fmt: skip
-    progress.advance(conn, position, done, desk.clock.now() if last else None)
+    regrades.advance(conn, position, done, desk.clock.now() if last else None)
     return not last

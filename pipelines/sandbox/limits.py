@@ -5,11 +5,13 @@ a ceiling of memory (`confine`), its parent to the wall time and to the memory t
 """
 
 from dataclasses import dataclass
-from typing import Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 from pipelines.reading.refusal import ReadingRefused
 from schemas.issues import Issue
-from warehouse.settings import Settings
+
+if TYPE_CHECKING:  # a reader process loads this module too, and needs no more than the type
+    from warehouse.settings import Settings
 
 Reason = Literal["processor", "time", "memory", "crash"]
 """What a reading used up: CPU seconds, wall time, memory; or its process ended by itself, and did so again."""
@@ -31,7 +33,7 @@ class Limits:
     memory_mib: int = 768
 
     @classmethod
-    def of(cls, settings: Settings) -> Self:
+    def of(cls, settings: "Settings") -> Self:
         """The limits of a deployment."""
         return cls(settings.reader_cpu_seconds, settings.reader_wall_seconds, settings.reader_memory_mib)
 

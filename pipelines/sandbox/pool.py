@@ -9,7 +9,7 @@ import threading
 from collections.abc import Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 import structlog
 
@@ -17,7 +17,9 @@ from pipelines.sandbox.limits import Limits, ReadingStopped
 from pipelines.sandbox.orders import Order
 from pipelines.sandbox.process import Reader, ReaderDied, ReaderFault
 from pipelines.sandbox.turns import Crowded, Turns
-from warehouse.settings import Settings
+
+if TYPE_CHECKING:  # a reader process loads this module too, and needs no more than the type
+    from warehouse.settings import Settings
 
 __all__ = ["Crowded", "Readers"]
 
@@ -48,7 +50,7 @@ class Readers:
         self._warm = self._closed = False
 
     @classmethod
-    def of(cls, settings: Settings) -> Self:
+    def of(cls, settings: "Settings") -> Self:
         """The readers of a deployment's process."""
         return cls(Limits.of(settings), settings.readers)
 

@@ -19,6 +19,7 @@ from schemas.issues import Issue
 from schemas.models import Invalid
 from schemas.normalise import shown
 from warehouse.audit.origin import Origin
+from warehouse.catalogue.queries import served_markets
 from warehouse.rulesets.registry import Rulesets
 from warehouse.skus.columns import Table
 
@@ -35,7 +36,7 @@ def write_volumes(
     Answers the rows as written, in their order, and the warnings. Raises `Invalid` where any row cannot be, or where
     the SKU as it would be left is refused by law; nothing is written then.
     """
-    settled = _settled(rows, volumes.served_markets(conn))
+    settled = _settled(rows, served_markets(conn))
     units = {volumes.key(row["market"], row["year"], row["half"]): row["units_placed"] for row in settled}
     text = orjson.dumps(units, option=orjson.OPT_SORT_KEYS).decode()
     patch = Patch(

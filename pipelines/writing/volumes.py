@@ -9,15 +9,6 @@ from typing import Any
 
 import orjson
 
-from compliance import catalogue
-from warehouse.catalogue import queries
-from warehouse.sessions import Connection
-
-
-def served_markets(conn: Connection) -> frozenset[str]:
-    """The codes that the catalogue serves, those that volumes may be of; the release's until one is loaded."""
-    return queries.served(conn) or frozenset(entry.code for entry in catalogue.served(catalogue.pinned()))
-
 
 def market(code: str, served: Set[str]) -> str | None:
     """The market that a normalised code counts for; None where the catalogue serves neither it nor its country."""

@@ -7,11 +7,12 @@ from uuid import UUID, uuid4
 from api.service import Service
 from pipelines.figures import compute, keep
 from pipelines.figures.portfolio import blocks
-from pipelines.imports import claim, work
+from pipelines.imports import work
 from pipelines.imports.process import Job, write_rows
 from pipelines.reading import Upload, type_rows
 from warehouse import snapshots
 from warehouse.figures import Origin
+from warehouse.imports import claims
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 
@@ -58,7 +59,7 @@ def sent(caller: Any, text: str, filename: str = "portfolio.csv") -> str:
 def run(caller: Any, import_id: str) -> None:
     """The import written to its end."""
     service = service_behind(caller)
-    taken = claim.take(service.writes, service.clock, caller.company, UUID(import_id), uuid4())
+    taken = claims.take(service.writes, service.clock, caller.company, UUID(import_id), uuid4())
     assert taken is not None
     loaded = work.load(service.writes, caller.company, taken.import_id)
     upload = Upload.from_bytes(service.objects.get(loaded.table_key))

@@ -4,9 +4,9 @@ from datetime import date, timedelta
 
 import psycopg
 
-from pipelines.imports.queue import LISTENER
 from schemas.responses import JurisdictionListResponse
 from tests.waiting import wait_until
+from warehouse.imports.queue import LISTENER
 
 
 def _all(http, **params):

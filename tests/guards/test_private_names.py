@@ -9,6 +9,13 @@ ALLOWED = {
     "pipelines/engine/launcher.py": {"dagster._core.launcher", "dagster._serdes"},
     "pipelines/engine/coordinator.py": {"dagster._core.run_coordinator"},
     "pipelines/engine/worker.py": {"dagster._cli.api", "dagster._utils.interrupts"},
+    # As Dagster's own packages of compute logs: dagster-aws and others subclass these (decision 0046).
+    "pipelines/engine/run_logs.py": {
+        "dagster._core.storage.cloud_storage_compute_log_manager",
+        "dagster._core.storage.compute_log_manager",
+        "dagster._core.storage.local_compute_log_manager",
+        "dagster._serdes",
+    },
     # As Dagster's own package for Celery, whose launcher and tasks these complete (docs/scaling.md).
     "pipelines/engine/celery_launcher.py": {"dagster._core.launcher", "dagster._grpc.types", "dagster._serdes"},
     "pipelines/engine/celery_app.py": {"dagster._grpc.types", "dagster._serdes", "dagster._utils.interrupts"},

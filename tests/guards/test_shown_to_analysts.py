@@ -73,11 +73,25 @@ def test_no_configuration_of_a_run_names_a_file_that_is_not_confined():
     assert named == PATHS
 
 
-def test_no_resource_takes_configuration_from_a_run():
+def test_a_run_can_configure_two_numbers_of_the_resources_and_nothing_else():
     """A resource's settings could name a file, too; ours come from the environment of the process."""
     assert defs.resources is not None
+    plain = {name: each for name, each in defs.resources.items() if not isinstance(each, dg.ConfigurableResource)}
+    assert set(plain) == {"io_manager"}
+    assert not getattr(plain["io_manager"].config_schema.config_type, "fields", None)
     taken = {
-        name: resource.config_schema.config_type
-        for name, resource in defs.resources.items() if isinstance(resource, dg.ResourceDefinition)
+        f"{name}.{field}": about.annotation
+        for name, each in defs.resources.items() if name not in plain
+        for field, about in type(each).model_fields.items()
     }  # fmt: skip
-    assert {name for name, schema in taken.items() if getattr(schema, "fields", None)} == set()
+    assert taken == {"importing.chunk_rows": int, "retention.runs_kept_days": int}
+
+
+def test_every_resource_says_what_it_is():
+    assert defs.resources is not None
+    configurable = [each for each in defs.resources.values() if isinstance(each, dg.ConfigurableResource)]
+    assert configurable
+    assert [type(each).__name__ for each in configurable if "__doc__" not in vars(type(each))] == []
+    assert [
+        name for each in configurable for name, about in type(each).model_fields.items() if not about.description
+    ] == []  # fmt: skip

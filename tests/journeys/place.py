@@ -34,6 +34,7 @@ from warehouse.embedded import revive
 from warehouse.settings import Settings
 
 ROOT = Path(__file__).parents[2]
+CHUNKS = {"PCDS_CHUNK_ROWS": "100"}  # so that a file of a test has many
 
 
 @dataclass(slots=True)
@@ -81,7 +82,7 @@ class Place:
             self._orchestrate()
         known = {each.name: each for each in programs.orchestration(self.settings, number_of_workers=0)}
         for name in names:
-            program = ("pipelines.engine.worker", "--chunk-rows", "100")
+            program = ("pipelines.engine.worker",)
             if name in self.ports:
                 port = str(self.ports[name])
                 program = ("uvicorn", "api.app:served", "--factory", "--port", port, "--log-level", "critical")
@@ -96,7 +97,7 @@ class Place:
 
     def launch(self, program: Program) -> None:
         """Start a program, and keep it running unless it is an API process."""
-        own = self.settings.environment() | dagster_home.environment(self.settings, Database.of(self.settings))
+        own = self.settings.environment() | dagster_home.environment(self.settings, Database.of(self.settings)) | CHUNKS
         with self.lock, (self.settings.data_dir / "log").open("ab") as log:
             self.processes[program.name] = subprocess.Popen(
                 program.command, cwd=ROOT, env=os.environ | own, stdout=log, stderr=log

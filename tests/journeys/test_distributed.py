@@ -25,7 +25,7 @@ from pydantic import SecretStr
 
 from api.serve import is_served
 from pipelines.engine.instance import shared_instance
-from pipelines.engine.resources import Workshop, opened
+from pipelines.engine.resources import Resources, opened
 from pipelines.regrading import rulesets
 from pipelines.writing.records import write_records
 from schemas.models import parse_sku
@@ -135,22 +135,22 @@ def runs(instance: dg.DagsterInstance) -> list[tuple[str, str]]:
     return [(run.job_name, run.status.value) for run in instance.get_runs()]
 
 
-def stocked(workshop: Workshop, companies: list[Place]) -> None:
+def stocked(resources: Resources, companies: list[Place]) -> None:
     """Give each company items of which two in three change by the rules that come into force then."""
     skus = {
         number: parse_sku({"sku_code": f"S{number:03}", "name": "n", **(BOTTLE if number % 3 else GLASS)})
         for number in range(SKUS)
     }
     for company in companies:
-        with workshop.pool.company(company.company) as conn:
+        with resources.postgres.pool.company(company.company) as conn:
             write_records(
-                conn, company.company, skus, origin=Origin("api_key", "k", "ERP", "c"), now=workshop.clock.now(),
-                rulesets=workshop.rulesets, dry_run=False,
+                conn, company.company, skus, origin=Origin("api_key", "k", "ERP", "c"), now=resources.clock.now(),
+                rulesets=resources.rule_sets.known, dry_run=False,
             )  # fmt: skip
 
 
-def activate(workshop: Workshop, database: Database, folder: Path) -> None:
-    now, operator = workshop.clock.now(), Origin("operator", "me", "operator", "c")
+def activate(resources: Resources, database: Database, folder: Path) -> None:
+    now, operator = resources.clock.now(), Origin("operator", "me", "operator", "c")
     with psycopg.connect(database.owner_url) as owner:
         rulesets.add(owner, ruling.folder(folder, "2027-01-01", LINES), now)
     with psycopg.connect(database.owner_url) as owner:
@@ -193,12 +193,12 @@ def test_twenty_companies_on_two_machines_of_which_one_dies(
     place.start("dagster-code")
     wait_until(lambda: is_served(dagster_home.code_socket(place.settings)))
     with (
-        opened(place.settings) as workshop, shared_instance(place.settings, database) as instance,
+        opened(place.settings) as resources, shared_instance(place.settings, database) as instance,
         w1.working() as first, w2.working() as second, psycopg.connect(database.owner_url) as owner,
     ):  # fmt: skip
         place.start("dagster-ui", "dagster-daemon", "api")
         assert place.pcds("catalogue", "refresh").returncode == 0
-        stocked(workshop, companies)
+        stocked(resources, companies)
         wait_until(lambda: is_orchestrated(place))
         wait_until(place.is_ready)
         slugs = place.column("SELECT slug FROM companies")
@@ -207,7 +207,7 @@ def test_twenty_companies_on_two_machines_of_which_one_dies(
         assert owner.execute(held, (companies[STUCK].company,)).rowcount == 1
         workers, ids = {"w1": first, "w2": second}, {}
 
-        activate(workshop, database, tmp_path)
+        activate(resources, database, tmp_path)
         begun, backfill = time.monotonic(), backfilled(place, slugs)
         with ThreadPoolExecutor(IMPORTS) as threads:
             urls = list(threads.map(sent, companies[:IMPORTS], (f"I{number}" for number in range(IMPORTS))))
@@ -246,10 +246,10 @@ def test_twenty_companies_on_two_machines_of_which_one_dies(
         print(
             f"executions by machine: {done}; resumed: {len(resumed)}; runs: {Counter(job for job, _ in runs(instance))}"
         )
-        assert_nothing_lost_or_twice(place, workshop, companies)
+        assert_nothing_lost_or_twice(place, resources, companies)
 
 
-def assert_nothing_lost_or_twice(place: Place, workshop: Workshop, companies: list[Place]) -> None:
+def assert_nothing_lost_or_twice(place: Place, resources: Resources, companies: list[Place]) -> None:
     changed = sum(1 for number in range(SKUS) if number % 3)
     entries = (
         "SELECT count(*), count(DISTINCT resource_id) FROM audit_entries e "
@@ -260,5 +260,5 @@ def assert_nothing_lost_or_twice(place: Place, workshop: Workshop, companies: li
     assert place.one(versions.format("S")) == (COMPANIES * SKUS, COMPANIES * (SKUS + changed))
     assert place.one(versions.format("I")) == (IMPORTS * ROWS, IMPORTS * ROWS)
     for company in companies:
-        with workshop.pool.company(company.company) as conn:
+        with resources.postgres.pool.company(company.company) as conn:
             assert audit.verify(conn).ok

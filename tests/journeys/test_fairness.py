@@ -12,11 +12,11 @@ from uuid import uuid4
 
 import psycopg
 
-from pipelines.imports.queue import SMALL_ROWS
 from tests.journeys.place import Place
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.access.keys import new_key
 from warehouse.database import Database
+from warehouse.imports.queue import SMALL_ROWS
 
 LARGE = SMALL_ROWS
 """Good rows; with the two others it is no small import any more."""

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from compliance.catalogue import served
 from pipelines.catalogue import load, read
-from pipelines.engine.resources import Workshop
 from pipelines.sandbox import Readers
 from pipelines.writing.records import write_records
 from schemas.models import Invalid, parse_sku
@@ -25,13 +24,11 @@ from tests.journeys import saying
 from tests.journeys.saying import Record
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.reading.writing import delimited, workbook
+from tests.pipelines.stocked import stock
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.library import queries as library
-from warehouse.objects import Objects
-from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
-from warehouse.settings import Settings
 from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS
 
 IDS = {
@@ -65,9 +62,9 @@ class House:
                 if resource == "library_component":
                     named |= {"code": f"L{number}", "supplier_id": self.own[IDS["suppliers"][0]] if number else None}
                 self.own[stand_in] = str(uuid4())
-                with desk.workshop.pool.company(desk.company) as conn:
+                with desk.pool.company(desk.company) as conn:
                     library.add(conn, resource, desk.company, UUID(self.own[stand_in]), values=named,
-                                at=desk.workshop.clock.now())  # fmt: skip
+                                at=desk.clock.now())  # fmt: skip
 
     def json(self, records: Sequence[Record]) -> Outcome:
         """Each record as the body of a POST."""
@@ -75,9 +72,9 @@ class House:
         for record in records:
             try:
                 body = parse_sku(orjson.loads(orjson.dumps(saying.replaced(record, self.own))))
-                with self.desk.workshop.pool.company(self.desk.company) as conn:
+                with self.desk.pool.company(self.desk.company) as conn:
                     [row] = write_records(conn, self.desk.company, {0: body}, origin=ORIGIN,
-                                          now=self.desk.workshop.clock.now(), rulesets=self.desk.workshop.rulesets,
+                                          now=self.desk.clock.now(), rulesets=self.desk.rulesets,
                                           dry_run=False).values()  # fmt: skip
                 issues = row.errors
             except Invalid as invalid:
@@ -130,11 +127,8 @@ def house(  # noqa: PLR0917  (fixtures are asked for by name)
     with pool.system() as connection:
         load(connection, release, ORIGIN, clock.now())
     assert any(entry.code == "US-CA" for entry in served(release.entries))
-    workshop = Workshop(
-        pool, Objects.of(Settings.load(data_dir=tmp_path)), clock, Rulesets(), tmp_path, readers=readers
-    )
     with dg.DagsterInstance.ephemeral() as instance:
-        desk = Desk(workshop, database, instance, uuid4())
+        desk = Desk(stock(pool, clock, tmp_path, readers), database, instance, uuid4())
         yield lambda: House(replace(desk, company=new_company("enterprise")))
 
 

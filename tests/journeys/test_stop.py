@@ -134,6 +134,7 @@ def test_a_stop_comes_through_right_after_an_import_was_seen_completed(service: 
 
 
 def test_a_stop_in_the_middle_hands_the_import_to_the_next_start(service: Service) -> None:
+    """Whoever starts next resumes the run: it is the same one."""
     url = service.send("Middle")
     wait_until(lambda: service.poll(url)["status"] != "queued")
     service.stop()
@@ -141,4 +142,4 @@ def test_a_stop_in_the_middle_hands_the_import_to_the_next_start(service: Servic
     wait_until(lambda: service.poll(url)["status"] == "completed")
     assert service.poll(url)["counts"]["created"] == ROWS
     service.stop()
-    assert service.runs(url) == [dg.DagsterRunStatus.CANCELED, dg.DagsterRunStatus.SUCCESS]
+    assert service.runs(url) == [dg.DagsterRunStatus.SUCCESS]

@@ -1,4 +1,4 @@
-"""What tests of imports share: a workshop over the test database, ways to send a file, run it and look at the rows."""
+"""What tests of imports share: a desk over the test database, ways to send a file, run it and look at the rows."""
 
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,26 +17,23 @@ from pipelines import imports
 from pipelines.definitions import defs
 from pipelines.engine.jobs import run_config
 from pipelines.engine.partitions import partition_of
-from pipelines.engine.resources import Workshop
 from pipelines.reading import read_upload
 from pipelines.reading.packed import PackedUpload
 from pipelines.sandbox import Readers
+from tests.pipelines.stocked import Stocked, stock
 from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
-from warehouse.objects import Objects
-from warehouse.rulesets.registry import Rulesets
+from warehouse.imports import polls
 from warehouse.sessions import Pool
-from warehouse.settings import Settings
 
 ORIGIN = Origin("api_key", str(uuid4()), "ERP", "correlation-1", "192.0.2.7", "test")
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """One company's way to send files to a workshop and to see what came of them."""
+class Desk(Stocked):
+    """One company's way to send files and to see what came of them."""
 
-    workshop: Workshop
     database: Database
     instance: dg.DagsterInstance
     company: UUID
@@ -46,11 +43,11 @@ class Desk:
         mapping: Mapping[str, object] | None = None,
     ) -> UUID:  # fmt: skip
         data = content.encode() if isinstance(content, str) else content
-        now = self.workshop.clock.now()
+        now = self.clock.now()
         read = PackedUpload.of(read_upload(data, filename, mapping=mapping, today=now.date()))
-        with self.workshop.pool.company(self.company) as conn:
+        with self.pool.company(self.company) as conn:
             accepted = imports.submit(
-                conn, self.workshop.objects, self.company, read, data=data, filename=filename, dry_run=dry_run,
+                conn, self.objects, self.company, read, data=data, filename=filename, dry_run=dry_run,
                 origin=ORIGIN, key_id=uuid4(), now=now,
             )  # fmt: skip
         return UUID(accepted["id"])
@@ -66,16 +63,18 @@ class Desk:
         """Run `import_file`, or some of its assets, for the company or another partition."""
         named = {} if import_id is None else {"import_id": str(import_id)}
         takes_config = assets is None or "uploaded_file" in assets
-        with patch("pipelines.engine.resources.shared", lambda: self.workshop):
+        config = run_config(uploaded_file=named) if takes_config else run_config()
+        if assets is None or "graded_skus" in assets:
+            config["resources"] = {"importing": {"config": {"chunk_rows": self.resources.importing.chunk_rows}}}
+        with patch("pipelines.engine.resources.shared", lambda: self.resources):  # some assets take no others handed in
             return defs.resolve_job_def("import_file").execute_in_process(
-                run_config=run_config("uploaded_file", named) if takes_config else None,
-                instance=self.instance, run_id=run_id, raise_on_error=False,
+                run_config=config, instance=self.instance, run_id=run_id, raise_on_error=False,
                 asset_selection=None if assets is None else [dg.AssetKey(name) for name in assets],
-                partition_key=partition or partition_of(self.instance, self.workshop.pool, self.company),
+                partition_key=partition or partition_of(self.instance, self.pool, self.company),
             )  # fmt: skip
 
     def poll(self, import_id: UUID) -> dict[str, Any]:
-        found = imports.status(self.workshop.pool, self.company, import_id, limit=50, offset=0)
+        found = polls.status(self.pool, self.company, import_id, limit=50, offset=0)
         assert found is not None
         return found
 
@@ -100,9 +99,7 @@ def desk(  # noqa: PLR0917  (fixtures are asked for by name)
     readers: Readers,
 ) -> Iterator[Desk]:
     """A desk with chunks of three rows, so that a short file has several."""
-    objects = Objects.of(Settings.load(data_dir=tmp_path))
-    workshop = Workshop(pool, objects, clock, Rulesets(), tmp_path, chunk_rows=3, readers=readers)
-    yield Desk(workshop, database, instance, company)
+    yield Desk(stock(pool, clock, tmp_path, readers, chunk_rows=3), database, instance, company)
     with psycopg.connect(database.owner_url) as owner:  # the queue is of all companies, and so of other tests
         owner.execute("UPDATE imports SET status = 'failed' WHERE company_id = %s AND finished_at IS NULL", (company,))
 

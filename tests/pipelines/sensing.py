@@ -6,36 +6,36 @@ from typing import Any
 import dagster as dg
 
 from pipelines.definitions import defs
-from pipelines.engine.resources import Workshop
+from pipelines.engine.resources import Resources
 
 
 def tick(
-    sensor: dg.SensorDefinition, instance: dg.DagsterInstance, workshop: Workshop, *, cursor: str | None = None
+    sensor: dg.SensorDefinition, instance: dg.DagsterInstance, resources: Resources, *, cursor: str | None = None
 ) -> dg.SensorResult:
     """What a tick asks for."""
     with dg.build_sensor_context(
-        instance=instance, cursor=cursor, resources={"workshop": workshop}, definitions=defs
+        instance=instance, cursor=cursor, resources=resources.handed_in(), definitions=defs
     ) as context:
         found: Any = sensor(context)
     return found if isinstance(found, dg.SensorResult) else dg.SensorResult(skip_reason=found)
 
 
 def follow(
-    sensor: dg.SensorDefinition, instance: dg.DagsterInstance, workshop: Workshop, *,
+    sensor: dg.SensorDefinition, instance: dg.DagsterInstance, resources: Resources, *,
     only: Callable[[dg.RunRequest], bool] = lambda _: True,
 ) -> list[dg.ExecuteInProcessResult]:  # fmt: skip
     """A tick and the runs that it asks for; a run key that had a run has no other."""
-    asked = tick(sensor, instance, workshop)
+    asked = tick(sensor, instance, resources)
     for request in asked.dynamic_partitions_requests or ():
         instance.add_dynamic_partitions(request.partitions_def_name, list(request.partition_keys))
     for event in asked.asset_events:
         instance.report_runless_asset_event(event)
-    started = [start(sensor, instance, workshop, request) for request in asked.run_requests or () if only(request)]
+    started = [start(sensor, instance, resources, request) for request in asked.run_requests or () if only(request)]
     return [run for run in started if run is not None]
 
 
 def start(
-    sensor: dg.SensorDefinition, instance: dg.DagsterInstance, workshop: Workshop, request: dg.RunRequest
+    sensor: dg.SensorDefinition, instance: dg.DagsterInstance, resources: Resources, request: dg.RunRequest
 ) -> dg.ExecuteInProcessResult | None:
     """The run of a request; None where its key had one."""
     key = {"dagster/run_key": str(request.run_key), "dagster/sensor_name": sensor.name}
@@ -43,5 +43,5 @@ def start(
         return None
     return defs.resolve_job_def(request.job_name or sensor.job_name).execute_in_process(
         run_config=request.run_config, partition_key=request.partition_key, instance=instance,
-        tags={**request.tags, **key}, resources={"workshop": workshop}, raise_on_error=False,
+        tags={**request.tags, **key}, resources=resources.handed_in(), raise_on_error=False,
     )  # fmt: skip

@@ -14,10 +14,10 @@ from pipelines.defs.imports import grading
 from pipelines.engine.jobs import run_config
 from pipelines.engine.partitions import partition_of
 from pipelines.housekeeping.outputs import remove_old_outputs
-from pipelines.imports import claim as claims
 from pipelines.imports import process, work
 from pipelines.reading import Upload, type_rows
 from tests.pipelines.conftest import Desk
+from warehouse.imports import claims
 from warehouse.outputs import FOLDER
 
 FILE = "\n".join(["sku_code,name,material,weight_grams", *(f"S{n},Bottle,plastic,{n}" for n in range(1, 8))])
@@ -35,7 +35,7 @@ def made(result: Any) -> list[str]:
 
 def parts(desk: Desk) -> set[str]:
     """Of outputs, by run and asset."""
-    return {key.split("/", 2)[2] for key, _ in desk.workshop.objects.stored(desk.company, FOLDER)}
+    return {key.split("/", 2)[2] for key, _ in desk.objects.stored(desk.company, FOLDER)}
 
 
 def test_each_asset_runs_alone_from_what_the_others_have_left(desk: Desk) -> None:
@@ -70,8 +70,8 @@ def test_a_second_run_of_an_import_ends_well_and_makes_nothing(desk: Desk) -> No
 
 
 def test_a_run_beside_the_one_that_has_the_import_makes_nothing(desk: Desk) -> None:
-    import_id, shop = desk.send(FILE), desk.workshop
-    assert claims.take(shop.pool, shop.clock, desk.company, import_id, uuid4())
+    import_id = desk.send(FILE)
+    assert claims.take(desk.pool, desk.clock, desk.company, import_id, uuid4())
     beside = desk.launch(import_id)
     assert beside.success
     assert made(beside) == []
@@ -80,7 +80,7 @@ def test_a_run_beside_the_one_that_has_the_import_makes_nothing(desk: Desk) -> N
 
 def test_an_import_of_another_company_is_refused_and_left_alone(desk: Desk, new_company: Any) -> None:
     import_id, other = desk.send(FILE), new_company("enterprise")
-    elsewhere = partition_of(desk.instance, desk.workshop.pool, other)
+    elsewhere = partition_of(desk.instance, desk.pool, other)
     refused = desk.launch(import_id, partition=elsewhere)
     assert "the partition and the import must be one company's" in failure(refused)
     assert desk.poll(import_id)["status"] == "queued"
@@ -98,8 +98,7 @@ def test_what_belongs_to_different_imports_is_not_mixed(desk: Desk) -> None:
 
 def test_old_outputs_go_but_for_the_newest(desk: Desk) -> None:
     first, last = (desk.launch(desk.send(FILE)).run_id for _ in range(2))
-    shop = desk.workshop
-    assert remove_old_outputs(shop.pool, shop.objects, timedelta(days=-1), lambda: None) > 0
+    assert remove_old_outputs(desk.pool, desk.objects, timedelta(days=-1), lambda: None) > 0
     runs = {part.split("/")[0] for part in parts(desk)}
     assert runs == {"newest", last}
     assert first not in runs
@@ -112,8 +111,8 @@ def import_job() -> dg.JobDefinition:
 
 @pytest.fixture
 def lasting(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.DagsterInstance]:
-    """An instance on disk, for runs that Dagster loads itself: they work in the desk's workshop."""
-    monkeypatch.setattr("pipelines.engine.resources.shared", lambda: desk.workshop)
+    """An instance on disk, for runs that Dagster loads itself: they work at the desk."""
+    monkeypatch.setattr("pipelines.engine.resources.shared", lambda: desk.resources)
     nothing = {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
     with dg.instance_for_test(overrides={"compute_logs": nothing}) as instance:
         yield instance
@@ -126,8 +125,8 @@ def test_a_failed_run_is_repeated_from_its_failed_step(
         raise psycopg.OperationalError("away")
 
     import_id = desk.send(FILE)
-    tags = {"dagster/partition": partition_of(lasting, desk.workshop.pool, desk.company)}
-    config = run_config("uploaded_file", {"import_id": str(import_id)})
+    tags = {"dagster/partition": partition_of(lasting, desk.pool, desk.company)}
+    config = run_config(uploaded_file={"import_id": str(import_id)})
     with monkeypatch.context() as patched:
         patched.setattr(grading, "_written", broken)
         with dg.execute_job(dg.reconstructable(import_job), lasting, run_config=config, tags=tags) as failed:
@@ -146,13 +145,13 @@ def test_a_failed_run_is_repeated_from_its_failed_step(
 
 def test_a_run_that_is_repeated_from_its_first_step_by_its_own_id_goes_on(desk: Desk) -> None:
     """As run monitoring resumes it: the rows are written, and the report is what the process did not come to."""
-    import_id, run_id, shop = desk.send(FILE), uuid4(), desk.workshop
-    claim = claims.take(shop.pool, shop.clock, desk.company, import_id, run_id)
+    import_id, run_id = desk.send(FILE), uuid4()
+    claim = claims.take(desk.pool, desk.clock, desk.company, import_id, run_id)
     assert claim is not None
-    sent = work.load(shop.pool, desk.company, import_id)
-    upload = Upload.from_bytes(shop.objects.get(sent.table_key))
+    sent = work.load(desk.pool, desk.company, import_id)
+    upload = Upload.from_bytes(desk.objects.get(sent.table_key))
     typed = type_rows(upload, default_year=sent.default_year, served_markets=frozenset())
-    job = process.Job(shop.pool, shop.clock, shop.rulesets, claim, sent, upload, typed)
+    job = process.Job(desk.pool, desk.clock, desk.rulesets, claim, sent, upload, typed)
     process.write_rows(job, proceed=lambda: None)
     resumed = desk.launch(import_id, run_id=str(run_id))
     assert made(resumed) == [*READ, "graded_skus", "import_report"]

@@ -19,6 +19,7 @@ from pipelines.engine.jobs import run_config
 from pipelines.engine.runs.catalogue import refresh_catalogue
 from services import audit
 from tests.pipelines.conftest import Desk
+from warehouse.catalogue import queries
 
 
 def written(path: Path, *, drop: str = "", replace: tuple[str, str] = ("", "")) -> Path:
@@ -31,20 +32,20 @@ def written(path: Path, *, drop: str = "", replace: tuple[str, str] = ("", "")) 
 
 
 def needed(desk: Desk) -> bool:
-    with desk.workshop.pool.system() as conn:
+    with desk.pool.system() as conn:
         return catalogue.is_needed(conn, catalogue.read(None))
 
 
 def test_a_refresh_says_what_changed_and_a_second_one_changes_nothing(desk: Desk, tmp_path: Path) -> None:
-    refresh_catalogue(desk.workshop, desk.instance, None)
+    refresh_catalogue(desk.resources, desk.instance, None)
     assert not needed(desk)
     less = written(tmp_path / "less.csv", drop="US-OR", replace=("Co-regulatory: Australian", "Australian"))
-    changes = refresh_catalogue(desk.workshop, desk.instance, less)
+    changes = refresh_catalogue(desk.resources, desk.instance, less)
     assert (changes.added, changes.changed, changes.removed) == ([], ["AU"], ["US-OR"])
     assert not needed(desk), "an operator's file stands over a restart"
-    back = refresh_catalogue(desk.workshop, desk.instance, None)
+    back = refresh_catalogue(desk.resources, desk.instance, None)
     assert (back.added, back.changed, back.removed) == (["US-OR"], ["AU"], [])
-    again = refresh_catalogue(desk.workshop, desk.instance, None)
+    again = refresh_catalogue(desk.resources, desk.instance, None)
     assert (again.added, again.changed, again.removed) == ([], [], [])
     assert again.unchanged == len(catalogue.read(None).rows)
 
@@ -55,8 +56,8 @@ def test_a_review_older_than_18_months_demotes(desk: Desk, tmp_path: Path) -> No
     old = austria.replace(",yes,,2,,", ",yes,,3,,").replace(",Y,,own", ",Y,2024-01-31,own")
     file = tmp_path / "old.csv"
     file.write_text("\n".join([header, old, *(row for row in rows[1:] if row != austria)]), encoding="utf-8")
-    assert refresh_catalogue(desk.workshop, desk.instance, file).demoted == ["AT"]
-    refresh_catalogue(desk.workshop, desk.instance, None)
+    assert refresh_catalogue(desk.resources, desk.instance, file).demoted == ["AT"]
+    refresh_catalogue(desk.resources, desk.instance, None)
 
 
 @pytest.mark.parametrize(
@@ -67,16 +68,16 @@ def test_a_review_older_than_18_months_demotes(desk: Desk, tmp_path: Path) -> No
 def test_a_file_that_may_not_be_served_is_refused_whole(
     desk: Desk, tmp_path: Path, drop: str, replace: tuple[str, str], word: str
 ) -> None:
-    refresh_catalogue(desk.workshop, desk.instance, None)
+    refresh_catalogue(desk.resources, desk.instance, None)
     with pytest.raises(dg.Failure, match=word):
-        refresh_catalogue(desk.workshop, desk.instance, written(tmp_path / "bad.csv", drop=drop, replace=replace))
+        refresh_catalogue(desk.resources, desk.instance, written(tmp_path / "bad.csv", drop=drop, replace=replace))
     assert not needed(desk)
-    with desk.workshop.pool.system() as conn:
-        assert catalogue.held(conn) == catalogue.read(None).rows
+    with desk.pool.system() as conn:
+        assert queries.stored(conn) == catalogue.read(None).rows
 
 
 def test_the_checks_hold_for_what_is_served(desk: Desk) -> None:
-    refresh_catalogue(desk.workshop, desk.instance, None)
+    refresh_catalogue(desk.resources, desk.instance, None)
     (run,) = desk.instance.get_runs(limit=1)
     events = desk.instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION)
     verdicts = [event.dagster_event.asset_check_evaluation_data for event in events if event.dagster_event]
@@ -93,24 +94,25 @@ def test_the_checks_hold_for_what_is_served(desk: Desk) -> None:
 )  # fmt: skip
 def test_a_run_reads_no_file_outside_its_folder(desk: Desk, name: str) -> None:
     """A run that anybody launches with a configuration of their own."""
-    folder = desk.workshop.data_dir / catalogue.FOLDER
+    folder = desk.data_dir / catalogue.FOLDER
     folder.mkdir()
     outside = written(folder.parent / "outside.csv", drop="US-OR")
     (folder / "link.csv").symlink_to(outside)
     (folder / "linked").symlink_to(folder.parent)
     (folder / "loop.csv").symlink_to(folder / "loop.csv")
-    config = run_config("jurisdiction_catalogue", {"file": name.format(outside=outside)})
+    config = run_config(jurisdiction_catalogue={"file": name.format(outside=outside)})
     with pytest.raises(dg.Failure, match="of the folder catalogue of the data directory alone"):
         defs.resolve_job_def("refresh_catalogue").execute_in_process(
-            run_config=config, instance=desk.instance, resources={"workshop": desk.workshop}
+            run_config=config, instance=desk.instance, resources=desk.resources.handed_in()
         )
 
 
 def by_schedule(desk: Desk) -> Changes:
     """A run as the daily schedule asks for it."""
-    [request] = daily_catalogue.evaluate_tick(dg.build_schedule_context(desk.instance)).run_requests or []
+    context = dg.build_schedule_context(desk.instance, resources=desk.resources.handed_in())
+    [request] = daily_catalogue.evaluate_tick(context).run_requests or []
     result = defs.resolve_job_def("refresh_catalogue").execute_in_process(
-        run_config=request.run_config, instance=desk.instance, resources={"workshop": desk.workshop}
+        run_config=request.run_config, instance=desk.instance, resources=desk.resources.handed_in()
     )
     changes = result.output_for_node("jurisdiction_catalogue")
     assert isinstance(changes, Changes)
@@ -118,19 +120,19 @@ def by_schedule(desk: Desk) -> Changes:
 
 
 def loads(desk: Desk) -> int:
-    with desk.workshop.pool.system() as conn:
+    with desk.pool.system() as conn:
         return int(conn.execute("SELECT count(*) FROM catalogue_loads").fetchone()[0])
 
 
 def test_the_schedule_leaves_an_operators_file_and_loads_what_a_release_changed(desk: Desk, tmp_path: Path) -> None:
     with psycopg.connect(desk.database.owner_url) as owner:  # another test's clock may have been ahead of this one's
         owner.execute("UPDATE catalogue_loads SET loaded_at = loaded_at - interval '10 years'")
-    refresh_catalogue(desk.workshop, desk.instance, None)
+    refresh_catalogue(desk.resources, desk.instance, None)
     before, whole = loads(desk), len(catalogue.read(None).rows)
     assert (by_schedule(desk).unchanged, loads(desk)) == (whole, before)
-    refresh_catalogue(desk.workshop, desk.instance, written(tmp_path / "less.csv", drop="US-OR"))
+    refresh_catalogue(desk.resources, desk.instance, written(tmp_path / "less.csv", drop="US-OR"))
     assert (by_schedule(desk).unchanged, loads(desk)) == (whole - 1, before + 1), "until an operator's next refresh"
-    refresh_catalogue(desk.workshop, desk.instance, None)
+    refresh_catalogue(desk.resources, desk.instance, None)
     with psycopg.connect(desk.database.owner_url) as owner:  # as an older release had left it
         owner.execute("UPDATE catalogue_loads SET source_hash = 'older' WHERE id = (SELECT id FROM catalogue_loads "
                       "ORDER BY loaded_at DESC, id DESC LIMIT 1)")  # fmt: skip
@@ -142,23 +144,23 @@ def test_what_changed_is_in_every_companys_ledger_and_nothing_is_where_nothing_d
     desk: Desk, new_company: Callable[[str], UUID], tmp_path: Path
 ) -> None:
     other = new_company("starter")
-    refresh_catalogue(desk.workshop, desk.instance, None)
+    refresh_catalogue(desk.resources, desk.instance, None)
     entries = (
         "SELECT e.after::text, t.actor_type, t.actor_id FROM audit_entries e JOIN audit_transactions t "
         "ON t.id = e.transaction_id WHERE e.company_id = %s AND action = 'catalogue.refreshed' ORDER BY e.id"
     )
     before = len(desk.rows(entries))
-    refresh_catalogue(desk.workshop, desk.instance, None, operator="me")
+    refresh_catalogue(desk.resources, desk.instance, None, operator="me")
     assert len(desk.rows(entries)) == before, "nothing changed"
-    refresh_catalogue(desk.workshop, desk.instance, written(tmp_path / "less.csv", drop="US-OR"), operator="me")
+    refresh_catalogue(desk.resources, desk.instance, written(tmp_path / "less.csv", drop="US-OR"), operator="me")
     [entry] = desk.rows(entries)[before:]
     assert entry[1:] == ("operator", "me")
     assert orjson.loads(entry[0]) == {"pinned": False, "added": [], "changed": [], "removed": ["US-OR"]}
     for company in (desk.company, other):
-        with desk.workshop.pool.company(company) as conn:
+        with desk.pool.company(company) as conn:
             assert audit.verify(conn).ok
             assert conn.execute("SELECT count(*) FROM audit_entries WHERE action = 'catalogue.refreshed'").fetchone()
-    refresh_catalogue(desk.workshop, desk.instance, None)
+    refresh_catalogue(desk.resources, desk.instance, None)
 
 
 def test_the_contract_finds_what_the_sentences_do_not(desk: Desk) -> None:

@@ -9,14 +9,13 @@ from uuid import UUID, uuid4
 import pytest
 from psycopg import errors
 
-from pipelines import imports
-from pipelines.imports import claim as claims
-from pipelines.imports import process, queue, work
-from pipelines.imports.claim import Claim, ClaimLost
+from pipelines.imports import process, work
 from pipelines.reading import Upload, type_rows
 from tests.pipelines.conftest import Desk
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.clock import StoppedClock
+from warehouse.imports import claims, polls, queue
+from warehouse.imports.claims import Claim, ClaimLost
 from warehouse.sessions import Pool
 
 FILE = "\n".join(
@@ -35,16 +34,15 @@ def take(desk: Desk, import_id: Any) -> Claim:
 
 
 def taken(desk: Desk, import_id: UUID, run_id: UUID) -> Claim | None:
-    return claims.take(desk.workshop.pool, desk.workshop.clock, desk.company, import_id, run_id)
+    return claims.take(desk.pool, desk.clock, desk.company, import_id, run_id)
 
 
 def job_of(desk: Desk, claim: Claim) -> process.Job:
     """What a run holds in memory once it has read and typed its file."""
-    shop = desk.workshop
-    sent = work.load(shop.pool, claim.company_id, claim.import_id)
-    upload = Upload.from_bytes(shop.objects.get(sent.table_key))
+    sent = work.load(desk.pool, claim.company_id, claim.import_id)
+    upload = Upload.from_bytes(desk.objects.get(sent.table_key))
     typed = type_rows(upload, default_year=sent.default_year, served_markets=frozenset())
-    return process.Job(shop.pool, shop.clock, shop.rulesets, claim, sent, upload, typed)
+    return process.Job(desk.pool, desk.clock, desk.rulesets, claim, sent, upload, typed)
 
 
 def break_after(chunks: int) -> Any:
@@ -67,7 +65,7 @@ def test_what_breaks_off_between_chunks_is_continued_without_a_row_twice(desk: D
     halfway = desk.poll(import_id)
     assert halfway["status"] == "processing"
     assert halfway["counts"]["total"] == halfway["progress"]["done"] == chunks * 3
-    claims.hand_back(desk.workshop.pool, first)
+    claims.hand_back(desk.pool, first)
     assert desk.run(import_id)
     assert desk.poll(import_id)["counts"] == {"total": 8, "created": 8, "updated": 0, "unchanged": 0, "rejected": 0}
     assert desk.rows("SELECT version, count(*) FROM skus WHERE company_id = %s GROUP BY 1") == [(1, 8)]
@@ -78,7 +76,7 @@ def test_a_chunk_that_waits_for_its_turn_locks_nothing(desk: Desk, company: UUID
     """Another writer holds a row of the first chunk; the second is prepared by then, and holds up nobody."""
     desk.run(desk.send(FILE))
     import_id = desk.send(FILE.replace("Bottle", "Jar"))
-    job, pool = job_of(desk, take(desk, import_id)), desk.workshop.pool
+    job, pool = job_of(desk, take(desk, import_id)), desk.pool
     rename = "UPDATE skus SET name = 'Box' WHERE sku_code = %s"
     with ThreadPoolExecutor(1) as beside, pool.company(company) as conn:
         conn.execute(rename, ["S00"])
@@ -138,12 +136,12 @@ def test_a_run_that_goes_on_elsewhere_has_its_claim_at_once_and_counts_as_anothe
     for attempt in (1, 2):
         claim = taken(desk, import_id, run_id)
         assert claim is not None
-        assert work.load(desk.workshop.pool, desk.company, import_id).attempts == attempt
+        assert work.load(desk.pool, desk.company, import_id).attempts == attempt
         assert taken(desk, import_id, uuid4()) is None
-    claims.lay_down(desk.workshop.pool, claim, keep=True)
-    assert work.load(desk.workshop.pool, desk.company, import_id).attempts == 1
+    claims.lay_down(desk.pool, claim, keep=True)
+    assert work.load(desk.pool, desk.company, import_id).attempts == 1
     assert taken(desk, import_id, uuid4()) is None
-    claims.lay_down(desk.workshop.pool, claim, keep=False)
+    claims.lay_down(desk.pool, claim, keep=False)
     assert taken(desk, import_id, uuid4()) is not None
 
 
@@ -158,26 +156,25 @@ def test_a_run_that_kills_its_process_each_time_ends_its_import(desk: Desk) -> N
 
 def test_nobody_claims_an_import_of_another_company(desk: Desk, new_company: Any) -> None:
     import_id, other = desk.send(FILE), new_company("enterprise")
-    shop = desk.workshop
-    assert claims.take(shop.pool, shop.clock, other, import_id, uuid4()) is None
+    assert claims.take(desk.pool, desk.clock, other, import_id, uuid4()) is None
 
 
 def test_a_heartbeat_keeps_an_import_and_its_absence_gives_it_away(desk: Desk, clock: StoppedClock) -> None:
     import_id = desk.send(FILE)
     held = take(desk, import_id)
     clock.advance(timedelta(seconds=20))
-    assert claims._beat(desk.workshop.pool, held, clock)
+    assert claims._beat(desk.pool, held, clock)
     clock.advance(timedelta(seconds=20))
     assert taken(desk, import_id, uuid4()) is None
     clock.advance(timedelta(seconds=11))
     assert take(desk, import_id).token != held.token
-    assert not claims._beat(desk.workshop.pool, held, clock)
+    assert not claims._beat(desk.pool, held, clock)
 
 
 def test_five_runs_without_progress_end_the_import_with_its_reason(desk: Desk) -> None:
     import_id = desk.send(FILE)
     for _ in range(claims.MAX_ATTEMPTS):
-        claims.hand_back(desk.workshop.pool, take(desk, import_id))
+        claims.hand_back(desk.pool, take(desk, import_id))
     assert not desk.run(import_id)
     ended = desk.poll(import_id)
     assert ended["status"] == "failed"
@@ -193,12 +190,11 @@ def test_the_queue_shows_other_companies_identifiers_only_through_its_functions(
     clock.advance(timedelta(seconds=1))
     with pool.system() as conn:
         assert conn.execute("SELECT count(*) FROM imports").fetchone() == (0,)
-        assert import_id in {waiting.id for waiting in queue.open_imports(conn, desk.workshop.clock.now())}
+        assert import_id in {waiting.id for waiting in queue.open_imports(conn, desk.clock.now())}
     with pool.system() as conn, pytest.raises(errors.InsufficientPrivilege):
         conn.execute("UPDATE audit_entries SET action = 'x'")
 
 
 def test_the_status_of_another_companys_import_is_not_there(desk: Desk, new_company: Any) -> None:
     import_id, other = desk.send(FILE), new_company("enterprise")
-    shop = desk.workshop
-    assert imports.status(shop.pool, other, import_id, limit=50, offset=0) is None
+    assert polls.status(desk.pool, other, import_id, limit=50, offset=0) is None

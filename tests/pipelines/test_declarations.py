@@ -32,13 +32,13 @@ def declared(desk: Desk, filing: str) -> dg.ExecuteInProcessResult:
     [slug] = desk.instance.get_dynamic_partitions("companies")
     return defs.resolve_job_def("what_would_be_filed").execute_in_process(
         partition_key=dg.MultiPartitionKey({"company": slug, "filing": filing}), instance=desk.instance,
-        resources={"workshop": desk.workshop}, raise_on_error=False,
+        resources=desk.resources.handed_in(), raise_on_error=False,
     )  # fmt: skip
 
 
 def test_figures_add_the_filings_they_speak_of_and_each_is_what_the_command_declares(desk: Desk) -> None:
     desk.run(desk.send(FILE))
-    snapshot = publish_company(desk.workshop, desk.instance, desk.company)
+    snapshot = publish_company(desk.resources, desk.instance, desk.company)
     assert snapshot is not None
     assert sorted(desk.instance.get_dynamic_partitions("filings")) == ["DE-2026", "FR-2026"]
     run = declared(desk, "FR-2026")
@@ -50,10 +50,10 @@ def test_figures_add_the_filings_they_speak_of_and_each_is_what_the_command_decl
     assert lines(shown["tonnes"])[0].startswith("plastique_pet | ")
     assert "R3 | 10 | material_missing" in lines(shown["uncounted"])[0]
     assert lines(shown["obligations"])[0].startswith("join_scheme | all | 20.2")
-    held = figures.current(desk.workshop.data_dir, desk.company)
+    held = figures.current(desk.data_dir, desk.company)
     assert held is not None
-    with desk.workshop.pool.company(desk.company) as conn:
-        at = declare.Desk(snapshot, loaded_catalogue(conn), desk.workshop.rulesets.active(conn))
+    with desk.pool.company(desk.company) as conn:
+        at = declare.Desk(snapshot, loaded_catalogue(conn), desk.rulesets.active(conn))
     said = document(declare.figures(at, "FR", 2026), "FR", 2026, 0, at.source)
     found = filed(held, Filing("FR", 2026, 0))
     for name in ("tonnes", "total_tonnes", "uncounted", "scope_missing"):
@@ -64,7 +64,7 @@ def test_figures_add_the_filings_they_speak_of_and_each_is_what_the_command_decl
 def test_the_halves_of_great_britain_are_filings_and_stand_in_the_picture_of_tonnes(desk: Desk) -> None:
     desk.run(desk.send(FILE))
     desk.run(desk.send(HALVES))
-    publish_company(desk.workshop, desk.instance, desk.company)
+    publish_company(desk.resources, desk.instance, desk.company)
     names = set(desk.instance.get_dynamic_partitions("filings"))
     assert {"DE-2026", "FR-2026", "GB-2026-H1", "GB-2026-H2"} <= names
     [record] = desk.instance.fetch_materializations(dg.AssetKey("figures"), limit=1).records
@@ -80,17 +80,17 @@ def test_the_halves_of_great_britain_are_filings_and_stand_in_the_picture_of_ton
 
 def test_figures_and_obligations_each_run_by_themselves(desk: Desk) -> None:
     desk.run(desk.send(FILE))
-    publish_company(desk.workshop, desk.instance, desk.company)
-    before = figures.current(desk.workshop.data_dir, desk.company)
+    publish_company(desk.resources, desk.instance, desk.company)
+    before = figures.current(desk.data_dir, desk.company)
     [slug] = desk.instance.get_dynamic_partitions("companies")
     every = (portfolio_overview, portfolio, rollups.figures, obligations)
     for asset in every:
         run = dg.materialize(
             every, selection=[asset], partition_key=slug, instance=desk.instance,
-            resources={"workshop": desk.workshop, "io_manager": outputs},
+            resources={**desk.resources.handed_in(), "io_manager": outputs},
         )  # fmt: skip
         assert run.success
-    after = figures.current(desk.workshop.data_dir, desk.company)
+    after = figures.current(desk.data_dir, desk.company)
     assert before is not None
     assert after is not None
     assert (after.origin, after.rows, after.rows_written) == (before.origin, before.rows, 0)
@@ -112,6 +112,6 @@ def test_what_names_no_filing_is_refused(name: str) -> None:
 
 def test_a_filing_of_which_the_figures_say_nothing_is_refused(desk: Desk) -> None:
     desk.run(desk.send(FILE))
-    publish_company(desk.workshop, desk.instance, desk.company)
+    publish_company(desk.resources, desk.instance, desk.company)
     desk.instance.add_dynamic_partitions("filings", ["AT-2026"])
     assert not declared(desk, "AT-2026").success

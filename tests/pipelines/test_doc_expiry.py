@@ -20,13 +20,13 @@ def added(desk: Desk, company: UUID, status: str, expires_on: str | None) -> UUI
     doc_id = uuid4()
     day = None if expires_on is None else date.fromisoformat(expires_on)
     values = {"sku_id": uuid4(), "reference": "r", "supplier_name": None, "status": status, "issued_on": None}
-    with desk.workshop.pool.company(company) as conn:
-        docs.add(conn, company, doc_id, values={**values, "expires_on": day}, at=desk.workshop.clock.now())
+    with desk.pool.company(company) as conn:
+        docs.add(conn, company, doc_id, values={**values, "expires_on": day}, at=desk.clock.now())
     return doc_id
 
 
 def enter(desk: Desk, proceed: Callable[[], None] = lambda: None) -> int:
-    return housekeeping.enter_expiries(desk.workshop.pool, desk.workshop.clock, proceed)
+    return housekeeping.enter_expiries(desk.pool, desk.clock, proceed)
 
 
 def entered(desk: Desk, company: UUID) -> list[tuple[Any, ...]]:
@@ -42,9 +42,9 @@ def test_only_a_valid_doc_whose_last_day_has_passed_is_entered_and_once(
 ) -> None:
     """The clock stands on 2026-11-21."""
     other = new_company("starter")
-    desk.workshop.clock.advance(timedelta(days=1))
+    desk.clock.advance(timedelta(days=1))
     enter(desk)  # what other tests have left for today and tomorrow
-    desk.workshop.clock.advance(timedelta(days=-1))
+    desk.clock.advance(timedelta(days=-1))
     passed, theirs = added(desk, desk.company, "valid", "2026-11-20"), added(desk, other, "valid", "2026-10-01")
     for status, day in (("valid", "2026-11-21"), ("valid", None), ("draft", "2026-11-01"), ("expired", "2026-11-01")):
         added(desk, desk.company, status, day)
@@ -53,16 +53,16 @@ def test_only_a_valid_doc_whose_last_day_has_passed_is_entered_and_once(
     said = ({"status": "valid"}, {"status": "expired"}, "system")
     assert entered(desk, desk.company) == [(str(passed), *said, "Its last day, 2026-11-20, has passed.")]
     assert entered(desk, other) == [(str(theirs), *said, "Its last day, 2026-10-01, has passed.")]
-    desk.workshop.clock.advance(timedelta(days=1))
+    desk.clock.advance(timedelta(days=1))
     assert enter(desk) == 1
-    with desk.workshop.pool.company(desk.company) as conn:
+    with desk.pool.company(desk.company) as conn:
         assert audit.verify(conn).ok
 
 
 def test_a_doc_that_is_given_another_last_day_expires_again(desk: Desk) -> None:
     doc_id = added(desk, desk.company, "valid", "2026-11-01")
     enter(desk)
-    with desk.workshop.pool.company(desk.company) as conn:
+    with desk.pool.company(desk.company) as conn:
         conn.execute("UPDATE docs SET expires_on = '2026-11-10' WHERE id = %s", (doc_id,))
     enter(desk)
     assert len(entered(desk, desk.company)) == 2

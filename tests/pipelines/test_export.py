@@ -43,13 +43,13 @@ class Portfolio:
 
     def _added(self, resource: str, **values: object) -> str:
         identity = uuid4()
-        with self.desk.workshop.pool.company(self.desk.company) as conn:
-            library.add(conn, resource, self.desk.company, identity, values=values, at=self.desk.workshop.clock.now())
+        with self.desk.pool.company(self.desk.company) as conn:
+            library.add(conn, resource, self.desk.company, identity, values=values, at=self.desk.clock.now())
         return str(identity)
 
     def write(self, count: int) -> None:
         """Write so many SKUs, one after the other, some of them with volumes."""
-        pool, now, rulesets = self.desk.workshop.pool, self.desk.workshop.clock.now(), self.desk.workshop.rulesets
+        pool, now, rulesets = self.desk.pool, self.desk.clock.now(), self.desk.rulesets
         for number in range(count):
             body = parse_sku({"sku_code": f"{number:03}", **self.record()})
             with pool.company(self.desk.company) as conn:
@@ -125,7 +125,7 @@ class Portfolio:
 
 
 def exported(desk: Desk, path: Path) -> tuple[Exported, bytes]:
-    with desk.workshop.pool.company(desk.company) as conn:
+    with desk.pool.company(desk.company) as conn:
         written = export(conn, str(path))
     return written, path.read_bytes()
 
@@ -158,5 +158,5 @@ def test_a_company_without_skus_gives_a_sheet_with_a_header(desk, tmp_path):
 def test_another_companys_skus_are_not_in_it(desk, new_company, tmp_path):
     Portfolio(desk, 9).write(3)
     stranger: UUID = new_company("enterprise")
-    with desk.workshop.pool.company(stranger) as conn:
+    with desk.pool.company(stranger) as conn:
         assert export(conn, str(tmp_path / "out.xlsx")).skus == 0

@@ -31,7 +31,7 @@ FILE = "sku_code,name\nF{0}1,Bottle\nF{0}2,Jar"
 
 
 def published(desk: Desk) -> Snapshot | None:
-    return current(desk.workshop.data_dir, desk.company)
+    return current(desk.data_dir, desk.company)
 
 
 def runs(desk: Desk) -> int:
@@ -49,12 +49,12 @@ def ours(desk: Desk) -> Callable[[dg.RunRequest], bool]:
 
 def look(desk: Desk, sensor: dg.SensorDefinition = written_portfolios) -> list[dg.ExecuteInProcessResult]:
     """A tick, and the runs of this company that it asks for."""
-    return follow(sensor, desk.instance, desk.workshop, only=ours(desk))
+    return follow(sensor, desk.instance, desk.resources, only=ours(desk))
 
 
 def asked(desk: Desk, sensor: dg.SensorDefinition = written_portfolios) -> list[dg.RunRequest]:
     """What a tick asks for this company."""
-    return [each for each in tick(sensor, desk.instance, desk.workshop).run_requests or () if ours(desk)(each)]
+    return [each for each in tick(sensor, desk.instance, desk.resources).run_requests or () if ours(desk)(each)]
 
 
 def test_a_write_has_a_run_of_its_company_and_is_seen_in_the_ledger(desk: Desk) -> None:
@@ -67,11 +67,11 @@ def test_a_write_has_a_run_of_its_company_and_is_seen_in_the_ledger(desk: Desk) 
     assert slug in desk.instance.get_dynamic_partitions("companies")
     [seen] = desk.instance.fetch_observations(dg.AssetKey("ledger"), limit=5).records
     assert (seen.partition_key, (seen.asset_observation.tags or {})["dagster/data_version"]) == (slug, "3")
-    snapshot, held = published(desk), figures.current(desk.workshop.data_dir, desk.company)
+    snapshot, held = published(desk), figures.current(desk.data_dir, desk.company)
     assert snapshot is not None
     assert held is not None
     assert (snapshot.rows["skus"], snapshot.number, held.origin.snapshot) == (2, 3, snapshot.path)
-    desk.workshop.clock.advance(timedelta(days=1))
+    desk.clock.advance(timedelta(days=1))
     assert look(desk) == look(desk, lost_portfolios) == [], "nothing was written since"
 
 
@@ -99,7 +99,7 @@ def test_writes_wait_a_little_while_an_import_brings_more(desk: Desk) -> None:
     write(desk)
     waiting = desk.send(FILE.format(1))
     assert asked(desk) == []
-    desk.workshop.clock.advance(IMPORTING_WAITS)
+    desk.clock.advance(IMPORTING_WAITS)
     assert len(asked(desk)) == 1
     desk.run(waiting)
     assert len(look(desk)) == 1
@@ -108,14 +108,14 @@ def test_writes_wait_a_little_while_an_import_brings_more(desk: Desk) -> None:
 
 def test_what_a_day_changes_by_itself_is_published_on_that_day(desk: Desk) -> None:
     write(desk)
-    with desk.workshop.pool.company(desk.company) as conn:
-        docs.add(conn, desk.company, uuid4(), at=desk.workshop.clock.now(), values={
+    with desk.pool.company(desk.company) as conn:
+        docs.add(conn, desk.company, uuid4(), at=desk.clock.now(), values={
             "sku_id": conn.execute("SELECT id FROM skus ORDER BY sku_code LIMIT 1").fetchone()[0], "reference": "R",
             "supplier_name": None, "status": "valid", "issued_on": date(2026, 11, 23), "expires_on": date(2026, 11, 24),
         })  # fmt: skip
     for day, status in ((21, "missing"), (22, None), (23, "valid"), (24, None), (25, "expired"), (26, None)):
         before = published(desk)
-        desk.workshop.clock.advance(datetime(2026, 11, day, 12, tzinfo=UTC) - desk.workshop.clock.now())
+        desk.clock.advance(datetime(2026, 11, day, 12, tzinfo=UTC) - desk.clock.now())
         look(desk)
         if status is None:
             assert published(desk) == before, day
@@ -126,7 +126,7 @@ def test_what_a_day_changes_by_itself_is_published_on_that_day(desk: Desk) -> No
 def test_a_snapshot_that_was_lost_is_made_again(desk: Desk) -> None:
     write(desk)
     look(desk)
-    shutil.rmtree(desk.workshop.data_dir / "snapshots")
+    shutil.rmtree(desk.data_dir / "snapshots")
     assert look(desk) == [], "nobody wrote"
     [run] = look(desk, lost_portfolios)
     assert run.success
@@ -180,13 +180,13 @@ def test_a_rollup_that_fails_is_tried_again(desk: Desk, monkeypatch: pytest.Monk
     with monkeypatch.context() as broken:
         broken.setattr("pipelines.figures.compute.obligations_of", None)
         look(desk)
-        assert (published(desk) is not None, figures.current(desk.workshop.data_dir, desk.company)) == (True, None)
+        assert (published(desk) is not None, figures.current(desk.data_dir, desk.company)) == (True, None)
         assert look(desk, lost_portfolios) == [], "not at once"
     monkeypatch.setattr(asking, "RETRY_SECONDS", 0.0)
-    desk.workshop.clock.advance(timedelta(minutes=1))
+    desk.clock.advance(timedelta(minutes=1))
     [run] = look(desk, lost_portfolios)
     assert run.success
-    assert figures.current(desk.workshop.data_dir, desk.company).origin.number == published(desk).number
+    assert figures.current(desk.data_dir, desk.company).origin.number == published(desk).number
     assert look(desk, lost_portfolios) == [], "nothing is left to do"
 
 
@@ -195,17 +195,17 @@ def test_a_run_terminated_half_way_leaves_the_last_figures_and_is_made_up_for(
 ) -> None:
     """As *Terminate* in the UI ends a run that the UI started: nobody wrote since its snapshot."""
     write(desk)
-    publish_company(desk.workshop, desk.instance, desk.company)
-    before = figures.current(desk.workshop.data_dir, desk.company)
+    publish_company(desk.resources, desk.instance, desk.company)
+    before = figures.current(desk.data_dir, desk.company)
     write(desk, 1)
     with monkeypatch.context() as patched, suppress(DagsterExecutionInterruptedError):
         patched.setattr(compute, "figures_of", terminated)
-        publish_company(desk.workshop, desk.instance, desk.company)
-    assert figures.current(desk.workshop.data_dir, desk.company) == before
+        publish_company(desk.resources, desk.instance, desk.company)
+    assert figures.current(desk.data_dir, desk.company) == before
     assert look(desk) == [], "nobody wrote"
     monkeypatch.setattr(asking, "RETRY_SECONDS", 0.0)
     look(desk, lost_portfolios)
-    held, snapshot = figures.current(desk.workshop.data_dir, desk.company), published(desk)
+    held, snapshot = figures.current(desk.data_dir, desk.company), published(desk)
     assert held is not None
     assert snapshot is not None
     assert (held.origin.snapshot, snapshot.rows["skus"]) == (snapshot.path, 4)
@@ -229,9 +229,9 @@ def test_whoever_asks_for_many_gets_all_but_the_one_that_failed_and_hears_which_
     monkeypatch.setattr(keep, "keep", keep_of_others)
     found = list[UUID]()
     with pytest.raises(dg.Failure, match=str(broken)):
-        found.extend(each.company_id for each in publish_all(desk.workshop, desk.instance, companies))
+        found.extend(each.company_id for each in publish_all(desk.resources, desk.instance, companies))
     assert found == [companies[0], companies[2]]
-    assert all(figures.current(desk.workshop.data_dir, company) for company in found)
+    assert all(figures.current(desk.data_dir, company) for company in found)
 
 
 LEDGER = ("skus", "sku_versions", "audit_transactions", "audit_entries", "company_counters", "snapshots")
@@ -268,15 +268,15 @@ def test_what_was_made_after_a_ledger_that_is_no_more_is_made_anew(
     with put_back(desk, database):
         write(desk, 1)
         look(desk)
-    lost, data_dir = published(desk), desk.workshop.data_dir
+    lost, data_dir = published(desk), desk.data_dir
     assert (lost.rows["skus"], lost.number > first.number) == (4, True)
-    assert newest(desk.workshop.pool, data_dir, desk.company) is None, "it has writes that never were"
+    assert newest(desk.pool, data_dir, desk.company) is None, "it has writes that never were"
     [run] = look(desk, lost_portfolios)
     assert run.success
     found = published(desk)
     assert (found.rows["skus"], found.number, found.link_hash) == (2, first.number, first.link_hash)
-    assert newest(desk.workshop.pool, data_dir, desk.company) == found
+    assert newest(desk.pool, data_dir, desk.company) == found
     assert figures.current(data_dir, desk.company).origin.snapshot == found.path
-    desk.workshop.clock.advance(timedelta(seconds=1))
+    desk.clock.advance(timedelta(seconds=1))
     write(desk, 1)
     assert [run.success for run in look(desk)] == [True], "numbers that come again are another write"

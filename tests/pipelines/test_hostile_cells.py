@@ -70,7 +70,7 @@ def test_no_text_of_a_record_is_markdown_or_a_link_in_any_run(desk: Desk, workbo
         (",,", f'"{HOSTILE}",,', f',"{HOSTILE}",', f',,"{HOSTILE}"')))])  # fmt: skip
     desk.run(desk.send(flat, filename=f"{name}.csv"))
     desk.run(desk.send(hostile_book(workbook), filename=f"{name}.xlsx"))
-    assert publish_company(desk.workshop, desk.instance, desk.company) is not None
+    assert publish_company(desk.resources, desk.instance, desk.company) is not None
     found = shown(desk.instance)
     texts = [part for part in found if isinstance(part, str) and MARK.search(part)]
     assert any(HOSTILE in text for text in texts), "the cells came as far as the runs"

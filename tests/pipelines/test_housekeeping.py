@@ -33,7 +33,7 @@ def go_on() -> None:
 
 def aged(desk: Desk, *keys: str) -> None:
     """Make objects, or what stands beside them, as old as an orphan is."""
-    folder = desk.workshop.objects.folder
+    folder = desk.objects.folder
     assert folder is not None
     for key in keys:
         then = (folder / key).stat().st_mtime - OLD
@@ -41,20 +41,20 @@ def aged(desk: Desk, *keys: str) -> None:
 
 
 def kept(desk: Desk, company: UUID) -> set[str]:
-    return {key for key, _ in desk.workshop.objects.stored(company)}
+    return {key for key, _ in desk.objects.stored(company)}
 
 
 def kept_house(desk: Desk) -> dg.ExecuteInProcessResult:
     """The whole job, as a run of the desk's instance."""
     return defs.resolve_job_def("keep_house").execute_in_process(
-        run_config={"loggers": {"console": {}}}, instance=desk.instance, resources={"workshop": desk.workshop},
+        instance=desk.instance, resources=desk.resources.handed_in(),
         raise_on_error=False,
     )  # fmt: skip
 
 
 def a_file(desk: Desk, company: UUID) -> str:
     """A technical file with its record; the key of its bytes."""
-    now, sku, file_id = desk.workshop.clock.now(), uuid4(), uuid4()
+    now, sku, file_id = desk.clock.now(), uuid4(), uuid4()
     with psycopg.connect(desk.database.owner_url) as owner:
         owner.execute(
             "INSERT INTO skus (id, company_id, sku_code, name, recyclability_grade, grade_provisional, ruleset_version,"
@@ -63,15 +63,15 @@ def a_file(desk: Desk, company: UUID) -> str:
             {"id": sku, "company": company, "at": now},
         )
     key = f"{company}/files/{file_id}"
-    desk.workshop.objects.put(key, b"%PDF")
+    desk.objects.put(key, b"%PDF")
     file = File(file_id, "a.pdf", "application/pdf", 4, "0" * 64, "test_report", None, None, None, None)
-    with desk.workshop.pool.company(company) as conn:
+    with desk.pool.company(company) as conn:
         record(conn, company, sku, file, origin=ORIGIN, now=now)
     return key
 
 
 def test_only_what_is_old_and_no_row_of_its_company_names_goes(desk: Desk, new_company: Callable[[str], UUID]) -> None:
-    other, objects = new_company("starter"), desk.workshop.objects
+    other, objects = new_company("starter"), desk.objects
     import_id = desk.send("sku_code,name\nH-1,Bottle\n")
     live = {a_file(desk, desk.company), *(f"{desk.company}/imports/{import_id}/{part}" for part in ("upload", "table"))}
     theirs = a_file(desk, other)
@@ -82,39 +82,39 @@ def test_only_what_is_old_and_no_row_of_its_company_names_goes(desk: Desk, new_c
     for key in (*gone, young):
         objects.put(key, b"x")
     aged(desk, *gone, *live, theirs)
-    swept = housekeeping.remove_orphans(desk.workshop.pool, objects, go_on)
+    swept = housekeeping.remove_orphans(desk.pool, objects, go_on)
     assert kept(desk, desk.company) == live | {young}
     assert kept(desk, other) == {theirs}
     assert swept.removed == {"files": 3, "imports": 1}
 
 
 def test_an_upload_under_way_is_not_swept_whatever_our_clock_says(desk: Desk) -> None:
-    desk.workshop.clock.advance(timedelta(days=400))
-    objects, folder, key = desk.workshop.objects, desk.workshop.objects.folder, f"{desk.company}/files/{uuid4()}"
+    desk.clock.advance(timedelta(days=400))
+    objects, folder, key = desk.objects, desk.objects.folder, f"{desk.company}/files/{uuid4()}"
     assert folder is not None
     staged: list[str] = []
 
     async def bytes_of_file() -> AsyncIterator[bytes]:
         for _ in range(3):
             yield bytes(6 * 2**20)
-            await asyncio.to_thread(housekeeping.remove_orphans, desk.workshop.pool, objects, go_on)
+            await asyncio.to_thread(housekeeping.remove_orphans, desk.pool, objects, go_on)
             staged.extend(path.name for path in folder.glob("*/files/*#*"))
 
     asyncio.run(objects.put_stream(key, bytes_of_file()))
     assert len(objects.get(key)) == 18 * 2**20
     assert staged, "the upload was seen under way"
-    housekeeping.remove_orphans(desk.workshop.pool, objects, go_on)
+    housekeeping.remove_orphans(desk.pool, objects, go_on)
     assert kept(desk, desk.company) == {key}
 
 
 def test_what_a_kill_left_of_an_upload_goes(desk: Desk) -> None:
-    objects, cut_off = desk.workshop.objects, f"{desk.company}/files/{uuid4()}#1"
+    objects, cut_off = desk.objects, f"{desk.company}/files/{uuid4()}#1"
     assert objects.folder is not None
     (objects.folder / cut_off).parent.mkdir(parents=True)
     (objects.folder / cut_off).write_bytes(b"half")
-    assert housekeeping.remove_orphans(desk.workshop.pool, objects, go_on).unfinished == 0
+    assert housekeeping.remove_orphans(desk.pool, objects, go_on).unfinished == 0
     aged(desk, cut_off)
-    assert housekeeping.remove_orphans(desk.workshop.pool, objects, go_on).unfinished == 1
+    assert housekeeping.remove_orphans(desk.pool, objects, go_on).unfinished == 1
     assert not (objects.folder / cut_off).exists()
 
 
@@ -122,7 +122,7 @@ def test_a_sweep_that_is_stopped_half_way_goes_on_where_it_was(desk: Desk, monke
     monkeypatch.setattr(orphans, "_BATCH", 2)
     keys = [f"{desk.company}/files/{uuid4()}" for _ in range(5)]
     for key in keys:
-        desk.workshop.objects.put(key, b"x")
+        desk.objects.put(key, b"x")
     aged(desk, *keys)
     calls = iter([None, Stopping()])
 
@@ -131,14 +131,14 @@ def test_a_sweep_that_is_stopped_half_way_goes_on_where_it_was(desk: Desk, monke
             raise stop
 
     with pytest.raises(Stopping):
-        housekeeping.remove_orphans(desk.workshop.pool, desk.workshop.objects, proceed)
+        housekeeping.remove_orphans(desk.pool, desk.objects, proceed)
     assert len(kept(desk, desk.company)) == 3
-    housekeeping.remove_orphans(desk.workshop.pool, desk.workshop.objects, go_on)
+    housekeeping.remove_orphans(desk.pool, desk.objects, go_on)
     assert not kept(desk, desk.company)
 
 
 def test_answers_are_kept_for_a_day(desk: Desk, new_company: Callable[[str], UUID]) -> None:
-    now, companies = desk.workshop.clock.now(), (desk.company, new_company("starter"))
+    now, companies = desk.clock.now(), (desk.company, new_company("starter"))
     ages = (timedelta(hours=23, minutes=59), timedelta(hours=24, seconds=1))
     with psycopg.connect(desk.database.owner_url) as owner:
         for company in companies:
@@ -148,7 +148,7 @@ def test_answers_are_kept_for_a_day(desk: Desk, new_company: Callable[[str], UUI
                     " VALUES (%s, %s, '', 200, 'application/json', '', %s)",
                     (company, uuid4().bytes, now - age),
                 )
-    assert housekeeping.remove_old_answers(desk.workshop.pool, desk.workshop.clock, go_on) >= 2
+    assert housekeeping.remove_old_answers(desk.pool, desk.clock, go_on) >= 2
     with psycopg.connect(desk.database.owner_url) as owner:
         left = owner.execute("SELECT answered_at FROM kept_answers WHERE company_id = ANY(%s)", (list(companies),))
         assert {at for (at,) in left} == {now - ages[0]}
@@ -170,7 +170,7 @@ def test_old_runs_go_and_young_ones_stay(desk: Desk, monkeypatch: pytest.MonkeyP
 
 def test_runs_that_followed_a_write_go_after_two_days(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     for run_tags in (FOLLOWED, {}):
-        of_company.run("publish_portfolio", desk.workshop, desk.instance, desk.company, run_tags=run_tags)
+        of_company.run("publish_portfolio", desk.resources, desk.instance, desk.company, run_tags=run_tags)
     for days, kept in ((1, 2), (3, 1)):
         later = datetime.now().astimezone() + timedelta(days=days)
         monkeypatch.setattr("pipelines.defs.housekeeping.ops.dagster_now", lambda later=later: later)
@@ -179,26 +179,26 @@ def test_runs_that_followed_a_write_go_after_two_days(desk: Desk, monkeypatch: p
 
 
 def test_a_run_whose_process_stops_ends_as_canceled(desk: Desk) -> None:
-    desk.workshop.stopping.set()
+    desk.stopping.set()
     assert not kept_house(desk).success
     [run] = desk.instance.get_runs()
     assert run.status == dg.DagsterRunStatus.CANCELED
 
 
 def test_a_day_whose_schedules_did_not_tick_is_made_up_for_once(desk: Desk) -> None:
-    clock = desk.workshop.clock
+    clock = desk.clock
     clock.advance(timedelta(hours=12))
 
     def begun() -> list[str]:
-        looked = (follow(each, desk.instance, desk.workshop) for each in (missed_housekeeping, missed_catalogue))
+        looked = (follow(each, desk.instance, desk.resources) for each in (missed_housekeeping, missed_catalogue))
         return [run.dagster_run.job_name for runs in looked for run in runs]
 
     assert begun() == ["keep_house", "refresh_catalogue"], "they never ran"
-    assert tick(missed_catalogue, desk.instance, desk.workshop).cursor == f"{clock.now():%Y-%m-%d}"
+    assert tick(missed_catalogue, desk.instance, desk.resources).cursor == f"{clock.now():%Y-%m-%d}"
     assert begun() == []
     clock.advance(timedelta(days=10))
     assert begun() == ["keep_house", "refresh_catalogue"], "ten days that were missed are one run of each"
-    context = dg.build_schedule_context(desk.instance, resources={"workshop": desk.workshop})
+    context = dg.build_schedule_context(desk.instance, resources=desk.resources.handed_in())
     [request] = daily_housekeeping.evaluate_tick(context).run_requests or []
     assert request.tags.items() >= of_day(clock.now()).items(), "so that it is not done twice"
     clock.advance(datetime.combine(clock.now().date() + timedelta(days=1), time(0, 29), UTC) - clock.now())

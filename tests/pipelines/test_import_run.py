@@ -177,7 +177,7 @@ def test_a_file_that_would_pass_the_plan_is_refused_before_anything_is_kept(
     with pytest.raises(PlanLimitReached):
         small.send("sku_code,name\n" + "\n".join(f"N{n},New" for n in range(101)))
     assert small.rows("SELECT count(*) FROM imports WHERE company_id = %s") == [(0,)]
-    assert list(desk.workshop.objects.stored(small.company)) == []
+    assert list(desk.objects.stored(small.company)) == []
 
 
 @pytest.mark.promise("IMP-31")

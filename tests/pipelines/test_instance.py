@@ -6,6 +6,7 @@ import logging
 import pytest
 
 from pipelines.engine.instance import shared_instance
+from warehouse import dagster_home
 from warehouse.database import Database
 from warehouse.settings import Settings
 
@@ -14,7 +15,7 @@ def test_a_run_leaves_the_logging_of_its_process_as_it_is(
     database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dagster configures logging anew for each run, for handlers that dagster.yaml could name and ours does not."""
-    for variable in ("DAGSTER_HOME", "PCDS_DAGSTER_STORAGE_URL", "PCDS_LAUNCH_URL"):
+    for variable in dagster_home.environment(settings, database):
         monkeypatch.setenv(variable, "")  # set, and put back, for what opening the instance sets
     written = io.StringIO()
     handler = logging.StreamHandler(written)

@@ -9,9 +9,9 @@ from pipelines.definitions import defs
 from pipelines.engine import leaving
 from pipelines.engine.jobs import run_config
 from pipelines.engine.partitions import partition_of
-from pipelines.imports import claim as claims
 from pipelines.imports import work
 from tests.pipelines.conftest import Desk
+from warehouse.imports import claims
 
 FILE = "sku_code,name\nL1,Bottle\nL2,Jar"
 
@@ -23,11 +23,11 @@ def failure(result: dg.ExecuteInProcessResult) -> str:
 
 def test_the_run_of_a_dead_process_is_closed_by_its_successor(desk: Desk) -> None:
     """A killed process leaves its run as started for ever; the import's row remembers which run that was."""
-    import_id, pool = desk.send(FILE), desk.workshop.pool
-    config = run_config("uploaded_file", {"import_id": str(import_id)})
+    import_id, pool = desk.send(FILE), desk.pool
+    config = run_config(uploaded_file={"import_id": str(import_id)})
     partition = {"dagster/partition": partition_of(desk.instance, pool, desk.company)}
     dead = desk.instance.create_run_for_job(defs.resolve_job_def("import_file"), run_config=config, tags=partition)
-    first = claims.take(pool, desk.workshop.clock, desk.company, import_id, UUID(dead.run_id))
+    first = claims.take(pool, desk.clock, desk.company, import_id, UUID(dead.run_id))
     assert first is not None
     claims.hand_back(pool, first)
     assert desk.run(import_id)
@@ -38,14 +38,14 @@ def test_the_run_of_a_dead_process_is_closed_by_its_successor(desk: Desk) -> Non
 
 def test_a_process_that_stops_hands_its_import_back_as_often_as_it_is_stopped(desk: Desk) -> None:
     import_id = desk.send(FILE)
-    desk.workshop.stopping.set()
+    desk.stopping.set()
     for _ in range(claims.MAX_ATTEMPTS + 1):
         stopped = desk.launch(import_id)
         assert "Handed back" in failure(stopped)
     run = desk.instance.get_run_by_id(stopped.run_id)
     assert run is not None
     assert run.status == dg.DagsterRunStatus.CANCELED
-    desk.workshop.stopping.clear()
+    desk.stopping.clear()
     assert desk.run(import_id)
     assert desk.poll(import_id)["counts"]["created"] == 2
 
@@ -58,12 +58,12 @@ def test_a_warm_worker_that_stops_ends_without_a_word_and_leaves_the_run_its_cla
     left: list[tuple[int, str, int]] = []
 
     def end(status: int) -> None:
-        found = work.load(desk.workshop.pool, desk.company, import_id)
+        found = work.load(desk.pool, desk.company, import_id)
         left.append((status, str(found.claim), found.attempts))
         raise OSError
 
     import_id, run_id = desk.send(FILE), str(uuid4())
-    desk.workshop.stopping.set()
+    desk.stopping.set()
     monkeypatch.setattr(leaving, "warm", True)
     monkeypatch.setattr("pipelines.engine.leaving.os._exit", end)
     run = desk.launch(import_id, run_id=run_id).dagster_run

@@ -4,8 +4,8 @@ import pytest
 
 from pipelines.imports import preview
 from pipelines.reading import ReadingRefused
-from pipelines.writing.volumes import served_markets
 from tests.pipelines.conftest import Desk
+from warehouse.catalogue.queries import served_markets
 
 FILES = {
     "rows": (
@@ -26,11 +26,11 @@ FILES = {
 
 
 def previewed(desk: Desk, text: str) -> dict:
-    shop, now = desk.workshop, desk.workshop.clock.now()
-    with shop.pool.company(desk.company) as conn:
+    now = desk.clock.now()
+    with desk.pool.company(desk.company) as conn:
         order = preview.reading(text, now=now, served_markets=served_markets(conn))
-        read = shop.readers.read(desk.company, "test", order)
-        return preview.preview(conn, desk.company, *read, now=now, rulesets=shop.rulesets)
+        read = desk.readers.read(desk.company, "test", order)
+        return preview.preview(conn, desk.company, *read, now=now, rulesets=desk.rulesets)
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)

@@ -12,12 +12,12 @@ FILE = "sku_code,name,annual_volume_fr_2026\nP1,Bottle,5\nP2,Jar,7"
 
 def test_a_run_publishes_a_company_under_its_own_partition(desk: Desk) -> None:
     desk.run(desk.send(FILE))
-    snapshot = publish_company(desk.workshop, desk.instance, desk.company)
-    assert snapshot == current(desk.workshop.data_dir, desk.company)
+    snapshot = publish_company(desk.resources, desk.instance, desk.company)
+    assert snapshot == current(desk.data_dir, desk.company)
     assert snapshot is not None
     assert snapshot.rows == {"skus": 2, "components": 0, "volumes": 2}
     [slug] = desk.instance.get_dynamic_partitions("companies")
-    assert company_of(desk.workshop.pool, slug) == desk.company
+    assert company_of(desk.pool, slug) == desk.company
     [record] = desk.instance.fetch_materializations(dg.AssetKey("portfolio_snapshot"), limit=1).records
     assert record.partition_key == slug
     metadata = record.asset_materialization.metadata
@@ -27,7 +27,7 @@ def test_a_run_publishes_a_company_under_its_own_partition(desk: Desk) -> None:
 
 def test_the_overview_is_a_picture_in_the_same_run(desk: Desk) -> None:
     desk.run(desk.send(FILE))
-    publish_company(desk.workshop, desk.instance, desk.company)
+    publish_company(desk.resources, desk.instance, desk.company)
     [record] = desk.instance.fetch_materializations(dg.AssetKey("portfolio_overview"), limit=1).records
     metadata = record.asset_materialization.metadata
     assert metadata["skus"].value == 2
@@ -37,7 +37,7 @@ def test_the_overview_is_a_picture_in_the_same_run(desk: Desk) -> None:
 
 def test_a_stopping_worker_leaves_the_snapshot_before(desk: Desk) -> None:
     desk.run(desk.send(FILE))
-    before = publish_company(desk.workshop, desk.instance, desk.company)
-    desk.workshop.stopping.set()
-    assert publish_company(desk.workshop, desk.instance, desk.company, raise_on_error=False) is None
-    assert current(desk.workshop.data_dir, desk.company) == before
+    before = publish_company(desk.resources, desk.instance, desk.company)
+    desk.stopping.set()
+    assert publish_company(desk.resources, desk.instance, desk.company, raise_on_error=False) is None
+    assert current(desk.data_dir, desk.company) == before

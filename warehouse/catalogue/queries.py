@@ -1,10 +1,22 @@
 """The jurisdiction catalogue as it is loaded: every row, in the form that `compliance.catalogue` reasons about."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+from uuid import UUID
 
+import psycopg
+from psycopg.rows import dict_row
+from psycopg.types.json import Json
+from uuid_utils import uuid7
+
+from compliance import catalogue
 from compliance.catalogue import Jurisdiction
-from warehouse.sessions import Connection
+from warehouse.catalogue.tables import jurisdictions
+
+Connection = psycopg.Connection[Any]
+
+COLUMNS: Final = tuple(column.name for column in jurisdictions.columns)
 
 ALL: Final = "SELECT * FROM jurisdictions ORDER BY code"
 """Served rows and those that only rules use; which are served is the catalogue's to say."""
@@ -17,6 +29,15 @@ LAST_LOAD: Final = "SELECT source_hash FROM catalogue_loads ORDER BY loaded_at D
 
 _SERVED: Final = "SELECT code FROM jurisdictions WHERE in_catalogue"
 _SERVED_SUBDIVISIONS: Final = f"{_SERVED} AND parent_code IS NOT NULL"
+_LAST: Final = "SELECT source_hash, pinned FROM catalogue_loads ORDER BY loaded_at DESC, id DESC LIMIT 1"
+_STORED: Final = f"SELECT {', '.join(COLUMNS)} FROM jurisdictions"
+_UPSERT: Final = (
+    f"INSERT INTO jurisdictions ({', '.join(COLUMNS)}) VALUES ({', '.join(f'%({name})s' for name in COLUMNS)}) "
+    f"ON CONFLICT (code) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in COLUMNS[1:])}"
+)
+_LOAD: Final = (
+    "INSERT INTO catalogue_loads (id, loaded_at, source_hash, rows, changes, pinned) VALUES (%s, %s, %s, %s, %s, %s)"
+)
 
 _AS_THEY_ARE: Final = (
     "code", "name", "parent_code", "region", "system_key", "register_name", "register_url", "law_title",
@@ -25,9 +46,10 @@ _AS_THEY_ARE: Final = (
 _NEVER_NULL: Final = ("system", "scope", "authorised_representative_required", "composite_rule", "composite_basis")
 
 
-def served(connection: Connection) -> frozenset[str]:
-    """The codes that the catalogue serves; none before it is loaded."""
-    return frozenset(code for (code,) in connection.execute(_SERVED))
+def served_markets(connection: Connection) -> frozenset[str]:
+    """The codes that the catalogue serves, those that volumes may be of; the release's until one is loaded."""
+    loaded = frozenset(code for (code,) in connection.execute(_SERVED))
+    return loaded or frozenset(entry.code for entry in catalogue.served(catalogue.pinned()))
 
 
 def served_subdivisions(connection: Connection) -> frozenset[str]:
@@ -47,3 +69,41 @@ def entry(row: Mapping[str, Any]) -> Jurisdiction:
         served=row["in_catalogue"],
         composite_threshold_percent="" if threshold is None else str(threshold),
     )
+
+
+class Load(NamedTuple):
+    """The last load: the hash of its file, and whether that was the release's own (`pinned`)."""
+
+    source_hash: str
+    pinned: bool
+
+
+def last_load(conn: Connection) -> Load | None:
+    """The load that the rows come from; None where the catalogue was never loaded."""
+    row = conn.execute(_LAST).fetchone()
+    return None if row is None else Load(*row)
+
+
+def stored(conn: Connection) -> dict[str, dict[str, Any]]:
+    """The rows of the catalogue by code, with `COLUMNS` as they are stored."""
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return {row["code"]: row for row in cursor.execute(_STORED)}
+
+
+def lock(conn: Connection) -> None:
+    """Let no other transaction load a catalogue before this one ends."""
+    conn.execute("SELECT pg_advisory_xact_lock(hashtextextended('pcds/catalogue', 0))")
+
+
+def replace(conn: Connection, rows: Sequence[Mapping[str, Any]], removed: Sequence[str]) -> None:
+    """Insert or update rows of all `COLUMNS`, and delete those of the codes in `removed`."""
+    with conn.cursor() as cursor:
+        cursor.executemany(_UPSERT, rows)
+        cursor.execute("DELETE FROM jurisdictions WHERE code = ANY(%s)", (list(removed),))
+
+
+def enter_load(
+    conn: Connection, at: datetime, source_hash: str, *, rows: int, changes: Mapping[str, list[str]], pinned: bool
+) -> None:
+    """Record a load: its file's hash, how many rows it has, and which codes it added, changed and removed."""
+    conn.execute(_LOAD, (UUID(str(uuid7())), at, source_hash, rows, Json(dict(changes)), pinned))

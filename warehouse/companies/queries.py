@@ -6,6 +6,8 @@ from uuid import UUID
 
 import psycopg
 
+from warehouse.sessions import Pool
+
 Connection = psycopg.Connection[Any]
 
 _ADD: Final = "INSERT INTO companies (id, name, plan, created_at) VALUES (%s, %s, %s, %s)"
@@ -63,3 +65,14 @@ def set_plan(connection: Connection, company_id: UUID, plan: str) -> None:
 def every(connection: Connection) -> list[tuple[UUID, str, str]]:
     """Id, name and plan of all companies, oldest first; only the owner sees more than one."""
     return connection.execute("SELECT id, name, plan FROM companies ORDER BY created_at, id").fetchall()
+
+
+def ids(connection: Connection) -> list[UUID]:
+    """The ids of all companies, oldest first; a session of no company may ask this (migration 0008)."""
+    return [row[0] for row in connection.execute("SELECT pcds_company_ids()")]
+
+
+def every_company(pool: Pool) -> list[UUID]:
+    """The ids of all companies, oldest first, in a session of its own."""
+    with pool.system() as connection:
+        return ids(connection)

@@ -69,3 +69,18 @@ def add(
         added = cursor.execute(_ADD, row).fetchone()
     assert added is not None, "an insert returns its row"
     return added
+
+
+_MARK_EXPIRED: Final = """
+UPDATE docs SET expiry_entered = expires_on
+WHERE id = ANY(ARRAY(
+    SELECT id FROM docs
+    WHERE status = 'valid' AND expires_on < %(today)s::date AND expiry_entered IS DISTINCT FROM expires_on
+    ORDER BY id LIMIT %(most)s FOR UPDATE))
+RETURNING id, expires_on
+"""
+
+
+def mark_expired(conn: psycopg.Connection[Any], today: date, *, most: int) -> list[tuple[UUID, date]]:
+    """Mark at most so many valid DoCs whose last day is before `today`, each once: their ids and last days."""
+    return conn.execute(_MARK_EXPIRED, {"today": today, "most": most}).fetchall()

@@ -1,13 +1,14 @@
 """Imports as their company's people look at them: the newest first, and the report of one by its reasons.
 
-What a poll answers is `pipelines.imports.status`.
+What a poll answers is `warehouse.imports.polls`.
 """
 
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 import psycopg
-from psycopg.rows import dict_row
+from psycopg.rows import class_row, dict_row
 
 Connection = psycopg.Connection[Any]
 
@@ -22,6 +23,53 @@ _FAULTS: Final = """
 SELECT sheet, line, sku_code, field, "column", value, code, message
 FROM import_errors WHERE import_id = %s AND code = %s AND field IS NOT DISTINCT FROM %s
 ORDER BY sheet_position, line, number LIMIT %s OFFSET %s"""
+
+
+_INSERTED: Final = (
+    "id",
+    "company_id",
+    "status",
+    "dry_run",
+    "filename",
+    "size_bytes",
+    "sha256",
+    "upload_key",
+    "table_key",
+    "default_year",
+    "source",
+    "rows_total",
+    "key_id",
+    "key_name",
+    "correlation_id",
+    "ip",
+    "user_agent",
+    "created_at",
+)
+_INSERT: Final = (
+    f"INSERT INTO imports ({', '.join(_INSERTED)}) VALUES ({', '.join(f'%({name})s' for name in _INSERTED)})"
+)
+_NAMED: Final = """
+(SELECT imports.*, companies.name AS company_name FROM imports JOIN companies ON companies.id = imports.company_id)
+AS named"""
+
+Row = TypeVar("Row")
+
+
+def insert(connection: Connection, row: Mapping[str, object]) -> None:
+    """Add an import's row in the caller's transaction; `row` has every column that an import begins with."""
+    connection.execute(_INSERT, row)
+
+
+def one(connection: Connection, import_id: UUID, kind: type[Row], columns: Sequence[str]) -> Row | None:
+    """An import of the session's company as `kind`, a class that takes these columns; None where there is none."""
+    with connection.cursor(row_factory=class_row(kind)) as cursor:
+        return cursor.execute(f"SELECT {', '.join(columns)} FROM {_NAMED} WHERE id = %s", (import_id,)).fetchone()
+
+
+def latest(connection: Connection) -> UUID | None:
+    """The import that the session's company sent last; None where it sent none."""
+    row = connection.execute("SELECT id FROM imports ORDER BY created_at DESC, id DESC LIMIT 1").fetchone()
+    return None if row is None else row[0]
 
 
 def newest(connection: Connection, *, limit: int, offset: int = 0) -> tuple[list[dict[str, Any]], int]:

@@ -74,6 +74,11 @@ class Launched(NamedTuple):
     resume: bool
 
 
+def listen(connection: Connection, channel: str) -> None:
+    """Have the connection hear what is notified on `CHANNEL` or `CANCELS`."""
+    connection.execute(f"LISTEN {channel}")
+
+
 def put(connection: Connection, run_id: str, *, company: str | None, resume: bool) -> None:
     """Hand a run to the workers; one that a worker had before is to be had again."""
     connection.execute(_PUT, {"run_id": run_id, "company": company, "resume": resume})

@@ -45,6 +45,16 @@ def add(conn: psycopg.Connection[Any], version: str, tables: Mapping[str, str], 
     )
 
 
+def lock(conn: psycopg.Connection[Any]) -> None:
+    """Let no other transaction add a version before this one ends; all may read."""
+    conn.execute("LOCK TABLE rulesets IN SHARE ROW EXCLUSIVE MODE")
+
+
+def lock_activations(conn: psycopg.Connection[Any]) -> None:
+    """Let neither another activation nor a new company come in before this transaction ends; all may read."""
+    conn.execute("LOCK TABLE ruleset_activations, companies IN SHARE ROW EXCLUSIVE MODE")
+
+
 def activate(conn: psycopg.Connection[Any], version: str, at: datetime) -> None:
     """Have a version grade from the commit on. The connection is the owner's."""
     conn.execute("INSERT INTO ruleset_activations (version, activated_at) VALUES (%s, %s)", [version, at])

@@ -137,3 +137,9 @@ def _deep(limit: int, offset: int) -> str:
         (SELECT id FROM skus ORDER BY {_OLDEST_FIRST}
          LIMIT CASE WHEN {near_top} THEN 0 ELSE greatest(least({before}, {limit:d}), 0) END
          OFFSET greatest({before} - {limit:d}, 0))))"""
+
+
+def existing_codes(connection: psycopg.Connection[Any], codes: Sequence[str]) -> set[str]:
+    """Which of these sku_codes are SKUs of the session's company."""
+    found = connection.execute("SELECT sku_code FROM skus WHERE sku_code = ANY(%s)", (list(codes),))
+    return {code for (code,) in found}

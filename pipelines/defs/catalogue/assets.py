@@ -11,14 +11,17 @@ from pipelines.catalogue import Changes
 from pipelines.defs import OWNERS
 from pipelines.defs.catalogue.checks import HELD_BY_OLDER_RULES, held_by_older_rules
 from pipelines.engine import checks
-from pipelines.engine.resources import Workshop
-from pipelines.housekeeping.companies import every_company
+from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock
 from pipelines.shown import columns, preview
 from warehouse.audit.origin import Origin
+from warehouse.catalogue import queries
+from warehouse.companies.queries import every_company
 
 GROUP: Final = "reference"
 VERSION: Final = "version"
 """Under which name the metadata of `rule_set` has its version."""
+CHANGES: Final = "changes"
+"""Under which name the metadata of the catalogue has what a load changed, whole: for `pcds catalogue refresh`."""
 DAILY: Final = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=26), warn_window=timedelta(hours=25))
 """Of what a schedule makes once a day. What follows writes has none: however old, it is as fresh as the last write."""
 
@@ -47,16 +50,18 @@ catalogue_file: Final = dg.AssetSpec(
     group_name=GROUP, owners=OWNERS, kinds={"postgres"}, tags={"pcds/stage": "received"},
     metadata=columns.metadata("rule_set"), check_specs=[HELD_BY_OLDER_RULES],
 )  # fmt: skip
-def rule_set(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+def rule_set(
+    context: dg.AssetExecutionContext, postgres: Postgres, clock: ServiceClock, rule_sets: RuleSets
+) -> checks.CheckedResult:
     """The version of the rules that grades, added and activated by `pcds ruleset`; a source in each row.
 
     Its name is the data version, so that what was graded by another one shows as out of date. Where a release brings a
     newer version, this asks for the regrade of what is held; an activation has asked by itself.
     """
-    with workshop.pool.system() as conn:
-        rules = workshop.rulesets.active(conn)
-    every = every_company(workshop.pool)
-    asked = regrading.request_lacking(workshop.pool, every, rules.version, workshop.clock.now())
+    with postgres.pool.system() as conn:
+        rules = rule_sets.known.active(conn)
+    every = every_company(postgres.pool)
+    asked = regrading.request_lacking(postgres.pool, every, rules.version, clock.now())
     if asked:
         context.log.info("Asked for the regrade of %s companies by %s.", asked, rules.version)
     return dg.MaterializeResult(
@@ -66,7 +71,7 @@ def rule_set(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Works
             **columns.metadata("rule_set"),
         },
         check_results=[
-            dg.AssetCheckResult(**held_by_older_rules(len(regrading.open_regrades(workshop.pool)), rules.version)),
+            dg.AssetCheckResult(**held_by_older_rules(len(regrading.open_regrades(postgres.pool)), rules.version)),
         ],
     )  # fmt: skip
 
@@ -77,24 +82,28 @@ def rule_set(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Works
     dagster_type=dg.PythonObjectDagsterType(Changes), check_specs=checks.CATALOGUE_SPECS,
 )  # fmt: skip
 def jurisdiction_catalogue(
-    context: dg.AssetExecutionContext, config: CatalogueSource, workshop: dg.ResourceParam[Workshop]
+    context: dg.AssetExecutionContext,
+    config: CatalogueSource,
+    postgres: Postgres,
+    clock: ServiceClock,
+    portfolios: Portfolios,
 ) -> checks.CheckedResult:
     """The jurisdictions that the service knows, as served: EPR system, register, law, depth 1 to 3 and its date."""
     try:
-        found = catalogue.read(catalogue.kept(workshop.data_dir, config.file) if config.file else None)
+        found = catalogue.read(catalogue.kept(portfolios.folder, config.file) if config.file else None)
     except TableError as faults:
         raise dg.Failure(str(faults), allow_retries=False) from None
     verdict = checks.contract({"jurisdictions": (checks.CATALOGUE, found.frame())})
     if not verdict.passed:
         sentence = "The catalogue breaks its contract; the cells that do are in the run's metadata."
         raise dg.Failure(sentence, metadata=verdict.metadata, allow_retries=False)
-    now = workshop.clock.now()
-    with workshop.pool.system() as conn:
+    now = clock.now()
+    with postgres.pool.system() as conn:
         if config.by_schedule and not catalogue.is_needed(conn, found):
             changes = catalogue.as_held(conn, now)
         else:
             changes = catalogue.load(conn, found, _origin(context, config), now)
-        held = catalogue.held(conn)
+        held = queries.stored(conn)
     codes = {name: getattr(changes, name) for name in ("added", "changed", "removed", "demoted")}
     return dg.MaterializeResult(
         value=changes,
@@ -105,6 +114,7 @@ def jurisdiction_catalogue(
             **{name: len(listed) for name, listed in codes.items()},
             "unchanged": changes.unchanged,
             "codes": preview.table(("change", "codes"), [(name, ", ".join(listed)) for name, listed in codes.items()]),
+            CHANGES: dg.MetadataValue.json(changes.as_dict()),
             **columns.metadata("jurisdiction_catalogue"),
         },
         check_results=[verdict, *checks.catalogue(held)],

@@ -9,22 +9,22 @@ from pipelines.defs.catalogue.jobs import read_rule_set
 from pipelines.defs.catalogue.schedules import BY_SCHEDULE
 from pipelines.engine import asking
 from pipelines.engine.daily import missed
-from pipelines.engine.resources import Workshop
+from pipelines.engine.jobs import run_config
+from pipelines.engine.resources import Postgres, RuleSets
 
-LOOK_SECONDS: Final = 4
 missed_catalogue: Final = missed("refresh_catalogue", BY_SCHEDULE)
 
 
-@dg.sensor(
-    job=read_rule_set, minimum_interval_seconds=LOOK_SECONDS, default_status=dg.DefaultSensorStatus.RUNNING,
+@asking.sensor(
+    job=read_rule_set,
     description="Has the asset rule_set read anew when an operator or a release has another version grade.",
 )  # fmt: skip
 def active_rules(
-    context: dg.SensorEvaluationContext, workshop: dg.ResourceParam[Workshop]
+    context: dg.SensorEvaluationContext, postgres: Postgres, rule_sets: RuleSets
 ) -> dg.SensorResult | dg.SkipReason:
     """A run request where the last that Dagster heard of is another version."""
-    with workshop.pool.system() as conn:
-        version = workshop.rulesets.active(conn).version
+    with postgres.pool.system() as conn:
+        version = rule_sets.known.active(conn).version
     latest = context.instance.get_latest_materialization_event(rule_set.key)
     told = latest.asset_materialization if latest is not None else None
     if told is not None and told.metadata[VERSION].value == version:
@@ -33,9 +33,7 @@ def active_rules(
     before = "none" if latest is None else f"{latest.timestamp:.0f}"
     return dg.SensorResult(
         run_requests=[
-            dg.RunRequest(
-                run_key=f"{version}/{before}" + asking.again(failures), run_config={"loggers": {"console": {}}}
-            )
+            dg.RunRequest(run_key=f"{version}/{before}{asking.again(failures)}", run_config=run_config())
             for failures in due.values()
         ]
     )

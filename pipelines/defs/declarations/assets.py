@@ -13,7 +13,7 @@ from pipelines.defs import OWNERS
 from pipelines.defs.figures.assets import figures, obligations
 from pipelines.engine import tags
 from pipelines.engine.partitions import company_of, declared
-from pipelines.engine.resources import Workshop
+from pipelines.engine.resources import Portfolios, Postgres
 from pipelines.shown import columns, preview
 from warehouse import figures as stored
 
@@ -27,17 +27,19 @@ _VERDICT: Final = ("obligation", "material", "tonnes", "tonnes_upper", "threshol
     group_name=GROUP, owners=OWNERS, kinds={"polars"}, tags={"pcds/stage": "reported"}, partitions_def=declared,
     metadata=columns.metadata("declarations"), deps=[figures, obligations],
 )  # fmt: skip
-def declarations(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> dg.MaterializeResult[None]:
+def declarations(
+    context: dg.AssetExecutionContext, postgres: Postgres, portfolios: Portfolios
+) -> dg.MaterializeResult[None]:
     """What would be filed: tonnes by scheme category, what is not counted, which scopes are undecided, and the duties.
 
     Computed from the company's published figures. Nothing is filed by it, and nothing that was filed is changed.
     """
     slug, name = _keys(context)
-    company_id = company_of(workshop.pool, slug)
-    with workshop.pool.company(company_id) as conn:
+    company_id = company_of(postgres.pool, slug)
+    with postgres.pool.company(company_id) as conn:
         named = preview.company(conn, company_id)
     tags.name_company(context, company_id, named["company"])
-    held = stored.current(workshop.data_dir, company_id)
+    held = stored.current(portfolios.folder, company_id)
     if held is None:
         raise dg.Failure("No figures of this company are published yet; publish it first.", allow_retries=False)
     try:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 import dagster as dg
@@ -26,12 +27,13 @@ from pipelines.defs.publication.assets import portfolio_snapshot
 from pipelines.engine import checks, tags
 from pipelines.engine.partitions import companies, company_of
 from pipelines.engine.pieces import interruptible
-from pipelines.engine.resources import Workshop
+from pipelines.engine.resources import Portfolios, Postgres, RuleSets, Shutdown
 from pipelines.figures import compute, keep, proof
 from pipelines.figures.portfolio import blocks
 from pipelines.shown import columns, preview
 from warehouse import snapshots
 from warehouse.figures import Origin, StoredFigures
+from warehouse.sessions import Pool
 from warehouse.snapshots import Snapshot
 
 GROUP: Final = "rollups"
@@ -63,10 +65,10 @@ class Computed(NamedTuple):
     deps=[portfolio_snapshot],
     metadata=columns.metadata("portfolio"), check_specs=[figure_checks.PORTFOLIO],
 )  # fmt: skip
-def portfolio(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+def portfolio(context: dg.AssetExecutionContext, postgres: Postgres, portfolios: Portfolios) -> checks.CheckedResult:
     """The company's current snapshot as figures are computed from it: SKUs, parts with grams, units per market."""
-    snapshot = _snapshot(context, workshop)
-    with workshop.pool.company(snapshot.company_id) as conn:
+    snapshot = _snapshot(context, postgres.pool, portfolios.folder)
+    with postgres.pool.company(snapshot.company_id) as conn:
         named = preview.company(conn, snapshot.company_id)
     tags.name_company(context, snapshot.company_id, named["company"])
     return dg.MaterializeResult(
@@ -80,16 +82,22 @@ def portfolio(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Work
     metadata=columns.metadata("figures"), deps=[portfolio, jurisdiction_catalogue],
     dagster_type=dg.PythonObjectDagsterType(Computed), check_specs=figure_checks.FIGURES,
 )  # fmt: skip
-def figures(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+def figures(
+    context: dg.AssetExecutionContext,
+    postgres: Postgres,
+    rule_sets: RuleSets,
+    portfolios: Portfolios,
+    shutdown: Shutdown,
+) -> checks.CheckedResult:
     """Tonnes of packaging placed on each market in a year or half, by scheme category: grams times units / 10^6.
 
     What cannot be counted (no weight, no material, no category) stands beside them in units and SKUs, never as zero.
     """
-    begun, snapshot = time.perf_counter(), _snapshot(context, workshop)
-    with workshop.pool.company(snapshot.company_id) as conn:
-        catalogue, rules = compute.loaded_catalogue(conn), workshop.rulesets.active(conn)
+    begun, snapshot = time.perf_counter(), _snapshot(context, postgres.pool, portfolios.folder)
+    with postgres.pool.company(snapshot.company_id) as conn:
+        catalogue, rules = compute.loaded_catalogue(conn), rule_sets.known.active(conn)
         named = preview.company(conn, snapshot.company_id)
-    with interruptible(context, workshop) as proceed:
+    with interruptible(context, shutdown.begun) as proceed:
         found = compute.figures_of(blocks(snapshot), catalogue.entries, rules, proceed)
     by_code = {entry.code: entry for entry in catalogue.entries}
     origin = Origin(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
@@ -120,16 +128,16 @@ def figures(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Worksh
     dagster_type=dg.PythonObjectDagsterType(StoredFigures),
 )  # fmt: skip
 def obligations(
-    context: dg.AssetExecutionContext, figures: Computed, workshop: dg.ResourceParam[Workshop]
+    context: dg.AssetExecutionContext, figures: Computed, postgres: Postgres, portfolios: Portfolios
 ) -> checks.CheckedResult:
     """Tonnes of each calendar year against the thresholds of its market: above, near (within 20 %), below, undecidable.
 
     No fee and no legal advice: each verdict names its rule, its source and how sure the source is. With this the
     company's figures are published, all at once.
     """
-    verdicts, company_id = compute.obligations_of(figures.figures), company_of(workshop.pool, context.partition_key)
-    held = keep.keep(workshop.data_dir, company_id, figures.origin, figures.figures, verdicts)
-    with workshop.pool.company(company_id) as conn:
+    verdicts, company_id = compute.obligations_of(figures.figures), company_of(postgres.pool, context.partition_key)
+    held = keep.keep(portfolios.folder, company_id, figures.origin, figures.figures, verdicts)
+    with postgres.pool.company(company_id) as conn:
         named = preview.company(conn, company_id)
     counted = verdicts.group_by("verdict").len("rows").sort("verdict")
     return dg.MaterializeResult(
@@ -149,9 +157,9 @@ def obligations(
     )  # fmt: skip
 
 
-def _snapshot(context: dg.AssetExecutionContext, workshop: Workshop) -> Snapshot:
+def _snapshot(context: dg.AssetExecutionContext, pool: Pool, folder: Path) -> Snapshot:
     """The current snapshot of the company that the run is for. Raises `dagster.Failure` where there is none."""
-    found = snapshots.current(workshop.data_dir, company_of(workshop.pool, context.partition_key))
+    found = snapshots.current(folder, company_of(pool, context.partition_key))
     if found is None:
         raise dg.Failure("No snapshot of this company is published yet; publish one first.", allow_retries=False)
     return found

@@ -7,6 +7,7 @@ from pipelines.defs.housekeeping.ops import (
     expired_access,
     expired_docs,
     kept_answers,
+    old_logs,
     old_outputs,
     old_runs,
     old_snapshots,
@@ -19,6 +20,6 @@ def keep_house() -> None:
     """Independent of each other: where one fails, the others are done all the same."""
     for op in (
         orphan_objects, kept_answers, expired_access, anonymised_addresses, expired_docs, old_snapshots, old_outputs,
-        old_runs,
+        old_runs, old_logs,
     ):  # fmt: skip
         op()

@@ -3,5 +3,6 @@
 from typing import Final
 
 from pipelines.engine.daily import missed
+from pipelines.engine.jobs import run_config
 
-missed_housekeeping: Final = missed("keep_house", {"loggers": {"console": {}}})
+missed_housekeeping: Final = missed("keep_house", run_config())

@@ -1,30 +1,43 @@
 """Group intake: from the uploaded file to typed rows. Reading itself is `pipelines.reading`."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import dagster as dg
 
-from pipelines import sandbox
+from pipelines import sandbox as readers
 from pipelines.defs import OWNERS
 from pipelines.defs.imports.faults import fail_import_once
 from pipelines.defs.imports.handover import Parsed, Received, Typed
 from pipelines.defs.imports.holding import Hold, goes_on, holding
 from pipelines.engine import checks, tags
 from pipelines.engine.partitions import companies, company_of
-from pipelines.engine.resources import Workshop
+from pipelines.engine.resources import FileReaders, ObjectStore, Postgres, ServiceClock, Shutdown
 from pipelines.imports import settle, work
-from pipelines.imports.status import is_stalled
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
+from pipelines.sandbox import Readers
 from pipelines.shown import columns, preview
-from pipelines.writing import volumes
 from schemas import contracts
-from warehouse.objects import NoSuchObject
+from warehouse.catalogue.queries import served_markets
+from warehouse.clock import Clock
+from warehouse.imports.queue import is_stalled
+from warehouse.objects import NoSuchObject, Objects
+from warehouse.sessions import Pool
 
 GROUP: Final = "intake"
+
+
+class _Desk(NamedTuple):
+    """What a file's table is typed with."""
+
+    pool: Pool
+    clock: Clock
+    objects: Objects
+    readers: Readers
 
 
 class ImportRun(dg.Config):
@@ -38,14 +51,20 @@ class ImportRun(dg.Config):
     dagster_type=dg.PythonObjectDagsterType(Received), output_required=False, hooks={fail_import_once},
 )  # fmt: skip
 def uploaded_file(
-    context: dg.AssetExecutionContext, config: ImportRun, workshop: dg.ResourceParam[Workshop]
+    context: dg.AssetExecutionContext,
+    config: ImportRun,
+    *,
+    postgres: Postgres,
+    object_store: ObjectStore,
+    clock: ServiceClock,
+    shutdown: Shutdown,
 ) -> Iterator[dg.MaterializeResult[Received]]:
     """The file as a company sent it, byte for byte at `object_key` of the object store.
 
     A run that would write an import that is written already, or that another run works on, ends here with nothing done.
     """
-    company_id = company_of(workshop.pool, context.partition_key)
-    sent = _sent(workshop, company_id, context.partition_key, config.import_id)
+    company_id = company_of(postgres.pool, context.partition_key)
+    sent = _sent(postgres.pool, company_id, context.partition_key, config.import_id)
     if tags.IMPORT not in context.run.tags or tags.COMPANY_NAME not in context.run.tags:
         found_by = tags.of_import(sent.id, sent.company_id, sent.filename)
         context.instance.add_run_tags(
@@ -53,10 +72,10 @@ def uploaded_file(
         )
     received = Received(sent.id, company_id)
     if goes_on(context):
-        if reason := _nothing_to_do(workshop, sent, context.run.run_id):
+        if reason := _nothing_to_do(sent, context.run.run_id, object_store.objects, clock.now()):
             context.log.info(reason)
             return
-        with holding(context, workshop, received) as hold:
+        with holding(context, received, postgres.pool, clock.clock, shutdown.begun) as hold:
             sent = hold.work
     yield dg.MaterializeResult(
         value=received,
@@ -68,40 +87,36 @@ def uploaded_file(
     )  # fmt: skip
 
 
-def _sent(workshop: Workshop, company_id: UUID, slug: str, import_id: str | None) -> Work:
+def _sent(pool: Pool, company_id: UUID, slug: str, import_id: str | None) -> Work:
     """The company's import. Raises `dagster.Failure` where it has none of that id, or none at all."""
     try:
-        wanted = work.latest(workshop.pool, company_id) if import_id is None else UUID(import_id)
+        wanted = work.latest(pool, company_id) if import_id is None else UUID(import_id)
         if wanted is not None:
-            return work.load(workshop.pool, company_id, wanted)
+            return work.load(pool, company_id, wanted)
         sentence = f"The company {slug} has sent no file yet."
     except (LookupError, ValueError):
         sentence = f"The company {slug} has no import {import_id}; the partition and the import must be one company's."
     raise dg.Failure(sentence, allow_retries=False)
 
 
-def _nothing_to_do(workshop: Workshop, sent: Work, run_id: str) -> str | None:
+def _nothing_to_do(sent: Work, run_id: str, objects: Objects, now: datetime) -> str | None:
     """Why a run has nothing to write; None where it has, and where it has ended the import itself and is resumed.
 
     Raises `dagster.Failure` of an import that has failed, which is not tried again.
     """
     if not sent.has_ended:
-        held = sent.claim is not None and sent.claim != UUID(run_id)
-        return "Nothing to do: another run works on the import." if held and not _has_stalled(workshop, sent) else None
+        held = sent.claim is not None and sent.claim != UUID(run_id) and not is_stalled(sent.heartbeat_at, now)
+        return "Nothing to do: another run works on the import." if held else None
     if sent.status == "failed":
         sentence = "Nothing to do: the import has failed, as its report says. The file has to be sent again."
         raise dg.Failure(sentence, allow_retries=False)
     if sent.run_id != run_id:
         return "Nothing to do: the import is completed."
     try:
-        workshop.objects.file(sent.table_key).close()
+        objects.file(sent.table_key).close()
     except NoSuchObject:  # it is the last that goes
         return "Nothing to do: this run has completed the import before it lost its process."
     return None
-
-
-def _has_stalled(workshop: Workshop, sent: Work) -> bool:
-    return is_stalled(sent.heartbeat_at, workshop.clock.now())
 
 
 @dg.asset(
@@ -110,12 +125,18 @@ def _has_stalled(workshop: Workshop, sent: Work) -> bool:
     dagster_type=dg.PythonObjectDagsterType(Parsed), check_specs=[checks.contract_spec("parsed_table")],
 )  # fmt: skip
 def parsed_table(
-    context: dg.AssetExecutionContext, uploaded_file: Received, workshop: dg.ResourceParam[Workshop]
+    context: dg.AssetExecutionContext,
+    uploaded_file: Received,
+    *,
+    postgres: Postgres,
+    object_store: ObjectStore,
+    clock: ServiceClock,
+    shutdown: Shutdown,
 ) -> checks.CheckedResult:
     """The sheet's lines as text under the names of our fields, each with its line number in the caller's file."""
-    with holding(context, workshop, uploaded_file) as hold:
+    with holding(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun) as hold:
         try:
-            upload = Upload.from_bytes(workshop.objects.get(hold.work.table_key))
+            upload = Upload.from_bytes(object_store.objects.get(hold.work.table_key))
         except NoSuchObject:
             sentence = (
                 "What was read from the file is removed when its rows are written: the newest of this asset is what it "
@@ -148,14 +169,20 @@ def typed_rows(
     context: dg.AssetExecutionContext,
     uploaded_file: Received,
     parsed_table: Parsed,
-    workshop: dg.ResourceParam[Workshop],
+    *,
+    postgres: Postgres,
+    object_store: ObjectStore,
+    clock: ServiceClock,
+    file_readers: FileReaders,
+    shutdown: Shutdown,
 ) -> checks.CheckedResult:
     """One row per SKU with typed values (weights in g, shares in percent); lines that cannot be read stand apart."""
     same_import(uploaded_file, parsed_table)
-    with holding(context, workshop, uploaded_file) as hold:
-        with workshop.pool.system() as conn:
-            served = volumes.served_markets(conn)
-        typed = _typed(hold, parsed_table, workshop, served)
+    with holding(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun) as hold:
+        with postgres.pool.system() as conn:
+            served = served_markets(conn)
+        desk = _Desk(postgres.pool, clock.clock, object_store.objects, file_readers.readers)
+        typed = _typed(desk, hold, parsed_table, served)
     return dg.MaterializeResult(
         value=Typed(uploaded_file.import_id, typed),
         metadata={
@@ -178,19 +205,19 @@ def same_import(uploaded_file: Received, *others: Parsed | Typed) -> None:
         raise dg.Failure(sentence, allow_retries=False)
 
 
-def _typed(hold: Hold, parsed: Parsed, workshop: Workshop, served_markets: frozenset[str]) -> TypedRows:
+def _typed(desk: _Desk, hold: Hold, parsed: Parsed, served_markets: frozenset[str]) -> TypedRows:
     """What a reader makes of the table; an import whose reading was stopped has failed, and is not tried again.
 
     Which import comes when is Dagster's: each has a reader's turn of its own here.
     """
     sent = hold.work
-    table = partial(workshop.objects.file, sent.table_key)
+    table = partial(desk.objects.file, sent.table_key)
     source = table if hold.claim else parsed.upload.to_bytes()  # it may be gone when the import has ended
-    order = sandbox.typing(source, default_year=sent.default_year, served_markets=served_markets)
+    order = readers.typing(source, default_year=sent.default_year, served_markets=served_markets)
     try:
-        return workshop.readers.read(sent.id, "import", order)
-    except sandbox.ReadingStopped as stopped:
+        return desk.readers.read(sent.id, "import", order)
+    except readers.ReadingStopped as stopped:
         [failure] = stopped.issues
         if hold.claim:
-            settle.fail(workshop.pool, hold.claim, sent, workshop.clock, failure)
+            settle.fail(desk.pool, hold.claim, sent, desk.clock, failure)
         raise dg.Failure(failure.message, allow_retries=False) from None

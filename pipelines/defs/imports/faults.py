@@ -15,16 +15,16 @@ import psycopg
 import structlog
 
 from pipelines.engine import tags
-from pipelines.engine.resources import Workshop
-from pipelines.imports import claim as claims
 from pipelines.imports import settle, work
+from warehouse.imports import claims
+from warehouse.sessions import Pool
 
 _FROM_OUTSIDE: Final = (psycopg.OperationalError, OSError, MemoryError)
 
 log = structlog.get_logger(__name__)
 
 
-@dg.failure_hook(required_resource_keys={"workshop"}, name="fail_import_once")
+@dg.failure_hook(required_resource_keys={"postgres", "clock"}, name="fail_import_once")
 def fail_import_once(context: dg.HookContext) -> None:
     """End the import of a run whose step failed by a fault of ours, while the run still holds it.
 
@@ -34,15 +34,15 @@ def fail_import_once(context: dg.HookContext) -> None:
     told = {} if run is None else run.tags
     if tags.IMPORT not in told or tags.COMPANY not in told:
         return
-    workshop: Workshop = context.resources.workshop
-    claim = claims.held_by(workshop.pool, UUID(told[tags.IMPORT]), UUID(told[tags.COMPANY]), UUID(context.run_id))
+    pool: Pool = context.resources.postgres.pool
+    claim = claims.held_by(pool, UUID(told[tags.IMPORT]), UUID(told[tags.COMPANY]), UUID(context.run_id))
     if claim is None:  # the import has ended, or another run has it
         return
     chain = list(_chain(context.op_exception))
     if not chain or any(isinstance(cause, (dg.Failure, *_FROM_OUTSIDE)) for cause in chain):
-        claims.hand_back(workshop.pool, claim)
+        claims.hand_back(pool, claim)
         return
-    sent = work.load(workshop.pool, claim.company_id, claim.import_id)
+    sent = work.load(pool, claim.company_id, claim.import_id)
     # Not the message of the exception: it may quote a cell of the caller's file. Dagster's own record has it.
     *_, place = traceback.extract_tb(chain[-1].__traceback__) or [None]
     log.error(
@@ -50,7 +50,7 @@ def fail_import_once(context: dg.HookContext) -> None:
         correlation_id=sent.correlation_id, error=type(chain[-1]).__name__,
         place=place and f"{place.filename}:{place.lineno}",
     )  # fmt: skip
-    settle.fail(workshop.pool, claim, sent, workshop.clock, settle.our_fault(sent.correlation_id))
+    settle.fail(pool, claim, sent, context.resources.clock.clock, settle.our_fault(sent.correlation_id))
 
 
 def _chain(fault: BaseException | None) -> Iterator[BaseException]:

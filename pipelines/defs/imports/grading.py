@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from typing import NamedTuple
 
 import dagster as dg
 
@@ -12,16 +13,28 @@ from pipelines.defs.imports.handover import Parsed, Received, Typed
 from pipelines.defs.imports.holding import Hold, holding
 from pipelines.engine import checks
 from pipelines.engine.partitions import companies
-from pipelines.engine.resources import Workshop
+from pipelines.engine.resources import Importing, ObjectStore, Postgres, RuleSets, ServiceClock, Shutdown
 from pipelines.imports import process, settle
 from pipelines.imports.process import Written
-from pipelines.imports.status import status
 from pipelines.imports.work import load
 from pipelines.shown import columns, preview
 from pipelines.writing.plans import PlanLimitReached
 from schemas.vocabularies import VOCABULARIES
+from warehouse.clock import Clock
+from warehouse.imports.polls import status
+from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Pool
 
 GROUP = "grading"
+
+
+class _Desk(NamedTuple):
+    """What rows are written with."""
+
+    pool: Pool
+    clock: Clock
+    rulesets: Rulesets
+    chunk_rows: int
 
 
 @dg.asset(
@@ -36,7 +49,12 @@ def graded_skus(
     uploaded_file: Received,
     parsed_table: Parsed,
     typed_rows: Typed,
-    workshop: dg.ResourceParam[Workshop],
+    *,
+    postgres: Postgres,
+    clock: ServiceClock,
+    rule_sets: RuleSets,
+    importing: Importing,
+    shutdown: Shutdown,
 ) -> checks.CheckedResult:
     """The company's SKUs as this file leaves them, with recyclability grade and score (0 to 100), chunk by chunk.
 
@@ -44,8 +62,9 @@ def graded_skus(
     """
     same_import(uploaded_file, parsed_table, typed_rows)
     begun = time.perf_counter()
-    with holding(context, workshop, uploaded_file, writes=True) as hold:
-        written = _written(hold, parsed_table, typed_rows, workshop)
+    with holding(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun, writes=True) as hold:
+        desk = _Desk(postgres.pool, clock.clock, rule_sets.known, importing.chunk_rows)
+        written = _written(desk, hold, parsed_table, typed_rows)
     graded = sum(written.grades.values())
     return dg.MaterializeResult(
         metadata={
@@ -64,7 +83,7 @@ def graded_skus(
     )
 
 
-def _written(hold: Hold, parsed: Parsed, typed: Typed, workshop: Workshop) -> Written:
+def _written(desk: _Desk, hold: Hold, parsed: Parsed, typed: Typed) -> Written:
     """What this step has written of the import. Raises `dagster.Failure` where it cannot be written to its end."""
     work = hold.work
     if hold.claim is None:
@@ -72,14 +91,12 @@ def _written(hold: Hold, parsed: Parsed, typed: Typed, workshop: Workshop) -> Wr
             sentence = "The import has failed, as its report says, and is not tried again. Send the file again."
             raise dg.Failure(sentence, allow_retries=False)
         return Written(Counter())
-    job = process.Job(
-        workshop.pool, workshop.clock, workshop.rulesets, hold.claim, work, parsed.upload, typed.rows
-    )  # fmt: skip
+    job = process.Job(desk.pool, desk.clock, desk.rulesets, hold.claim, work, parsed.upload, typed.rows)
     try:
-        return process.write_rows(job, chunk_rows=workshop.chunk_rows, proceed=hold.proceed)
+        return process.write_rows(job, chunk_rows=desk.chunk_rows, proceed=hold.proceed)
     except PlanLimitReached as reached:
         failure = settle.plan_full(reached)
-        settle.fail(workshop.pool, hold.claim, work, workshop.clock, failure)
+        settle.fail(desk.pool, hold.claim, work, desk.clock, failure)
         raise dg.Failure(failure.message, allow_retries=False) from None
 
 
@@ -92,16 +109,16 @@ def _written(hold: Hold, parsed: Parsed, typed: Typed, workshop: Workshop) -> Wr
     ],
 )  # fmt: skip
 def import_report(
-    uploaded_file: Received, typed_rows: Typed, workshop: dg.ResourceParam[Workshop]
+    uploaded_file: Received, typed_rows: Typed, postgres: Postgres, object_store: ObjectStore
 ) -> checks.CheckedResult:
     """What the caller reads by polling: SKUs by outcome over all runs, and each fault at its line and column."""
     same_import(uploaded_file, typed_rows)
-    work = load(workshop.pool, uploaded_file.company_id, uploaded_file.import_id)
+    work = load(postgres.pool, uploaded_file.company_id, uploaded_file.import_id)
     if not work.has_ended:
         raise dg.Failure("The import is still being written: materialise graded_skus first.", allow_retries=False)
-    found = status(workshop.pool, work.company_id, work.id, limit=preview.PREVIEW_ROWS, offset=0)
+    found = status(postgres.pool, work.company_id, work.id, limit=preview.PREVIEW_ROWS, offset=0)
     assert found is not None, "an import that was just completed is there"
-    workshop.objects.delete(work.table_key)  # the uploaded bytes stay; what was read from them is in the rows now
+    object_store.objects.delete(work.table_key)  # the uploaded bytes stay; what was read from them is in the rows now
     counts = {name: found["counts"][name] for name in VOCABULARIES["outcome"]}
     shown = ("sheet", "line", "sku_code", "field", "column", "value", "code", "message")
     rows = typed_rows.rows

@@ -4,6 +4,7 @@ Each step holds the import for itself, so that it runs alone as well as after th
 here, nor what becomes of an import whose step fails (`pipelines.defs.imports.faults`).
 """
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,13 +13,15 @@ from uuid import UUID
 
 import dagster as dg
 
+from pipelines.defs.imports import terminated
 from pipelines.defs.imports.handover import Received
 from pipelines.engine import leaving
-from pipelines.engine.resources import Workshop
-from pipelines.imports import claim as claims
 from pipelines.imports import settle, work
-from pipelines.imports.claim import Claim
 from pipelines.imports.work import Work
+from warehouse.clock import Clock
+from warehouse.imports import claims
+from warehouse.imports.claims import Claim
+from warehouse.sessions import Pool
 
 WRITES: Final = dg.AssetKey("graded_skus")
 """The asset that writes an import's rows: a run that has it ahead keeps its claim from step to step."""
@@ -38,15 +41,16 @@ class Hold:
 
 @contextmanager
 def holding(
-    context: dg.AssetExecutionContext, workshop: Workshop, received: Received, *, writes: bool = False
-) -> Iterator[Hold]:
+    context: dg.AssetExecutionContext, received: Received, pool: Pool, clock: Clock, stopping: threading.Event, *,
+    writes: bool = False,
+) -> Iterator[Hold]:  # fmt: skip
     """Take the claim and keep it alive during the block; a step that shall not go on ends with its reason.
 
     With `writes` the block ends the import. Raises `dagster.Failure` where another run works on the import, where
     too many runs have lost their process over it, and where the process is stopping (`pipelines.engine.leaving`).
     """
-    pool, run_id = workshop.pool, UUID(context.run.run_id)
-    claim = claims.take(pool, workshop.clock, received.company_id, received.import_id, run_id)
+    run_id = UUID(context.run.run_id)
+    claim = claims.take(pool, clock, received.company_id, received.import_id, run_id)
     found = work.load(pool, received.company_id, received.import_id)
     if claim is None:
         if not found.has_ended:
@@ -54,15 +58,15 @@ def holding(
         yield Hold(found, None, lambda: None)
         return
     if found.attempts > claims.MAX_ATTEMPTS:
-        settle.fail(pool, claim, found, workshop.clock, failure := settle.gave_up())
+        settle.fail(pool, claim, found, clock, failure := settle.gave_up())
         raise dg.Failure(failure.message, allow_retries=False)
     _close(context, claim.previous_run)
     try:
-        with claims.beating(pool, claim, workshop.clock) as still_ours:
+        with claims.beating(pool, claim, clock) as still_ours:
 
             def proceed() -> None:
                 still_ours()
-                if workshop.stopping.is_set():
+                if stopping.is_set():
                     raise claims.HandedBack("the process is stopping; the run goes on after the last chunk elsewhere")
 
             proceed()
@@ -74,6 +78,11 @@ def holding(
     except claims.HandedBack as reason:
         claims.lay_down(pool, claim, keep=leaving.warm)  # a run that another worker resumes has its claim again
         leaving.leave(context, f"Handed back: {reason}")
+    except BaseException:  # an interruption, or what it makes of a query that was under way
+        run = context.instance.get_run_by_id(context.run.run_id)
+        if run is not None and terminated.is_terminated(run):
+            terminated.end_import(pool, clock, received.company_id, received.import_id, context.run.run_id)
+        raise
 
 
 def goes_on(context: dg.AssetExecutionContext) -> bool:

@@ -18,7 +18,7 @@ from pipelines.defs.regrading.assets import regraded_skus
 from pipelines.engine import checks, tags
 from pipelines.engine.partitions import companies, company_of
 from pipelines.engine.pieces import interruptible
-from pipelines.engine.resources import Workshop
+from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, Shutdown
 from pipelines.shown import columns, preview
 from warehouse import snapshots
 from warehouse.analytics import Now, imports, overview
@@ -34,20 +34,28 @@ GROUP: Final = "publication"
     deps=[ledger, graded_skus, regraded_skus],
     check_specs=checks.SNAPSHOT_SPECS,
 )  # fmt: skip
-def portfolio_snapshot(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+def portfolio_snapshot(
+    context: dg.AssetExecutionContext,
+    *,
+    postgres: Postgres,
+    clock: ServiceClock,
+    rule_sets: RuleSets,
+    portfolios: Portfolios,
+    shutdown: Shutdown,
+) -> checks.CheckedResult:
     """All SKUs, components (weights in g) and volumes (units placed on the market) of a company at one instant."""
     begun = time.perf_counter()
-    company_id = company_of(workshop.pool, context.partition_key)
-    with interruptible(context, workshop) as proceed:
+    company_id = company_of(postgres.pool, context.partition_key)
+    with interruptible(context, shutdown.begun) as proceed:
         snapshot = snapshots.publish(
-            workshop.pool, company_id, workshop.data_dir, workshop.clock.now(), workshop.rulesets, proceed=proceed
+            postgres.pool, company_id, portfolios.folder, clock.now(), rule_sets.known, proceed=proceed
         )
     spent = time.perf_counter() - begun
     # Said by the run, with which it is removed; said by the sensor it would stay for ever.
     read = {"dagster/data_version": str(snapshot.number)}
     context.log_event(dg.AssetObservation(ledger.key, partition=context.partition_key, tags=read))
     behind = imports(snapshot)
-    with workshop.pool.company(company_id) as conn:
+    with postgres.pool.company(company_id) as conn:
         held, named = counted(conn), preview.company(conn, company_id)
         files = origins.files(conn, [*behind][: preview.PREVIEW_ROWS])
     tags.name_company(context, company_id, named["company"])
@@ -74,14 +82,16 @@ def portfolio_snapshot(context: dg.AssetExecutionContext, workshop: dg.ResourceP
     group_name=GROUP, owners=OWNERS, kinds={"duckdb"}, tags={"pcds/stage": "reported"}, partitions_def=companies,
     deps=[portfolio_snapshot, jurisdiction_catalogue],
 )  # fmt: skip
-def portfolio_overview(context: dg.AssetExecutionContext, workshop: dg.ResourceParam[Workshop]) -> checks.CheckedResult:
+def portfolio_overview(
+    context: dg.AssetExecutionContext, postgres: Postgres, clock: ServiceClock, portfolios: Portfolios
+) -> checks.CheckedResult:
     """The company's SKUs by recyclability grade, DoC status, format flag, level and market, as assistants are told."""
-    company_id = company_of(workshop.pool, context.partition_key)
-    snapshot = snapshots.current(workshop.data_dir, company_id)
+    company_id = company_of(postgres.pool, context.partition_key)
+    snapshot = snapshots.current(portfolios.folder, company_id)
     if snapshot is None:
         raise dg.Failure("No snapshot of this company is published yet; publish one first.", allow_retries=False)
-    with workshop.pool.company(company_id) as conn:
-        now, named = Now.read(conn, workshop.clock), preview.company(conn, company_id)
+    with postgres.pool.company(company_id) as conn:
+        now, named = Now.read(conn, clock.clock), preview.company(conn, company_id)
     found = overview(snapshot, now)
     flags = ("code", "text", "applies_from", "skus", "certain", "depends")
     scope = ("code", "name", "system", "depth", "verified_on", "skus")

@@ -16,7 +16,7 @@ from pipelines.defs.imports.grading import GROUP, graded_skus
 from pipelines.engine import tags
 from pipelines.engine.partitions import companies, company_of
 from pipelines.engine.pieces import interruptible
-from pipelines.engine.resources import Workshop
+from pipelines.engine.resources import Importing, Postgres, RuleSets, ServiceClock, Shutdown
 from pipelines.shown import columns, preview
 
 _BY_GRADE: Final = ("sku_code", "grade before", "grade after")
@@ -33,7 +33,14 @@ class Regrade(dg.Config):
     metadata=columns.metadata("regraded_skus"), deps=[graded_skus, rule_set],
 )  # fmt: skip
 def regraded_skus(
-    context: dg.AssetExecutionContext, config: Regrade, workshop: dg.ResourceParam[Workshop]
+    context: dg.AssetExecutionContext,
+    config: Regrade,
+    *,
+    postgres: Postgres,
+    clock: ServiceClock,
+    rule_sets: RuleSets,
+    importing: Importing,
+    shutdown: Shutdown,
 ) -> dg.MaterializeResult[None]:
     """The company's SKUs by the rule-set of the day: a matrix of grades before and after, and the first fifty changes.
 
@@ -41,19 +48,19 @@ def regraded_skus(
     waits until no write by an older rule-set is under way, and goes on where an earlier run stopped.
     """
     begun = time.perf_counter()
-    company_id = company_of(workshop.pool, context.partition_key)
-    with workshop.pool.company(company_id) as conn:
-        version, named = workshop.rulesets.active(conn).version, preview.company(conn, company_id)
+    company_id = company_of(postgres.pool, context.partition_key)
+    with postgres.pool.company(company_id) as conn:
+        version, named = rule_sets.known.active(conn).version, preview.company(conn, company_id)
         if not config.only_open:
-            regrading.request(conn, company_id, version, workshop.clock.now())
+            regrading.request(conn, company_id, version, clock.now())
     tags.name_company(context, company_id, named["company"])
-    desk = regrading.Desk(workshop.pool, workshop.clock, workshop.rulesets, workshop.chunk_rows, context.run.run_id)
-    with interruptible(context, workshop) as proceed:
-        regrading.wait_once(workshop.pool, company_id, proceed)
+    desk = regrading.Desk(postgres.pool, clock.clock, rule_sets.known, importing.chunk_rows, context.run.run_id)
+    with interruptible(context, shutdown.begun) as proceed:
+        regrading.wait_once(postgres.pool, company_id, proceed)
         regrading.go_on(desk, company_id, proceed)
-    with workshop.pool.company(company_id) as conn:
-        version = workshop.rulesets.active(conn).version
-    done = regrading.total(workshop.pool, [company_id], version).regraded
+    with postgres.pool.company(company_id) as conn:
+        version = rule_sets.known.active(conn).version
+    done = regrading.total(postgres.pool, [company_id], version).regraded
     return dg.MaterializeResult(
         metadata={
             **named, "dagster/row_count": done.skus, "skus": done.skus, "skus_changed": done.changed,

@@ -1,6 +1,6 @@
 """Runs that a command starts, one module each: its arguments, the job it runs, and what it answers.
 
-A module has `HELP`, `add_arguments(parser)` and `run(arguments, workshop, open_instance)`, which raises
+A module has `HELP`, `add_arguments(parser)` and `run(arguments, resources, open_instance)`, which raises
 `dagster.Failure` where it is refused. `pipelines.engine.run` is the program; it lists the modules.
 """
 

@@ -9,11 +9,12 @@ import dagster as dg
 from compliance.tables import TableError
 from pipelines import catalogue
 from pipelines.catalogue import Changes
-from pipelines.definitions import defs
+from pipelines.defs.catalogue.assets import CHANGES
 from pipelines.engine.jobs import run_config
-from pipelines.engine.resources import Workshop
-from pipelines.engine.runs import Answer, OpenInstance, here
-from pipelines.engine.tags import CODE_LOCATION, PCDS
+from pipelines.engine.resources import Resources
+from pipelines.engine.runs import Answer, OpenInstance, asked
+from pipelines.engine.tags import PCDS
+from warehouse.sessions import Pool
 
 HELP: Final = "load the jurisdiction catalogue"
 
@@ -25,38 +26,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--if-needed", action="store_true", help="only where the release brings another catalogue")
 
 
-def run(arguments: argparse.Namespace, workshop: Workshop, open_instance: OpenInstance) -> Answer | None:
+def run(arguments: argparse.Namespace, resources: Resources, open_instance: OpenInstance) -> Answer | None:
     """Load it; None where nothing was needed."""
-    if arguments.if_needed and not _needed(workshop):
+    if arguments.if_needed and not _needed(resources.postgres.pool):
         return None
     with open_instance() as instance:
-        changes = refresh_catalogue(workshop, instance, arguments.file, operator=arguments.operator)
+        changes = refresh_catalogue(resources, instance, arguments.file, operator=arguments.operator)
     return Answer(changes.as_dict(), _sentence(changes))
 
 
 def refresh_catalogue(
-    workshop: Workshop, instance: dg.DagsterInstance, file: Path | None, *, operator: str | None = None
+    resources: Resources, instance: dg.DagsterInstance, file: Path | None, *, operator: str | None = None
 ) -> Changes:
     """Load an operator's file, or the release's; raises `dagster.Failure` with the file's faults."""
     try:
-        name = None if file is None else catalogue.keep(workshop.data_dir, file)
+        name = None if file is None else catalogue.keep(resources.portfolios.folder, file)
     except TableError as fault:
         raise dg.Failure(str(fault)) from None
     given = {"file": name, "operator": operator}
     source = {name: value for name, value in given.items() if value is not None}
-    with here.living(workshop) as run_id:
-        result = defs.resolve_job_def("refresh_catalogue").execute_in_process(
-            run_id=run_id, run_config=run_config("jurisdiction_catalogue", source), instance=instance,
-            tags=CODE_LOCATION | (PCDS if operator is None else {"user": operator}),
-            resources={"workshop": workshop},
-        )  # fmt: skip
-    changes = result.output_for_node("jurisdiction_catalogue")
-    assert isinstance(changes, Changes)
-    return changes
+    ended = asked.run(
+        "refresh_catalogue", resources, instance, run_config=run_config(jurisdiction_catalogue=source),
+        tags=PCDS if operator is None else {"user": operator},
+    )  # fmt: skip
+    return _made(instance, ended.dagster_run.run_id)
 
 
-def _needed(workshop: Workshop) -> bool:
-    with workshop.pool.system() as conn:
+def _made(instance: dg.DagsterInstance, run_id: str) -> Changes:
+    """What the run changed, as it told of its asset."""
+    [told] = instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION)
+    materialised = told.asset_materialization
+    assert materialised is not None
+    changes = materialised.metadata[CHANGES].value
+    assert isinstance(changes, dict)
+    return Changes(**changes)
+
+
+def _needed(pool: Pool) -> bool:
+    with pool.system() as conn:
         return catalogue.is_needed(conn, catalogue.read(None))
 
 

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import uuid4
 
-from pipelines.engine.resources import Workshop
 from warehouse.launches import queries as launches
+from warehouse.sessions import Pool
 
 
 @contextmanager
-def living(workshop: Workshop) -> Iterator[str]:
+def living(pool: Pool) -> Iterator[str]:
     """Yields the id of the run that the block executes."""
     run_id = str(uuid4())
-    with workshop.pool.listening(launches.CANCELS) as connection:
+    with pool.listening(launches.CANCELS) as connection:
         me = launches.enrol(connection)
         launches.hold(connection, me, run_id)
         yield run_id

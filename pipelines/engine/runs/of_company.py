@@ -1,4 +1,4 @@
-"""A job's run for one company in this process, as commands start it where no service runs."""
+"""A job's run for one company, as commands ask for it (`pipelines.engine.runs.asked`)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,57 +6,54 @@ from uuid import UUID
 
 import dagster as dg
 
-from pipelines.definitions import defs
 from pipelines.engine import tags
+from pipelines.engine.jobs import run_config
 from pipelines.engine.partitions import partition_of
-from pipelines.engine.resources import Workshop
-from pipelines.engine.runs import here
+from pipelines.engine.resources import Resources
+from pipelines.engine.runs import asked
 from pipelines.figures.keep import are_behind
-from pipelines.housekeeping.companies import every_company
+from warehouse.companies.queries import every_company
+from warehouse.sessions import Pool
 from warehouse.snapshots import Snapshot, current
 
 
 def run(
-    job: str, workshop: Workshop, instance: dg.DagsterInstance, company_id: UUID, *,
+    job: str, resources: Resources, instance: dg.DagsterInstance, company_id: UUID, *,
     config: Mapping[str, Mapping[str, Any]] | None = None, run_tags: Mapping[str, str] | None = None,
     raise_on_error: bool = True,
-) -> dg.ExecuteInProcessResult:  # fmt: skip
+) -> asked.Ended:  # fmt: skip
     """The run of a job for the company's partition; `config` by asset. What goes wrong in it is raised."""
-    ops = {asset: {"config": {**each}} for asset, each in (config or {}).items()}
-    with here.living(workshop) as run_id:
-        return defs.resolve_job_def(job).execute_in_process(
-            run_id=run_id,
-            run_config={"loggers": {"console": {}}, "ops": ops},
-            partition_key=partition_of(instance, workshop.pool, company_id),
-            instance=instance,
-            tags=tags.PCDS | tags.CODE_LOCATION | tags.read_company(workshop.pool, company_id) | {**(run_tags or {})},
-            resources={"workshop": workshop},
-            raise_on_error=raise_on_error,
-        )
+    pool = resources.postgres.pool
+    return asked.run(
+        job, resources, instance, run_config=run_config(**(config or {})),
+        partition=partition_of(instance, pool, company_id),
+        tags=tags.PCDS | tags.read_company(pool, company_id) | {**(run_tags or {})},
+        raise_on_error=raise_on_error,
+    )  # fmt: skip
 
 
 def publish_company(
-    workshop: Workshop, instance: dg.DagsterInstance, company_id: UUID, *, raise_on_error: bool = True
+    resources: Resources, instance: dg.DagsterInstance, company_id: UUID, *, raise_on_error: bool = True
 ) -> Snapshot | None:
     """The company's new snapshot, with all that is computed from it.
 
     What went wrong is raised; without `raise_on_error`, None says that there is no new one and the run has the reason.
     """
-    before = current(workshop.data_dir, company_id)
-    run("publish_portfolio", workshop, instance, company_id, raise_on_error=raise_on_error)
-    found = current(workshop.data_dir, company_id)
+    before = current(resources.portfolios.folder, company_id)
+    run("publish_portfolio", resources, instance, company_id, raise_on_error=raise_on_error)
+    found = current(resources.portfolios.folder, company_id)
     return None if found == before else found
 
 
-def publish_all(workshop: Workshop, instance: dg.DagsterInstance, company_ids: Sequence[UUID]) -> Iterator[Snapshot]:
+def publish_all(resources: Resources, instance: dg.DagsterInstance, company_ids: Sequence[UUID]) -> Iterator[Snapshot]:
     """The companies' new snapshots, a run each; for whoever asked for them.
 
     Raises `dagster.Failure`, after all others, where a company's was not published.
     """
     broken = list[str]()
     for company_id in company_ids:
-        snapshot = publish_company(workshop, instance, company_id, raise_on_error=len(company_ids) == 1)
-        if snapshot is None or are_behind(workshop.data_dir, company_id):
+        snapshot = publish_company(resources, instance, company_id, raise_on_error=len(company_ids) == 1)
+        if snapshot is None or are_behind(resources.portfolios.folder, company_id):
             broken.append(str(company_id))
         else:
             yield snapshot
@@ -64,9 +61,9 @@ def publish_all(workshop: Workshop, instance: dg.DagsterInstance, company_ids: S
         raise dg.Failure(f"Not published: {', '.join(broken)}. Their runs in Dagster have each reason.")
 
 
-def chosen_companies(workshop: Workshop, company_id: UUID | None) -> list[UUID]:
+def chosen_companies(pool: Pool, company_id: UUID | None) -> list[UUID]:
     """The company asked for, or all; raises `dagster.Failure` where there is no such company."""
-    every = every_company(workshop.pool)
+    every = every_company(pool)
     if company_id is None:
         return every
     if company_id not in every:

@@ -8,7 +8,7 @@ from uuid import UUID
 import dagster as dg
 
 from pipelines import regrading
-from pipelines.engine.resources import Workshop
+from pipelines.engine.resources import Resources
 from pipelines.engine.runs import Answer, OpenInstance, of_company
 from pipelines.engine.tags import REGRADE
 from pipelines.regrading import Totals
@@ -22,34 +22,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--open", action="store_true", help="only what an activation has asked for")
 
 
-def run(arguments: argparse.Namespace, workshop: Workshop, open_instance: OpenInstance) -> Answer:
+def run(arguments: argparse.Namespace, resources: Resources, open_instance: OpenInstance) -> Answer:
     """Regrade; raises `dagster.Failure` where there is no such company. A run of the service may be at it as well."""
-    chosen = of_company.chosen_companies(workshop, arguments.company)
+    chosen = of_company.chosen_companies(resources.postgres.pool, arguments.company)
     with open_instance() as instance:
-        totals = regrade_portfolios(workshop, instance, chosen, only_open=arguments.open)
+        totals = regrade_portfolios(resources, instance, chosen, only_open=arguments.open)
     done = totals.regraded
     sentence = f"{done.changed} of {done.skus} SKUs of {totals.companies} companies changed by {done.version}."
     return Answer(totals.as_dict(), sentence)
 
 
 def regrade_portfolios(
-    workshop: Workshop, instance: dg.DagsterInstance, chosen: Sequence[UUID], *, only_open: bool = False
+    resources: Resources, instance: dg.DagsterInstance, chosen: Sequence[UUID], *, only_open: bool = False
 ) -> Totals:
     """What the regrade by the rule-set of the day has done of these companies, earlier runs of it included.
 
     All are asked for first, so that what is left of a command that is killed is the service's to do.
     """
-    pool = workshop.pool
+    pool = resources.postgres.pool
     with pool.system() as conn:
-        version = workshop.rulesets.active(conn).version
+        version = resources.rule_sets.known.active(conn).version
     if not only_open:
         for company_id in chosen:
             with pool.company(company_id) as conn:
-                regrading.request(conn, company_id, version, workshop.clock.now())
+                regrading.request(conn, company_id, version, resources.clock.now())
     for company_id in regrading.open_regrades(pool):
         if company_id in chosen:
             of_company.run(
-                "regrade_portfolios", workshop, instance, company_id,
+                "regrade_portfolios", resources, instance, company_id,
                 config={"regraded_skus": {"only_open": True}}, run_tags={REGRADE: version},
             )  # fmt: skip
     return regrading.total(pool, chosen, version)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import dagster as dg
 
-from pipelines.engine.resources import Workshop
+from pipelines.engine.resources import Resources
 from pipelines.engine.runs import Answer, OpenInstance, of_company
 from pipelines.engine.runs.of_company import chosen_companies, publish_company
 from pipelines.figures.keep import as_dict
@@ -22,23 +22,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--company", type=UUID, help="one company's id; all where it is left out")
 
 
-def run(arguments: argparse.Namespace, workshop: Workshop, open_instance: OpenInstance) -> Answer:
+def run(arguments: argparse.Namespace, resources: Resources, open_instance: OpenInstance) -> Answer:
     """Roll up; raises `dagster.Failure` where there is no such company, or where its figures do not hold together."""
-    chosen = chosen_companies(workshop, arguments.company)
+    chosen = chosen_companies(resources.postgres.pool, arguments.company)
     with open_instance() as instance:
-        held = [_rolled_up(workshop, instance, company_id) for company_id in chosen]
+        held = [_rolled_up(resources, instance, company_id) for company_id in chosen]
     changed = sum(each.rows_written for each in held)
     return Answer(
         {"companies": [as_dict(each) for each in held]}, f"{len(held)} companies rolled up, {changed} figures changed."
     )
 
 
-def _rolled_up(workshop: Workshop, instance: dg.DagsterInstance, company_id: UUID) -> StoredFigures:
+def _rolled_up(resources: Resources, instance: dg.DagsterInstance, company_id: UUID) -> StoredFigures:
     """The company's figures as of now: a snapshot that is behind its writes is published first, and brings them."""
-    if newest(workshop.pool, workshop.data_dir, company_id) is None:
-        publish_company(workshop, instance, company_id)
+    if newest(resources.postgres.pool, resources.portfolios.folder, company_id) is None:
+        publish_company(resources, instance, company_id)
     else:
-        of_company.run("roll_up", workshop, instance, company_id)
-    held = figures.current(workshop.data_dir, company_id)
+        of_company.run("roll_up", resources, instance, company_id)
+    held = figures.current(resources.portfolios.folder, company_id)
     assert held is not None
     return held

@@ -3,25 +3,18 @@
 Rows go to disk as they come, so that a portfolio of any size needs the memory of a few hundred SKUs.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-import polars as pl
-import psycopg
 import xlsxwriter
-from psycopg.rows import dict_row
 
 from pipelines.imports.export.cells import Cell, Cells, of_components, of_sku, order
 from pipelines.reading.fields import Table
-from warehouse.skus.columns import DTYPES
-from warehouse.skus.tables import VALUE_COLUMNS
+from warehouse.sessions import Connection
+from warehouse.skus import portfolio
 
 _SKUS, _COMPONENTS = "SKU", "components"
-_AT_ONCE: Final = 500
-"""SKUs that are fetched together."""
-_STORED: Final = ", ".join(f"{name}::text" if DTYPES[name] == pl.String else name for name in VALUE_COLUMNS)
-_ROWS: Final = f'SELECT {_STORED} FROM skus ORDER BY sku_code COLLATE "C"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +33,12 @@ class _Columns(NamedTuple):
     components: list[str]
 
 
-def export(conn: psycopg.Connection[Any], path: str) -> Exported:
+def export(conn: Connection, path: str) -> Exported:
     """Write the portfolio of the session's company, SKUs by code, as it is at one instant."""
-    with conn.cursor("export", row_factory=dict_row, scrollable=True) as rows:
-        rows.execute(_ROWS)
-        columns = _used(_each(rows))
-        rows.scroll(0, mode="absolute")
+    with portfolio.every(conn) as walk:
+        columns = _used(walk())
         with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
-            return _write(book, columns, _each(rows))
-
-
-def _each(rows: psycopg.ServerCursor[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The rows from where the cursor stands; its own iterator does not see that it was moved."""
-    while page := rows.fetchmany(_AT_ONCE):
-        yield from page
+            return _write(book, columns, walk())
 
 
 def _used(rows: Iterable[Mapping[str, Any]]) -> _Columns:

@@ -28,7 +28,7 @@ AUDITOR = Path(__file__).parents[3] / "docs" / "auditor.md"
 
 
 def tonnes(desk: Desk) -> dict[tuple[str, str], Decimal]:
-    held = figures.current(desk.workshop.data_dir, desk.company)
+    held = figures.current(desk.data_dir, desk.company)
     assert held is not None
     rows = pl.read_parquet(held.tonnes).select("market", "category_code", "tonnes").rows()
     return {(market, code): value for market, code, value in rows}
@@ -36,8 +36,8 @@ def tonnes(desk: Desk) -> dict[tuple[str, str], Decimal]:
 
 def test_a_snapshot_brings_its_figures(desk: Desk) -> None:
     desk.run(desk.send(FILE))
-    snapshot = publish_company(desk.workshop, desk.instance, desk.company)
-    held = figures.current(desk.workshop.data_dir, desk.company)
+    snapshot = publish_company(desk.resources, desk.instance, desk.company)
+    held = figures.current(desk.data_dir, desk.company)
     assert held is not None
     assert snapshot is not None
     assert (held.origin.snapshot, held.origin.as_of, held.rows_written) == (snapshot.path, snapshot.as_of, 3)
@@ -54,11 +54,11 @@ def test_a_snapshot_brings_its_figures(desk: Desk) -> None:
 
 def test_a_changed_weight_changes_exactly_its_figures(desk: Desk) -> None:
     desk.run(desk.send(FILE))
-    publish_company(desk.workshop, desk.instance, desk.company)
+    publish_company(desk.resources, desk.instance, desk.company)
     before = tonnes(desk)
     desk.run(desk.send("sku_code,name,weight_g\nR2,Jar,250\n"))
-    publish_company(desk.workshop, desk.instance, desk.company)
-    held = figures.current(desk.workshop.data_dir, desk.company)
+    publish_company(desk.resources, desk.instance, desk.company)
+    held = figures.current(desk.data_dir, desk.company)
     assert held is not None
     assert held.rows_written == 1
     assert tonnes(desk) == before | {("FR", "verre"): Decimal("0.25")}
@@ -67,10 +67,10 @@ def test_a_changed_weight_changes_exactly_its_figures(desk: Desk) -> None:
 def test_a_figure_leads_to_the_line_of_the_file(desk: Desk) -> None:
     sent = desk.send(FILE, filename="autumn.csv")
     desk.run(sent)
-    snapshot = publish_company(desk.workshop, desk.instance, desk.company)
+    snapshot = publish_company(desk.resources, desk.instance, desk.company)
     assert snapshot is not None
-    with desk.workshop.pool.company(desk.company) as conn:
-        at = declare.Desk(snapshot, loaded_catalogue(conn), desk.workshop.rulesets.active(conn))
+    with desk.pool.company(desk.company) as conn:
+        at = declare.Desk(snapshot, loaded_catalogue(conn), desk.rulesets.active(conn))
         found = explain.figure(at, "FR", 2026, 0, "verre")
         [row] = explain.with_origins(conn, found)
     assert row == {
@@ -80,7 +80,7 @@ def test_a_figure_leads_to_the_line_of_the_file(desk: Desk) -> None:
         "scope_why": "packaging_level; use_contexts",
     }  # fmt: skip
     desk.run(desk.send("sku_code,name\nR2,Jam jar\n", filename="names.csv"))
-    with desk.workshop.pool.company(desk.company) as conn:
+    with desk.pool.company(desk.company) as conn:
         [row] = explain.with_origins(conn, found)
     assert (row["version"], row["filename"], row["import_line"]) == (2, "names.csv", 2)
     assert row["earlier_versions"] == "1 autumn.csv line 3", "the weight came with a file before"
@@ -90,7 +90,7 @@ def test_the_run_shows_the_figure_what_it_was_made_from_and_the_files_behind_it(
     """What an analyst walks along who has a declaration in hand: docs/auditor.md."""
     sent = desk.send(FILE, filename="autumn.csv")
     desk.run(sent)
-    snapshot = publish_company(desk.workshop, desk.instance, desk.company)
+    snapshot = publish_company(desk.resources, desk.instance, desk.company)
     assert snapshot is not None
     shown = {}
     published = ("portfolio_snapshot", "portfolio", "figures", "obligations")
@@ -99,7 +99,7 @@ def test_the_run_shows_the_figure_what_it_was_made_from_and_the_files_behind_it(
         shown[asset] = {name: each.value for name, each in record.asset_materialization.metadata.items()}
     for asset in published:
         assert (shown[asset]["company_id"], shown[asset]["snapshot"]) == (str(desk.company), snapshot.path)
-    kept = desk.workshop.objects.get(shown["uploaded_file"]["object_key"])
+    kept = desk.objects.get(shown["uploaded_file"]["object_key"])
     assert sha256(kept).hexdigest() == shown["uploaded_file"]["sha256"]
     assert (
         "FR | 2026 | verre | 0.200000 | 1000 | 1 | own | 0.000000 | 0.200000 | 0.000000 | household | secondary_old"
@@ -116,7 +116,7 @@ def test_the_run_shows_the_figure_what_it_was_made_from_and_the_files_behind_it(
         assert set(re.findall(r"`(\w+)`", words)) <= shown[asset].keys(), asset
     [slug] = desk.instance.get_dynamic_partitions("companies")
     defs.resolve_job_def("roll_up").execute_in_process(  # as the UI starts it
-        partition_key=slug, instance=desk.instance, resources={"workshop": desk.workshop}
+        partition_key=slug, instance=desk.instance, resources=desk.resources.handed_in()
     )
     for runs in (desk.instance.get_runs(dg.RunsFilter(tags={"pcds/company": shown["figures"]["company"]})),
                  desk.instance.get_runs(dg.RunsFilter(tags={"pcds/company_id": str(desk.company)}))):  # fmt: skip
@@ -125,8 +125,8 @@ def test_the_run_shows_the_figure_what_it_was_made_from_and_the_files_behind_it(
 
 def test_figures_that_are_not_what_was_placed_are_not_published(desk: Desk, monkeypatch) -> None:
     desk.run(desk.send(FILE))
-    publish_company(desk.workshop, desk.instance, desk.company)
-    before = figures.current(desk.workshop.data_dir, desk.company)
+    publish_company(desk.resources, desk.instance, desk.company)
+    before = figures.current(desk.data_dir, desk.company)
     whole = compute.figures_of
 
     def twice(*arguments: object) -> Figures:
@@ -135,5 +135,5 @@ def test_figures_that_are_not_what_was_placed_are_not_published(desk: Desk, monk
 
     monkeypatch.setattr(compute, "figures_of", twice)
     with contextlib.suppress(dg.DagsterError):  # a failed check is told, or left to the run's record
-        publish_company(desk.workshop, desk.instance, desk.company)
-    assert figures.current(desk.workshop.data_dir, desk.company) == before
+        publish_company(desk.resources, desk.instance, desk.company)
+    assert figures.current(desk.data_dir, desk.company) == before

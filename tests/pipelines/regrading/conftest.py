@@ -25,5 +25,5 @@ def office(place: Database, clock: StoppedClock, tmp_path: Path, monkeypatch: py
     with opened(place, clock, tmp_path) as office:
         office.activate({})  # of a name that no other test's SKUs have
         yield office
-        with office.workshop.pool.company(office.company) as conn:  # nobody else shall find it open
+        with office.pool.company(office.company) as conn:  # nobody else shall find it open
             conn.execute("UPDATE regrades SET finished_at = now()")

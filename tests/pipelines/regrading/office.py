@@ -11,21 +11,19 @@ from uuid import UUID, uuid4
 import dagster as dg
 import psycopg
 
-from pipelines.engine.resources import Workshop
 from pipelines.engine.runs.regrade import regrade_portfolios
 from pipelines.regrading import Desk, Totals, rulesets
 from pipelines.writing.records import write_records
 from schemas.models import parse_sku
 from services import audit
 from tests import ruling
+from tests.pipelines.stocked import Stocked, stock
 from tests.ruling import Change
 from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
-from warehouse.objects import Objects
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
-from warehouse.settings import Settings
 
 OPERATOR = Origin("operator", "me", "operator", "c-2")
 CALLER = Origin("api_key", "k", "ERP", "c-1")
@@ -33,21 +31,20 @@ _YEARS = count(2100)
 
 
 @dataclass(frozen=True)
-class Office:
-    """One company in the module's database, the operator who changes rules there, and a workshop."""
+class Office(Stocked):
+    """One company in the module's database, and the operator who changes rules there."""
 
-    workshop: Workshop
     database: Database
     instance: dg.DagsterInstance
     company: UUID
     folder: Path
 
     def write(self, rulesets: Rulesets | None = None, **skus: dict[str, Any]) -> None:
-        with self.workshop.pool.company(self.company) as conn:
+        with self.pool.company(self.company) as conn:
             write_records(
                 conn, self.company, {row: parse_sku({"sku_code": code.replace("_", "-"), "name": "n", **body})
                                      for row, (code, body) in enumerate(skus.items())},
-                origin=CALLER, now=self.workshop.clock.now(), rulesets=rulesets or self.workshop.rulesets,
+                origin=CALLER, now=self.clock.now(), rulesets=rulesets or self.rulesets,
                 dry_run=False,
             )  # fmt: skip
 
@@ -55,29 +52,28 @@ class Office:
         """Add and activate a version of a new name; its name."""
         version = f"{next(_YEARS)}-01-01"
         with psycopg.connect(self.database.owner_url) as owner:
-            rulesets.add(owner, ruling.folder(self.folder, version, change), self.workshop.clock.now())
+            rulesets.add(owner, ruling.folder(self.folder, version, change), self.clock.now())
         with psycopg.connect(self.database.owner_url) as owner:
-            rulesets.activate(owner, version, OPERATOR, self.workshop.clock.now())
+            rulesets.activate(owner, version, OPERATOR, self.clock.now())
         if then_regrade:
             self.regrade()
         return version
 
     def regrade(self) -> Totals:
-        return regrade_portfolios(self.workshop, self.instance, [self.company], only_open=True)
+        return regrade_portfolios(self.resources, self.instance, [self.company], only_open=True)
 
     def desk(self, block_rows: int) -> Desk:
-        shop = self.workshop
-        return Desk(shop.pool, shop.clock, shop.rulesets, block_rows, "r-1")
+        return Desk(self.pool, self.clock, self.rulesets, block_rows, "r-1")
 
     def held_by(self) -> str:
         """The rule-set that grades now."""
-        with self.workshop.pool.company(self.company) as conn:
-            return self.workshop.rulesets.active(conn).version
+        with self.pool.company(self.company) as conn:
+            return self.rulesets.active(conn).version
 
     def held(self) -> dict[str, tuple[str, str, int]]:
         """Grade, rule-set and version of each SKU."""
         query = "SELECT sku_code, recyclability_grade, ruleset_version, version FROM skus ORDER BY sku_code"
-        with self.workshop.pool.company(self.company) as conn:
+        with self.pool.company(self.company) as conn:
             return {code: tuple(rest) for code, *rest in conn.execute(query)}
 
     def entries(self) -> list[tuple[Any, ...]]:
@@ -85,11 +81,11 @@ class Office:
             "SELECT e.action, t.actor_type, t.reason, e.version FROM audit_entries e JOIN audit_transactions t "
             "ON t.id = e.transaction_id ORDER BY e.id"
         )
-        with self.workshop.pool.company(self.company) as conn:
+        with self.pool.company(self.company) as conn:
             return conn.execute(query).fetchall()
 
     def chain_holds(self) -> bool:
-        with self.workshop.pool.company(self.company) as conn:
+        with self.pool.company(self.company) as conn:
             return audit.verify(conn).ok
 
 
@@ -100,5 +96,4 @@ def opened(place: Database, clock: StoppedClock, folder: Path) -> Iterator[Offic
         owner.execute("INSERT INTO companies VALUES (%s, 'Regrade', 'enterprise', %s)", (company, clock.now()))
         owner.execute("INSERT INTO company_counters (company_id) VALUES (%s)", (company,))
     with Pool(place.app_url) as pool, dg.DagsterInstance.ephemeral() as instance:
-        objects = Objects.of(Settings.load(data_dir=folder))
-        yield Office(Workshop(pool, objects, clock, Rulesets(), folder, chunk_rows=3), place, instance, company, folder)
+        yield Office(stock(pool, clock, folder, chunk_rows=3), place, instance, company, folder)

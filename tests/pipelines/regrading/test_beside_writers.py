@@ -47,9 +47,7 @@ def test_writers_at_work_meanwhile_lose_nothing(office: Office) -> None:
             if stop.is_set():
                 return
             code = codes[number % len(codes)]
-            office.workshop.pool.retrying(
-                lambda code=code, number=number: office.write(**{code: {"description": f"d{number}"}})
-            )
+            office.pool.retrying(lambda code=code, number=number: office.write(**{code: {"description": f"d{number}"}}))
             written.append(code)
 
     with ThreadPoolExecutor(2) as threads:
@@ -57,7 +55,7 @@ def test_writers_at_work_meanwhile_lose_nothing(office: Office) -> None:
         for change in (LINES, {}, LINES):
             version = office.activate(change, then_regrade=False)
             desk = office.desk(7)
-            regrading.wait_for_older_writers(office.workshop.pool, lambda: None)
+            regrading.wait_for_older_writers(office.pool, lambda: None)
             regrading.go_on(desk, office.company, lambda: None)
         stop.set()
         for each in writers:
@@ -72,7 +70,7 @@ def test_writers_at_work_meanwhile_lose_nothing(office: Office) -> None:
 
 def _coincided(office: Office) -> int:
     """SKUs that a write had brought to the new grade before the regrade came to them."""
-    with office.workshop.pool.company(office.company) as conn:
+    with office.pool.company(office.company) as conn:
         row = conn.execute(
             "SELECT count(*) FROM audit_entries e JOIN audit_transactions t ON t.id = e.transaction_id "
             "WHERE e.action = 'sku.updated' AND t.actor_type = 'system'"
@@ -100,7 +98,7 @@ def test_a_regrade_waits_for_writes_under_the_older_set(office: Office) -> None:
     begun, go_on, waited = threading.Event(), threading.Event(), threading.Event()
 
     def late() -> None:
-        with office.workshop.pool.company(office.company) as conn:
+        with office.pool.company(office.company) as conn:
             conn.execute("SELECT 1")
             begun.set()
             assert go_on.wait(PATIENCE_SECONDS)
@@ -108,7 +106,7 @@ def test_a_regrade_waits_for_writes_under_the_older_set(office: Office) -> None:
     with ThreadPoolExecutor(2) as threads:
         writer = threads.submit(late)
         assert begun.wait(PATIENCE_SECONDS)
-        waiting = threads.submit(regrading.wait_for_older_writers, office.workshop.pool, waited.set)
+        waiting = threads.submit(regrading.wait_for_older_writers, office.pool, waited.set)
         assert waited.wait(PATIENCE_SECONDS)
         assert not waiting.done()
         go_on.set()

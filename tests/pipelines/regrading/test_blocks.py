@@ -43,7 +43,7 @@ def test_the_same_tables_under_another_name_change_nothing(office: Office) -> No
     office.activate({})
     assert office.held() == before
     assert len(office.entries()) == entries + 1, "the activation alone"
-    again = regrade_portfolios(office.workshop, office.instance, [office.company])
+    again = regrade_portfolios(office.resources, office.instance, [office.company])
     assert (again.regraded.skus, again.regraded.changed) == (2, 0)
 
 
@@ -67,7 +67,7 @@ def test_a_block_that_breaks_off_leaves_nothing(office: Office, monkeypatch: pyt
     before = office.held(), office.entries()
     office.activate(LINES, then_regrade=False)
     with monkeypatch.context() as broken:
-        broken.setattr("pipelines.regrading.progress.advance", None)
+        broken.setattr("warehouse.rulesets.regrades.advance", None)
         with pytest.raises(TypeError):
             office.regrade()
     assert (office.held(), office.entries()[:-1]) == before

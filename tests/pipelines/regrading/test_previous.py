@@ -12,26 +12,24 @@ from warehouse.skus import detail
 
 def read(office: Office, code: str) -> dict[str, Any] | None:
     """`previous` as a read of the SKU answers it."""
-    shop = office.workshop
-    with shop.pool.company(office.company) as conn:
-        found = conn.execute(detail.BY_CODE, {"sku_code": code, "today": shop.clock.today()}).fetchone()
+    with office.pool.company(office.company) as conn:
+        found = conn.execute(detail.BY_CODE, {"sku_code": code, "today": office.clock.today()}).fetchone()
         row = detail.row_of(found)
         before = present.version_before(row)
         shown = present.sku_detail(
-            row, present.record(row), rules=shop.rulesets.active(conn), doc_status="missing",
-            graded_by=shop.rulesets.of(conn, row["ruleset_version"]),
-            before=before and shop.rulesets.of(conn, before), today=shop.clock.today(),
+            row, present.record(row), rules=office.rulesets.active(conn), doc_status="missing",
+            graded_by=office.rulesets.of(conn, row["ruleset_version"]),
+            before=before and office.rulesets.of(conn, before), today=office.clock.today(),
         )  # fmt: skip
     return shown["compliance"]["grade_trace"]["previous"]
 
 
 def written(office: Office, code: str, **fields: Any) -> tuple[str, dict[str, Any] | None]:
     """The outcome of a person's write, and `previous` as it answers."""
-    shop = office.workshop
-    with shop.pool.company(office.company) as conn:
+    with office.pool.company(office.company) as conn:
         results = write_records(
             conn, office.company, {0: parse_sku({"sku_code": code, "name": "n", **fields})},
-            origin=CALLER, now=shop.clock.now(), rulesets=shop.rulesets, dry_run=False,
+            origin=CALLER, now=office.clock.now(), rulesets=office.rulesets, dry_run=False,
         )  # fmt: skip
         detail = results[0].detail()
     return results[0].outcome, detail["compliance"]["grade_trace"]["previous"]

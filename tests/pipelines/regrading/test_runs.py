@@ -49,16 +49,16 @@ def test_the_run_shows_matrix_and_changes_and_one_company_is_one_step(office: Of
 def test_a_company_that_is_not_there_is_refused(office: Office) -> None:
     office.instance.add_dynamic_partitions("companies", ["nobody"])
     run = defs.resolve_job_def("regrade_portfolios").execute_in_process(
-        partition_key="nobody", instance=office.instance, resources={"workshop": office.workshop}, raise_on_error=False
+        partition_key="nobody", instance=office.instance, resources=office.resources.handed_in(), raise_on_error=False
     )
     assert not run.success
     with pytest.raises(dg.Failure, match="There is no company"):
-        of_company.chosen_companies(office.workshop, uuid4())
+        of_company.chosen_companies(office.pool, uuid4())
 
 
 def test_a_version_never_changes(office: Office, place: Database) -> None:
     version = office.activate(LINES)
-    now, rules = office.workshop.clock.now(), len(ruleset.load().rules)
+    now, rules = office.clock.now(), len(ruleset.load().rules)
     with psycopg.connect(place.owner_url) as owner:
         assert rulesets.add(owner, office.folder / version, now) == {"version": version, "active": True, "rules": rules}
         (office.folder / version / "scoring.csv").write_text(ruling.texts({})["scoring.csv"], encoding="utf-8")
@@ -84,13 +84,13 @@ def ours(office: Office) -> Callable[[dg.RunRequest], bool]:
 
 def look(office: Office) -> list[dg.ExecuteInProcessResult]:
     """A tick of the sensor, and the run of this company that it asks for."""
-    return follow(asked_regrades, office.instance, office.workshop, only=ours(office))
+    return follow(asked_regrades, office.instance, office.resources, only=ours(office))
 
 
 def follow_all(office: Office) -> list[dg.ExecuteInProcessResult]:
     """A tick of each sensor, and the runs that it asks for."""
     return [
-        run for sensor in (active_rules, asked_regrades) for run in follow(sensor, office.instance, office.workshop)
+        run for sensor in (active_rules, asked_regrades) for run in follow(sensor, office.instance, office.resources)
     ]
 
 
@@ -98,7 +98,7 @@ def test_the_service_goes_on_with_what_is_left_and_leaves_alone_what_a_run_does(
     office.write(B_1=BOTTLE)
     assert look(office) == [], "nothing is asked for"
     version = office.activate(LINES, then_regrade=False)
-    asked = tick(asked_regrades, office.instance, office.workshop).run_requests or ()
+    asked = tick(asked_regrades, office.instance, office.resources).run_requests or ()
     [request] = filter(ours(office), asked)
     assert str(request.run_key).startswith(f"{version}/{request.partition_key}/")
     assert request.tags["pcds/regrade"] == version
@@ -119,10 +119,10 @@ def test_a_version_that_comes_back_is_asked_for_again(office: Office, monkeypatc
     office.write(B_1=BOTTLE)
     first = office.held_by()
     for back in (False, True, False):
-        office.workshop.clock.advance(timedelta(seconds=1))
+        office.clock.advance(timedelta(seconds=1))
         if back:
             with psycopg.connect(office.database.owner_url) as owner:
-                rulesets.activate(owner, first, OPERATOR, office.workshop.clock.now())
+                rulesets.activate(owner, first, OPERATOR, office.clock.now())
         else:
             office.activate(LINES, then_regrade=False)
         assert [run.success for run in look(office)] == [True]
@@ -132,26 +132,26 @@ def test_a_version_that_comes_back_is_asked_for_again(office: Office, monkeypatc
 def test_dagster_hears_of_the_version_and_of_how_many_are_held_by_older_rules(office: Office) -> None:
     office.write(B_1=BOTTLE)
     version = office.activate(LINES, then_regrade=False)
-    [run] = follow(active_rules, office.instance, office.workshop)
+    [run] = follow(active_rules, office.instance, office.resources)
     [told] = run.asset_materializations_for_node("rule_set")
     assert (told.tags or {})["dagster/data_version"] == version
     [check] = run.get_asset_check_evaluations()
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
     assert check.metadata["companies_held_by_older_rules"].value >= 1
-    assert follow(active_rules, office.instance, office.workshop) == [], "nothing has changed"
-    asked = tick(asked_regrades, office.instance, office.workshop)
+    assert follow(active_rules, office.instance, office.resources) == [], "nothing has changed"
+    asked = tick(asked_regrades, office.instance, office.resources)
     assert [event.passed for event in asked.asset_events if isinstance(event, dg.AssetCheckEvaluation)] == [False]
-    again = tick(asked_regrades, office.instance, office.workshop, cursor=asked.cursor)
+    again = tick(asked_regrades, office.instance, office.resources, cursor=asked.cursor)
     assert list(again.asset_events) == [], "it is said once"
-    follow(asked_regrades, office.instance, office.workshop)
-    done = tick(asked_regrades, office.instance, office.workshop, cursor=asked.cursor)
+    follow(asked_regrades, office.instance, office.resources)
+    done = tick(asked_regrades, office.instance, office.resources, cursor=asked.cursor)
     assert [event.passed for event in done.asset_events if isinstance(event, dg.AssetCheckEvaluation)] == [True]
 
 
 def test_whoever_materialises_a_company_in_the_ui_has_it_regraded(office: Office) -> None:
     office.write(B_1=BOTTLE)
     office.activate(LINES, then_regrade=False)
-    run = of_company.run("regrade_portfolios", office.workshop, office.instance, office.company)
+    run = of_company.run("regrade_portfolios", office.resources, office.instance, office.company)
     assert run.success
     assert office.held()["B-1"][0] == "C"
     assert run.dagster_run.tags["pcds/regrade"] == "asked"
@@ -164,13 +164,13 @@ def test_a_regrade_waits_for_older_writers_once_for_all_companies(
     monkeypatch.setattr(work, "wait_for_older_writers", lambda *_: waited.append(True))
     office.activate(LINES, then_regrade=False)
     for _ in range(2):
-        regrading.wait_once(office.workshop.pool, office.company, lambda: None)
+        regrading.wait_once(office.pool, office.company, lambda: None)
     assert len(waited) == 1
     office.activate({}, then_regrade=False)
-    regrading.wait_once(office.workshop.pool, office.company, lambda: None)
+    regrading.wait_once(office.pool, office.company, lambda: None)
     assert len(waited) == 2
     office.regrade()
-    regrading.wait_once(office.workshop.pool, office.company, lambda: None)
+    regrading.wait_once(office.pool, office.company, lambda: None)
     assert len(waited) == 2, "nothing is asked for"
 
 
@@ -191,7 +191,7 @@ def test_a_release_with_newer_rules_regrades_what_is_held_once(
         assert office.held() == {"B-1": ("C", "2099-01-01", 2), "G-1": before["G-1"]}
         assert follow_all(office) == [], "once, although G-1 keeps the version that graded it"
         of_whole = defs.resolve_job_def("read_rule_set").execute_in_process(
-            instance=office.instance, resources={"workshop": office.workshop}
+            instance=office.instance, resources=office.resources.handed_in()
         )
         assert of_whole.success
-        assert regrading.open_regrades(office.workshop.pool) == []
+        assert regrading.open_regrades(office.pool) == []

@@ -52,15 +52,15 @@ def test_the_new_release_regrades_by_itself_and_says_what_was_before(
         as_worked(office, OLD)
         written = len(office.entries())
         shutil.copytree(RULES / NEW, release / NEW)
-        follow(active_rules, office.instance, office.workshop)
+        follow(active_rules, office.instance, office.resources)
         chance = Random(SEED)
         for _ in range(5):  # broken off after so many blocks of three, each time by another process
             left = iter([None] * chance.randrange(1, 3))
             with pytest.raises(StopIteration):
                 regrading.go_on(office.desk(3), office.company, lambda left=left: next(left))
             assert office.chain_holds()
-        assert [run.success for run in follow(asked_regrades, office.instance, office.workshop)] == [True]
-        assert regrading.open_regrades(office.workshop.pool) == []
+        assert [run.success for run in follow(asked_regrades, office.instance, office.resources)] == [True]
+        assert regrading.open_regrades(office.pool) == []
         as_worked(office, NEW)
         regraded = {code for code, (_, by, _) in office.held().items() if by == NEW}
         assert len(regraded) > 10

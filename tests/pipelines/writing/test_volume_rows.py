@@ -8,12 +8,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from compliance.catalogue import pinned, served
-from pipelines.writing import volumes
 from pipelines.writing.records import write_records
 from pipelines.writing.volume_rows import write_volumes
 from schemas.issues import ISSUE_CODES
 from schemas.models import Invalid, parse_volumes
 from tests.pipelines.conftest import ORIGIN
+from warehouse.catalogue.queries import served_markets
 
 MARKETS = ["fr", "DE", "UK", "gb", "us_ca", "US TX", "be-vlg", "BE"]
 BY_MARKET_YEAR_AND_HALF = st.fixed_dictionaries({
@@ -47,18 +47,18 @@ def _file(code, rows):
 )  # fmt: skip
 @given(first=ROWS, then=ROWS)
 def test_rows_by_themselves_are_what_columns_of_a_file_are(desk, first, then):
-    shop, by_rows, by_file = desk.workshop, f"R-{uuid4()}", f"F-{uuid4()}"
-    with shop.pool.company(desk.company) as conn:
+    by_rows, by_file = f"R-{uuid4()}", f"F-{uuid4()}"
+    with desk.pool.company(desk.company) as conn:
         made = {row: {"sku_code": code, "name": "Bottle"} for row, code in enumerate((by_rows, by_file))}
         write_records(
-            conn, desk.company, made, origin=ORIGIN, now=shop.clock.now(), rulesets=shop.rulesets, dry_run=False
+            conn, desk.company, made, origin=ORIGIN, now=desk.clock.now(), rulesets=desk.rulesets, dry_run=False
         )
     for rows in (first, then):
         refused = set()
         try:
-            with shop.pool.company(desk.company) as conn:
-                write_volumes(conn, desk.company, by_rows, parse_volumes(rows), origin=ORIGIN, now=shop.clock.now(),
-                              rulesets=shop.rulesets, dry_run=False)  # fmt: skip
+            with desk.pool.company(desk.company) as conn:
+                write_volumes(conn, desk.company, by_rows, parse_volumes(rows), origin=ORIGIN, now=desk.clock.now(),
+                              rulesets=desk.rulesets, dry_run=False)  # fmt: skip
         except Invalid as invalid:
             refused = {issue.code for issue in invalid.issues}
         sent = desk.send(_file(by_file, rows))
@@ -98,5 +98,5 @@ def _read(body):
 def test_until_a_catalogue_is_loaded_the_releases_markets_are_served(pool):
     with pool.system() as conn:
         conn.execute("DELETE FROM jurisdictions")
-        assert volumes.served_markets(conn) == {entry.code for entry in served(pinned())}
+        assert served_markets(conn) == {entry.code for entry in served(pinned())}
         conn.rollback()

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from pipelines.housekeeping.anonymise import anonymise
+from warehouse.sweeps import anonymise
 
 
 def seen(pool, company):

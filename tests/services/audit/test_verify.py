@@ -4,10 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pipelines.housekeeping.anonymise import anonymise
 from services.audit import verify
 from warehouse.audit.chain import CURRENT
 from warehouse.skus.tables import skus
+from warehouse.sweeps import anonymise
 from warehouse.tables import audit_entries, audit_transactions, sku_versions
 
 CAP = {"component_type": "cap", "material_family": "plastic", "weight_g": 2}

@@ -47,3 +47,8 @@ def open_imports(
     listed = 'SELECT id, company_id, slug, filename, attempts, "position", rows_total FROM pcds_open_imports(%s, %s)'
     rows = conn.execute(listed, (now - STALLED_AFTER, now - asked_for))
     return [OpenImport(*row) for row in rows]
+
+
+def is_stalled(alive: datetime | None, now: datetime) -> bool:
+    """Whether an import that was last `alive` then has lost its run."""
+    return alive is not None and now - alive > STALLED_AFTER

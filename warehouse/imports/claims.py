@@ -10,17 +10,20 @@ an attempt. So `attempts` counts the steps that lost their process, or failed, s
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 import psycopg
 import structlog
+from psycopg.types.json import Json
 
-from pipelines.imports.queue import BEAT_EVERY, STALLED_AFTER
 from warehouse.clock import Clock
+from warehouse.imports.queue import BEAT_EVERY, STALLED_AFTER
 from warehouse.sessions import Pool
 
 MAX_ATTEMPTS: Final = 5
@@ -43,6 +46,20 @@ RETURNING free.run_id
 _LAY_DOWN: Final = """
 UPDATE imports SET attempts = greatest(attempts - 1, 0), claim = CASE WHEN %s THEN claim END
 WHERE id = %s AND claim = %s
+"""
+
+_END: Final = """
+UPDATE imports SET status = %s, failure = %s, finished_at = %s, claim = NULL
+WHERE id = %s AND claim = %s
+RETURNING created, updated, unchanged, rejected
+"""
+
+_ADVANCE: Final = """
+UPDATE imports
+SET position = %(stop)s, rows_done = %(rows_done)s, heartbeat_at = %(now)s, attempts = 0,
+    created = created + %(created)s, updated = updated + %(updated)s, unchanged = unchanged + %(unchanged)s,
+    rejected = rejected + %(rejected)s
+WHERE id = %(id)s AND claim = %(token)s AND position = %(start)s
 """
 
 log = structlog.get_logger(__name__)
@@ -91,6 +108,35 @@ def prove(cursor: psycopg.Cursor[Any]) -> None:
     """Raise `ClaimLost` where an update guarded by the claim's token found no row."""
     if cursor.rowcount != 1:
         raise ClaimLost("the import was taken over by another run, or has ended")
+
+
+def advance(
+    conn: psycopg.Connection[Any],
+    claim: Claim,
+    *,
+    start: int,
+    stop: int,
+    rows_done: int,
+    counts: Counter[str],
+    at: datetime,
+) -> None:
+    """Move the claimed import from one position to the next in the caller's transaction, which ends its attempts.
+
+    `rows_done` are the file's lines up to there; `counts` are this chunk's rows by outcome. Raises `ClaimLost`.
+    """
+    outcomes = ("created", "updated", "unchanged", "rejected")
+    moved = {"id": claim.import_id, "token": claim.token, "start": start, "stop": stop, "rows_done": rows_done}
+    prove(conn.execute(_ADVANCE, {**moved, "now": at, **{name: counts[name] for name in outcomes}}))
+
+
+def end(
+    conn: psycopg.Connection[Any], claim: Claim, status: str, *, failure: Mapping[str, object] | None, at: datetime
+) -> dict[str, int]:
+    """End the claimed import in the caller's transaction; its counts of rows by outcome. Raises `ClaimLost`."""
+    reason = None if failure is None else Json(dict(failure))
+    cursor = conn.execute(_END, (status, reason, at, claim.import_id, claim.token))
+    prove(cursor)
+    return dict(zip(("created", "updated", "unchanged", "rejected"), cursor.fetchone() or (), strict=True))
 
 
 def hand_back(pool: Pool, claim: Claim) -> None:

@@ -1,16 +1,14 @@
-"""What a poll answers.
+"""What a poll of an import answers, as one statement.
 
-Callers poll many times while their file is worked on, on the same cores: the database builds the answer, so that a
-poll is one statement, admission included (`api.reading`).
+Callers poll many times while their file is worked on, on the same cores: the database builds the answer, admission
+included (`api.reading`). What belongs here: that statement. What does not: the work (`pipelines.imports`).
 """
 
-from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 import orjson
 
-from pipelines.imports.queue import STALLED_AFTER
 from warehouse.pages import instant
 from warehouse.sessions import Pool
 
@@ -38,11 +36,6 @@ SELECT json_build_object(
         'total', (SELECT count(*) FROM import_errors WHERE import_id = %(import_id)s))
 )::text AS answer
 FROM imports WHERE id = %(import_id)s"""
-
-
-def is_stalled(alive: datetime | None, now: datetime) -> bool:
-    """Whether an import that was last `alive` then has lost its run."""
-    return alive is not None and now - alive > STALLED_AFTER
 
 
 def status(pool: Pool, company_id: UUID, import_id: UUID, *, limit: int, offset: int) -> dict[str, Any] | None:

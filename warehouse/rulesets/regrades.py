@@ -31,6 +31,11 @@ _LACKS: Final = """
 SELECT NOT EXISTS (SELECT FROM regrades WHERE version = %(version)s)
        AND EXISTS (SELECT FROM skus WHERE ruleset_version <> %(version)s)
 """
+_OLDER: Final = """
+SELECT EXISTS (SELECT FROM pg_stat_activity
+               WHERE datname = current_database() AND usename IN (session_user, 'pcds_app') AND xact_start < %s)
+"""
+"""A process of the release before may still sign in by the plain name."""
 _COUNTS: Final = "version, skus, changed, matrix, examples"
 _TAKE: Final = f"SELECT position, {_COUNTS} FROM regrades WHERE finished_at IS NULL FOR UPDATE"
 _ADVANCE: Final = """
@@ -153,6 +158,18 @@ def total(pool: Pool, company_ids: Iterable[UUID], version: str) -> Totals:
             reached += 1
             whole.add(_of(row))
     return Totals(reached, whole)
+
+
+def database_now(conn: psycopg.Connection[Any]) -> datetime:
+    """The instant at which the transaction began, by the database's own clock."""
+    row = conn.execute("SELECT now()").fetchone()
+    assert row is not None, "a function answers one row"
+    return row[0]  # type: ignore[no-any-return]
+
+
+def writes_since_before(conn: psycopg.Connection[Any], instant: datetime) -> bool:
+    """Whether a transaction of the application is open that began before the database's `instant`."""
+    return conn.execute(_OLDER, (instant,)).fetchone() == (True,)
 
 
 def _of(row: tuple[Any, ...]) -> Regraded:

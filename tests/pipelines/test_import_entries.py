@@ -7,7 +7,7 @@ FILE = "sku_code;name;weight_grams\n" + "".join(f"S{n};Bottle {n};{n},5\n" for n
 
 
 def entries(desk, **filters):
-    with desk.workshop.pool.company(desk.company) as conn:
+    with desk.pool.company(desk.company) as conn:
         row = conn.execute(ledger.page(50, 0, tuple(filters)), filters).fetchone()
     return page.shown(row[1], 50, 0)["data"]
 
@@ -35,8 +35,8 @@ def test_filters_find_entries_inside_the_chunks_that_hold_them(desk):
 
 def test_the_chain_holds_over_chunks_and_finds_a_line_that_was_altered(desk, owner):
     assert desk.run(desk.send(FILE))
-    with desk.workshop.pool.company(desk.company) as conn:
+    with desk.pool.company(desk.company) as conn:
         assert verify(conn).first_bad is None
     owner.execute("UPDATE skus SET import_line = 9 WHERE sku_code = 'S5' AND company_id = %s", [desk.company])
-    with desk.workshop.pool.company(desk.company) as conn:
+    with desk.pool.company(desk.company) as conn:
         assert verify(conn).first_bad == "6"

@@ -1,0 +1,53 @@
+"""What must be in the database before the service can answer: `python -m api.prepare`, which `pcds serve` runs first.
+
+It is a program of its own so that what it needs, migrations above all, is gone from memory when it has ended. What
+belongs here: the order of these things, and what the supervisor is told of them, as JSON on standard output. What does
+not: how each is done.
+"""
+
+import json
+import sys
+from typing import Any
+
+import psycopg
+import structlog
+
+from api import demo
+from api.cli import in_plain_words
+from warehouse import logs
+from warehouse.catalogue.queries import LOADED
+from warehouse.database import Database
+from warehouse.migrate import migrate
+from warehouse.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+
+def prepared(settings: Settings, *, with_demo: bool, with_dagster_ui: bool) -> dict[str, Any]:
+    """Tables as this release needs them, and the demo company where it is wanted; call it inside `running`.
+
+    `catalogue` says whether a catalogue is loaded, `greeting` is for whoever started the service. Raises what
+    `migrate` raises.
+    """
+    database = Database.of(settings)
+    log.info("database.migrated", revision=migrate(database))
+    greeting = f"The service answers at {settings.base_url}."
+    if with_demo:
+        first_start = not (settings.data_dir / "demo.json").exists()
+        made = demo.prepare(settings, database)
+        greeting = demo.banner(settings, made, first_start=first_start, with_dagster_ui=with_dagster_ui)
+    with psycopg.connect(database.app_url) as connection:
+        loaded = connection.execute(LOADED).fetchone() == (True,)
+    return {"catalogue": loaded, "greeting": greeting}
+
+
+def main() -> None:
+    """Prepare with the settings of the environment, and as the one argument says."""
+    asked, settings = json.loads(sys.argv[1]), Settings.load()
+    logs.configure(settings)
+    told = prepared(settings, with_demo=asked["demo"], with_dagster_ui=asked["with_dagster_ui"])
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    in_plain_words(main)

@@ -1,0 +1,95 @@
+"""Copies of what this process writes to standard output and standard error, log lines among it, in files.
+
+The text goes where it went before as well. What belongs here: that, for any Python process. What does not: whose files
+they are and who reads them (`pipelines.engine.run_logs`). What libraries in C and child processes write is not
+seen here.
+"""
+
+import logging
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import IO, Any, Final, TextIO, cast
+
+LARGEST_BYTES: Final = 8 * 2**20
+"""Of one file. What is written beyond goes to the process's log alone."""
+_CUT: Final = b"\n[This copy ends here: the rest is in the log of the process.]\n"
+
+
+class Sink:
+    """A file that is there from its first byte on. A disk that takes nothing more fails no run."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is opened before there is something to write."""
+        self._path, self._lock, self._left = path, threading.Lock(), LARGEST_BYTES
+        self._file: IO[bytes] | None = None
+
+    def write(self, text: str) -> int:
+        """Write at once, without a buffer: whoever reads the log of a run under way sees it."""
+        data = text.encode("utf-8", "backslashreplace")
+        with self._lock:
+            if self._left and data:
+                try:
+                    self._write(data)
+                except OSError:
+                    self._left = 0
+        return len(text)
+
+    def _write(self, data: bytes) -> None:
+        if self._file is None:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._file = self._path.open("ab", buffering=0)
+        self._file.write(data[: self._left])
+        if len(data) >= self._left:
+            self._file.write(_CUT)
+        self._left = max(self._left - len(data), 0)
+
+    def close(self) -> None:
+        """Write nothing more: what is written from now on is another run's."""
+        with self._lock:
+            self._left = 0
+            if self._file is not None:
+                self._file.close()
+
+
+class Both:
+    """A text stream whose text goes to a capture, too; all else is the stream's."""
+
+    def __init__(self, stream: TextIO, sink: Sink) -> None:
+        self._stream, self._sink = stream, sink
+
+    def write(self, text: str) -> int:
+        """Write to the stream first: the process's log comes before any copy of it."""
+        written = self._stream.write(text)
+        self._sink.write(text)
+        return written
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write each."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def captured(out: Path, err: Path) -> Iterator[None]:
+    """Copies of what Python writes to standard output and error during the block, log lines among it.
+
+    Other threads' lines are among it as well, so that a process captures one run at a time.
+    """
+    with ExitStack() as ends:
+        written, told = Sink(out), Sink(err)
+        for sink in (written, told):
+            ends.callback(sink.close)
+        both = cast("TextIO", Both(sys.stderr, told))
+        for handler in logging.getLogger().handlers:
+            if isinstance(handler, logging.StreamHandler) and handler.stream in (sys.stderr, sys.__stderr__):
+                ends.callback(handler.setStream, handler.stream)
+                handler.setStream(both)
+        ends.enter_context(redirect_stdout(cast("TextIO", Both(sys.stdout, written))))
+        ends.enter_context(redirect_stderr(both))
+        yield

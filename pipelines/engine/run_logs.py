@@ -1,0 +1,275 @@
+"""What a run writes to standard output and standard error, kept by run: Dagster's compute logs.
+
+Dagster's processes make `RunLogs` from dagster.yaml (`compute_logs`), and their pages read by it. A capture is a file
+that the text is written to as well, in this process: Dagster's own capture has each run start four helper processes,
+which takes longer than an import of 100 rows (docs/decisions/0046). What belongs here: capturing, where the files lie,
+and how they go. What does not: what is worth a line, and its form (`warehouse.logs`).
+
+The names that are private to Dagster are those that its own packages of compute logs import (dagster-aws and others).
+"""
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any, Final, Self, TypeVar, cast
+
+import dagster as dg
+import structlog
+from dagster._core.storage.cloud_storage_compute_log_manager import CloudStorageComputeLogManager
+from dagster._core.storage.compute_log_manager import CapturedLogContext, CapturedLogSubscription, ComputeIOType
+from dagster._core.storage.local_compute_log_manager import IO_TYPE_EXTENSION, LocalComputeLogManager
+from dagster._serdes import ConfigurableClass, ConfigurableClassData
+
+from pipelines.engine.captured import Sink, captured
+from warehouse.clock import Clock
+from warehouse.launches import run_logs
+from warehouse.objects import NoSuchObject, Objects
+
+T_Instance = TypeVar("T_Instance", bound=dg.DagsterInstance)
+
+_LOOK_SECONDS: Final = 2.0
+"""How often a log is looked at that a page follows."""
+_NEW_FOLDER: Final = timedelta(hours=1)
+"""An empty folder that was touched since then may be about to be written to."""
+
+log = structlog.get_logger(__name__)
+
+
+class _Folder(LocalComputeLogManager):
+    """Dagster's own manager of files in a folder, but for the capture."""
+
+    @contextmanager
+    def capture_logs(self, log_key: Sequence[str]) -> Generator[CapturedLogContext, None, None]:
+        """A capture within this process."""
+        out, err = (Path(self.get_captured_local_path(log_key, end)) for end in ("out", "err"))
+        with captured(out, err):
+            log.info("run.begun", run_id=log_key[0], host=socket.gethostname(), process=os.getpid())
+            yield CapturedLogContext(log_key)
+
+    @contextmanager
+    def open_log_stream(self, log_key: Sequence[str], io_type: ComputeIOType) -> Iterator[IO[Any] | None]:
+        """For what sensors, schedules and backfills log: a file only where they do, as most of them never do."""
+        sink = Sink(Path(self.get_captured_local_path(log_key, IO_TYPE_EXTENSION[io_type])))
+        try:
+            yield cast("IO[Any]", sink)
+        finally:
+            sink.close()
+
+
+class _Followers:
+    """The logs that pages follow, looked at by a thread for as long as there are any."""
+
+    def __init__(self, is_complete: Callable[[Sequence[str]], bool]) -> None:
+        self._is_complete, self._lock = is_complete, threading.Lock()
+        self._followed: list[CapturedLogSubscription] = []
+        self._thread: threading.Thread | None = None
+
+    def add(self, subscription: CapturedLogSubscription) -> None:
+        with self._lock:
+            self._followed.append(subscription)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._look, name="run-logs", daemon=True)
+                self._thread.start()
+
+    def remove(self, subscription: CapturedLogSubscription) -> None:
+        with self._lock, suppress(ValueError):
+            self._followed.remove(subscription)
+
+    def _look(self) -> None:
+        while True:
+            time.sleep(_LOOK_SECONDS)
+            with self._lock:
+                followed = [*self._followed]
+                if not followed:
+                    self._thread = None
+                    return
+            for subscription in followed:
+                try:
+                    self._look_at(subscription)
+                except Exception as error:  # the database is away; the page waits
+                    log.warning("run_log.not_followed", error=type(error).__name__)
+
+    def _look_at(self, subscription: CapturedLogSubscription) -> None:
+        if self._is_complete(subscription.log_key):
+            subscription.complete()
+            self.remove(subscription)
+        subscription.fetch()
+
+
+class RunLogs(CloudStorageComputeLogManager[T_Instance], ConfigurableClass):
+    """Logs in the folder of `folder`; where there is a `store`, they go there when the run has ended."""
+
+    def __init__(self, folder: str, store: str = "", inst_data: ConfigurableClassData | None = None) -> None:
+        """As `from_config_value` says; nothing is opened before it is needed."""
+        self._folder, self._store, self._inst_data = Path(folder), store, inst_data
+        self._local = _Folder(folder)
+        self._followers = _Followers(self.is_capture_complete)
+
+    @property
+    def inst_data(self) -> ConfigurableClassData | None:
+        """What dagster.yaml says of this manager."""
+        return self._inst_data
+
+    @classmethod
+    def config_type(cls) -> dict[str, Any]:
+        """What dagster.yaml may say: the folder, and the object store that several machines share; empty for none."""
+        return {"folder": dg.StringSource, "store": dg.Field(dg.StringSource, is_required=False, default_value="")}
+
+    @classmethod
+    def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Mapping[str, Any]) -> Self:
+        """The manager of a checked configuration."""
+        return cls(inst_data=inst_data, **config_value)
+
+    @property
+    def local_manager(self) -> LocalComputeLogManager:
+        """Of the files on this machine."""
+        return self._local
+
+    @contextmanager
+    def capture_logs(self, log_key: Sequence[str]) -> Iterator[CapturedLogContext]:
+        """Capture on this machine; whatever ends the block, the store has the log then."""
+        try:
+            with self._local.capture_logs(log_key) as context:
+                yield context
+        finally:
+            self._on_capture_complete(log_key)
+
+    @property
+    def upload_interval(self) -> int | None:
+        """None: a run's log goes to the store once, at its end."""
+        return None
+
+    @cached_property
+    def _objects(self) -> Objects | None:
+        return Objects.at(self._store) if self._store else None
+
+    def is_capture_complete(self, log_key: Sequence[str]) -> bool:
+        """Whether nothing more comes: the run has ended, or it is no run's."""
+        run = self._instance.get_run_by_id(log_key[0])
+        return run is None or run.is_finished
+
+    def cloud_storage_has_logs(
+        self, log_key: Sequence[str], io_type: ComputeIOType, partial: bool = False
+    ) -> bool:  # fmt: skip
+        """Whether the store has it; parts of it never are there."""
+        return not partial and self._stored(log_key, io_type) is not None
+
+    def upload_to_cloud_storage(
+        self, log_key: Sequence[str], io_type: ComputeIOType, partial: bool = False  # noqa: ARG002
+    ) -> None:  # fmt: skip
+        """Bring a log to the store; one that nobody wrote to is nowhere."""
+        path, key = self._path(log_key, io_type), _key(log_key, io_type)
+        if self._objects is not None and key is not None and path.exists():
+            self._objects.put(key, path.read_bytes(), durable=False)
+
+    def download_from_cloud_storage(
+        self, log_key: Sequence[str], io_type: ComputeIOType, partial: bool = False  # noqa: ARG002
+    ) -> None:  # fmt: skip
+        """Bring a log here from the store, for whoever downloads it as a file."""
+        data = self._stored(log_key, io_type)
+        if data is not None:
+            path = self._path(log_key, io_type)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.write_bytes(data)
+
+    def get_log_data_for_type(
+        self, log_key: Sequence[str], io_type: ComputeIOType, offset: int, max_bytes: int | None
+    ) -> tuple[bytes | None, int]:  # fmt: skip
+        """A part of a log from `offset` on, and where it ends; None where nobody wrote any."""
+        if self.has_local_file(log_key, io_type):
+            return self._local.read_path(str(self._path(log_key, io_type)), offset, max_bytes)  # type: ignore[no-any-return]
+        data = self._stored(log_key, io_type)
+        if data is None:
+            return None, offset
+        part = data[offset:] if max_bytes is None else data[offset : offset + max_bytes]
+        return part, offset + len(part)
+
+    def get_log_keys_for_log_key_prefix(
+        self, log_key_prefix: Sequence[str], io_type: ComputeIOType
+    ) -> Sequence[list[str]]:  # fmt: skip
+        """The logs below a prefix, such as a backfill's."""
+        found = list[list[str]]()
+        if self._folder.joinpath(*log_key_prefix).is_dir():
+            found.extend(self._local.get_log_keys_for_log_key_prefix(log_key_prefix, io_type))
+        if self._objects is not None:
+            ending = f".{IO_TYPE_EXTENSION[io_type]}"
+            found.extend(
+                run_logs.parts(key.removesuffix(ending))
+                for key, _ in self._objects.stored(run_logs.OWNER, run_logs.folder(log_key_prefix))
+                if key.endswith(ending)
+            )
+        return found
+
+    def display_path_for_type(self, log_key: Sequence[str], io_type: ComputeIOType) -> str:
+        """Where it lies, as the page says it: below the folder, and no path of a machine."""
+        return f"{'/'.join(log_key)}.{IO_TYPE_EXTENSION[io_type]}"
+
+    def download_url_for_type(self, log_key: Sequence[str], io_type: ComputeIOType) -> str | None:
+        """The path at which Dagster's web server has it."""
+        return "/".join(("/logs", *log_key, IO_TYPE_EXTENSION[io_type]))
+
+    def delete_logs(self, log_key: Sequence[str] | None = None, prefix: Sequence[str] | None = None) -> None:
+        """Delete a log, or all below a prefix: those of a run have its id as theirs."""
+        self._local.delete_logs(log_key=log_key, prefix=prefix)
+        if self._objects is None:
+            return
+        if log_key is not None:
+            for key in filter(None, (_key(log_key, io_type) for io_type in ComputeIOType)):
+                self._objects.delete(key)
+        elif prefix:
+            for key, _ in self._objects.stored(run_logs.OWNER, run_logs.folder(prefix)):
+                self._objects.delete(key)
+
+    def delete_older(self, kept_for: timedelta) -> int:
+        """Delete the logs that are older, whoever they are of: runs take theirs with them, ticks do not; how many."""
+        now, removed = Clock().now(), 0
+        oldest, untouched = (now - kept_for).timestamp(), (now - _NEW_FOLDER).timestamp()
+        for path in sorted(self._folder.rglob("*"), key=lambda path: -len(path.parts)):
+            with suppress(OSError):  # it went just now, or something came into it
+                touched = path.stat().st_mtime
+                if path.is_dir() and touched < untouched:
+                    path.rmdir()
+                elif path.is_file() and touched < oldest:
+                    path.unlink()
+                    removed += 1
+        if self._objects is not None:
+            stored_before = self._objects.now() - kept_for
+            for key, at in self._objects.stored(run_logs.OWNER, run_logs.FOLDER):
+                if at < stored_before:
+                    self._objects.delete(key)
+                    removed += 1
+        return removed
+
+    def on_subscribe(self, subscription: CapturedLogSubscription) -> None:
+        """A page follows a log: it is looked at every few seconds."""
+        self._followers.add(subscription)
+
+    def on_unsubscribe(self, subscription: CapturedLogSubscription) -> None:
+        """It follows it no more."""
+        self._followers.remove(subscription)
+
+    def _on_capture_complete(self, log_key: Sequence[str]) -> None:
+        if self._objects is not None:
+            super()._on_capture_complete(log_key)
+
+    def _path(self, log_key: Sequence[str], io_type: ComputeIOType) -> Path:
+        return Path(self._local.get_captured_local_path(log_key, IO_TYPE_EXTENSION[io_type]))
+
+    def _stored(self, log_key: Sequence[str], io_type: ComputeIOType) -> bytes | None:
+        key = _key(log_key, io_type)
+        if self._objects is None or key is None:
+            return None
+        try:
+            return self._objects.get(key)
+        except NoSuchObject:
+            return None
+
+
+def _key(log_key: Sequence[str], io_type: ComputeIOType) -> str | None:
+    return run_logs.key(log_key, IO_TYPE_EXTENSION[io_type])

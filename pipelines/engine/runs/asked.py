@@ -1,0 +1,179 @@
+"""The road of a command's runs: the running service executes them, or this process where none runs.
+
+A service runs where Dagster's web server answers to the key of this data directory. Its Dagster launches the run as it
+does anybody's, a worker executes it, and the command waits for its end. What belongs here: that choice, asking and
+waiting. What does not: which runs a command needs, and what it answers from what they made.
+
+Asked over HTTP as `api.launching` does: Dagster's own Python client goes by the environment's proxies, which would see
+the key.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import dagster as dg
+import httpx2
+
+from pipelines.definitions import defs
+from pipelines.engine.resources import Resources
+from pipelines.engine.runs import here
+from pipelines.engine.tags import CODE_LOCATION, PARTITION
+from warehouse import dagster_home
+from warehouse.settings import Settings
+
+_WHERE: Final = {"repositoryLocationName": dagster_home.LOCATION, "repositoryName": "__repository__"}
+_LAUNCH: Final = """
+mutation($run: ExecutionParams!) {
+  launchRun(executionParams: $run) { __typename ... on LaunchRunSuccess { run { runId } } }
+}
+"""
+_TIMES: Final = httpx2.Timeout(connect=2, read=60, write=5, pool=5)
+_LOOK_SECONDS: Final = 0.1
+"""How often the run is looked at that the command waits for."""
+_ASK_SECONDS: Final = 5.0
+"""How often it is asked whether the service still runs."""
+_PATIENCE_SECONDS: Final = 60.0
+"""How long a service may be away that executes a command's run, and a code server that starts."""
+_ENDS: Final = {dg.DagsterEventType.STEP_FAILURE, dg.DagsterEventType.RUN_FAILURE}
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A run that has ended, as Dagster recorded it."""
+
+    dagster_run: dg.DagsterRun
+
+    @property
+    def success(self) -> bool:
+        """Whether it did all that it was for."""
+        return self.dagster_run.is_success
+
+
+class Service:
+    """The Dagster of the service that runs on this data directory."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Nothing is asked yet."""
+        self._url = f"http://{dagster_home.HOST}:{settings.dagster_port}{dagster_home.PREFIX}/graphql"
+        self._headers = {dagster_home.DOOR_HEADER: dagster_home.door_key(settings)}
+
+    def answers(self) -> bool:
+        """Whether it is there; the web server of another data directory does not know the key."""
+        try:
+            return "version" in self._asked("{ version }")
+        except httpx2.HTTPError:
+            return False
+
+    def launch(self, job: str, run_config: Mapping[str, Any], tags: Mapping[str, str]) -> str:
+        """Have a run launched; its id. Raises `dagster.Failure` where Dagster would not."""
+        run = {
+            "selector": {**_WHERE, "jobName": job}, "runConfigData": run_config,
+            "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
+        }  # fmt: skip
+        until = time.monotonic() + _PATIENCE_SECONDS
+        while True:
+            try:
+                answer = self._asked(_LAUNCH, {"run": run}).get("launchRun", {})
+            except httpx2.HTTPError as error:
+                raise dg.Failure(f"Dagster's web server did not answer: {type(error).__name__}.") from None
+            if answer.get("__typename") == "LaunchRunSuccess":
+                return str(answer["run"]["runId"])
+            # While the code server starts, no job is known.
+            if answer.get("__typename") != "PipelineNotFoundError" or time.monotonic() > until:
+                raise dg.Failure(f"Dagster did not launch {job}: {answer.get('__typename', 'no answer')}.")
+            time.sleep(1)
+
+    def wait(self, instance: dg.DagsterInstance, run_id: str) -> Ended:
+        """The run when it has ended. Raises `dagster.Failure` where the service went away; the run stays as it is."""
+        asked_at = seen_at = time.monotonic()
+        while True:
+            run = instance.get_run_by_id(run_id)
+            if run is None:
+                raise dg.Failure(f"Somebody deleted the run {run_id}.")
+            if run.is_finished:
+                return Ended(run)
+            now = time.monotonic()
+            if now > asked_at + _ASK_SECONDS:
+                asked_at = now
+                if self.answers():
+                    seen_at = time.monotonic()
+                elif now > seen_at + _PATIENCE_SECONDS:
+                    raise dg.Failure(f"The service is away. The run {run_id} goes on when it is back.")
+            time.sleep(_LOOK_SECONDS)
+
+    def _asked(self, query: str, variables: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        with httpx2.Client(transport=httpx2.HTTPTransport(verify=False), timeout=_TIMES) as client:
+            answer = client.post(self._url, json={"query": query, "variables": variables}, headers=self._headers)
+        if not answer.is_success:
+            return {}
+        try:
+            return dict(answer.json()["data"])
+        except (ValueError, KeyError, TypeError):  # another program's answer
+            return {}
+
+
+_services: Final[list[Service]] = []
+
+
+@contextmanager
+def by_the_service(settings: Settings) -> Iterator[None]:
+    """A block whose runs the service executes, where one runs."""
+    service = Service(settings)
+    found = [service] if service.answers() else []
+    _services.extend(found)
+    try:
+        yield
+    finally:
+        del _services[len(_services) - len(found) :]
+
+
+def run(
+    job: str, resources: Resources, instance: dg.DagsterInstance, *, tags: Mapping[str, str],
+    run_config: Mapping[str, Any], partition: str | None = None, raise_on_error: bool = True,
+) -> Ended:  # fmt: skip
+    """A run of the job to its end. What goes wrong in it is raised: as `dagster.Failure`, or here as it was raised."""
+    if not _services:
+        return _here(job, resources, instance, tags, run_config, partition, raise_on_error=raise_on_error)
+    service = _services[-1]
+    run_id = service.launch(job, run_config, {**tags, **({} if partition is None else {PARTITION: partition})})
+    ended = service.wait(instance, run_id)
+    if raise_on_error and not ended.success:
+        raise dg.Failure(_reason(instance, ended.dagster_run))
+    return ended
+
+
+def _here(  # noqa: PLR0917  (as `run` takes them)
+    job: str, resources: Resources, instance: dg.DagsterInstance, tags: Mapping[str, str],
+    run_config: Mapping[str, Any], partition: str | None, *, raise_on_error: bool,
+) -> Ended:  # fmt: skip
+    with here.living(resources.postgres.pool) as run_id:
+        result = defs.resolve_job_def(job).execute_in_process(
+            run_id=run_id, run_config=run_config, partition_key=partition, instance=instance,
+            tags={**CODE_LOCATION, **tags}, resources=resources.handed_in(), raise_on_error=raise_on_error,
+        )  # fmt: skip
+    ended = instance.get_run_by_id(result.run_id)
+    assert ended is not None
+    return Ended(ended)
+
+
+def _reason(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
+    """Why a run did not succeed: the sentence of the first step that failed, else what Dagster says of the run."""
+    if run.status == dg.DagsterRunStatus.CANCELED:
+        return f"Somebody ended its run {run.run_id} in Dagster."
+    events = [entry.dagster_event for entry in instance.all_logs(run.run_id, of_type=_ENDS)]
+    for event in filter(None, events):
+        if not event.is_step_failure:
+            continue
+        failed = event.step_failure_data
+        if failed.user_failure_data is not None and failed.user_failure_data.description:
+            return failed.user_failure_data.description
+        error = failed.error
+        while error is not None and error.cause is not None:
+            error = error.cause
+        if error is not None:
+            return error.message.strip().splitlines()[-1]
+    said = [event.message for event in events if event is not None and event.message]
+    return said[-1] if said else f"Its run {run.run_id} failed; Dagster has its reason."

@@ -1,0 +1,71 @@
+"""What a test hands to runs and ticks in place of what a process opens by itself, and short names for what is in it."""
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.engine.resources import (
+    FileReaders,
+    Importing,
+    ObjectStore,
+    Portfolios,
+    Postgres,
+    Resources,
+    Retention,
+    RuleSets,
+    ServiceClock,
+    Shutdown,
+)
+from pipelines.imports.process import CHUNK_ROWS
+from pipelines.sandbox import Readers
+from warehouse.clock import Clock
+from warehouse.objects import Objects
+from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Pool
+from warehouse.settings import Settings
+
+
+def stock(
+    pool: Pool, clock: Clock, folder: Path, readers: Readers | None = None, *, chunk_rows: int = CHUNK_ROWS
+) -> Resources:
+    """Resources over a test's own database, clock and folder."""
+    return Resources(
+        Postgres.of(pool), ObjectStore.of(Objects.of(Settings.load(data_dir=folder))), ServiceClock.of(clock),
+        RuleSets.of(Rulesets()), FileReaders.of(readers or Readers()), Portfolios.of(folder),
+        Shutdown.of(threading.Event()), Importing(chunk_rows=chunk_rows), Retention(),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Stocked:
+    """Whoever works with resources."""
+
+    resources: Resources
+
+    @property
+    def pool(self) -> Pool:
+        return self.resources.postgres.pool
+
+    @property
+    def objects(self) -> Objects:
+        return self.resources.object_store.objects
+
+    @property
+    def clock(self) -> Clock:
+        return self.resources.clock.clock
+
+    @property
+    def rulesets(self) -> Rulesets:
+        return self.resources.rule_sets.known
+
+    @property
+    def readers(self) -> Readers:
+        return self.resources.file_readers.readers
+
+    @property
+    def data_dir(self) -> Path:
+        return self.resources.portfolios.folder
+
+    @property
+    def stopping(self) -> threading.Event:
+        return self.resources.shutdown.begun

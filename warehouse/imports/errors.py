@@ -1,0 +1,33 @@
+"""The rows of an import's error report: added by a run, read by polls and pages.
+
+What belongs here: adding them. What does not: what a row says (`pipelines.imports.report`) and how reports are read
+(`warehouse.imports.polls`, `warehouse.imports.queries`).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+import psycopg
+
+from warehouse.imports.tables import import_errors
+
+COLUMNS: Final = (
+    "sheet_position", "line", "number", "sheet", "sku_code", "field", "column", "value", "code", "message",
+)  # fmt: skip
+"""What a report row fills; the import and the company are the caller's."""
+
+_NAMES: Final = ", ".join(f'"{name}"' for name in COLUMNS)
+_TYPED: Final = ", ".join(f'"{name}" {import_errors.c[name].type}' for name in COLUMNS)
+_INSERT: Final = (
+    f"INSERT INTO import_errors (company_id, import_id, {_NAMES}) "
+    f"SELECT %s, %s, {_NAMES} FROM json_to_recordset(%s) AS report ({_TYPED})"
+)
+
+
+def insert(
+    conn: psycopg.Connection[Any], company_id: UUID, import_id: UUID, rows: Sequence[Mapping[str, object]]
+) -> None:
+    """Add report rows, each with every column of `COLUMNS`, in the caller's transaction."""
+    conn.execute(_INSERT, (company_id, import_id, orjson.dumps(rows).decode()))

@@ -1,0 +1,70 @@
+"""Reads many SKUs of a company in the order of their codes: block by block, some by their codes, or all of them.
+
+What belongs here: how a portfolio is walked without holding it in memory. What does not: pages that callers ask for
+(`queries`), rows that are about to be written (`by_code`), and snapshots (`warehouse.snapshots`).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from psycopg.rows import dict_row
+
+from warehouse import copying
+from warehouse.sessions import Connection
+from warehouse.skus.columns import DTYPES, Table, selected
+from warehouse.skus.detail import SELECT
+from warehouse.skus.tables import VALUE_COLUMNS
+
+_AT_ONCE: Final = 500
+"""SKUs that are fetched together."""
+
+_FIRST: Final = "WHERE true ORDER BY sku_code LIMIT %(rows)s"
+_NEXT: Final = "WHERE sku_code > %(after)s::text ORDER BY sku_code LIMIT %(rows)s"
+_NAMED: Final = "WHERE sku_code = ANY(%(codes)s::text[]) ORDER BY sku_code"
+_SHOWN: Final = f"SELECT {SELECT} FROM skus WHERE sku_code = ANY(%s) ORDER BY sku_code"
+_EVERY: Final = f'SELECT {selected(VALUE_COLUMNS)} FROM skus ORDER BY sku_code COLLATE "C"'
+
+
+def block(connection: Connection, columns: Sequence[str], *, after: str | None, rows: int) -> Table:
+    """These columns of the company's next SKUs after a code, or of its first ones, by COPY."""
+    return _copied(connection, columns, _FIRST if after is None else _NEXT, {"after": after, "rows": rows})
+
+
+def named(connection: Connection, columns: Sequence[str], codes: Sequence[str]) -> Table:
+    """These columns of the SKUs of these codes, by COPY."""
+    return _copied(connection, columns, _NAMED, {"codes": list(codes)})
+
+
+def _copied(connection: Connection, columns: Sequence[str], which: str, parameters: Mapping[str, Any]) -> Table:
+    query = f"SELECT {', '.join(f'skus.{name}' for name in columns)} FROM skus {which}"
+    return Table.of(copying.out_of(connection, query, parameters, {name: DTYPES[name] for name in columns}))
+
+
+def of_codes(connection: Connection, codes: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The SKUs of these codes by `detail.COLUMNS`, a few hundred at a time."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        for first in range(0, len(codes), _AT_ONCE):
+            yield from cursor.execute(_SHOWN, [list(codes[first : first + _AT_ONCE])])
+
+
+@contextmanager
+def every(connection: Connection) -> Iterator[Callable[[], Iterator[dict[str, Any]]]]:
+    """Yield a function that walks over the value columns of all SKUs; it may be called again inside the block.
+
+    Codes come in the order of their code points. Each walk begins with the first SKU and sees the portfolio as it was
+    when the block began.
+    """
+    with connection.cursor("every_sku", row_factory=dict_row, scrollable=True) as cursor:
+        cursor.execute(_EVERY)
+        walks = 0
+
+        def walk() -> Iterator[dict[str, Any]]:
+            nonlocal walks
+            if walks:
+                cursor.scroll(0, mode="absolute")
+            walks += 1
+            while page := cursor.fetchmany(_AT_ONCE):  # the cursor's own iterator does not see that it was moved
+                yield from page
+
+        yield walk
