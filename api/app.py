@@ -61,9 +61,12 @@ def served() -> FastAPI:
 
 
 def create(
-    settings: Settings | None = None, database: Database | None = None, clock: Clock | None = None, *,
+    settings: Settings | None = None,
+    database: Database | None = None,
+    clock: Clock | None = None,
+    *,
     alone: bool = False,
-) -> FastAPI:  # fmt: skip
+) -> FastAPI:
     """An app that opens its pools when it starts and closes them when it ends; what is not given is the settings'.
 
     `alone` in its process, it says what of that is garbage when.
@@ -104,15 +107,34 @@ def _settle() -> None:
 def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None) -> FastAPI:
     """The app without its surroundings: enough for the published document."""
     app = FastAPI(
-        title="Packaging Compliance Data Service", version=INTERFACE_VERSION, lifespan=lifespan,
-        redirect_slashes=False, openapi_url=None, docs_url=None, redoc_url=None, servers=[{"url": "/"}],
+        title="Packaging Compliance Data Service",
+        version=INTERFACE_VERSION,
+        lifespan=lifespan,
+        redirect_slashes=False,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        servers=[{"url": "/"}],
         generate_unique_id_function=lambda route: route.name,
-    )  # fmt: skip
+    )
     # The batch comes before the single SKU: its path would else be read as a SKU's id.
     for resource in (
-        tokens, batches, skus, volumes, files, imports, library, docs, audit, jurisdictions, published, schemas, health,
-        supplier_data, reference,
-    ):  # fmt: skip
+        tokens,
+        batches,
+        skus,
+        volumes,
+        files,
+        imports,
+        library,
+        docs,
+        audit,
+        jurisdictions,
+        published,
+        schemas,
+        health,
+        supplier_data,
+        reference,
+    ):
         serve(app, resource.router)
     app.include_router(pages.router)
     app.include_router(oauth.router)

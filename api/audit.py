@@ -56,29 +56,43 @@ def _text(values: Sequence[str]) -> str:
 
 
 SINCE: Final[Parameter[datetime | None]] = Parameter(
-    "since", _bound(time.min), None, _INSTANT_OR_DAY,
+    "since",
+    _bound(time.min),
+    None,
+    _INSTANT_OR_DAY,
     "Only entries at or after this: a whole UTC day (YYYY-MM-DD), or an RFC 3339 instant with Z or an offset.",
-)  # fmt: skip
+)
 UNTIL: Final[Parameter[datetime | None]] = Parameter(
-    "until", _bound(time.max), None, _INSTANT_OR_DAY,
+    "until",
+    _bound(time.max),
+    None,
+    _INSTANT_OR_DAY,
     "Only entries at or before this: a whole UTC day, which is included, or an RFC 3339 instant.",
-)  # fmt: skip
+)
 ACTION: Final[Parameter[str | None]] = Parameter(
-    "action", _one_of(tuple(ACTIONS)), None, {"type": "string", "enum": list(ACTIONS)}, "Only this action.",
-)  # fmt: skip
+    "action", _one_of(tuple(ACTIONS)), None, {"type": "string", "enum": list(ACTIONS)}, "Only this action."
+)
 RESOURCE_TYPE: Final[Parameter[str | None]] = Parameter(
-    "resource_type", _one_of(RESOURCE_TYPES), None, {"type": "string", "enum": list(RESOURCE_TYPES)},
+    "resource_type",
+    _one_of(RESOURCE_TYPES),
+    None,
+    {"type": "string", "enum": list(RESOURCE_TYPES)},
     "Only actions on this: the part of the action before the dot.",
-)  # fmt: skip
+)
 ACTOR: Final[Parameter[str | None]] = Parameter(
-    "actor", _text, None, {"type": "string"}, "Only entries whose actor has exactly this type, id or name.",
-)  # fmt: skip
+    "actor", _text, None, {"type": "string"}, "Only entries whose actor has exactly this type, id or name."
+)
 
 
-@router.get("/audit-log", **operation(
-    "Workspace audit log (Enterprise)",
-    parameters=(LIMIT, OFFSET, SINCE, UNTIL, ACTION, RESOURCE_TYPE, ACTOR),
-    answers={200: AuditLogResponse}, errors=(*READ_ERRORS, "plan_limit_reached")))  # fmt: skip
+@router.get(
+    "/audit-log",
+    **operation(
+        "Workspace audit log (Enterprise)",
+        parameters=(LIMIT, OFFSET, SINCE, UNTIL, ACTION, RESOURCE_TYPE, ACTOR),
+        answers={200: AuditLogResponse},
+        errors=(*READ_ERRORS, "plan_limit_reached"),
+    ),
+)
 async def list_audit_entries(request: Request, presented: Presented) -> Response:
     """A page of state changes, newest first: who did what to which record, the values before and after, and why.
 
@@ -99,7 +113,9 @@ def _filters(request: Request) -> dict[str, Any]:
     if resource_type is not None:
         actions = [known for known in actions if known in actions_of(resource_type)]
     given = {
-        "since": SINCE.of(request), "until": UNTIL.of(request), "actor": ACTOR.of(request),
+        "since": SINCE.of(request),
+        "until": UNTIL.of(request),
+        "actor": ACTOR.of(request),
         "actions": None if action is None and resource_type is None else actions,
-    }  # fmt: skip
+    }
     return {name: value for name, value in given.items() if value is not None}

@@ -34,18 +34,22 @@ class Credential:
 
 SCHEMES: Final[Mapping[str, Any]] = {
     "ApiKey": {
-        "type": "apiKey", "in": "header", "name": "X-API-Key",
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-API-Key",
         "description": f"A key of the company, beginning with {PREFIX}.",
     },
     "BearerToken": {
         "type": "oauth2",
         "description": "A token from the token endpoint: client_id is the key's id, client_secret the key.",
-        "flows": {"clientCredentials": {
-            "tokenUrl": TOKEN_PATH,
-            "scopes": {scope: f"Operations that {scope}." for scope in VOCABULARIES["scope"]},
-        }},
+        "flows": {
+            "clientCredentials": {
+                "tokenUrl": TOKEN_PATH,
+                "scopes": {scope: f"Operations that {scope}." for scope in VOCABULARIES["scope"]},
+            }
+        },
     },
-}  # fmt: skip
+}
 """The two credentials as the document publishes them (OpenAPI 3.1, Security Scheme Object)."""
 
 
@@ -77,8 +81,12 @@ async def offered(request: Request) -> Credential | None:
 
 def presenting(request: Request, credential: Credential) -> dict[str, Any]:
     """The parameters of `ADMIT`."""
-    return {"presented": credential.digest, "is_token": credential.is_token, "usual_ceiling": REQUESTS_PER_MINUTE,
-            "asked_at": service_of(request).clock.now()}  # fmt: skip
+    return {
+        "presented": credential.digest,
+        "is_token": credential.is_token,
+        "usual_ceiling": REQUESTS_PER_MINUTE,
+        "asked_at": service_of(request).clock.now(),
+    }
 
 
 def accepted(request: Request, row: Sequence[Any] | None, credential: Credential, scope: str) -> Key:

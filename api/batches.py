@@ -41,9 +41,16 @@ Records = dict[int, dict[str, Any]]
 Rows = dict[int, RowResult]
 
 
-@router.post("/batch", **operation(
-    "Create or update many SKUs", parameters=(DRY_RUN,),
-    answers={200: SkuBatchResponse}, errors=WRITE_ERRORS, body=body_of(SkuBatchInput)))  # fmt: skip
+@router.post(
+    "/batch",
+    **operation(
+        "Create or update many SKUs",
+        parameters=(DRY_RUN,),
+        answers={200: SkuBatchResponse},
+        errors=WRITE_ERRORS,
+        body=body_of(SkuBatchInput),
+    ),
+)
 async def post_batch(request: Request) -> Response:
     """Up to 1 000 SKUs. A row that is refused is reported with its reasons and holds back no other.
 
@@ -76,11 +83,13 @@ def _said_in(body: Any) -> list[str]:
 
 def _shown(rows: Rows, *, dry_run: bool) -> Response:
     outcomes = Counter(row.outcome for row in rows.values())
-    return json_of({
-        "dry_run": dry_run,
-        "summary": {"total": len(rows), **{name: outcomes[name] for name in _OUTCOMES}},
-        "results": [_published(index, rows[index]) for index in sorted(rows)],
-    })  # fmt: skip
+    return json_of(
+        {
+            "dry_run": dry_run,
+            "summary": {"total": len(rows), **{name: outcomes[name] for name in _OUTCOMES}},
+            "results": [_published(index, rows[index]) for index in sorted(rows)],
+        }
+    )
 
 
 @router.get("/batch", include_in_schema=False)

@@ -51,7 +51,7 @@ def assembled(names: Iterable[str]) -> typer.Typer:
     """The program with these commands; the files of others are not imported, which takes longer than most commands."""
     app = typer.Typer(
         name="pcds", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True
-    )  # fmt: skip
+    )
     app.callback(help=__doc__)(lambda: None)
     for name in names:
         module, attribute = _COMMANDS[name]

@@ -44,33 +44,78 @@ _RECORDS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("site", {"name": "Freiburg", "roles": ["packing"], "country": "DE", "city": "Freiburg"}),
     ("supplier", {"name": "Préformes du Rhône", "email": "quality@preformes.example", "country": "FR"}),
     ("supplier", {"name": "Etiketten Baden", "email": "qs@etiketten.example", "country": "DE"}),
-    ("library_component", {
-        "code": "CAP-HDPE-28", "name": "28 mm screw cap", "component_type": "cap", "material_family": "plastic",
-        "polymer_or_grade": "HDPE", "weight_g": 1.9, "colour": "natural", "recycled_content_percent": 0.0,
-    }),
-    ("library_component", {
-        "code": "PREFORM-PET-24", "name": "24 g bottle body", "component_type": "body", "material_family": "plastic",
-        "polymer_or_grade": "PET", "weight_g": 24.0, "colour": "transparent", "recycled_content_percent": 30.0,
-    }),
-    ("library_component", {
-        "code": "LABEL-PP-50", "name": "50 µm wrap-around label", "component_type": "label",
-        "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 0.6, "colour": "light",
-        "recycled_content_percent": None,
-    }),
-)  # fmt: skip
+    (
+        "library_component",
+        {
+            "code": "CAP-HDPE-28",
+            "name": "28 mm screw cap",
+            "component_type": "cap",
+            "material_family": "plastic",
+            "polymer_or_grade": "HDPE",
+            "weight_g": 1.9,
+            "colour": "natural",
+            "recycled_content_percent": 0.0,
+        },
+    ),
+    (
+        "library_component",
+        {
+            "code": "PREFORM-PET-24",
+            "name": "24 g bottle body",
+            "component_type": "body",
+            "material_family": "plastic",
+            "polymer_or_grade": "PET",
+            "weight_g": 24.0,
+            "colour": "transparent",
+            "recycled_content_percent": 30.0,
+        },
+    ),
+    (
+        "library_component",
+        {
+            "code": "LABEL-PP-50",
+            "name": "50 µm wrap-around label",
+            "component_type": "label",
+            "material_family": "plastic",
+            "polymer_or_grade": "PP",
+            "weight_g": 0.6,
+            "colour": "light",
+            "recycled_content_percent": None,
+        },
+    ),
+)
 
 OF_EXAMPLES: Final[dict[UUID, tuple[str, dict[str, Any]]]] = {
-    UUID("01a1fe87-d06f-77c6-8f41-d6c13d75f038"): ("brand", {
-        "name": "Source Claire", "owner_name": "Source Claire SAS",
-    }),
-    UUID("01a1fe87-d357-758f-8ac5-b3bb7f1465df"): ("site", {
-        "name": "Vittel", "roles": ["manufacturing", "packing"], "country": "FR", "city": "Vittel",
-    }),
-    UUID("01a1fe87-d63a-7f0c-9d2e-5f6a7b8c9d0e"): ("library_component", {
-        "code": "CAP-28", "name": "Cap 28 mm", "component_type": "cap", "material_family": "plastic",
-        "polymer_or_grade": "HDPE", "weight_g": 1.6, "colour": "light", "recycled_content_percent": None,
-    }),
-}  # fmt: skip
+    UUID("01a1fe87-d06f-77c6-8f41-d6c13d75f038"): (
+        "brand",
+        {
+            "name": "Source Claire",
+            "owner_name": "Source Claire SAS",
+        },
+    ),
+    UUID("01a1fe87-d357-758f-8ac5-b3bb7f1465df"): (
+        "site",
+        {
+            "name": "Vittel",
+            "roles": ["manufacturing", "packing"],
+            "country": "FR",
+            "city": "Vittel",
+        },
+    ),
+    UUID("01a1fe87-d63a-7f0c-9d2e-5f6a7b8c9d0e"): (
+        "library_component",
+        {
+            "code": "CAP-28",
+            "name": "Cap 28 mm",
+            "component_type": "cap",
+            "material_family": "plastic",
+            "polymer_or_grade": "HDPE",
+            "weight_g": 1.6,
+            "colour": "light",
+            "recycled_content_percent": None,
+        },
+    ),
+}
 """What the examples of the reference refer to. The ids are the same in every deployment, so that they can be sent."""
 
 
@@ -120,9 +165,15 @@ def _kept(path: Path) -> Demo:
     held = orjson.loads(path.read_bytes()) if path.exists() else {}
     if "staff_password" in held:
         return Demo(**held)
-    new = {"company_id": str(new_id()), "client_id": str(new_id()), "api_key": keys.new_key(),
-           "email": _EMAIL, "password": secrets.token_urlsafe(12),
-           "staff_email": _STAFF, "staff_password": secrets.token_urlsafe(12)}  # fmt: skip
+    new = {
+        "company_id": str(new_id()),
+        "client_id": str(new_id()),
+        "api_key": keys.new_key(),
+        "email": _EMAIL,
+        "password": secrets.token_urlsafe(12),
+        "staff_email": _STAFF,
+        "staff_password": secrets.token_urlsafe(12),
+    }
     demo = Demo(**(new | held))
     draft = path.with_suffix(".draft")
     draft.unlink(missing_ok=True)

@@ -16,9 +16,9 @@ from warehouse.declarations import docs
 router = resource(prefix=f"{V1}/docs", tags=["Declarations"])
 
 
-@router.get("", **operation(
-    "List DoCs",
-    parameters=(LIMIT, OFFSET), answers={200: DocListResponse}, errors=READ_ERRORS))  # fmt: skip
+@router.get(
+    "", **operation("List DoCs", parameters=(LIMIT, OFFSET), answers={200: DocListResponse}, errors=READ_ERRORS)
+)
 async def list_docs(request: Request, presented: Presented) -> Response:
     """A page of Declarations of Conformity, newest first: metadata only, no contents and no addresses of files.
 

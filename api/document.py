@@ -35,9 +35,14 @@ _KEPT: Final = {
 PUBLIC_ERRORS: Final = ("invalid_body", "rate_limited", "internal_error")
 """What an operation without a credential can answer."""
 READ_ERRORS: Final = (
-    "invalid_body", "missing_api_key", "invalid_api_key", "invalid_token", "insufficient_scope", "rate_limited",
+    "invalid_body",
+    "missing_api_key",
+    "invalid_api_key",
+    "invalid_token",
+    "insufficient_scope",
+    "rate_limited",
     "internal_error",
-)  # fmt: skip
+)
 """What every operation with a credential can answer."""
 WRITE_ERRORS: Final = (*READ_ERRORS, "plan_limit_reached", "idempotency_key_reuse", "payload_too_large")
 """What every write can answer."""
@@ -67,10 +72,13 @@ def operation(
     if "missing_api_key" in errors:
         extra["security"] = [{scheme: []} for scheme in SCHEMES]
     documented: dict[int | str, Any] = {
-        status: {"model": model, "description": (model.__doc__ or "").strip(),
-                 "headers": _headers({**(headers or {}), **(_KEPT if kept else {})})}
+        status: {
+            "model": model,
+            "description": (model.__doc__ or "").strip(),
+            "headers": _headers({**(headers or {}), **(_KEPT if kept else {})}),
+        }
         for status, model in answers.items()
-    }  # fmt: skip
+    }
     if kept:
         documented[304] = {
             "description": "What If-None-Match names is still what there is.",
@@ -121,9 +129,16 @@ def install(app: FastAPI) -> None:
 
 def _build(app: FastAPI) -> dict[str, Any]:
     built = get_openapi(
-        title=app.title, version=app.version, description=about.DESCRIPTION, routes=app.routes, tags=about.tags(),
-        servers=app.servers, contact=about.CONTACT, license_info=about.LICENCE, openapi_version="3.1.0",
-    )  # fmt: skip
+        title=app.title,
+        version=app.version,
+        description=about.DESCRIPTION,
+        routes=app.routes,
+        tags=about.tags(),
+        servers=app.servers,
+        contact=about.CONTACT,
+        license_info=about.LICENCE,
+        openapi_version="3.1.0",
+    )
     bodies = [(model, "validation") for model in _published_bodies.values()]
     _, made = models_json_schema(bodies, ref_template=_REFERENCE, schema_generator=Published)  # type: ignore[arg-type]
     built["components"]["schemas"] |= made["$defs"]

@@ -59,24 +59,34 @@ _FIELDS: Final = {
 }
 _BODY: Final = {
     "multipart/form-data": {
-        "schema": {"type": "object", "required": ["file", "type"], "additionalProperties": False,
-                   "properties": _FIELDS},
+        "schema": {
+            "type": "object",
+            "required": ["file", "type"],
+            "additionalProperties": False,
+            "properties": _FIELDS,
+        },
         "encoding": {"file": {"contentType": ", ".join(kind.media_type for kind in MEDIA_TYPES)}},
     }
-}  # fmt: skip
+}
 _UPLOAD: Final = operation(
     "Upload one technical file",
-    parameters=(RECORD_ID, DRY_RUN), body=_BODY,
+    parameters=(RECORD_ID, DRY_RUN),
+    body=_BODY,
     answers={200: TechnicalFileUploadResponse, 201: TechnicalFileUploadResponse},
     errors=(*READ_ERRORS, "not_found", "plan_limit_reached", "idempotency_key_reuse", "payload_too_large"),
-)  # fmt: skip
+)
 _UPLOAD["responses"][415] = {"model": Error, "description": "", "x-error-codes": ["invalid_body"]}
 
 
-@router.get("", **operation(
-    "List technical files of a SKU",
-    parameters=(RECORD_ID, LIMIT, OFFSET),
-    answers={200: TechnicalFilesListResponse}, errors=(*READ_ERRORS, "not_found")))  # fmt: skip
+@router.get(
+    "",
+    **operation(
+        "List technical files of a SKU",
+        parameters=(RECORD_ID, LIMIT, OFFSET),
+        answers={200: TechnicalFilesListResponse},
+        errors=(*READ_ERRORS, "not_found"),
+    ),
+)
 async def list_files(request: Request, key_hash: Presented) -> Response:
     """A page of what is known of each file, newest first: fingerprint, dates, issuer. Their bytes are not served."""
     query = queries.page(LIMIT.of(request), OFFSET.of(request))

@@ -65,16 +65,22 @@ _BODY = {
         },
     },
     "application/octet-stream": {"schema": _FILE},
-}  # fmt: skip
+}
 
 
 _PARAMETERS: Final = (FILENAME, DRY_RUN, MAPPING, MAPPING_NAME)
 
 
-@router.post("", **operation(
-    "Submit CSV or XLSX for import",
-    parameters=_PARAMETERS, body=_BODY,
-    answers={202: ImportAccepted}, errors=(*WRITE_ERRORS, "not_implemented")))  # fmt: skip
+@router.post(
+    "",
+    **operation(
+        "Submit CSV or XLSX for import",
+        parameters=_PARAMETERS,
+        body=_BODY,
+        answers={202: ImportAccepted},
+        errors=(*WRITE_ERRORS, "not_implemented"),
+    ),
+)
 async def post_import(request: Request, key: Writer, file: Annotated[Upload, Depends(upload)]) -> Response:
     """The file as the `file` part of a multipart body, or raw with `filename` naming it.
 
@@ -132,9 +138,17 @@ def _accepted(
         if asked.sent is not None and asked.name is not None and not dry_run:
             mappings.keep(conn, key.company_id, asked.name, asked.sent, asked.now)
         accepted = imports.submit(
-            conn, service.objects, key.company_id, read, data=file.data, filename=file.filename, dry_run=dry_run,
-            origin=origin, key_id=key.client_id, now=asked.now,
-        )  # fmt: skip
+            conn,
+            service.objects,
+            key.company_id,
+            read,
+            data=file.data,
+            filename=file.filename,
+            dry_run=dry_run,
+            origin=origin,
+            key_id=key.client_id,
+            now=asked.now,
+        )
         nonlocal launch
         slug = slugs.own(conn, key.company_id)
         launch = Launch(UUID(accepted["id"]), key.company_id, slug, file.filename, read.rows)
@@ -193,10 +207,15 @@ def _kept(request: Request, key: Key, name: str) -> dict[str, Any]:
     return mapping
 
 
-@router.get("/{id}", **operation(
-    "Import status and error report",
-    parameters=(RECORD_ID, LIMIT, OFFSET),
-    answers={200: ImportStatusResponse}, errors=(*READ_ERRORS, "not_found", "not_implemented")))  # fmt: skip
+@router.get(
+    "/{id}",
+    **operation(
+        "Import status and error report",
+        parameters=(RECORD_ID, LIMIT, OFFSET),
+        answers={200: ImportStatusResponse},
+        errors=(*READ_ERRORS, "not_found", "not_implemented"),
+    ),
+)
 async def get_import(request: Request, presented: Presented) -> Response:
     """Poll until `status` is completed or failed. `limit` and `offset` page the report of rejected rows."""
     query = polled(LIMIT.of(request), OFFSET.of(request))

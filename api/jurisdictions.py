@@ -21,10 +21,15 @@ from warehouse.sessions import AsyncConnection
 router = resource(prefix=f"{V1}/jurisdictions", tags=["Jurisdictions"])
 
 
-@router.get("", **operation(
-    "List jurisdictions",
-    parameters=(LIMIT, OFFSET),
-    answers={200: JurisdictionListResponse}, errors=("invalid_api_key", "invalid_token", *PUBLIC_ERRORS)))  # fmt: skip
+@router.get(
+    "",
+    **operation(
+        "List jurisdictions",
+        parameters=(LIMIT, OFFSET),
+        answers={200: JurisdictionListResponse},
+        errors=("invalid_api_key", "invalid_token", *PUBLIC_ERRORS),
+    ),
+)
 async def list_jurisdictions(request: Request, credential: Annotated[Credential | None, Depends(offered)]) -> Response:
     """The EPR catalogue by code. `depth`: 1 signalled, 2 sourced, 3 guided (reviewed by a lawyer within 18 months).
 
@@ -36,11 +41,13 @@ async def list_jurisdictions(request: Request, credential: Annotated[Credential 
     service, limit, offset = service_of(request), LIMIT.of(request), OFFSET.of(request)
     entries = catalogue.served([entry(row) for row in await service.reading(_rows)])
     today = service.clock.today()
-    return json_of({
-        "data": [shown.as_dict(today) for shown in entries[offset : offset + limit]],
-        "coverage": catalogue.coverage(entries, today),
-        "pagination": {"limit": limit, "offset": offset, "total": len(entries)},
-    })  # fmt: skip
+    return json_of(
+        {
+            "data": [shown.as_dict(today) for shown in entries[offset : offset + limit]],
+            "coverage": catalogue.coverage(entries, today),
+            "pagination": {"limit": limit, "offset": offset, "total": len(entries)},
+        }
+    )
 
 
 async def _rows(connection: AsyncConnection) -> list[dict[str, Any]]:

@@ -69,8 +69,10 @@ def spoken(request: Request, answer: Response) -> Response:
 def _retold(value: Any, lang: str) -> Any:
     match value:
         case Mapping():
-            return {name: told(held, lang) if _is_sentence(name, held, value) else _retold(held, lang)
-                    for name, held in value.items()}  # fmt: skip
+            return {
+                name: told(held, lang) if _is_sentence(name, held, value) else _retold(held, lang)
+                for name, held in value.items()
+            }
         case list():
             return [_retold(held, lang) for held in value]
     return value

@@ -49,16 +49,20 @@ class Launch:
     def variables(self) -> dict[str, Any]:
         """What the mutation takes."""
         tags = {
-            "dagster/partition": self.slug, "pcds/import_id": str(self.import_id),
-            "pcds/company_id": str(self.company_id), "pcds/filename": self.filename, "user": _STARTED_BY,
-        }  # fmt: skip
+            "dagster/partition": self.slug,
+            "pcds/import_id": str(self.import_id),
+            "pcds/company_id": str(self.company_id),
+            "pcds/filename": self.filename,
+            "user": _STARTED_BY,
+        }
         if self.rows > SMALL_ROWS:
             tags["pcds/size"] = "large"
         config = run_config(uploaded_file={"import_id": str(self.import_id)})
         run = {
-            "selector": {**_WHERE, "jobName": "import_file"}, "runConfigData": config,
+            "selector": {**_WHERE, "jobName": "import_file"},
+            "runConfigData": config,
             "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
-        }  # fmt: skip
+        }
         return {"partition": self.slug, "where": _WHERE, "run": run}
 
 
@@ -79,9 +83,12 @@ class Launching:
     async def _ask(self, launch: Launch) -> None:
         there = self._upstream
         asked = there.client.build_request(
-            "POST", f"http://{there.address}{_PATH}", headers={"content-type": "application/json", **there.key_header},
-            content=orjson.dumps({"query": _ASK, "variables": launch.variables()}), timeout=_TIMES,
-        )  # fmt: skip
+            "POST",
+            f"http://{there.address}{_PATH}",
+            headers={"content-type": "application/json", **there.key_header},
+            content=orjson.dumps({"query": _ASK, "variables": launch.variables()}),
+            timeout=_TIMES,
+        )
         try:
             answer = await there.client.send(asked)
             outcome = orjson.loads(answer.content)["data"]["launchRun"]["__typename"] if answer.is_success else None

@@ -24,9 +24,7 @@ MAX_PAGE: Final = 200
 MAX_IDEMPOTENCY_KEY: Final = 255
 MAX_MAPPING_NAME: Final = 100
 _MAX_OFFSET: Final = 2**31 - 1
-_RFC_3339: Final = re.compile(
-    r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII
-)  # fmt: skip
+_RFC_3339: Final = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,1000}")
 _TRUTHS: Final = {"true": True, "1": True, "false": False, "0": False}
 
@@ -56,8 +54,13 @@ class Parameter(Generic[T]):
 
     def published(self) -> dict[str, Any]:
         """The OpenAPI parameter object."""
-        return {"name": self.name, "in": "query", "required": False, "description": self.description,
-                "schema": dict(self.schema)}  # fmt: skip
+        return {
+            "name": self.name,
+            "in": "query",
+            "required": False,
+            "description": self.description,
+            "schema": dict(self.schema),
+        }
 
 
 def record_id(request: Request) -> UUID:
@@ -69,9 +72,12 @@ def record_id(request: Request) -> UUID:
 
 
 RECORD_ID: Final = {
-    "name": "id", "in": "path", "required": True, "description": "The record's id, not its code.",
+    "name": "id",
+    "in": "path",
+    "required": True,
+    "description": "The record's id, not its code.",
     "schema": {"type": "string", "format": "uuid"},
-}  # fmt: skip
+}
 
 
 def idempotency_key(request: Request) -> str | None:
@@ -133,39 +139,59 @@ def _text(values: Sequence[str]) -> str:
 
 
 LIMIT: Final = Parameter(
-    "limit", _within(1, MAX_PAGE), 50, {"type": "integer", "default": 50},
+    "limit",
+    _within(1, MAX_PAGE),
+    50,
+    {"type": "integer", "default": 50},
     "Page size; values outside 1 to 200 are clamped.",
-)  # fmt: skip
+)
 OFFSET: Final = Parameter(
-    "offset", _within(0, _MAX_OFFSET), 0, {"type": "integer", "default": 0},
-    "Rows to skip; a negative value is 0.",
-)  # fmt: skip
+    "offset", _within(0, _MAX_OFFSET), 0, {"type": "integer", "default": 0}, "Rows to skip; a negative value is 0."
+)
 DRY_RUN: Final = Parameter(
-    "dry_run", _truth, False, {"type": "boolean", "default": False},
+    "dry_run",
+    _truth,
+    False,
+    {"type": "boolean", "default": False},
     "Validate and grade, report what would happen, write nothing. Also 1 and 0. A multipart import may hold it as a "
     "part of this name.",
-)  # fmt: skip
+)
 SKU_CODE: Final[Parameter[list[str] | None]] = Parameter(
-    "sku_code", _codes, None, {"type": "array", "items": {"type": "string", "pattern": r"^[^\u0000]*$"}},
+    "sku_code",
+    _codes,
+    None,
+    {"type": "array", "items": {"type": "string", "pattern": r"^[^\u0000]*$"}},
     "Only these sku_codes, compared exactly; may repeat.",
-)  # fmt: skip
+)
 UPDATED_SINCE: Final[Parameter[datetime | None]] = Parameter(
-    "updated_since", instant, None, {"type": "string", "format": "date-time"},
+    "updated_since",
+    instant,
+    None,
+    {"type": "string", "format": "date-time"},
     "Only SKUs updated at or after this instant (RFC 3339 with Z or an offset).",
-)  # fmt: skip
+)
 MAPPING: Final[Parameter[str | None]] = Parameter(
-    "mapping", _once, None, {"type": "string"},
+    "mapping",
+    _once,
+    None,
+    {"type": "string"},
     'JSON that says what detection cannot know: {"columns": {field: header, letter, array of headers, or null}, '
     '"constants": {field: value of every line}, "values": {field: {text in the file: value}}, "sheet", "header_row", '
     '"decimal", "layout", "components": the first five of the components sheet}. In a multipart body it is a part of '
     "this name.",
-)  # fmt: skip
+)
 MAPPING_NAME: Final[Parameter[str | None]] = Parameter(
-    "mapping_name", _once, None, {"type": "string", "maxLength": MAX_MAPPING_NAME},
+    "mapping_name",
+    _once,
+    None,
+    {"type": "string", "maxLength": MAX_MAPPING_NAME},
     "Beside a mapping: keep it under this name, unless it is a dry run. Alone: use the one kept. "
     "In a multipart body it is a part of this name.",
-)  # fmt: skip
+)
 FILENAME: Final[Parameter[str | None]] = Parameter(
-    "filename", _text, None, {"type": "string"},
+    "filename",
+    _text,
+    None,
+    {"type": "string"},
     "Names a raw body: its extension tells CSV from XLSX. Ignored for multipart.",
-)  # fmt: skip
+)

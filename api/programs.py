@@ -83,7 +83,11 @@ def orchestration(settings: Settings, *, number_of_workers: int = WORKERS) -> li
 
 
 BY_NAME: Final[Mapping[str, Callable[[Settings], Program]]] = {
-    "api": server, "celery-worker": celery_worker, "dagster-code": code_server, "dagster-daemon": daemon,
-    "dagster-ui": webserver, "worker": worker,
-}  # fmt: skip
+    "api": server,
+    "celery-worker": celery_worker,
+    "dagster-code": code_server,
+    "dagster-daemon": daemon,
+    "dagster-ui": webserver,
+    "worker": worker,
+}
 """Those that may be started each by itself (`api.start`)."""

@@ -64,6 +64,7 @@ def _of_routes(request: Request) -> list[str]:
     """Every method of a path that is not published: of the pages, and of the authorization server."""
     routes = request.app.routes
     return [
-        method for method in ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
+        method
+        for method in ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
         if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
-    ]  # fmt: skip
+    ]

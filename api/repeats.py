@@ -23,9 +23,7 @@ def known(request: Request, company_id: UUID, fingerprint: bytes, *, dry_run: bo
     header = idempotency_key(request)
     if header is None or dry_run:
         return None
-    return Once.of(
-        company_id, method=request.method, path=request.scope["path"], key=header, fingerprint=fingerprint
-    )  # fmt: skip
+    return Once.of(company_id, method=request.method, path=request.scope["path"], key=header, fingerprint=fingerprint)
 
 
 def keep(conn: Connection, known: Once, response: Response, now: datetime) -> None:

@@ -17,9 +17,12 @@ router = resource(prefix=f"{V1}/schemas", tags=["Service"])
 _KEPT_SECONDS: Final = 3600
 
 
-@router.get("/supplier-data-response", **operation(
-    "Schema of a supplier's response",
-    answers={200: JsonSchemaDocument}, errors=("internal_error",), kept=True))  # fmt: skip
+@router.get(
+    "/supplier-data-response",
+    **operation(
+        "Schema of a supplier's response", answers={200: JsonSchemaDocument}, errors=("internal_error",), kept=True
+    ),
+)
 async def supplier_data_response(request: Request) -> Response:
     """JSON Schema 2020-12 of the `response` object of POST /api/supplier-data/{token}, versioned and dated.
 

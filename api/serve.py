@@ -104,11 +104,14 @@ class _Child:
     def _start(self, environment: Mapping[str, str]) -> None:
         self._started = time.monotonic()
         self.process = subprocess.Popen(  # noqa: S603  (our own programs, no shell)
-            self.command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            self.command,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
             pass_fds=self.descriptors,
             start_new_session=True,  # an interrupt from the terminal reaches the supervisor alone
             preexec_fn=_end_with_parent(),  # noqa: PLW1509  (nothing else runs in this process while it forks)
-        )  # fmt: skip
+        )
         log.info("child.started", child=self.name, pid=self.process.pid)
 
     def ask_to_end(self) -> None:
@@ -236,10 +239,14 @@ def _prepared(settings: Settings, *, demo: bool, with_dagster_ui: bool) -> dict[
     """
     asked = json.dumps({"demo": demo, "with_dagster_ui": with_dagster_ui})
     done = subprocess.run(  # noqa: S603  (our own program, no shell)
-        [sys.executable, "-m", "api.prepare", asked], check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        [sys.executable, "-m", "api.prepare", asked],
+        check=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         env=os.environ | settings.environment() | leftovers.Mark.own().variables,
-        start_new_session=True, preexec_fn=_end_with_parent(),
-    )  # fmt: skip
+        start_new_session=True,
+        preexec_fn=_end_with_parent(),
+    )
     if done.returncode < 0:
         log.error("prepare.killed", signal=-done.returncode)
     if done.returncode != 0:

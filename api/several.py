@@ -61,7 +61,7 @@ def let_in_one(credential: Credential, write: Write, call: Call) -> Response:
 
 def let_in_each(
     credential: Credential, write: Write, several: WriteSeveral, calls: Sequence[Call]
-) -> list[Response | Exception]:  # fmt: skip
+) -> list[Response | Exception]:
     """What becomes of each call of one caller. What cannot be done with the others is done by itself."""
     if len(calls) == 1:
         return [caught(let_in_one, credential, write, calls[0])]
@@ -105,7 +105,7 @@ def _once(one: Sent) -> Once | None:
 
 def _in_one_transaction(
     several: WriteSeveral, todo: Mapping[int, Sent], known: Mapping[int, Once]
-) -> Mapping[int, Response | Exception]:  # fmt: skip
+) -> Mapping[int, Response | Exception]:
     one = next(iter(todo.values()))
     service, company_id = service_of(one.request), one.key.company_id
     answers: dict[int, Response | Exception] = {}

@@ -35,10 +35,15 @@ from warehouse.skus import detail, queries
 router = resource(prefix=f"{V1}/skus", tags=["SKUs"])
 
 
-@router.get("", **operation(
-    "List SKUs",
-    parameters=(LIMIT, OFFSET, SKU_CODE, UPDATED_SINCE),
-    answers={200: SkuListResponse}, errors=READ_ERRORS))  # fmt: skip
+@router.get(
+    "",
+    **operation(
+        "List SKUs",
+        parameters=(LIMIT, OFFSET, SKU_CODE, UPDATED_SINCE),
+        answers={200: SkuListResponse},
+        errors=READ_ERRORS,
+    ),
+)
 async def list_skus(request: Request, key_hash: Presented) -> Response:
     """A page of SKUs, newest first. `total` counts what the filters leave.
 
@@ -53,9 +58,15 @@ async def list_skus(request: Request, key_hash: Presented) -> Response:
     return json_text(page)
 
 
-@router.get("/{id}", **operation(
-    "One SKU with components and compliance",
-    parameters=(RECORD_ID,), answers={200: SkuDetailResponse}, errors=(*READ_ERRORS, "not_found")))  # fmt: skip
+@router.get(
+    "/{id}",
+    **operation(
+        "One SKU with components and compliance",
+        parameters=(RECORD_ID,),
+        answers={200: SkuDetailResponse},
+        errors=(*READ_ERRORS, "not_found"),
+    ),
+)
 async def get_sku(request: Request, key_hash: Presented) -> Response:
     """All fields, the component graph, the volumes, and why the grade is what it is."""
     today = service_of(request).clock.today()
@@ -64,17 +75,32 @@ async def get_sku(request: Request, key_hash: Presented) -> Response:
     if row["id"] is None:
         raise NotFound
     rules, graded_by, before = await service_of(request).rules_for(row["ruleset_version"], present.version_before(row))
-    shown = await present.beside_others(row, lambda: present.sku_detail(
-        row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"], before=before,
-        today=today, lang=asked_for(request),
-    ))  # fmt: skip
+    shown = await present.beside_others(
+        row,
+        lambda: present.sku_detail(
+            row,
+            present.record(row),
+            rules=rules,
+            graded_by=graded_by,
+            doc_status=row["doc_status"],
+            before=before,
+            today=today,
+            lang=asked_for(request),
+        ),
+    )
     return spoken(request, json_of({"data": shown}))
 
 
-@router.post("", **operation(
-    "Create or update one SKU",
-    parameters=(DRY_RUN,), body=body_of(SkuInput),
-    answers={200: SkuWriteResult, 201: SkuWriteResult}, errors=WRITE_ERRORS))  # fmt: skip
+@router.post(
+    "",
+    **operation(
+        "Create or update one SKU",
+        parameters=(DRY_RUN,),
+        body=body_of(SkuInput),
+        answers={200: SkuWriteResult, 201: SkuWriteResult},
+        errors=WRITE_ERRORS,
+    ),
+)
 async def post_sku(request: Request) -> Response:
     """Upserts by `sku_code`: 201 when it is new, 200 when it is known or with `dry_run`.
 
@@ -83,10 +109,16 @@ async def post_sku(request: Request) -> Response:
     return await written(request, _written_one, _written_together)
 
 
-@router.put("/{id}", **operation(
-    "Update one SKU by id",
-    parameters=(RECORD_ID, DRY_RUN), body=body_of(SkuInput),
-    answers={200: SkuWriteResult}, errors=(*WRITE_ERRORS, "not_found")))  # fmt: skip
+@router.put(
+    "/{id}",
+    **operation(
+        "Update one SKU by id",
+        parameters=(RECORD_ID, DRY_RUN),
+        body=body_of(SkuInput),
+        answers={200: SkuWriteResult},
+        errors=(*WRITE_ERRORS, "not_found"),
+    ),
+)
 async def put_sku(request: Request) -> Response:
     """The body of POST; its `sku_code` must be the code of the addressed SKU."""
     return await written(request, _written_one)
@@ -130,9 +162,14 @@ def _written_together(conn: Connection, sent: Mapping[int, Sent]) -> dict[int, C
         first = sent[min(sent)]
         service, origins = service_of(first.request), {at: origin_of(sent[at].request, first.key) for at in sent}
         rows = write_records(
-            conn, first.key.company_id, dict(records.values()), origin=origins, now=service.clock.now(),
-            rulesets=service.rulesets, dry_run=False,
-        )  # fmt: skip
+            conn,
+            first.key.company_id,
+            dict(records.values()),
+            origin=origins,
+            now=service.clock.now(),
+            rulesets=service.rulesets,
+            dry_run=False,
+        )
         for place, row in rows.items():
             lang = asked_for(sent[place].request)
             shown = partial(_shown, row, lang, dry_run=False)

@@ -31,18 +31,32 @@ from warehouse.sessions import Connection
 router = resource(prefix="/api/supplier-data", tags=["Suppliers"])
 
 _ERRORS: Final = (
-    "invalid_body", "not_found", "idempotency_key_reuse", "payload_too_large", "rate_limited", "internal_error",
-)  # fmt: skip
+    "invalid_body",
+    "not_found",
+    "idempotency_key_reuse",
+    "payload_too_large",
+    "rate_limited",
+    "internal_error",
+)
 _TOKEN: Final = {
-    "name": "token", "in": "path", "required": True, "description": "The token of the link that the supplier was sent.",
+    "name": "token",
+    "in": "path",
+    "required": True,
+    "description": "The token of the link that the supplier was sent.",
     "schema": {"type": "string"},
-}  # fmt: skip
+}
 
 
-@router.post("/{token}", **operation(
-    "Answer a request as a supplier",
-    parameters=(_TOKEN,), body=body_of(SupplierSubmission), answers={202: SupplierSubmissionAccepted},
-    errors=_ERRORS))  # fmt: skip
+@router.post(
+    "/{token}",
+    **operation(
+        "Answer a request as a supplier",
+        parameters=(_TOKEN,),
+        body=body_of(SupplierSubmission),
+        answers={202: SupplierSubmissionAccepted},
+        errors=_ERRORS,
+    ),
+)
 async def post_supplier_data(request: Request) -> Response:
     """An answer for the components that the request asks about; a person at the company accepts or rejects it.
 
@@ -85,7 +99,7 @@ def answered(request: Request, company_id: UUID, request_id: UUID, response: dic
 
 def _filed(
     conn: Connection, request: Request, company_id: UUID, request_id: UUID, response: dict[str, Any]
-) -> review.Entry:  # fmt: skip
+) -> review.Entry:
     service, origin = service_of(request), acting(request, "supplier", str(request_id), None)
     try:
         return supplier_requests.submit(

@@ -26,14 +26,25 @@ from warehouse.access.keys import Key, digest
 
 router = resource(prefix=f"{V1}/oauth", tags=["Access"])
 
-_ERRORS = ("invalid_request", "invalid_client", "unsupported_grant_type", "invalid_scope", "rate_limited",
-           "internal_error")  # fmt: skip
+_ERRORS = (
+    "invalid_request",
+    "invalid_client",
+    "unsupported_grant_type",
+    "invalid_scope",
+    "rate_limited",
+    "internal_error",
+)
 
 
-@router.post("/token", **operation(
-    "Exchange client credentials for a bearer token",
-    body=body_of(TokenInput) | body_of(TokenForm, "application/x-www-form-urlencoded"),
-    answers={200: TokenResponse}, errors=_ERRORS))  # fmt: skip
+@router.post(
+    "/token",
+    **operation(
+        "Exchange client credentials for a bearer token",
+        body=body_of(TokenInput) | body_of(TokenForm, "application/x-www-form-urlencoded"),
+        answers={200: TokenResponse},
+        errors=_ERRORS,
+    ),
+)
 async def post_token(request: Request) -> Response:
     """`client_id` is the id of an API key, `client_secret` the key itself; as HTTP Basic or in the body.
 
@@ -78,7 +89,13 @@ async def _issued(request: Request, key: Key, scopes: list[str]) -> Response:
     expires_at = service.clock.now() + timedelta(seconds=tokens.LIFETIME_SECONDS)
     async with service.reads.company(key.company_id) as connection:
         await tokens.issue(connection, key, token=token, scopes=scopes, expires_at=expires_at)
-    answer = json_of({"access_token": token, "token_type": "Bearer", "expires_in": tokens.LIFETIME_SECONDS,
-                      "scope": " ".join(scopes)})  # fmt: skip
+    answer = json_of(
+        {
+            "access_token": token,
+            "token_type": "Bearer",
+            "expires_in": tokens.LIFETIME_SECONDS,
+            "scope": " ".join(scopes),
+        }
+    )
     answer.headers.update(NO_STORE)
     return answer

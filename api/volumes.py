@@ -26,11 +26,16 @@ from warehouse.skus import queries as skus
 router = resource(prefix=f"{V1}/skus", tags=["SKUs"])
 
 
-@router.put("/{id}/volumes", **operation(
-    "Set units placed per market and period",
-    parameters=(RECORD_ID, DRY_RUN), body=rows_of(VolumeRowInput, most=MAX_VOLUME_ROWS),
-    answers={200: VolumesWriteResult},
-    errors=(*READ_ERRORS, "not_found", "idempotency_key_reuse", "payload_too_large")))  # fmt: skip
+@router.put(
+    "/{id}/volumes",
+    **operation(
+        "Set units placed per market and period",
+        parameters=(RECORD_ID, DRY_RUN),
+        body=rows_of(VolumeRowInput, most=MAX_VOLUME_ROWS),
+        answers={200: VolumesWriteResult},
+        errors=(*READ_ERRORS, "not_found", "idempotency_key_reuse", "payload_too_large"),
+    ),
+)
 async def put_volumes(request: Request) -> Response:
     """Upserts rows of the SKU: one per market, year and half. A row with null units is cleared.
 
@@ -51,9 +56,15 @@ def _written_rows(request: Request, key: Key, body: Any) -> Response:
             raise NotFound
         try:
             rows, warnings = write_volumes(
-                conn, key.company_id, code, parse_volumes(body), origin=origin, now=now, rulesets=service.rulesets,
+                conn,
+                key.company_id,
+                code,
+                parse_volumes(body),
+                origin=origin,
+                now=now,
+                rulesets=service.rulesets,
                 dry_run=dry_run,
-            )  # fmt: skip
+            )
         except Invalid as invalid:
             raise InvalidBody(invalid.issues) from None
         shown: dict[str, Any] = {"dry_run": dry_run, "data": rows, "warnings": [w.as_dict() for w in warnings]}

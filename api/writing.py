@@ -59,7 +59,7 @@ async def written(request: Request, write: Write, several: WriteSeveral | None =
 
 def answer(
     request: Request, key: Key, fingerprint: bytes, work: Work, *, dry_run: bool, pipelined: bool = False
-) -> Response:  # fmt: skip
+) -> Response:
     """The answer of `work`, done in one transaction, which is repeated where writers collide or a connection is lost.
 
     `fingerprint` is what `api.bodies.fingerprint` makes of everything that the request means beside its path. An
@@ -70,9 +70,14 @@ def answer(
 
 
 def answer_for(
-    request: Request, company_id: UUID, fingerprint: bytes, work: Work, *, dry_run: bool = False,
+    request: Request,
+    company_id: UUID,
+    fingerprint: bytes,
+    work: Work,
+    *,
+    dry_run: bool = False,
     pipelined: bool = False,
-) -> Response:  # fmt: skip
+) -> Response:
     """The same for a request that shows no key and is known to be the company's: a supplier's answer."""
     service, known = service_of(request), repeats.known(request, company_id, fingerprint, dry_run=dry_run)
 

@@ -36,25 +36,49 @@ _OF_PORTFOLIOS: Final = {  # regrades last: they leave every SKU changed
 }
 
 
-def main() -> None:
-    """Measure and print line by line, so that an interrupted run has shown what it had."""
+_PARTS: Final = (
+    "grading",
+    "reading",
+    "regrade",
+    "snapshots",
+    "rollup",
+    "requests",
+    "access",
+    "idempotency",
+    "lists",
+    "uploads",
+    "audit",
+    "imports",
+    "review",
+    "connector",
+)
+
+
+def _arguments() -> argparse.Namespace:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--rows", type=int, default=50_000, help="rows of imported files, SKUs in a service")
-    arguments.add_argument("--skus", type=int, nargs="*", default=[1_000, 50_000], help="SKUs of the portfolios "
-                           "that snapshots, rollups and regrades are measured on (1000000 on demand)")  # fmt: skip
+    arguments.add_argument(
+        "--skus",
+        type=int,
+        nargs="*",
+        default=[1_000, 50_000],
+        help="SKUs of the portfolios that snapshots, rollups and regrades are measured on (1000000 on demand)",
+    )
     arguments.add_argument("--grade", type=int, default=50_000, help="most SKUs to grade alone (1000000 on demand)")
     arguments.add_argument("--entries", type=int, default=1_000_000, help="entries of the large audit ledger")
     arguments.add_argument("--rounds", type=int, default=3, help="rounds of each import")
     arguments.add_argument(
         "--only",
-        choices=(
-            "grading", "reading", "regrade", "snapshots", "rollup", "requests", "access", "idempotency", "lists",
-            "uploads", "audit", "imports", "review", "connector",
-        ),
+        choices=_PARTS,
         help="one part of the table",
-    )  # fmt: skip
+    )
     arguments.add_argument("--files", type=Path, nargs="*", default=[], help="producers' data files that are read, too")
-    asked = arguments.parse_args()
+    return arguments.parse_args()
+
+
+def main() -> None:
+    """Measure and print line by line, so that an interrupted run has shown what it had."""
+    asked = _arguments()
     print(f"{psutil.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}\n")
     print(HEAD)
     alone: dict[str, Callable[[], Iterator[Line]]] = {  # these need no service

@@ -56,10 +56,20 @@ def measure(service: Service, rows: int) -> Iterator[Line]:
             found.setdefault(name, []).append(load(service.port, [request] * READS, connections=1).p50_ms)
     p50 = {name: median(taken) for name, taken in found.items()}
     yield Line("the protocol's floor: a tool that answers from memory, p50", f"{p50['floor']:.1f} ms")
-    yield against(f"list_packaging_items of {rows} SKUs beside GET /skus and the floor, p50", p50["listed"],
-                  p50["rest"] + p50["floor"], bound=BOUND, unit="ms")  # fmt: skip
-    yield against(f"compliance_overview of {rows} SKUs beside its queries and the floor, p50", p50["overview"],
-                  _overview_ms(service, company) + p50["floor"], bound=BOUND, unit="ms")  # fmt: skip
+    yield against(
+        f"list_packaging_items of {rows} SKUs beside GET /skus and the floor, p50",
+        p50["listed"],
+        p50["rest"] + p50["floor"],
+        bound=BOUND,
+        unit="ms",
+    )
+    yield against(
+        f"compliance_overview of {rows} SKUs beside its queries and the floor, p50",
+        p50["overview"],
+        _overview_ms(service, company) + p50["floor"],
+        bound=BOUND,
+        unit="ms",
+    )
     met = load(service.port, [listed] * AT_ONCE * 4, connections=AT_ONCE)
     yield Line(f"list_packaging_items over {AT_ONCE} connections at once, all answered", f"{met.per_second:.0f}/s")
 
@@ -74,14 +84,16 @@ def judged() -> Iterator[Line]:
         verdicts = [
             statements.check(row["statement"], _lang(row["lang"]), corpora[row["corpus"]], _TODAY).verdict
             for row in rows
-        ]  # fmt: skip
+        ]
         each = (time.perf_counter() - begun) / len(rows) * 1000
         pairs = [(row["verdict"], verdict) for row, verdict in zip(rows, verdicts, strict=True)]
         right = sum(said == verdict for said, verdict in pairs)
         guessed = sum(verdict == "supported" != said for said, verdict in pairs)
         score = (right - 10 * guessed) / len(rows)
-        yield Line(f"{name}: {right} of {len(rows)} right, {guessed} wrongly supported, score {score:.2f}; one takes",
-                   f"{each:.1f} ms")  # fmt: skip
+        yield Line(
+            f"{name}: {right} of {len(rows)} right, {guessed} wrongly supported, score {score:.2f}; one takes",
+            f"{each:.1f} ms",
+        )
 
 
 def _lang(lang: str) -> statements.Lang:
@@ -105,16 +117,26 @@ def _overview_ms(service: Service, company: UUID) -> float:
 
 def _call(service: Service, token: str, tool: str, arguments: dict[str, object]) -> bytes:
     """One tool call of the stateless revision as it goes over the wire."""
-    meta = {f"io.modelcontextprotocol/{name}": value for name, value in (
-        ("protocolVersion", "2026-07-28"), ("clientInfo", {"name": "bench", "version": "1"}),
-        ("clientCapabilities", {}))}  # fmt: skip
+    meta = {
+        f"io.modelcontextprotocol/{name}": value
+        for name, value in (
+            ("protocolVersion", "2026-07-28"),
+            ("clientInfo", {"name": "bench", "version": "1"}),
+            ("clientCapabilities", {}),
+        )
+    }
     params = {"name": tool, "arguments": arguments, "_meta": meta}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
     headers = {
-        "Host": f"127.0.0.1:{service.port}", "Authorization": f"Bearer {token}", "Content-Type": "application/json",
-        "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28",
-        "Mcp-Method": "tools/call", "Mcp-Name": tool, "Content-Length": str(len(body)),
-    }  # fmt: skip
+        "Host": f"127.0.0.1:{service.port}",
+        "Authorization": f"Bearer {token}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": tool,
+        "Content-Length": str(len(body)),
+    }
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     head = f"POST /api/mcp HTTP/1.1\r\n{lines}\r\n"
     return head.encode() + body
@@ -136,9 +158,15 @@ def _token(service: Service, company: UUID) -> str:
                 conn, company, person, new_id=uuid4(), client_id=client, scopes=["read", "write"], at=now
             )
             code = connections.hold_code(
-                conn, company, made, redirect_uri=_REDIRECT, code_challenge=challenge, resource=resource,
-                scopes=["read", "write"], at=now,
-            )  # fmt: skip
+                conn,
+                company,
+                made,
+                redirect_uri=_REDIRECT,
+                code_challenge=challenge,
+                resource=resource,
+                scopes=["read", "write"],
+                at=now,
+            )
         with pool.system() as conn:
             tokens = connections.redeem(
                 conn, code, client_id=client, redirect_uri=_REDIRECT, challenge=challenge, resource=resource, at=now

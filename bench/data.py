@@ -10,20 +10,52 @@ from stdnum import ean
 
 CACHE = Path(__file__).parent / ".cache"
 _MATERIALS = [
-    ("plastic", "PET"), ("plastic", "rPET"), ("plastic", "HDPE"), ("plastic", "LDPE"), ("plastic", "PP"),
-    ("plastic", "PS"), ("paper", "PAP 20"), ("paper", "PAP 21"), ("paper", "kraft paper"), ("glass", "GL 70"),
-    ("glass", "GL 71"), ("metal", "aluminium"), ("metal", "tinplate"), ("wood", "wood"), ("composite", "PET/PE"),
-]  # fmt: skip
+    ("plastic", "PET"),
+    ("plastic", "rPET"),
+    ("plastic", "HDPE"),
+    ("plastic", "LDPE"),
+    ("plastic", "PP"),
+    ("plastic", "PS"),
+    ("paper", "PAP 20"),
+    ("paper", "PAP 21"),
+    ("paper", "kraft paper"),
+    ("glass", "GL 70"),
+    ("glass", "GL 71"),
+    ("metal", "aluminium"),
+    ("metal", "tinplate"),
+    ("wood", "wood"),
+    ("composite", "PET/PE"),
+]
 _FORMATS = ["bottle", "tray", "film", "pouch", "box", "jar", "can", "bag", "tub", "sleeve", "crate", "tube"]
 _LEVELS = ["sales", "sales", "sales", "grouped", "transport", "e_commerce"]
 _MARKETS = ["FR", "DE", "FR;DE", "FR;DE;BE", "GB", "ES;PT", "IT", "NL;BE;LU", "US-CA", "AT;DE"]
 COLUMNS = (
-    "sku_code", "name", "description", "material", "material_subtype", "weight_grams", "recycled_content_percent",
-    "food_contact", "product_category", "markets", "gtin", "ppwr_role", "packaging_level", "packaging_format",
-    "empty_space_ratio", "reusable", "reuse_system_type", "reuse_cycles_target", "reuse_deposit_system",
-    "use_contexts", "minimisation_assessed", "sorting_label_scheme", "material_marking_applied",
-    "annual_volume_fr", "annual_volume_de",
-)  # fmt: skip
+    "sku_code",
+    "name",
+    "description",
+    "material",
+    "material_subtype",
+    "weight_grams",
+    "recycled_content_percent",
+    "food_contact",
+    "product_category",
+    "markets",
+    "gtin",
+    "ppwr_role",
+    "packaging_level",
+    "packaging_format",
+    "empty_space_ratio",
+    "reusable",
+    "reuse_system_type",
+    "reuse_cycles_target",
+    "reuse_deposit_system",
+    "use_contexts",
+    "minimisation_assessed",
+    "sorting_label_scheme",
+    "material_marking_applied",
+    "annual_volume_fr",
+    "annual_volume_de",
+)
 
 
 def rows(count: int, *, changed: bool, seed: int = 1) -> Iterator[tuple[object, ...]]:
@@ -36,18 +68,32 @@ def rows(count: int, *, changed: bool, seed: int = 1) -> Iterator[tuple[object, 
         weight = round(rng.uniform(0.5, 900), 2)
         units = rng.randrange(1_000, 2_000_000)
         yield (
-            f"SKU-{number:06d}", f"Packaging {number} {rng.choice(_FORMATS)}{' v2' if changed else ''}",
-            f"Made for line {number % 97}, drawing {number * 7 % 9973}", material, subtype,
-            round(weight + 1.5, 2) if changed else weight, rng.choice([0, 10, 25, 30, 50, 100]),
-            rng.choice(["true", "false"]), f"category {number % 40}", rng.choice(_MARKETS),
+            f"SKU-{number:06d}",
+            f"Packaging {number} {rng.choice(_FORMATS)}{' v2' if changed else ''}",
+            f"Made for line {number % 97}, drawing {number * 7 % 9973}",
+            material,
+            subtype,
+            round(weight + 1.5, 2) if changed else weight,
+            rng.choice([0, 10, 25, 30, 50, 100]),
+            rng.choice(["true", "false"]),
+            f"category {number % 40}",
+            rng.choice(_MARKETS),
             gtin + ean.calc_check_digit(gtin),
-            rng.choice(["manufacturer", "importer"]), rng.choice(_LEVELS), rng.choice(_FORMATS), rng.randrange(0, 50),
-            "true" if reusable else "false", "open_pool" if reusable else None,
+            rng.choice(["manufacturer", "importer"]),
+            rng.choice(_LEVELS),
+            rng.choice(_FORMATS),
+            rng.randrange(0, 50),
+            "true" if reusable else "false",
+            "open_pool" if reusable else None,
             rng.randrange(5, 60) if reusable else None,
-            "true" if reusable else None, rng.choice(["food", "cosmetics", "household", "industrial", "food;beverage"]),
-            rng.choice(["true", "false"]), rng.choice(["triman_fr", "none", "harmonised_eu"]), "true",
-            units + 10 if changed else units, rng.randrange(0, 500_000),
-        )  # fmt: skip
+            "true" if reusable else None,
+            rng.choice(["food", "cosmetics", "household", "industrial", "food;beverage"]),
+            rng.choice(["true", "false"]),
+            rng.choice(["triman_fr", "none", "harmonised_eu"]),
+            "true",
+            units + 10 if changed else units,
+            rng.randrange(0, 500_000),
+        )
 
 
 def frame(count: int, *, changed: bool) -> pl.DataFrame:

@@ -87,9 +87,14 @@ async def _page(scope: Any) -> bytes:
 async def _write(body: bytes) -> bytes:
     sent = json.loads(body)
     values = {
-        "company": _COMPANY, "code": sent["sku_code"], "name": sent["name"], "format": sent["packaging_format"],
-        "level": sent["packaging_level"], "markets": sent["markets"], "parts": json.dumps(sent["components"]),
-    }  # fmt: skip
+        "company": _COMPANY,
+        "code": sent["sku_code"],
+        "name": sent["name"],
+        "format": sent["packaging_format"],
+        "level": sent["packaging_level"],
+        "markets": sent["markets"],
+        "parts": json.dumps(sent["components"]),
+    }
     async with _pool.connection() as conn, conn.pipeline():
         await conn.execute(_SET, [_COMPANY])
         cursor = await conn.execute(_WRITE, values)

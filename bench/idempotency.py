@@ -28,6 +28,11 @@ def measure(service: Service) -> Iterator[Line]:
             found[kind].append(load(service.port, requests, connections=1).p50_ms)
     plain_ms, keyed_ms, replayed_ms = (median(taken) for taken in found.values())
     work = "one SKU write of 6 components"
-    yield Line(f"{work} with an Idempotency-Key beside without: p50", f"{keyed_ms:.1f} ms", f"{plain_ms:.1f} ms",
-               keyed_ms / plain_ms, BOUND)  # fmt: skip
+    yield Line(
+        f"{work} with an Idempotency-Key beside without: p50",
+        f"{keyed_ms:.1f} ms",
+        f"{plain_ms:.1f} ms",
+        keyed_ms / plain_ms,
+        BOUND,
+    )
     yield Line("the same replayed: p50", f"{replayed_ms:.1f} ms", f"{plain_ms:.1f} ms", replayed_ms / plain_ms)

@@ -24,20 +24,41 @@ BLOCK: Final = 10_000
 _CACHED_FROM: Final = 10_000
 _MARKETS: Final = ("AT", "BE", "DE", "ES", "FR", "IT", "NL", "PT")
 _BODIES: Final = (
-    ("plastic", "PET", "bottle"), ("plastic", "HDPE", "bottle"), ("plastic", "PP", "tray"), ("plastic", "LDPE", "bag"),
-    ("plastic", "PS", "cup"), ("paper", "PAP 21", "box"), ("glass", "GL 70", "jar"), ("metal", "aluminium", "can"),
-    ("composite", "PET/PE", "pouch"), ("plastic", None, "tub"),
-)  # fmt: skip
+    ("plastic", "PET", "bottle"),
+    ("plastic", "HDPE", "bottle"),
+    ("plastic", "PP", "tray"),
+    ("plastic", "LDPE", "bag"),
+    ("plastic", "PS", "cup"),
+    ("paper", "PAP 21", "box"),
+    ("glass", "GL 70", "jar"),
+    ("metal", "aluminium", "can"),
+    ("composite", "PET/PE", "pouch"),
+    ("plastic", None, "tub"),
+)
 _LEVELS: Final = ("sales", "sales", "sales", "sales", "grouped", "transport", "e_commerce", None)
 _CONTEXTS: Final = (None, "{food}", "{food,takeaway}", "{beverage}", "{cosmetics}", "{household}", "{industrial}")
 _GRADES: Final = ("recyclability_grade", "recyclability_score", "grade_provisional")
 _TYPES: Final = {
-    "sku_code": "text", "name": "text", "material": "text", "material_subtype": "text", "weight_grams": "float8",
-    "food_contact": "boolean", "svhc": "json", "markets": "text[]", "packaging_level": "text",
-    "packaging_format": "text", "reusable": "boolean", "use_contexts": "text[]", "components": "json",
-    "volumes": "json", "components_weight_g": "float8", "recyclability_grade": "text", "recyclability_score": "float8",
-    "grade_provisional": "boolean", "ruleset_version": "text",
-}  # fmt: skip
+    "sku_code": "text",
+    "name": "text",
+    "material": "text",
+    "material_subtype": "text",
+    "weight_grams": "float8",
+    "food_contact": "boolean",
+    "svhc": "json",
+    "markets": "text[]",
+    "packaging_level": "text",
+    "packaging_format": "text",
+    "reusable": "boolean",
+    "use_contexts": "text[]",
+    "components": "json",
+    "volumes": "json",
+    "components_weight_g": "float8",
+    "recyclability_grade": "text",
+    "recyclability_score": "float8",
+    "grade_provisional": "boolean",
+    "ruleset_version": "text",
+}
 _COPIED: Final = ", ".join(_TYPES)
 _STORE: Final = f"""
 INSERT INTO skus (id, company_id, version, transaction_id, created_at, updated_at, {_COPIED})
@@ -89,30 +110,56 @@ def _sku(rng: random.Random, number: int) -> dict[str, Any]:
     material, polymer, form = rng.choice(_BODIES)
     graph = _graph(rng, material, polymer) if rng.random() < 0.98 else None
     return {
-        "sku_code": f"P-{number:07d}", "name": f"{form} {number}", "material": material, "material_subtype": polymer,
+        "sku_code": f"P-{number:07d}",
+        "name": f"{form} {number}",
+        "material": material,
+        "material_subtype": polymer,
         "weight_grams": None if rng.random() < 0.7 else round(rng.uniform(5, 60), 2),
-        "food_contact": rng.choice((True, False, None)), "svhc": None,
+        "food_contact": rng.choice((True, False, None)),
+        "svhc": None,
         "markets": f"{{{','.join(sorted(rng.sample((*_MARKETS, 'GB', 'US-CA'), rng.randint(1, 5))))}}}",
-        "packaging_level": rng.choice(_LEVELS), "packaging_format": form, "reusable": rng.choice((True, False, False)),
-        "use_contexts": rng.choice(_CONTEXTS), "components": graph, "volumes": _volumes(rng),
+        "packaging_level": rng.choice(_LEVELS),
+        "packaging_format": form,
+        "reusable": rng.choice((True, False, False)),
+        "use_contexts": rng.choice(_CONTEXTS),
+        "components": graph,
+        "volumes": _volumes(rng),
         "components_weight_g": total_weight_g(graph),
-    }  # fmt: skip
+    }
 
 
 def _graph(rng: random.Random, material: str, polymer: str | None) -> str:
     """A body, a cap, a label, an adhesive and a seal; of one in fifty the body's weight is missing."""
-    body: dict[str, Any] = {"component_type": "body", "material_family": material, "polymer_or_grade": polymer,
-                            "weight_g": None if rng.random() < 0.02 else round(rng.uniform(8, 60), 3)}  # fmt: skip
+    body: dict[str, Any] = {
+        "component_type": "body",
+        "material_family": material,
+        "polymer_or_grade": polymer,
+        "weight_g": None if rng.random() < 0.02 else round(rng.uniform(8, 60), 3),
+    }
     lines: tuple[dict[str, Any], ...] = (
         body,
-        {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": rng.choice(("HDPE", "PP")),
-         "weight_g": round(rng.uniform(1, 4), 3), "separable": True},
-        {"component_type": "label", "material_family": rng.choice(("paper", "plastic")), "polymer_or_grade": "PP",
-         "weight_g": round(rng.uniform(0.2, 2), 3), "coverage_percent": float(rng.randint(10, 90))},
+        {
+            "component_type": "cap",
+            "material_family": "plastic",
+            "polymer_or_grade": rng.choice(("HDPE", "PP")),
+            "weight_g": round(rng.uniform(1, 4), 3),
+            "separable": True,
+        },
+        {
+            "component_type": "label",
+            "material_family": rng.choice(("paper", "plastic")),
+            "polymer_or_grade": "PP",
+            "weight_g": round(rng.uniform(0.2, 2), 3),
+            "coverage_percent": float(rng.randint(10, 90)),
+        },
         {"component_type": "adhesive", "material_family": "other", "adhesive_type": "washable"},
-        {"component_type": "seal", "material_family": "metal", "polymer_or_grade": "aluminium",
-         "weight_g": round(rng.uniform(0.1, 0.5), 3)},
-    )  # fmt: skip
+        {
+            "component_type": "seal",
+            "material_family": "metal",
+            "polymer_or_grade": "aluminium",
+            "weight_g": round(rng.uniform(0.1, 0.5), 3),
+        },
+    )
     graph = []
     for line in lines:
         given = {name: value for name, value in line.items() if value is not None}

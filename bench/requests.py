@@ -33,20 +33,37 @@ GRANT SELECT, INSERT, UPDATE ON bench_written, bench_components, bench_audit TO 
 def sku_body(number: int, rng: random.Random) -> bytes:
     """A bottle of six components whose weights differ each time, so that no grade is the one before."""
     parts: list[dict[str, Any]] = [
-        {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 26,
-         "colour": "transparent", "additives": []},
+        {
+            "component_type": "body",
+            "material_family": "plastic",
+            "polymer_or_grade": "PET",
+            "weight_g": 26,
+            "colour": "transparent",
+            "additives": [],
+        },
         {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "HDPE", "weight_g": 2},
-        {"component_type": "label", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 0.5,
-         "coverage_percent": 40},
+        {
+            "component_type": "label",
+            "material_family": "plastic",
+            "polymer_or_grade": "PP",
+            "weight_g": 0.5,
+            "coverage_percent": 40,
+        },
         {"component_type": "adhesive", "material_family": "other", "adhesive_type": "washable"},
         {"component_type": "ink", "material_family": "other", "ink_type": "eupia_compliant"},
         {"component_type": "seal", "material_family": "metal", "polymer_or_grade": "aluminium", "weight_g": 0.2},
-    ]  # fmt: skip
+    ]
     for part in parts:
         if "weight_g" in part:
             part["weight_g"] = round(part["weight_g"] * rng.uniform(0.9, 1.1), 3)
-    sku = {"sku_code": f"W-{number % 200:04d}", "name": f"Bottle {number}", "packaging_format": "bottle",
-           "packaging_level": "sales", "markets": ["FR", "DE"], "components": parts}  # fmt: skip
+    sku = {
+        "sku_code": f"W-{number % 200:04d}",
+        "name": f"Bottle {number}",
+        "packaging_format": "bottle",
+        "packaging_level": "sales",
+        "markets": ["FR", "DE"],
+        "components": parts,
+    }
     return json.dumps(sku).encode()
 
 
@@ -69,10 +86,12 @@ def measure(service: Service) -> Iterator[Line]:
         for limit in (50, 200):
             path = f"?limit={limit}"
             pairs = [
-                (load(port, [raw_request("GET", f"/{path}", key)] * READS, connections=8),
-                 load(service.port, [raw_request("GET", f"/api/v1/skus{path}", key)] * READS, connections=8))
+                (
+                    load(port, [raw_request("GET", f"/{path}", key)] * READS, connections=8),
+                    load(service.port, [raw_request("GET", f"/api/v1/skus{path}", key)] * READS, connections=8),
+                )
                 for _ in range(ROUNDS)
-            ]  # fmt: skip
+            ]
             yield from compared(f"GET a page of {limit}", pairs, 1.5)
 
 

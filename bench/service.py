@@ -152,9 +152,14 @@ async def _load(port: int, requests: list[bytes], connections: int) -> Load:
 
 
 def raw_request(
-    method: str, path: str, key: str, body: bytes = b"", content_type: str = "application/json",
-    *, idempotency_key: str | None = None,
-) -> bytes:  # fmt: skip
+    method: str,
+    path: str,
+    key: str,
+    body: bytes = b"",
+    content_type: str = "application/json",
+    *,
+    idempotency_key: str | None = None,
+) -> bytes:
     """One HTTP/1.1 request as it goes over the wire."""
     once = "" if idempotency_key is None else f"Idempotency-Key: {idempotency_key}\r\n"
     head = (

@@ -91,9 +91,15 @@ def _write_one(held: Loaded) -> None:
         row = conn.execute(_UPDATE).fetchone()
         assert row is not None
         ledger.enter(
-            conn, held.company, "sku.updated", row[0], origin=Origin("system", None, "bench", "bench"),
-            now=Clock().now(), before=None, after=None,
-        )  # fmt: skip
+            conn,
+            held.company,
+            "sku.updated",
+            row[0],
+            origin=Origin("system", None, "bench", "bench"),
+            now=Clock().now(),
+            before=None,
+            after=None,
+        )
 
 
 def _export(held: Loaded) -> None:

@@ -29,9 +29,11 @@ def measure(service: Service) -> Iterator[Line]:
         over = peak - idle
         yield Line(
             f"memory over idle, {at_once} upload{'s' * (at_once > 1)} of 20 MB at once ({seconds:.2f} s)",
-            f"{over:.0f} MiB", f"{MOST_MIB} MiB" if at_once == 1 else "",
-            over / MOST_MIB if at_once == 1 else None, 1 if at_once == 1 else None,
-        )  # fmt: skip
+            f"{over:.0f} MiB",
+            f"{MOST_MIB} MiB" if at_once == 1 else "",
+            over / MOST_MIB if at_once == 1 else None,
+            1 if at_once == 1 else None,
+        )
         time.sleep(1)
 
 

@@ -24,11 +24,33 @@ REVIEW_HOLDS_MONTHS: Final = 18
 """How long a lawyer's review makes a row depth 3 (interface v1, jurisdiction list)."""
 EU_MEMBER_STATES: Final = 27
 _COLUMNS: Final = (
-    "code", "name", "parent_code", "system", "register_name", "register_url", "law_title", "law_reference", "law_date",
-    "law_date_seen", "scope", "reporting_period", "authorised_representative_required", "local_labelling_rule", "depth",
-    "verified_on", "source_url", "source_note", "region", "system_key", "in_catalogue", "reviewed_on",
-    "composite_rule", "composite_threshold_percent", "composite_basis", "composite_note",
-)  # fmt: skip
+    "code",
+    "name",
+    "parent_code",
+    "system",
+    "register_name",
+    "register_url",
+    "law_title",
+    "law_reference",
+    "law_date",
+    "law_date_seen",
+    "scope",
+    "reporting_period",
+    "authorised_representative_required",
+    "local_labelling_rule",
+    "depth",
+    "verified_on",
+    "source_url",
+    "source_note",
+    "region",
+    "system_key",
+    "in_catalogue",
+    "reviewed_on",
+    "composite_rule",
+    "composite_threshold_percent",
+    "composite_basis",
+    "composite_note",
+)
 REGIONS: Final = frozenset({"eu", "uk", "eea_efta", "us", "ca", "other"})
 SYSTEMS: Final = frozenset(
     {"register_and_scheme", "scheme_only", "state_run", "product_fee", "state_programme", "partial", "none", "unknown"}

@@ -7,9 +7,18 @@ less sure. What a word means to a reader is a text of the pages.
 from typing import Final
 
 CONFIDENCES: Final = (
-    "primary", "official_page", "scheme", "scheme_dated", "secondary", "secondary_old", "third_party", "ours",
-    "from memory", "unverified", "unknown",
-)  # fmt: skip
+    "primary",
+    "official_page",
+    "scheme",
+    "scheme_dated",
+    "secondary",
+    "secondary_old",
+    "third_party",
+    "ours",
+    "from memory",
+    "unverified",
+    "unknown",
+)
 """Read in the law; on a page of the authority; of the scheme, now or long ago; told by others, now or long ago; in
 somebody's data; a choice of ours; remembered; not verified; nothing found."""
 NONE: Final = "none"

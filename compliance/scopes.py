@@ -30,9 +30,13 @@ _NOTHING: Final = "-"
 _LETS_ANY_IN: Final = frozenset({"*", "any"})
 _COLUMN_OF: Final = {"packaging_level": "packaging_levels"}
 _CONDITIONS: Final = (
-    "packaging_levels", "reusable", "reuse_deposit_system", "packaging_format_keys", "use_contexts",
+    "packaging_levels",
+    "reusable",
+    "reuse_deposit_system",
+    "packaging_format_keys",
+    "use_contexts",
     "also_use_contexts",
-)  # fmt: skip
+)
 
 
 class Face(NamedTuple):
@@ -161,9 +165,13 @@ class _FactRow(NamedTuple):
 
     def fits(self, face: Face) -> bool:
         given = (
-            _said(face.packaging_level), _said(face.reusable), _said(face.reuse_deposit_system),
-            _said(face.packaging_format_key), face.use_contexts or (_NOTHING,), face.use_contexts or (_NOTHING,),
-        )  # fmt: skip
+            _said(face.packaging_level),
+            _said(face.reusable),
+            _said(face.reuse_deposit_system),
+            _said(face.packaging_format_key),
+            face.use_contexts or (_NOTHING,),
+            face.use_contexts or (_NOTHING,),
+        )
         return all(
             "*" in wanted or not wanted.isdisjoint(has) for wanted, has in zip(self.conditions, given, strict=True)
         )

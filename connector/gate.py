@@ -136,8 +136,12 @@ class Gate:
             admitted = await self._admit(token, "call", message.get("id"))
         needed = "write" if _drafts(message) else "read"
         if needed not in admitted.scopes:
-            raise Refusal(403, "insufficient_scope", f"This needs the scope {needed}, which the connection lacks.",
-                          {"WWW-Authenticate": self._challenge("insufficient_scope")})  # fmt: skip
+            raise Refusal(
+                403,
+                "insufficient_scope",
+                f"This needs the scope {needed}, which the connection lacks.",
+                {"WWW-Authenticate": self._challenge("insufficient_scope")},
+            )
         return admitted
 
     async def _admit(self, token: str, counted_as: str | None, request_id: Any) -> Admitted:
@@ -163,15 +167,25 @@ class Gate:
     def _user(self, admitted: Admitted, correlation_id: str) -> AuthenticatedUser:
         """Whom the protocol binds its sessions and questions to: this person over this application, and no other."""
         principal = Principal(
-            admitted.company_id, admitted.connection_id, admitted.user_id, admitted.email, admitted.client_name,
+            admitted.company_id,
+            admitted.connection_id,
+            admitted.user_id,
+            admitted.email,
+            admitted.client_name,
             correlation_id,
-        )  # fmt: skip
+        )
         base = self._service.settings.base_url
-        return AuthenticatedUser(AccessToken(
-            token="",  # what comes behind the gate has no use for it
-            client_id=admitted.client_id, scopes=admitted.scopes, expires_at=int(admitted.expires_at.timestamp()),
-            resource=resource(base), subject=str(admitted.user_id), claims={"iss": base, **principal.claims()},
-        ))  # fmt: skip
+        return AuthenticatedUser(
+            AccessToken(
+                token="",  # what comes behind the gate has no use for it
+                client_id=admitted.client_id,
+                scopes=admitted.scopes,
+                expires_at=int(admitted.expires_at.timestamp()),
+                resource=resource(base),
+                subject=str(admitted.user_id),
+                claims={"iss": base, **principal.claims()},
+            )
+        )
 
 
 class _AtGate:

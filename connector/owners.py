@@ -75,10 +75,20 @@ class Owner:
         """Let other processes pass requests on to this one while the block runs; `app` gets them."""
         _clean(self._folder)
         place = self._socket(self.name)
-        server = _Inner(uvicorn.Config(
-            app, uds=str(place), lifespan="off", log_config=None, log_level="warning", access_log=False,
-            proxy_headers=False, server_header=False, date_header=False, timeout_graceful_shutdown=1,
-        ))  # fmt: skip
+        server = _Inner(
+            uvicorn.Config(
+                app,
+                uds=str(place),
+                lifespan="off",
+                log_config=None,
+                log_level="warning",
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                date_header=False,
+                timeout_graceful_shutdown=1,
+            )
+        )
         serving = asyncio.create_task(server.serve())
         try:
             while not (server.started or serving.done()):
@@ -143,11 +153,13 @@ async def _pass_on(place: Path, request: Request, body: bytes, receive: Receive,
     async with (
         httpx2.AsyncClient(transport=httpx2.AsyncHTTPTransport(uds=str(place), verify=False), timeout=None) as client,
         client.stream(
-            request.method, f"http://connector{request.url.path}", headers=[*kept, (_CORRELATION, identifier)],
+            request.method,
+            f"http://connector{request.url.path}",
+            headers=[*kept, (_CORRELATION, identifier)],
             content=body,
         ) as answer,
         anyio.create_task_group() as tasks,
-    ):  # fmt: skip
+    ):
         tasks.start_soon(_until_gone, receive, tasks.cancel_scope)
         await _answer(answer, send)
         tasks.cancel_scope.cancel()

@@ -42,9 +42,13 @@ class Principal:
             raise Unauthenticated
         claims = token.claims
         return cls(
-            UUID(claims["company_id"]), UUID(claims["connection_id"]), UUID(claims["user_id"]),
-            claims["user_name"], claims["client_name"], claims["correlation_id"],
-        )  # fmt: skip
+            UUID(claims["company_id"]),
+            UUID(claims["connection_id"]),
+            UUID(claims["user_id"]),
+            claims["user_name"],
+            claims["client_name"],
+            claims["correlation_id"],
+        )
 
     @property
     def origin(self) -> Origin:

@@ -82,11 +82,15 @@ def served(service: Service) -> MCPServer[None]:
     for name in _RETICENT:
         logging.getLogger(name).setLevel(logging.WARNING)
     server: MCPServer[None] = MCPServer(
-        NAME, title="Packaging Compliance Data Service", instructions=_INSTRUCTIONS, version=VERSION,
-        log_level="WARNING", subscriptions=False,
+        NAME,
+        title="Packaging Compliance Data Service",
+        instructions=_INSTRUCTIONS,
+        version=VERSION,
+        log_level="WARNING",
+        subscriptions=False,
         cache_hints={"tools/list": CacheHint(ttl_ms=_TOOLS_KEPT_MS, scope="private")},
         request_state_security=security(service.settings),
-    )  # fmt: skip
+    )
     server.middleware.insert(0, remember_question)  # before the state is unsealed
     server.middleware.append(checked(server))
     for tool in _tools(service):

@@ -143,9 +143,15 @@ def load(conn: psycopg.Connection[Any], file: CatalogueFile, origin: Origin, now
     queries.enter_load(conn, now, file.source_hash, rows=len(after), changes=codes, pinned=file.pinned)
     if added or changed or removed:
         ledger.enter_for_each(
-            conn, companies.ids(conn), "catalogue.refreshed", file.source_hash, origin=origin, now=now,
-            before=None, after={"pinned": file.pinned, **codes},
-        )  # fmt: skip
+            conn,
+            companies.ids(conn),
+            "catalogue.refreshed",
+            file.source_hash,
+            origin=origin,
+            now=now,
+            before=None,
+            after={"pinned": file.pinned, **codes},
+        )
     return changes
 
 

@@ -28,23 +28,39 @@ _PLACE: Final = {
 _ENTRY_CODES: Final = {"unit": "substance_unit", "basis": "substance_basis", "source": "substances_source"}
 _DERIVED: Final = {
     "name": pa.Column(pl.String, pa.Check.str_length(1, 500), nullable=True),
-    **{f"{name}_status": pa.Column(pl.String, pa.Check.isin(VOCABULARIES["substance_status"]), nullable=True)
-       for name in SUBSTANCES},
+    **{
+        f"{name}_status": pa.Column(pl.String, pa.Check.isin(VOCABULARIES["substance_status"]), nullable=True)
+        for name in SUBSTANCES
+    },
     **{f"{name}_value": pa.Column(pl.Float64, pa.Check.ge(0), nullable=True) for name in SUBSTANCES},
-    **{f"{name}_{part}": pa.Column(pl.String, pa.Check.isin(VOCABULARIES[vocabulary]), nullable=True)
-       for name in SUBSTANCES for part, vocabulary in _ENTRY_CODES.items()},
+    **{
+        f"{name}_{part}": pa.Column(pl.String, pa.Check.isin(VOCABULARIES[vocabulary]), nullable=True)
+        for name in SUBSTANCES
+        for part, vocabulary in _ENTRY_CODES.items()
+    },
     **{f"{name}_evidence": pa.Column(pl.String, pa.Check.str_length(0, 2000), nullable=True) for name in SUBSTANCES},
     "volumes": pa.Column(pl.String, pa.Check.str_startswith("{"), nullable=True),
     "components": pa.Column(pl.String, pa.Check.str_startswith("["), nullable=True),
-}  # fmt: skip
+}
 """Typed columns that are not the field of their name: parts of one, one as JSON text, or the name, which may stay empty
 for a SKU that is held."""
 
 _CATALOGUE_TEXTS: Final = (
-    "system", "register_name", "register_url", "law_title", "law_reference", "law_date_seen", "scope",
-    "reporting_period", "authorised_representative_required", "local_labelling_rule", "source_url", "source_note",
-    "composite_basis", "composite_note",
-)  # fmt: skip
+    "system",
+    "register_name",
+    "register_url",
+    "law_title",
+    "law_reference",
+    "law_date_seen",
+    "scope",
+    "reporting_period",
+    "authorised_representative_required",
+    "local_labelling_rule",
+    "source_url",
+    "source_note",
+    "composite_basis",
+    "composite_note",
+)
 """Columns of the jurisdiction catalogue that may hold any text, or none."""
 
 

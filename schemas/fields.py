@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Kind = Literal[
-    "text", "number", "integer", "truth", "code", "codes", "markets", "gtin", "uuid", "substances",
-    "components", "ppm",
-]  # fmt: skip
+    "text", "number", "integer", "truth", "code", "codes", "markets", "gtin", "uuid", "substances", "components", "ppm"
+]
 """How a value is typed. `code`: one of a vocabulary; `codes`: an array of them; `ppm`: a number or `<N`."""
 
 
@@ -52,13 +51,18 @@ def _reference(name: str, meaning: str, table: str, *, since: str = "1.4.1") -> 
 
 
 SKU_CODE: Final = Field(
-    "sku_code", "text", "The caller's own reference, unique within the company: the upsert key.",
-    min_length=1, max_length=255, required=True, nullable=False, is_code=True,
-)  # fmt: skip
+    "sku_code",
+    "text",
+    "The caller's own reference, unique within the company: the upsert key.",
+    min_length=1,
+    max_length=255,
+    required=True,
+    nullable=False,
+    is_code=True,
+)
 NAME: Final = Field(
-    "name", "text", "Human-readable packaging name.",
-    min_length=1, max_length=500, required=True, nullable=False,
-)  # fmt: skip
+    "name", "text", "Human-readable packaging name.", min_length=1, max_length=500, required=True, nullable=False
+)
 
 SKU_FIELDS: Final[tuple[Field, ...]] = (
     SKU_CODE,
@@ -69,11 +73,9 @@ SKU_FIELDS: Final[tuple[Field, ...]] = (
     Field("weight_grams", "number", "Total weight of one packaging.", unit="g", minimum=0),
     _percent("recycled_content_percent", "Declared recycled content."),
     Field("food_contact", "truth", "Whether the packaging touches food."),
-    Field("pfas_intentional", "truth", "Send substances.pfas instead. PFAS at or above the limits.",
-          deprecated=True),
+    Field("pfas_intentional", "truth", "Send substances.pfas instead. PFAS at or above the limits.", deprecated=True),
     Field("substances", "substances", "Declarations on the packaging itself, by substance.", since="1.8.0"),
-    _code("substances_source", "Source stamped on the legacy fields; `imported` where absent.",
-          since="1.8.0"),
+    _code("substances_source", "Source stamped on the legacy fields; `imported` where absent.", since="1.8.0"),
     _text("product_category", "What is packed, in the caller's own categories."),
     Field("markets", "markets", "Jurisdictions the SKU is placed on: ISO 3166-1 alpha-2 or CC-XX."),
     Field("gtin", "gtin", "Barcode number: 8, 12, 13 or 14 digits with a right check digit."),
@@ -88,36 +90,46 @@ SKU_FIELDS: Final[tuple[Field, ...]] = (
     _code("reuse_system_type", "Kind of re-use system."),
     Field("reuse_cycles_target", "integer", "Rotations aimed at.", minimum=0, maximum=2_147_483_647),
     _text("reuse_pool_owner", "Owner of the re-use fleet.", since="1.8.0"),
-    Field("reuse_deposit_system", "truth", "Whether a deposit is taken; false is answered no.",
-          since="1.8.0"),
+    Field("reuse_deposit_system", "truth", "Whether a deposit is taken; false is answered no.", since="1.8.0"),
     _code("reuse_return_mechanism", "How the packaging comes back.", since="1.8.0"),
     _code("reuse_reconditioning", "Who makes it ready again.", since="1.8.0"),
     _text("reuse_asset_identifier", "Fleet identifier of the physical asset.", since="1.8.0"),
-    Field("use_contexts", "codes", "Where it is used; empty is never asked, not none.",
-          vocabulary="use_context", since="1.8.0"),
+    Field(
+        "use_contexts",
+        "codes",
+        "Where it is used; empty is never asked, not none.",
+        vocabulary="use_context",
+        since="1.8.0",
+    ),
     Field("minimisation_assessed", "truth", "Whether weight and volume were minimised (Article 10)."),
     _code("sorting_label_scheme", "Sorting label on the packaging."),
     Field("material_marking_applied", "truth", "Whether the material is marked (Decision 97/129/EC)."),
-    Field("svhc_declared", "truth", "Send substances.svhc instead. SVHC above 0.1 % w/w.",
-          deprecated=True),
+    Field("svhc_declared", "truth", "Send substances.svhc instead. SVHC above 0.1 % w/w.", deprecated=True),
     Field("bpa_present", "truth", "Send substances.bpa instead. Bisphenol A present.", deprecated=True),
-    Field("heavy_metals_sum_ppm", "ppm", "Send substances.heavy_metals instead. mg/kg, or `<100`.",
-          unit="mg/kg", minimum=0, deprecated=True),
+    Field(
+        "heavy_metals_sum_ppm",
+        "ppm",
+        "Send substances.heavy_metals instead. mg/kg, or `<100`.",
+        unit="mg/kg",
+        minimum=0,
+        deprecated=True,
+    ),
     Field("components", "components", "The component graph, at most 500 lines; sending it replaces the whole graph."),
-)  # fmt: skip
+)
 """SkuInput, in the order of the contract."""
 
 COMPONENT_FIELDS: Final[tuple[Field, ...]] = (
-    Field("component_type", "code", "Part of the packaging.", vocabulary="component_type", required=True,
-          nullable=False),
-    Field("position_in_sku", "integer", "Display and assembly order.", minimum=-2_147_483_648,
-          maximum=2_147_483_647),
+    Field(
+        "component_type", "code", "Part of the packaging.", vocabulary="component_type", required=True, nullable=False
+    ),
+    Field("position_in_sku", "integer", "Display and assembly order.", minimum=-2_147_483_648, maximum=2_147_483_647),
     _code("material_family", "Material family; required unless component_id fills it."),
     _text("polymer_or_grade", "Polymer, paper grade, alloy …, as the caller writes it."),
     Field("weight_g", "number", "Weight in one packaging.", unit="g", minimum=0),
     _reference("supplier_id", "Supplier of the component.", "suppliers"),
-    _reference("component_id", "Library component; fills what is omitted at the write.",
-               "library_components", since="1.8.0"),
+    _reference(
+        "component_id", "Library component; fills what is omitted at the write.", "library_components", since="1.8.0"
+    ),
     _code("colour", "Colour class as sorting plants see it.", since="1.8.0"),
     _percent("coverage_percent", "Share of the body's surface that a label or sleeve covers."),
     Field("separable", "truth", "A separate component in the sense of Article 3(1)(44).", since="1.8.0"),
@@ -131,9 +143,8 @@ COMPONENT_FIELDS: Final[tuple[Field, ...]] = (
     Field("thickness_um", "number", "Thickness of the layer.", unit="um", minimum=0),
     Field("metallised", "truth", "Whether the part is metallised.", since="1.8.0"),
     Field("direct_print", "truth", "Printed directly on the part, more than a date code.", since="1.8.0"),
-    Field("additives", "codes", "Additives; an empty array means none.", vocabulary="additive",
-          since="1.8.0"),
-)  # fmt: skip
+    Field("additives", "codes", "Additives; an empty array means none.", vocabulary="additive", since="1.8.0"),
+)
 """SkuComponentInput, in the order in which a component is stored and read back."""
 
 MAX_UNITS: Final = 2**53 - 1

@@ -19,7 +19,7 @@ from pydantic import (
     ValidationError,
     WithJsonSchema,
     create_model,
-)  # fmt: skip
+)
 from pydantic import (
     Field as PydanticField,
 )
@@ -264,18 +264,27 @@ def parse_sku(body: object) -> dict[str, Any]:
 
 
 _CODES: Final = {
-    "missing": "required", "extra_forbidden": "unknown_field", "literal_error": "not_in_vocabulary",
-    "greater_than_equal": "out_of_range", "less_than_equal": "out_of_range", "finite_number": "out_of_range",
-    "too_long": "too_long", "too_short": "too_short",
-}  # fmt: skip
+    "missing": "required",
+    "extra_forbidden": "unknown_field",
+    "literal_error": "not_in_vocabulary",
+    "greater_than_equal": "out_of_range",
+    "less_than_equal": "out_of_range",
+    "finite_number": "out_of_range",
+    "too_long": "too_long",
+    "too_short": "too_short",
+}
 """Pydantic's error types that are not already a code of ours and are not about a type."""
 
 
 _WANTED: Final = {
-    "model_type": "Send a JSON object.", "list_type": "Send a JSON array.", "string_type": "Send a text.",
-    "bool_type": "Send true or false.", "float_type": "Send a number.", "int_type": "Send a whole number.",
+    "model_type": "Send a JSON object.",
+    "list_type": "Send a JSON array.",
+    "string_type": "Send a text.",
+    "bool_type": "Send true or false.",
+    "float_type": "Send a number.",
+    "int_type": "Send a whole number.",
     "int_from_float": "Send a whole number.",
-}  # fmt: skip
+}
 """What a value of the wrong type should have been, in the words of JSON instead of a library's."""
 
 

@@ -100,6 +100,9 @@ def published(address: str) -> dict[str, Any]:
         *_, newest = csv.DictReader(file)
     schema = SupplierDataResponse.model_json_schema(schema_generator=_Untitled)
     return {
-        "$schema": GenerateJsonSchema.schema_dialect, "$id": address, "version": newest["version"],
-        "date": newest["date"], **schema,
-    }  # fmt: skip
+        "$schema": GenerateJsonSchema.schema_dialect,
+        "$id": address,
+        "version": newest["version"],
+        "date": newest["date"],
+        **schema,
+    }

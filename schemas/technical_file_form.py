@@ -65,8 +65,15 @@ def name_as(name: str, kind: MediaType) -> str:
 def parse_fields(fields: Mapping[str, str]) -> tuple[dict[str, Any], list[Issue]]:
     """The text fields as they are stored, empty ones null, and what is wrong with them."""
     stored: dict[str, Any] = dict.fromkeys(FIELDS)
-    issues = [Issue("unknown_field", f"A technical file has no field {normalise.shown(name)}; it has "
-                    f"file, {', '.join(FIELDS)}.", name) for name in fields if name not in FIELDS]  # fmt: skip
+    issues = [
+        Issue(
+            "unknown_field",
+            f"A technical file has no field {normalise.shown(name)}; it has file, {', '.join(FIELDS)}.",
+            name,
+        )
+        for name in fields
+        if name not in FIELDS
+    ]
     for name in FIELDS:
         try:
             stored[name] = _value(name, fields.get(name, "").strip())

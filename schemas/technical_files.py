@@ -41,18 +41,24 @@ TYPES: Final[dict[str, str]] = {row["code"]: row["content"] for row in _rows("te
 
 CONTENTS: Final[dict[str, dict[str, str]]] = {
     "en": TYPES,
-    **{lang: {row["code"]: row[f"content_{lang}"] for row in _rows("technical_file_types.csv")}
-       for lang in ("fr", "de")},
-}  # fmt: skip
+    **{
+        lang: {row["code"]: row[f"content_{lang}"] for row in _rows("technical_file_types.csv")}
+        for lang in ("fr", "de")
+    },
+}
 """The same by language, for people."""
 
 MEDIA_TYPES: Final[tuple[MediaType, ...]] = tuple(
     MediaType(
-        row["media_type"], row["name"], row["extension"], frozenset(row["also_declared_as"].split()),
-        row["container"], frozenset(row["mark"].split()),
+        row["media_type"],
+        row["name"],
+        row["extension"],
+        frozenset(row["also_declared_as"].split()),
+        row["container"],
+        frozenset(row["mark"].split()),
     )
     for row in _rows("technical_file_media.csv")
-)  # fmt: skip
+)
 """What is taken (interface v1, POST /skus/{id}/files)."""
 
 TAKEN: Final = ", ".join(f"{kind.name} ({kind.extension})" for kind in MEDIA_TYPES)

@@ -34,27 +34,49 @@ def authorise(conn: Connection, company_id: UUID, user_id: UUID, wish: Wish, *, 
         conn, company_id, user_id, new_id=UUID(str(uuid7())), client_id=wish.client.id, scopes=wish.scopes, at=now
     )
     code = connections.hold_code(
-        conn, company_id, connection_id, redirect_uri=wish.redirect_uri, code_challenge=wish.code_challenge,
-        resource=wish.resource, scopes=wish.scopes, at=now,
-    )  # fmt: skip
+        conn,
+        company_id,
+        connection_id,
+        redirect_uri=wish.redirect_uri,
+        code_challenge=wish.code_challenge,
+        resource=wish.resource,
+        scopes=wish.scopes,
+        at=now,
+    )
     ledger.enter(
-        conn, company_id, "connection.authorised", connection_id, origin=origin, now=now, before=None,
+        conn,
+        company_id,
+        "connection.authorised",
+        connection_id,
+        origin=origin,
+        now=now,
+        before=None,
         after={"application": wish.client.name, "client_id": wish.client.id, "scopes": list(wish.scopes)},
-    )  # fmt: skip
+    )
     return code
 
 
 def revoke(
-    conn: Connection, company_id: UUID, connection_id: UUID, *, origin: Origin, now: datetime,
+    conn: Connection,
+    company_id: UUID,
+    connection_id: UUID,
+    *,
+    origin: Origin,
+    now: datetime,
     user_id: UUID | None = None,
-) -> bool:  # fmt: skip
+) -> bool:
     """End a connection, where given that person's alone; False where there is none that could be ended."""
     application = connections.revoke(conn, connection_id, now, user_id=user_id)
     if application is None:
         return False
     ledger.enter(
-        conn, company_id, "connection.revoked", connection_id, origin=origin, now=now,
+        conn,
+        company_id,
+        "connection.revoked",
+        connection_id,
+        origin=origin,
+        now=now,
         before={"application": application, "revoked_at": None},
         after={"application": application, "revoked_at": now.isoformat()},
-    )  # fmt: skip
+    )
     return True

@@ -50,9 +50,15 @@ class AnswerRefused(Exception):  # noqa: N818  (an answer to the supplier)
 
 
 def create(
-    conn: Connection, company_id: UUID, *, sku_code: str, component_ids: Sequence[UUID],
-    supplier_name: str | None, origin: Origin, now: datetime,
-) -> tuple[Request, str]:  # fmt: skip
+    conn: Connection,
+    company_id: UUID,
+    *,
+    sku_code: str,
+    component_ids: Sequence[UUID],
+    supplier_name: str | None,
+    origin: Origin,
+    now: datetime,
+) -> tuple[Request, str]:
     """Ask about components of a SKU, all of its graph where none are named; the request and the token of its link.
 
     `component_ids` are the `id`s of lines of the graph. Raises `CannotAsk`.
@@ -67,14 +73,26 @@ def create(
     request_id, token, sku_id = UUID(str(uuid7())), queries.new_token(), skus.id_of(conn, sku_code)
     assert sku_id is not None, "it has lines"
     queries.add(
-        conn, company_id, request_id, token=token, sku_id=sku_id, component_ids=asked, supplier_name=supplier_name,
+        conn,
+        company_id,
+        request_id,
+        token=token,
+        sku_id=sku_id,
+        component_ids=asked,
+        supplier_name=supplier_name,
         at=now,
-    )  # fmt: skip
+    )
     after = {"sku_id": sku_id, "component_ids": asked, "supplier_name": supplier_name}
     ledger.enter(
-        conn, company_id, "supplier_request.created", request_id, origin=origin, now=now, before=None,
+        conn,
+        company_id,
+        "supplier_request.created",
+        request_id,
+        origin=origin,
+        now=now,
+        before=None,
         after={name: value for name, value in after.items() if value is not None},
-    )  # fmt: skip
+    )
     request = queries.of(conn, request_id)
     assert request is not None, "it was added just now"
     return request, token
@@ -97,9 +115,15 @@ def asked_lines(conn: Connection, request: Request) -> list[dict[str, Any]]:
 
 
 def submit(
-    conn: Connection, company_id: UUID, request_id: UUID, response: Mapping[str, Any], *,
-    origin: Origin, now: datetime, rulesets: Rulesets,
-) -> review.Entry:  # fmt: skip
+    conn: Connection,
+    company_id: UUID,
+    request_id: UUID,
+    response: Mapping[str, Any],
+    *,
+    origin: Origin,
+    now: datetime,
+    rulesets: Rulesets,
+) -> review.Entry:
     """File a validated answer for review in the caller's transaction; it takes the place of one that waits there.
 
     `response` is what `schemas.supplier` parses; `origin` takes the supplier's name from the request. Raises
@@ -115,9 +139,15 @@ def submit(
     queries.move(conn, request.id, "awaiting_review", at=now)
     payload = {name: value for name, value in {**response, "components": answers}.items() if value is not None}
     entry = review.file(
-        conn, company_id, "supplier_answer", payload, origin=origin, now=now, sku_id=request.sku_id,
+        conn,
+        company_id,
+        "supplier_answer",
+        payload,
+        origin=origin,
+        now=now,
+        sku_id=request.sku_id,
         request_id=request.id,
-    )  # fmt: skip
+    )
     files.take(conn, request.id, entry.id, replaced=replaced)
     return entry
 
@@ -130,9 +160,7 @@ def open_request(conn: Connection, request_id: UUID) -> Request:
     return request
 
 
-def _attributed(
-    answers: Sequence[Mapping[str, Any]], request: Request
-) -> tuple[list[dict[str, Any]], list[Issue]]:  # fmt: skip
+def _attributed(answers: Sequence[Mapping[str, Any]], request: Request) -> tuple[list[dict[str, Any]], list[Issue]]:
     """Each answer with the component that it is about, and what is wrong with that.
 
     Where only one component was asked about, an answer need not name it.

@@ -47,8 +47,12 @@ class _Comparison:
         self._seen: set[tuple[str, int, int]] = set()
 
     def operation(self, old: Schema, new: Schema, place: str) -> list[str]:
-        return [*self._marks(old, new, place), *self._parameters(old, new, place), *self._body(old, new, place),
-                *self._answers(old, new, place)]  # fmt: skip
+        return [
+            *self._marks(old, new, place),
+            *self._parameters(old, new, place),
+            *self._body(old, new, place),
+            *self._answers(old, new, place),
+        ]
 
     def _marks(self, old: Schema, new: Schema, place: str) -> Iterator[str]:
         for mark in ("operationId", "x-stability", "x-scope"):
@@ -91,10 +95,14 @@ class _Comparison:
             if now is None:
                 yield f"{where} has vanished."
                 continue
-            yield from (f"{where}: the header {name} has vanished." for name in
-                        _gone(answer.get("headers", {}), now.get("headers", {})))  # fmt: skip
-            yield from (f"{where}: the code {code} has vanished." for code in
-                        _gone(answer.get("x-error-codes", ()), now.get("x-error-codes", ())))  # fmt: skip
+            yield from (
+                f"{where}: the header {name} has vanished."
+                for name in _gone(answer.get("headers", {}), now.get("headers", {}))
+            )
+            yield from (
+                f"{where}: the code {code} has vanished."
+                for code in _gone(answer.get("x-error-codes", ()), now.get("x-error-codes", ()))
+            )
             for kind, content in answer.get("content", {}).items():
                 if kind not in now.get("content", {}):
                     yield f"{where}: answers of {kind} have vanished."
@@ -140,10 +148,14 @@ class _Comparison:
                 continue
             if not self._once("vanished", before, after):
                 continue
-            yield from (f"{place}: the code {code} has vanished." for code in
-                        _gone(before.get("enum", ()), after.get("enum", before.get("enum", ()))))  # fmt: skip
-            yield from (f"{place}.{name} has vanished." for name in
-                        _gone(before.get("properties", {}), after.get("properties", {})))  # fmt: skip
+            yield from (
+                f"{place}: the code {code} has vanished."
+                for code in _gone(before.get("enum", ()), after.get("enum", before.get("enum", ())))
+            )
+            yield from (
+                f"{place}.{name} has vanished."
+                for name in _gone(before.get("properties", {}), after.get("properties", {}))
+            )
             for name, inner, outer in _shared(before, after):
                 yield from self._vanished(inner, outer, f"{place}{name}")
 

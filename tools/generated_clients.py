@@ -60,8 +60,21 @@ def _python(python: Path, place: Path, service: Service) -> None:
     generator = python.with_name("openapi-python-client")
     config = place / "config.json"
     config.write_text(json.dumps({"package_name_override": "pcds_client"}), encoding="utf-8")
-    _run(generator, "generate", "--path", "openapi.json", "--meta", "none", "--output-path", "pcds_client",
-         "--config", config, "--fail-on-warning", cwd=place, path=python.parent)  # fmt: skip
+    _run(
+        generator,
+        "generate",
+        "--path",
+        "openapi.json",
+        "--meta",
+        "none",
+        "--output-path",
+        "pcds_client",
+        "--config",
+        config,
+        "--fail-on-warning",
+        cwd=place,
+        path=python.parent,
+    )
     _run(python, "-W", "error", "-m", "compileall", "-q", "pcds_client", cwd=place)
     shutil.copy(CLIENTS / "journey.py", place)
     _run(python, "journey.py", cwd=place, service=service)
@@ -74,8 +87,18 @@ def _environment() -> Path:
     if not (home / "complete").exists():
         shutil.rmtree(home, ignore_errors=True)
         venv.create(home, with_pip=True)
-        _run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes",
-             "-r", _LOCK, cwd=CLIENTS)  # fmt: skip
+        _run(
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--require-hashes",
+            "-r",
+            _LOCK,
+            cwd=CLIENTS,
+        )
         (home / "complete").touch()
     return python
 
@@ -87,9 +110,14 @@ def _run(*command: str | Path, cwd: Path, service: Service | None = None, path: 
     if path is not None:
         environment["PATH"] = f"{path}{os.pathsep}{environment['PATH']}"
     done = subprocess.run(
-        [str(part) for part in command], cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, check=False,
-    )  # fmt: skip
+        [str(part) for part in command],
+        cwd=cwd,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         sys.exit(f"{Path(command[0]).name} {' '.join(map(str, command[1:]))}\n{done.stdout}")
 

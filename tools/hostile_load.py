@@ -81,8 +81,16 @@ def main() -> int:
 
 
 def _inputs(service: Service, only: str) -> Iterator[Sending]:
-    made = _answer(Sending("", service.port, service.key, "/api/v1/skus", "application/json",
-                           b'{"sku_code": "DOCUMENTED", "name": "Bottle"}'))[1]  # fmt: skip
+    made = _answer(
+        Sending(
+            "",
+            service.port,
+            service.key,
+            "/api/v1/skus",
+            "application/json",
+            b'{"sku_code": "DOCUMENTED", "name": "Bottle"}',
+        )
+    )[1]
     files = f"/api/v1/skus/{orjson.loads(made)['data']['id']}/files"
     for kind, path, media, inputs in (
         ("import", "/api/v1/imports?filename=file", "application/octet-stream", hostile_files.tables()),

@@ -21,15 +21,28 @@ from tools import node_packages
 PACKAGES: Final = Path(__file__).parent / "mcp_clients"
 SCENARIOS: Final = {
     "2026-07-28": (
-        "tools-list", "server-sse-multiple-streams", "resources-list", "prompts-list", "sep-2164-resource-not-found",
-        "dns-rebinding-protection", "caching", "http-header-validation", "input-required-result-unsupported-methods",
+        "tools-list",
+        "server-sse-multiple-streams",
+        "resources-list",
+        "prompts-list",
+        "sep-2164-resource-not-found",
+        "dns-rebinding-protection",
+        "caching",
+        "http-header-validation",
+        "input-required-result-unsupported-methods",
     ),
     "2025-11-25": (
-        "server-initialize", "server-session-lifecycle", "ping", "tools-list", "server-sse-multiple-streams",
-        "resources-list", "prompts-list", "dns-rebinding-protection",
+        "server-initialize",
+        "server-session-lifecycle",
+        "ping",
+        "tools-list",
+        "server-sse-multiple-streams",
+        "resources-list",
+        "prompts-list",
+        "dns-rebinding-protection",
     ),
     "2025-06-18": ("server-initialize", "ping", "tools-list"),
-}  # fmt: skip
+}
 """Those that need no fixture tool."""
 _RESULT: Final = re.compile(r"^([✓✗]) ([a-z0-9-]+): ", re.MULTILINE)
 _HEAD_END: Final = b"\r\n\r\n"
@@ -85,8 +98,19 @@ def authorization(program: Path, issuer: str, client_id: str, resource: str, por
 
     It prints the address at which a person allows the application, and waits at `port` of this machine for them.
     """
-    return [str(node_packages.NODE), str(program), "authorization", "--url", issuer, "--client-id", client_id,
-            "--resource", resource, "--port", str(port)]  # fmt: skip
+    return [
+        str(node_packages.NODE),
+        str(program),
+        "authorization",
+        "--url",
+        issuer,
+        "--client-id",
+        client_id,
+        "--resource",
+        resource,
+        "--port",
+        str(port),
+    ]
 
 
 def installed() -> Path | None:

@@ -96,26 +96,70 @@ def _skus(recorder: _Recorder, service: Service) -> str:
         "manufacturing_site_id": of_examples["site"],
         "substances": {"pfas": {"status": "absent", "source": "supplier_attestation"}},
         "components": [
-            {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 12.8,
-             "colour": "transparent"},
+            {
+                "component_type": "body",
+                "material_family": "plastic",
+                "polymer_or_grade": "PET",
+                "weight_g": 12.8,
+                "colour": "transparent",
+            },
             {"component_type": "cap", "component_id": of_examples["library_component"]},
-            {"component_type": "label", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 0.7,
-             "coverage_percent": 35, "adhesive_type": "washable"},
+            {
+                "component_type": "label",
+                "material_family": "plastic",
+                "polymer_or_grade": "PP",
+                "weight_g": 0.7,
+                "coverage_percent": 35,
+                "adhesive_type": "washable",
+            },
         ],
-    }  # fmt: skip
+    }
     made: str = recorder.call("post_sku", "POST", "/api/v1/skus", json=bottle)["data"]["id"]
     recorder.call("post_sku", "POST", "/api/v1/skus", json=bottle | {"recycled_content_percent": 50})
-    recorder.call("put_sku", "PUT", f"/api/v1/skus/{made}", json={
-        "sku_code": "WTR-50", "name": "Water bottle 50 cl", "recycled_content_percent": 35})  # fmt: skip
-    recorder.call("post_batch", "POST", "/api/v1/skus/batch", json={
-        "skus": [{"sku_code": "CAN-33", "name": "Can 33 cl", "material": "metal", "weight_grams": 13.1},
-                 {"sku_code": "CAN-50", "name": "Can 50 cl", "gtin": "4006381333932"}],
-        "dry_run": False})  # fmt: skip
-    recorder.call("put_volumes", "PUT", f"/api/v1/skus/{made}/volumes", json=[
-        {"market": "FR", "year": 2026, "units_placed": 15500},
-        {"market": "ES-CT", "year": 2026, "half": 0, "units_placed": 900}])  # fmt: skip
-    service.made("doc", "add", *company, "--sku", "WTR-50", "--reference", "DOC-2026-17", "--status", "valid",
-                 "--issued-on", "2026-09-01", "--expires-on", "2031-08-31", "--supplier-name", "Pret SA")  # fmt: skip
+    recorder.call(
+        "put_sku",
+        "PUT",
+        f"/api/v1/skus/{made}",
+        json={"sku_code": "WTR-50", "name": "Water bottle 50 cl", "recycled_content_percent": 35},
+    )
+    recorder.call(
+        "post_batch",
+        "POST",
+        "/api/v1/skus/batch",
+        json={
+            "skus": [
+                {"sku_code": "CAN-33", "name": "Can 33 cl", "material": "metal", "weight_grams": 13.1},
+                {"sku_code": "CAN-50", "name": "Can 50 cl", "gtin": "4006381333932"},
+            ],
+            "dry_run": False,
+        },
+    )
+    recorder.call(
+        "put_volumes",
+        "PUT",
+        f"/api/v1/skus/{made}/volumes",
+        json=[
+            {"market": "FR", "year": 2026, "units_placed": 15500},
+            {"market": "ES-CT", "year": 2026, "half": 0, "units_placed": 900},
+        ],
+    )
+    service.made(
+        "doc",
+        "add",
+        *company,
+        "--sku",
+        "WTR-50",
+        "--reference",
+        "DOC-2026-17",
+        "--status",
+        "valid",
+        "--issued-on",
+        "2026-09-01",
+        "--expires-on",
+        "2031-08-31",
+        "--supplier-name",
+        "Pret SA",
+    )
     recorder.call("get_sku", "GET", f"/api/v1/skus/{made}")
     return made
 
@@ -135,17 +179,26 @@ def _evidence(recorder: _Recorder, sku: str) -> None:
 
 def _supplier(recorder: _Recorder, service: Service) -> None:
     asked = service.made("supplier-request", "create", "--company", service.company_id, "--sku", "WTR-50")
-    recorder.call("post_supplier_data", "POST", f"/api/supplier-data/{asked['token']}", json={
-        "consent": True,
-        "response": {
-            "components": [
-                {"component_id": asked["component_ids"][0], "weight_g": 12.6, "recycled_content_percent": 30,
-                 "substances": {"pfas": {"status": "absent"}}},
-            ],
-            "contact": "quality@pret.example",
-            "comment": "Weighed on the production of October 2026.",
+    recorder.call(
+        "post_supplier_data",
+        "POST",
+        f"/api/supplier-data/{asked['token']}",
+        json={
+            "consent": True,
+            "response": {
+                "components": [
+                    {
+                        "component_id": asked["component_ids"][0],
+                        "weight_g": 12.6,
+                        "recycled_content_percent": 30,
+                        "substances": {"pfas": {"status": "absent"}},
+                    },
+                ],
+                "contact": "quality@pret.example",
+                "comment": "Weighed on the production of October 2026.",
+            },
         },
-    })  # fmt: skip
+    )
 
 
 def _lists(recorder: _Recorder) -> None:

@@ -16,9 +16,7 @@ from typing import Final
 from tools import node_packages
 
 PACKAGES: Final = Path(__file__).parent / "mcp_clients"
-SCRIPTS: Final = (
-    ("older.mjs",), ("newer.mjs", "legacy"), ("newer.mjs", "auto"), ("newer.mjs", "2026-07-28"),
-)  # fmt: skip
+SCRIPTS: Final = (("older.mjs",), ("newer.mjs", "legacy"), ("newer.mjs", "auto"), ("newer.mjs", "2026-07-28"))
 """Runs of the TypeScript clients: a script and its arguments."""
 INSPECTIONS: Final = tuple(
     ("--protocol-era", era, "--method", *call)
@@ -77,9 +75,13 @@ def inspect(home: Path, url: str, token: str, *arguments: str) -> subprocess.Com
 
 def _run(command: list[str | Path], **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [node_packages.NODE, *command], check=False, env=os.environ | environment, capture_output=True, text=True,
+        [node_packages.NODE, *command],
+        check=False,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
         timeout=_SECONDS,
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

@@ -49,8 +49,9 @@ def main() -> int:
     OF_DAGSTER.mkdir(exist_ok=True)
     with service.running("--dagster-ui") as running, chromium.opened(program) as browser:
         password = secrets.token_urlsafe(16)
-        running.made("user", "add", "--company", running.company_id, "--email", _EMAIL, "--password-stdin",
-                     said=password)  # fmt: skip
+        running.made(
+            "user", "add", "--company", running.company_id, "--email", _EMAIL, "--password-stdin", said=password
+        )
         company = Company(running.address, running.company_id, running.key, running.made)
         running.made("staff", "add", "--email", _STAFF, "--role", "operator", "--password-stdin", said=password)
         import_id = _take(browser, company, password)
@@ -62,8 +63,10 @@ def main() -> int:
 
 def _take(browser: Browser, company: Company, password: str) -> str:
     """Our own pages; the id of the company's import."""
-    with browser.new_context(locale="en-GB", reduced_motion="reduce") as context, \
-            Assistant(company.service).listening() as assistant:  # fmt: skip
+    with (
+        browser.new_context(locale="en-GB", reduced_motion="reduce") as context,
+        Assistant(company.service).listening() as assistant,
+    ):
         signed_in, stranger = context.new_page(), browser.new_page(locale="en-GB")
         sign_in(signed_in, company.service, _EMAIL, password)
         paths = prepare(company, assistant, signed_in, lambda: _count(company))

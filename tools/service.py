@@ -50,8 +50,19 @@ def running(*options: str, demo: bool = False) -> Iterator[Service]:
     with tempfile.TemporaryDirectory(prefix="pcds-") as directory:
         Path(directory).chmod(0o711)  # the embedded server may run as another account
         data_dir, log_path, port = Path(directory) / "data", Path(directory) / "log", free_port()
-        serving = [*_PCDS, "serve", *([] if demo else ["--no-demo"]), "--no-dagster-ui", "--port", str(port),
-                   "--dagster-port", str(free_port()), "--data-dir", str(data_dir), *options]  # fmt: skip
+        serving = [
+            *_PCDS,
+            "serve",
+            *([] if demo else ["--no-demo"]),
+            "--no-dagster-ui",
+            "--port",
+            str(port),
+            "--dagster-port",
+            str(free_port()),
+            "--data-dir",
+            str(data_dir),
+            *options,
+        ]
         with log_path.open("wb") as log, subprocess.Popen(serving, cwd=ROOT, stdout=log, stderr=log) as process:
             try:
                 _wait(port, process, log_path)

@@ -79,9 +79,13 @@ class StoredFigures:
     def manifest(self) -> bytes:
         """What the folder says of itself."""
         said = {
-            "form": FORM, "company_id": self.company_id, "name": self.name, "origin": asdict(self.origin),
-            "rows": dict(self.rows), "rows_written": self.rows_written,
-        }  # fmt: skip
+            "form": FORM,
+            "company_id": self.company_id,
+            "name": self.name,
+            "origin": asdict(self.origin),
+            "rows": dict(self.rows),
+            "rows_written": self.rows_written,
+        }
         return orjson.dumps(said, option=orjson.OPT_UTC_Z)
 
 

@@ -15,9 +15,17 @@ def instant(column: str) -> str:
 
 
 def page(
-    item: str, table: str, *, order: str, limit: int, offset: int, rows: str | None = None, total: str | None = None,
-    beside: str = "", more: Mapping[str, str] = MappingProxyType({}),
-) -> str:  # fmt: skip
+    item: str,
+    table: str,
+    *,
+    order: str,
+    limit: int,
+    offset: int,
+    rows: str | None = None,
+    total: str | None = None,
+    beside: str = "",
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """A list's answer as the column `page` of one row.
 
     `item` is the select list of an item, `order` a total order of the table's rows. `rows` selects the page's rows,

@@ -68,9 +68,14 @@ class Pool:
     def __init__(self, url: str, *, size: int = 8, clock: Clock | None = None) -> None:
         self._url, self._clock = url, clock or Clock()
         self._pool: ConnectionPool[Connection] = ConnectionPool(
-            url, min_size=1, max_size=size, open=False, timeout=_REUNION_SECONDS, num_workers=1,
+            url,
+            min_size=1,
+            max_size=size,
+            open=False,
+            timeout=_REUNION_SECONDS,
+            num_workers=1,
             kwargs={"autocommit": True, "client_encoding": "utf8"},  # digests depend on it (warehouse.audit.chain)
-        )  # fmt: skip
+        )
 
     def __enter__(self) -> Self:
         return self.open()
@@ -114,9 +119,14 @@ class Pool:
             yield connection
 
     def run(
-        self, company_id: UUID, work: Callable[[Connection], T], *, then: Callable[[T], object] = _nothing,
-        pipelined: bool = False, repeatable: bool = False,
-    ) -> T:  # fmt: skip
+        self,
+        company_id: UUID,
+        work: Callable[[Connection], T],
+        *,
+        then: Callable[[T], object] = _nothing,
+        pipelined: bool = False,
+        repeatable: bool = False,
+    ) -> T:
         """The result of `work` in one transaction of the company, durable behind it, repeated as `retrying` says.
 
         `then` is called with the result while the commit travels: what it does costs the caller no time, and it holds
@@ -166,9 +176,13 @@ class Pool:
 
     @contextmanager
     def _transaction(
-        self, company: str, *, pipelined: bool = False, durable_behind: bool = False,
+        self,
+        company: str,
+        *,
+        pipelined: bool = False,
+        durable_behind: bool = False,
         meanwhile: Callable[[], object] = _nothing,
-    ) -> Iterator[Connection]:  # fmt: skip
+    ) -> Iterator[Connection]:
         connection = self._pool.getconn() if pipelined else self._begun(company, durable_behind)
         committing = False
         try:
@@ -229,9 +243,14 @@ class AsyncPool:
 
     def __init__(self, url: str, *, size: int = 8) -> None:
         self._pool: AsyncConnectionPool[AsyncConnection] = AsyncConnectionPool(
-            url, min_size=1, max_size=size, open=False, timeout=_REUNION_SECONDS, num_workers=1,
+            url,
+            min_size=1,
+            max_size=size,
+            open=False,
+            timeout=_REUNION_SECONDS,
+            num_workers=1,
             kwargs={"autocommit": True},
-        )  # fmt: skip
+        )
 
     async def __aenter__(self) -> Self:
         await self._pool.open()

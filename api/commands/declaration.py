@@ -41,8 +41,9 @@ def declaration(  # noqa: PLR0917  (each is an option by name)
     company: CompanyId,
     market: Annotated[str, typer.Option("--market", help="A jurisdiction of the catalogue: FR, GB, CA-ON.")],
     year: Annotated[int, typer.Option("--year", min=2000, max=2100, help="The calendar year.")],
-    half: Annotated[int | None, typer.Option("--half", min=1, max=2, help="1 or 2, for GB; without it the year.")]
-    = None,
+    half: Annotated[
+        int | None, typer.Option("--half", min=1, max=2, help="1 or 2, for GB; without it the year.")
+    ] = None,
     form: Annotated[str, typer.Option("--format", help="rpd (the UK file), csv or json.")] = "csv",
     organisation_id: Annotated[str | None, typer.Option("--organisation-id", help=f"Six digits, {_UK}.")] = None,
     organisation_size: Annotated[str, typer.Option("--organisation-size", help=f"L or S, {_UK}.")] = "L",
@@ -51,11 +52,12 @@ def declaration(  # noqa: PLR0917  (each is an option by name)
     subsidiary_id: Annotated[str, typer.Option("--subsidiary-id", help=f"Up to 32 letters or digits, {_UK}.")] = "",
     ram: Annotated[Path | None, typer.Option("--ram", help="CSV sku_code, component_type, rating.")] = None,
     drinks: Annotated[Path | None, typer.Option("--drinks", help="CSV sku_code, drinks_container (Y or N).")] = None,
-    explain: Annotated[str | None, typer.Option("--explain", help="A code of OUT (GL): what its figure is made of.")]
-    = None,
+    explain: Annotated[
+        str | None, typer.Option("--explain", help="A code of OUT (GL): what its figure is made of.")
+    ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Write a declaration from the newest data, and say what it holds and what could not be counted.
 
     Exit status 0 also where something is not counted: it stands in OUT (json) or in `.uncounted.csv` beside it.

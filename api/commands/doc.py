@@ -43,8 +43,13 @@ def add_doc(
 ) -> None:
     """Add a declaration of one SKU, whose doc_status follows from it."""
     one_of(VOCABULARIES["doc_record_status"], [status])
-    values = {"reference": texts.plain(reference), "supplier_name": supplier_name and texts.plain(supplier_name),
-              "status": status, "issued_on": issued_on, "expires_on": expires_on}  # fmt: skip
+    values = {
+        "reference": texts.plain(reference),
+        "supplier_name": supplier_name and texts.plain(supplier_name),
+        "status": status,
+        "issued_on": issued_on,
+        "expires_on": expires_on,
+    }
     with operator(data_dir) as we:
         doc = added(we, company, texts.code(sku), values)
     show(doc, as_json=as_json)

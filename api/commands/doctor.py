@@ -28,9 +28,10 @@ def doctor(
             with we.company(each) as connection:
                 for finding in codes(connection):
                     record = {
-                        "company_id": str(each), "record": finding.record,
+                        "company_id": str(each),
+                        "record": finding.record,
                         "code": finding.form if as_json else ascii(finding.form),
                         "held": [code if as_json else ascii(code) for code in finding.codes],
-                    }  # fmt: skip
+                    }
                     found["collisions" if finding.collides else "unreachable"].append(record)
     show({"companies": len(companies), **found}, as_json=as_json)

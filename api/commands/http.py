@@ -15,9 +15,16 @@ from schemas.errors import ERROR_CODES
 from schemas.sentences import ORIGINAL, told
 
 _AGAIN: Final = urllib3.Retry(
-    8, connect=4, redirect=False, status_forcelist=(429, 502, 503, 504), allowed_methods=None, backoff_factor=0.5,
-    backoff_max=8, retry_after_max=120, raise_on_status=False,
-)  # fmt: skip
+    8,
+    connect=4,
+    redirect=False,
+    status_forcelist=(429, 502, 503, 504),
+    allowed_methods=None,
+    backoff_factor=0.5,
+    backoff_max=8,
+    retry_after_max=120,
+    raise_on_status=False,
+)
 """Broken connections and refusals that pass by themselves; `Retry-After` (seconds) is what is waited where it is sent.
 
 Every method, POST too: a request that writes carries an Idempotency-Key. No redirect: it would hand the key on.

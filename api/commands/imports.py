@@ -31,24 +31,35 @@ _PATH: Final = "/api/v1/imports"
 def import_file(
     *,
     file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="CSV or XLSX.")],
-    key: Annotated[str, typer.Option(
-        "--key", envvar="PCDS_KEY", show_envvar=False,
-        help="The API key; `-` reads it from standard input, and PCDS_KEY holds it where the option is left out. "
-             "Either keeps it out of the list of processes.",
-    )],
-    url: Annotated[str | None, typer.Option("--url", help="Where the service answers; by default this machine's.")]
-    = None,
+    key: Annotated[
+        str,
+        typer.Option(
+            "--key",
+            envvar="PCDS_KEY",
+            show_envvar=False,
+            help="The API key; `-` reads it from standard input, and PCDS_KEY holds it where the option is left out. "
+            "Either keeps it out of the list of processes.",
+        ),
+    ],
+    url: Annotated[
+        str | None, typer.Option("--url", help="Where the service answers; by default this machine's.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="The same report, and nothing is written.")] = False,
-    errors: Annotated[Path | None, typer.Option(
-        "--errors", help="Writes the rejected rows here, as .csv or .xlsx, with the reasons beside them.",
-    )] = None,
+    errors: Annotated[
+        Path | None,
+        typer.Option(
+            "--errors",
+            help="Writes the rejected rows here, as .csv or .xlsx, with the reasons beside them.",
+        ),
+    ] = None,
     mapping: Annotated[str | None, typer.Option("--mapping", help="What the columns are, as JSON.")] = None,
-    mapping_name: Annotated[str | None, typer.Option("--mapping-name", help="Keeps the mapping, or recalls it.")]
-    = None,
+    mapping_name: Annotated[
+        str | None, typer.Option("--mapping-name", help="Keeps the mapping, or recalls it.")
+    ] = None,
     lang: Annotated[str | None, typer.Option("--lang", help="en, fr or de; by default the locale's.")] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Import a file, follow it to its end, and list what was rejected by reason.
 
     Exit status 0 when the import completed, rejected rows or not; 1 where the file is refused as a whole.
@@ -129,9 +140,7 @@ def _progress(label: str, length: int) -> Any:
     return typer.progressbar(length=max(length, 1), label=label, file=sys.stderr, hidden=not sys.stderr.isatty())
 
 
-def _write(
-    target: Path, data: bytes, source: Mapping[str, Any], faults: list[dict[str, Any]], lang: str
-) -> list[Path]:  # fmt: skip
+def _write(target: Path, data: bytes, source: Mapping[str, Any], faults: list[dict[str, Any]], lang: str) -> list[Path]:
     """Write the rejected rows; a CSV holds one sheet, so that components go into a second one beside it."""
     tables = rejected_tables(data, source, faults, lang)
     if target.suffix.lower() == ".xlsx":

@@ -31,9 +31,7 @@ def issue(
         raise typer.BadParameter("A key needs a scope: read, write or both.")
     client_id, key = new_id(), keys.new_key()
     with operator(data_dir) as we:
-        issue_key(
-            we, company, client_id=client_id, key=key, name=name, scopes=granted, allow_any_plan=allow_any_plan
-        )  # fmt: skip
+        issue_key(we, company, client_id=client_id, key=key, name=name, scopes=granted, allow_any_plan=allow_any_plan)
     show({"client_id": str(client_id), "api_key": key, "scopes": granted}, as_json=as_json)
 
 

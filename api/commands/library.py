@@ -89,10 +89,16 @@ def add_component(
     one_of(VOCABULARIES["material_family"], [material_family])
     one_of(VOCABULARIES["colour"], [colour] if colour else [])
     values = {
-        "code": code, "name": name, "component_type": component_type, "material_family": material_family,
-        "polymer_or_grade": polymer_or_grade, "weight_g": weight_g, "supplier_id": supplier_id, "colour": colour,
+        "code": code,
+        "name": name,
+        "component_type": component_type,
+        "material_family": material_family,
+        "polymer_or_grade": polymer_or_grade,
+        "weight_g": weight_g,
+        "supplier_id": supplier_id,
+        "colour": colour,
         "recycled_content_percent": recycled_content_percent,
-    }  # fmt: skip
+    }
     _add("library_component", company, values, data_dir, as_json)
 
 

@@ -45,14 +45,26 @@ class Operator:
         self.pool.stamp(company_id)
 
     def enter(
-        self, connection: Connection, company_id: UUID, action: str, record_id: UUID, *,
-        after: Mapping[str, Any], before: Mapping[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        connection: Connection,
+        company_id: UUID,
+        action: str,
+        record_id: UUID,
+        *,
+        after: Mapping[str, Any],
+        before: Mapping[str, Any] | None = None,
+    ) -> None:
         """What was done, into the company's ledger, in the same transaction."""
         ledger.enter(
-            connection, company_id, action, record_id, origin=self.origin, now=self.clock.now(),
-            before=before, after=after,
-        )  # fmt: skip
+            connection,
+            company_id,
+            action,
+            record_id,
+            origin=self.origin,
+            now=self.clock.now(),
+            before=before,
+            after=after,
+        )
 
 
 @contextmanager

@@ -12,11 +12,12 @@ from warehouse.settings import Settings
 
 def rollup(
     *,
-    company: Annotated[UUID | None, typer.Option("--company", help="One company's id; all where it is left out.")]
-    = None,
+    company: Annotated[
+        UUID | None, typer.Option("--company", help="One company's id; all where it is left out.")
+    ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Compute the tonnes of a company, or of all, and say how many figures changed; the service does it by itself."""
     chosen = ["--company", str(company)] if company else []
     done = runs.run(Settings.load(data_dir=data_dir), "rollup", *chosen, refused="No figures were computed.")

@@ -12,11 +12,12 @@ from warehouse.settings import Settings
 
 def snapshot(
     *,
-    company: Annotated[UUID | None, typer.Option("--company", help="One company's id; all where it is left out.")]
-    = None,
+    company: Annotated[
+        UUID | None, typer.Option("--company", help="One company's id; all where it is left out.")
+    ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Publish the portfolio of a company, or of all; the service does it by itself within a minute of a write."""
     chosen = ["--company", str(company)] if company else []
     show(

@@ -20,9 +20,7 @@ from warehouse.staff.queries import ROLES, Role
 app = typer.Typer(help="Accounts of the operator's staff, for Dagster.", no_args_is_help=True)
 
 Email = Annotated[str, typer.Argument(metavar="EMAIL")]
-PasswordStdin = Annotated[
-    bool, typer.Option("--password-stdin", help="Read the password from standard input; needed.")
-]  # fmt: skip
+PasswordStdin = Annotated[bool, typer.Option("--password-stdin", help="Read the password from standard input; needed.")]
 _NOBODY: Final = "There is no staff account with this email address; `pcds staff list` shows those there are."
 
 
@@ -50,9 +48,8 @@ def add_member(we: Operator, staff_id: UUID, *, email: str, role: Role, password
     try:
         with we.owner() as connection:
             staff.add(
-                connection, staff_id, email=name, role=role, password_hash=passwords.hashed(password),
-                at=we.clock.now(),
-            )  # fmt: skip
+                connection, staff_id, email=name, role=role, password_hash=passwords.hashed(password), at=we.clock.now()
+            )
     except UniqueViolation:
         raise Refusal("There is a staff account with this email address already.") from None
 
@@ -63,10 +60,15 @@ def list_all(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     with operator(data_dir) as we, we.owner() as connection:
         members = staff.members(connection)
     records = [
-        {"id": str(each.id), "email": each.email, "role": each.role, "created_at": each.created_at,
-         "disabled_at": each.disabled_at}
+        {
+            "id": str(each.id),
+            "email": each.email,
+            "role": each.role,
+            "created_at": each.created_at,
+            "disabled_at": each.disabled_at,
+        }
         for each in members
-    ]  # fmt: skip
+    ]
     show({"staff": records}, as_json=as_json)
 
 

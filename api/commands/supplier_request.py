@@ -34,10 +34,14 @@ def create(
     with operator(data_dir) as we, we.company(company) as connection:
         try:
             request, token = supplier_requests.create(
-                connection, company, sku_code=texts.code(sku), component_ids=asked,
+                connection,
+                company,
+                sku_code=texts.code(sku),
+                component_ids=asked,
                 supplier_name=supplier_name and texts.plain(supplier_name),
-                origin=we.origin, now=we.clock.now(),
-            )  # fmt: skip
+                origin=we.origin,
+                now=we.clock.now(),
+            )
         except supplier_requests.CannotAsk as refused:
             raise Refusal(str(refused)) from None
     url = f"{address.known(Settings.load(data_dir=data_dir))}/supplier-data/{token}"
@@ -63,10 +67,14 @@ def list_requests(
 
 def _shown(company: UUID, request: queries.Request) -> dict[str, Any]:
     return {
-        "id": request.id, "company_id": company, "state": request.state, "sku_code": request.sku_code,
-        "supplier_name": request.supplier_name, "created_at": request.created_at,
+        "id": request.id,
+        "company_id": company,
+        "state": request.state,
+        "sku_code": request.sku_code,
+        "supplier_name": request.supplier_name,
+        "created_at": request.created_at,
         "component_ids": [str(component) for component in request.component_ids],
-    }  # fmt: skip
+    }
 
 
 def _id(text: str) -> UUID:

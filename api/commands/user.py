@@ -53,9 +53,13 @@ def add_user(we: Operator, company: UUID, *, user_id: UUID, email: str, password
         try:
             with connection.transaction():
                 users.add(
-                    connection, company, user_id, email=name, password_hash=passwords.hashed(password),
+                    connection,
+                    company,
+                    user_id,
+                    email=name,
+                    password_hash=passwords.hashed(password),
                     at=we.clock.now(),
-                )  # fmt: skip
+                )
         except UniqueViolation:
             raise Refusal("There is an account with this email address already.") from None
         we.enter(connection, company, "user.created", user_id, after={"email": name})

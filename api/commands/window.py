@@ -56,9 +56,13 @@ def open_window(
             before = windows.of(connection, client)
             windows.put(connection, company, window)
             we.enter(
-                connection, company, "window.opened", client,
-                before=None if before is None else before.as_dict(), after=window.as_dict(),
-            )  # fmt: skip
+                connection,
+                company,
+                "window.opened",
+                client,
+                before=None if before is None else before.as_dict(),
+                after=window.as_dict(),
+            )
     _show(window, as_json=as_json)
 
 

@@ -16,19 +16,25 @@ _CLIENT: Final = {
 _LIMIT: Final = {"requests": keys.REQUESTS_PER_MINUTE, "seconds": 60, "counted_by": "key and its tokens"}
 _TOKEN_LIMIT: Final = {"requests": tokens.REQUESTS_PER_MINUTE, "seconds": 60, "counted_by": "client, and address"}
 _SUPPLIER_LIMIT: Final = {
-    "requests": supplier_requests.ANSWERS_PER_MINUTE, "seconds": 60, "counted_by": "token, and address",
-}  # fmt: skip
+    "requests": supplier_requests.ANSWERS_PER_MINUTE,
+    "seconds": 60,
+    "counted_by": "token, and address",
+}
 _IDEMPOTENCY_KEY: Final = {
-    "name": "Idempotency-Key", "in": "header", "required": False,
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
     "description": "Any text of 1 to 255 characters. The same request with the same key within 24 hours gets the "
     "first answer instead of writing again; another payload under it is refused with 409. A dry run uses no key.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
-}  # fmt: skip
+}
 _CORRELATION_ID: Final = {
-    "name": "X-Correlation-Id", "in": "header", "required": False,
+    "name": "X-Correlation-Id",
+    "in": "header",
+    "required": False,
     "description": "Your own name for this exchange, kept when it is of 1 to 128 visible ASCII characters.",
     "schema": {"type": "string"},
-}  # fmt: skip
+}
 _HEADERS: Final[dict[str, dict[str, Any]]] = {
     "X-Correlation-Id": {
         "description": "Names this exchange; an error's `correlationId` is the same.",

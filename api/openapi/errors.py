@@ -7,14 +7,22 @@ from schemas.errors import ERROR_CODES
 _CORRELATION_ID: Final = "0198b8a0-5a52-7c1e-9d0e-3f6a1c2b4d5e"
 _DETAILS: Final[dict[str, list[dict[str, Any]]]] = {
     "invalid_body": [
-        {"field": "components[0].weight_g", "code": "out_of_range",
-         "message": "Input should be greater than or equal to 0."},
+        {
+            "field": "components[0].weight_g",
+            "code": "out_of_range",
+            "message": "Input should be greater than or equal to 0.",
+        },
     ],
     "plan_limit_reached": [
-        {"code": "plan_limit_reached", "limit": 1000, "held": 990, "new": 25,
-         "message": "The plan holds 1000 SKUs; 990 are held and the request brings 25 new ones."},
+        {
+            "code": "plan_limit_reached",
+            "limit": 1000,
+            "held": 990,
+            "new": 25,
+            "message": "The plan holds 1000 SKUs; 990 are held and the request brings 25 new ones.",
+        },
     ],
-}  # fmt: skip
+}
 
 
 def publish(response: dict[str, Any], *, counted: bool) -> None:

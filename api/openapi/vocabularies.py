@@ -9,10 +9,22 @@ from schemas.vocabularies import VOCABULARIES
 
 _CODES: Final = {"error_code": tuple(ERROR_CODES), "issue_code": tuple(ISSUE_CODES), **VOCABULARIES}
 
-_OPEN: Final = frozenset({
-    "error_code", "issue_code", "audit_action", "audit_resource_type", "audit_actor_type", "component_type",
-    "technical_file_type", "packaging_format_key", "adhesive_type", "ink_type", "coating_type", "additive",
-})  # fmt: skip
+_OPEN: Final = frozenset(
+    {
+        "error_code",
+        "issue_code",
+        "audit_action",
+        "audit_resource_type",
+        "audit_actor_type",
+        "component_type",
+        "technical_file_type",
+        "packaging_format_key",
+        "adhesive_type",
+        "ink_type",
+        "coating_type",
+        "additive",
+    }
+)
 """What grows within v1, with the law and the guidelines; `x-open` in the document tells readers to expect it."""
 
 

@@ -22,8 +22,11 @@ _PATH: Final = re.compile(r"[a-z_]+(?:\[\d+\])?(?:\.[a-z_]+)*")
 _PART: Final = re.compile(r"components\[(\d+)\]\.(.+)")
 _SUBSTANCE: Final = re.compile(r"substances\.(\w+)(?:\.(\w+))?")
 _VOCABULARIES: Final = {
-    "status": "substance_status", "source": "substances_source", "unit": "substance_unit", "basis": "substance_basis",
-}  # fmt: skip
+    "status": "substance_status",
+    "source": "substances_source",
+    "unit": "substance_unit",
+    "basis": "substance_basis",
+}
 """Of the parts of a substance's entry."""
 _OWN_WORDS: Final = {"substance_unit": "unit", "substance_basis": "basis"}
 """Vocabularies whose words stand in our texts, and under which keys."""

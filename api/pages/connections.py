@@ -48,9 +48,13 @@ async def post_revoke(
     def revoked() -> bool:
         with service.writes.company(session.company_id) as connection:
             return steps.revoke(
-                connection, session.company_id, connection_id, origin=origin, now=service.clock.now(),
+                connection,
+                session.company_id,
+                connection_id,
+                origin=origin,
+                now=service.clock.now(),
                 user_id=session.user_id,
-            )  # fmt: skip
+            )
 
     if not await run_in_threadpool(revoked):
         raise PageRefused(404, "refused.gone")

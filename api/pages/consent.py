@@ -59,11 +59,17 @@ async def get_authorize(request: Request) -> Response:
         return _to(told.address)
     session = await signed_in(request)
     return page(
-        request, "consent.html", session=session, form_action=f"'self' {redirects.source(asked.redirect_uri)}",
-        client=asked.client, scopes=asked.scopes, sent=pairs, redirect_host=redirects.host(asked.redirect_uri),
+        request,
+        "consent.html",
+        session=session,
+        form_action=f"'self' {redirects.source(asked.redirect_uri)}",
+        client=asked.client,
+        scopes=asked.scopes,
+        sent=pairs,
+        redirect_host=redirects.host(asked.redirect_uri),
         is_loopback=redirects.is_loopback(asked.redirect_uri),
         published_by=redirects.host(asked.client.id) if is_document(asked.client.id) else None,
-    )  # fmt: skip
+    )
 
 
 @router.post(AUTHORIZE)

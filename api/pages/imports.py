@@ -61,11 +61,18 @@ def _one(request: Request, session: Session, seen_by_staff: bool) -> Response:
                 conn, import_id, code=chosen["code"], field=chosen["field"], limit=PAGE_SIZE, offset=offset
             )
     return page(
-        request, "import.html", session=session, found=found, reasons=reasons, chosen=chosen,
-        columns=_columns(found["source"], lang), runs=of_import(import_id) if seen_by_staff else None, offset=offset,
+        request,
+        "import.html",
+        session=session,
+        found=found,
+        reasons=reasons,
+        chosen=chosen,
+        columns=_columns(found["source"], lang),
+        runs=of_import(import_id) if seen_by_staff else None,
+        offset=offset,
         size=PAGE_SIZE,
         total=chosen["faults"] if chosen else found["pagination"]["total"],
-    )  # fmt: skip
+    )
 
 
 def _reason(row: dict[str, Any]) -> dict[str, Any]:

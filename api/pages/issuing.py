@@ -63,8 +63,11 @@ async def get_pdf(request: Request, session: SignedIn) -> Response:
 
 def as_pdf(pdf: bytes, filename: str) -> Response:
     """A PDF of ours to look at or to keep."""
-    headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
-               "Content-Disposition": f'inline; filename="{filename}"'}  # fmt: skip
+    headers = {
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-store",
+        "Content-Disposition": f'inline; filename="{filename}"',
+    }
     return Response(pdf, media_type="application/pdf", headers=headers)
 
 

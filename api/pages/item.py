@@ -37,9 +37,11 @@ from warehouse.technical_files import queries as files
 router = APIRouter()
 
 _REFERENCES: Final = {
-    "brand": ("brand_id",), "site": ("manufacturing_site_id", "packing_site_id"), "supplier": ("supplier_id",),
+    "brand": ("brand_id",),
+    "site": ("manufacturing_site_id", "packing_site_id"),
+    "supplier": ("supplier_id",),
     "library_component": ("component_id",),
-}  # fmt: skip
+}
 """The fields that name a record of each kind."""
 _FILES_SHOWN: Final = 50
 _VERSIONS_SHOWN: Final = 10
@@ -75,17 +77,27 @@ def _page(request: Request, session: Session) -> Response:
         held = _held(service, conn, session.company_id, _id(request), lang)
     item = held.item
     return page(
-        request, "item.html", session=session, item=item, gaps=held.missing["gaps"],
+        request,
+        "item.html",
+        session=session,
+        item=item,
+        gaps=held.missing["gaps"],
         not_understood=[
             {**each, "name": item_words.path_of(each["field"], item, lang)} for each in held.missing["not_understood"]
         ],
-        facts=item_words.facts(item, held.names, lang), parts=item_words.parts(item, held.names, lang),
-        grade=item_words.grade(item, lang), substances=item_words.substances(item["substances"], lang),
-        files=held.files, types=CONTENTS[lang], docs=held.docs, declared=held.declared,
-        origin=held.origin, ban=partial(retold, rules=held.rules, lang=lang),
+        facts=item_words.facts(item, held.names, lang),
+        parts=item_words.parts(item, held.names, lang),
+        grade=item_words.grade(item, lang),
+        substances=item_words.substances(item["substances"], lang),
+        files=held.files,
+        types=CONTENTS[lang],
+        docs=held.docs,
+        declared=held.declared,
+        origin=held.origin,
+        ban=partial(retold, rules=held.rules, lang=lang),
         standards=unread(item["compliance"]["grade_trace"].get("stream"), held.rules),
         history=None if held.history is None else [item_words.version(each, lang) for each in held.history],
-    )  # fmt: skip
+    )
 
 
 def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, lang: str) -> _Held:
@@ -96,17 +108,28 @@ def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
     rules = service.rulesets.active(conn)
     earlier = present.version_before(held)
     item = present.sku_detail(
-        held, present.record(held), rules=rules, doc_status=held["doc_status"],
+        held,
+        present.record(held),
+        rules=rules,
+        doc_status=held["doc_status"],
         graded_by=service.rulesets.of(conn, held["ruleset_version"]),
-        before=None if earlier is None else service.rulesets.of(conn, earlier), today=now.today, lang=lang,
-    )  # fmt: skip
+        before=None if earlier is None else service.rulesets.of(conn, earlier),
+        today=now.today,
+        lang=lang,
+    )
     missing = analytics.missing_in_one(conn, company_id, sku_id, now, at=service.clock.now(), rules=rules)
     (listed,) = conn.execute(files.page(_FILES_SHOWN, 0), {"sku_id": sku_id}).fetchone() or ('{"data": []}',)
     return _Held(
-        item, _names(conn, item), orjson.loads(listed)["data"], docs.of_sku(conn, sku_id, today=now.today),
+        item,
+        _names(conn, item),
+        orjson.loads(listed)["data"],
+        docs.of_sku(conn, sku_id, today=now.today),
         origins.of(conn, [item["sku_code"]])[item["sku_code"]],
-        history.of_sku(conn, sku_id, limit=_VERSIONS_SHOWN), missing, rules, declarations.of_sku(conn, sku_id),
-    )  # fmt: skip
+        history.of_sku(conn, sku_id, limit=_VERSIONS_SHOWN),
+        missing,
+        rules,
+        declarations.of_sku(conn, sku_id),
+    )
 
 
 def _names(conn: Connection, item: dict[str, Any]) -> dict[str, str]:

@@ -66,9 +66,8 @@ def _value(value: Any, field: Field, names: Mapping[str, str], lang: str) -> str
 def parts(item: Mapping[str, Any], names: Mapping[str, str], lang: str) -> list[dict[str, Any]]:
     """The components with all that is known of each, and what the grade found of it: its share and its effect."""
     traced = {
-        part["component_id"]: part
-        for unit in item["compliance"]["grade_trace"]["units"] for part in unit["components"]
-    }  # fmt: skip
+        part["component_id"]: part for unit in item["compliance"]["grade_trace"]["units"] for part in unit["components"]
+    }
     return [
         {
             "title": word("component_type", line["component_type"], lang),
@@ -119,8 +118,10 @@ def grade(item: Mapping[str, Any], lang: str) -> dict[str, Any]:
     share, cap = trace["weight_share_percent"], trace["cap"]
     fired = [
         {**rule, "part": word("component_type", part["component_type"], lang), "unit": unit["unit"]}
-        for unit in trace["units"] for part in unit["components"] for rule in part["rules"]
-    ]  # fmt: skip
+        for unit in trace["units"]
+        for part in unit["components"]
+        for rule in part["rules"]
+    ]
     return {
         **trace,
         "reason": changes.with_names(trace["reason"], [issue["field"] for issue in trace["missing"]], lang, types),
@@ -134,7 +135,7 @@ def grade(item: Mapping[str, Any], lang: str) -> dict[str, Any]:
             changes.with_names(sentence, sentence.split(" ")[:1], lang, types) for sentence in trace["assumptions"]
         ],
         "others": [rule for rule in fired if rule["verdict"] not in _REFUSING],
-    }  # fmt: skip
+    }
 
 
 def path_of(path: str, item: Mapping[str, Any], lang: str) -> str:

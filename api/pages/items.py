@@ -34,9 +34,7 @@ from warehouse.skus import queries as skus
 router = APIRouter()
 
 PAGE_SIZE: Final = 50
-CHOICES: Final = {
-    "grade": VOCABULARIES["recyclability_grade"], "doc_status": VOCABULARIES["doc_status"], "gap": GAPS,
-}  # fmt: skip
+CHOICES: Final = {"grade": VOCABULARIES["recyclability_grade"], "doc_status": VOCABULARIES["doc_status"], "gap": GAPS}
 """What the form offers for each filter."""
 _LONGEST: Final = 200
 """Characters of a search that count."""
@@ -72,10 +70,17 @@ def _page(request: Request, session: Session) -> Response:
     filters = {name: value for name, value in asdict(wanted).items() if value is not None}
     text = {"q": filters.pop("text")} if "text" in filters else {}
     return page(
-        request, "items.html", session=session, found=found, wanted=wanted, given=text | filters, choices=CHOICES,
-        offset=offset, size=PAGE_SIZE,
+        request,
+        "items.html",
+        session=session,
+        found=found,
+        wanted=wanted,
+        given=text | filters,
+        choices=CHOICES,
+        offset=offset,
+        size=PAGE_SIZE,
         ban=wanted.flag and _ban(wanted.flag, rules, language_of(request)),
-    )  # fmt: skip
+    )
 
 
 def _ban(code: str, rules: RuleSet, lang: str) -> str:

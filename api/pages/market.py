@@ -46,10 +46,18 @@ def _page(request: Request, code: str, session: Session) -> Response:
     stored = figures.current(service.settings.data_dir, session.company_id)
     found = analytics.figures_in(stored, market, service.clock.today().year) if stored else None
     return page(
-        request, "market.html", session=session, market=market, covered=covered, kinds=KINDS, found=found, sure=sure,
-        source=_linked(covered["source_url"]), facts=lambda fields: [_fact(field, lang) for field in fields],
+        request,
+        "market.html",
+        session=session,
+        market=market,
+        covered=covered,
+        kinds=KINDS,
+        found=found,
+        sure=sure,
+        source=_linked(covered["source_url"]),
+        facts=lambda fields: [_fact(field, lang) for field in fields],
         linked=_linked,
-    )  # fmt: skip
+    )
 
 
 def _linked(source: Any) -> str | None:

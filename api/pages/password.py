@@ -43,8 +43,9 @@ async def post_password(request: Request, session: SignedIn) -> Response:
         found = await attempted(request, session.email, form.get("old", ""), network)
         fault = None if found else "password.old_wrong"
     if fault:
-        return page(request, "password.html", status=400, session=session, csrf=session.csrf, email=session.email,
-                    fault=fault)  # fmt: skip
+        return page(
+            request, "password.html", status=400, session=session, csrf=session.csrf, email=session.email, fault=fault
+        )
     await in_turn(request, "password", _set, request, Linked(session.user_id, session.company_id, session.email), form)
     return _to_sign_in(request)
 
@@ -78,8 +79,14 @@ def _linked(request: Request) -> Linked:
 
 def _linked_form(request: Request, person: Linked, fault: str | None = None) -> Response:
     visit = sessions.visit_of(request) or secrets.token_urlsafe(32)
-    answer = page(request, "password.html", status=400 if fault else 200, csrf=sessions.csrf_of(visit),
-                  email=person.email, fault=fault)  # fmt: skip
+    answer = page(
+        request,
+        "password.html",
+        status=400 if fault else 200,
+        csrf=sessions.csrf_of(visit),
+        email=person.email,
+        fault=fault,
+    )
     sessions.remember_visit(request, answer, visit)
     return answer
 
@@ -99,9 +106,15 @@ def _set(request: Request, person: Linked, form: Form) -> None:
         if not users.set_password(connection, person.user_id, made):
             raise PageRefused(404, "password.over")
         ledger.enter(
-            connection, person.company_id, "user.password_set", person.user_id, before={}, after={},
-            origin=acting(request, "user", str(person.user_id), person.email), now=service.clock.now(),
-        )  # fmt: skip
+            connection,
+            person.company_id,
+            "user.password_set",
+            person.user_id,
+            before={},
+            after={},
+            origin=acting(request, "user", str(person.user_id), person.email),
+            now=service.clock.now(),
+        )
 
 
 def _to_sign_in(request: Request) -> Response:

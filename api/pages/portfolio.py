@@ -53,10 +53,18 @@ def _page(request: Request, session: Session) -> Response:
         with service.writes.company(session.company_id) as conn:
             missing["items"] = analytics.with_asked(conn, missing["items"], service.rulesets, language_of(request))
     return page(
-        request, "portfolio.html", session=session, held=held, overview=overview, missing=missing, expiring=expiring,
-        days=EXPIRES_WITHIN_DAYS, recent=recent, ban=ban,
+        request,
+        "portfolio.html",
+        session=session,
+        held=held,
+        overview=overview,
+        missing=missing,
+        expiring=expiring,
+        days=EXPIRES_WITHIN_DAYS,
+        recent=recent,
+        ban=ban,
         tonnes=_tonnes(overview, stored, request.query_params.get("year"), now.today.year),
-    )  # fmt: skip
+    )
 
 
 def _tonnes(
@@ -71,6 +79,10 @@ def _tonnes(
     year = next((year for year in years if str(year) == asked), not_ahead)
     of_year = sorted((row for row in rows if row["year"] == year), key=lambda row: -row["tonnes"])
     return {
-        "year": year, "years": years, "rows": of_year, "as_of": stored.origin.as_of,
-        "ruleset_version": stored.origin.ruleset_version, "uncounted": stored.rows["uncounted"],
-    }  # fmt: skip
+        "year": year,
+        "years": years,
+        "rows": of_year,
+        "as_of": stored.origin.as_of,
+        "ruleset_version": stored.origin.ruleset_version,
+        "uncounted": stored.rows["uncounted"],
+    }

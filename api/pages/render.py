@@ -22,9 +22,13 @@ from schemas.sentences import told
 
 STYLE: Final = "/pages/style.css"
 NAVIGATION: Final = (
-    ("/portfolio", "nav.portfolio"), ("/items", "nav.items"), ("/imports", "nav.imports"), ("/review", "nav.review"),
-    ("/supplier-requests", "nav.requests"), ("/connections", "nav.connections"),
-)  # fmt: skip
+    ("/portfolio", "nav.portfolio"),
+    ("/items", "nav.items"),
+    ("/imports", "nav.imports"),
+    ("/review", "nav.review"),
+    ("/supplier-requests", "nav.requests"),
+    ("/connections", "nav.connections"),
+)
 """The pages of a signed-in person: path, and key of the name."""
 
 
@@ -35,9 +39,12 @@ def headers(form_action: str = "'self'") -> dict[str, str]:
         f"form-action {form_action}"
     )
     return {
-        "Content-Security-Policy": policy, "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
-    }  # fmt: skip
+        "Content-Security-Policy": policy,
+        "X-Frame-Options": "DENY",
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cache-Control": "no-store",
+    }
 
 
 def language_of(request: Request) -> str:
@@ -47,17 +54,31 @@ def language_of(request: Request) -> str:
 
 
 def page(
-    request: Request, template: str, *, session: Any = None, status: int = 200, form_action: str = "'self'",
+    request: Request,
+    template: str,
+    *,
+    session: Any = None,
+    status: int = 200,
+    form_action: str = "'self'",
     **values: Any,
-) -> HTMLResponse:  # fmt: skip
+) -> HTMLResponse:
     """A template with its values; with a `session` the navigation of the person who is signed in stands above it."""
     lang = language_of(request)
     say = partial(text, lang=lang)
-    given = {"lang": lang, "say": say, "word": partial(_word, lang=lang), "session": session, "style": STYLE,
-             "path": request.url.path, "navigation": NAVIGATION, "languages": LANGUAGES,
-             "number": partial(number, lang=lang), "link": partial(link, request),
-             "told": partial(told, lang=lang),
-             "correlation_id": request.state.correlation_id}  # fmt: skip
+    given = {
+        "lang": lang,
+        "say": say,
+        "word": partial(_word, lang=lang),
+        "session": session,
+        "style": STYLE,
+        "path": request.url.path,
+        "navigation": NAVIGATION,
+        "languages": LANGUAGES,
+        "number": partial(number, lang=lang),
+        "link": partial(link, request),
+        "told": partial(told, lang=lang),
+        "correlation_id": request.state.correlation_id,
+    }
     body = _TEMPLATES.get_template(template).render(given | values)
     sent = headers(form_action) | {"Content-Language": lang, "Vary": "Accept-Language, Cookie"}
     return HTMLResponse(body, status, sent)

@@ -45,8 +45,11 @@ router = APIRouter(prefix="/review")
 PAGE_SIZE: Final = 50
 _LONGEST: Final = 2_000
 """Characters of a reason or a note that count."""
-_SENT_AS: Final = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'",
-                   "Cache-Control": "no-store"}  # fmt: skip
+_SENT_AS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "sandbox; default-src 'none'",
+    "Cache-Control": "no-store",
+}
 """Of a file that somebody else has sent: kept and never shown as a page of ours."""
 
 
@@ -74,8 +77,16 @@ async def get_queue(request: Request, session: SignedIn) -> Response:
             return entries.page(conn, state=state, limit=PAGE_SIZE, offset=offset)
 
     found, total = await run_in_threadpool(read)
-    return page(request, "review_queue.html", session=session, state=state, entries=found, total=total,
-                offset=offset, size=PAGE_SIZE)  # fmt: skip
+    return page(
+        request,
+        "review_queue.html",
+        session=session,
+        state=state,
+        entries=found,
+        total=total,
+        offset=offset,
+        size=PAGE_SIZE,
+    )
 
 
 @router.get("/{id}")
@@ -118,13 +129,26 @@ def _decided(request: Request, session: Session, form: Form) -> Response:
         now = service.clock.now()
         if not decision.accepts:
             return review.reject(
-                conn, session.company_id, entry_id, origin=origin, now=now, rulesets=service.rulesets,
-                reason=decision.reason, note=decision.note,
-            )  # fmt: skip
+                conn,
+                session.company_id,
+                entry_id,
+                origin=origin,
+                now=now,
+                rulesets=service.rulesets,
+                reason=decision.reason,
+                note=decision.note,
+            )
         return review.accept(
-            conn, session.company_id, entry_id, origin=origin, now=now, rulesets=service.rulesets,
-            reason=decision.reason, seen_version=decision.seen_version, issued_with=form,
-        )  # fmt: skip
+            conn,
+            session.company_id,
+            entry_id,
+            origin=origin,
+            now=now,
+            rulesets=service.rulesets,
+            reason=decision.reason,
+            seen_version=decision.seen_version,
+            issued_with=form,
+        )
 
     try:
         service.writes.run(session.company_id, work)
@@ -147,9 +171,13 @@ def _decision(form: Form) -> Decision:
 
 
 def _shown(
-    request: Request, session: Session, *, form: Form | None = None, conflict: review.Conflict | None = None,
+    request: Request,
+    session: Session,
+    *,
+    form: Form | None = None,
+    conflict: review.Conflict | None = None,
     faults: Sequence[Issue] = (),
-) -> Response:  # fmt: skip
+) -> Response:
     """The entry; with `form` as it was sent and why nothing was written."""
     service, lang, entry_id = service_of(request), language_of(request), _id(request, "id")
     with service.writes.company(session.company_id) as conn:
@@ -164,15 +192,25 @@ def _shown(
     refused = _sentences(comparison.refused, comparison.issues, lang) if comparison and comparison.refused else []
     is_compared = comparison is not None and not refused
     return page(
-        request, "review_entry.html", session=session, status=409 if conflict else 400 if faults else 200, entry=entry,
-        attached=attached, types=CONTENTS[lang], comparison=comparison if is_compared else None, refused=refused,
+        request,
+        "review_entry.html",
+        session=session,
+        status=409 if conflict else 400 if faults else 200,
+        entry=entry,
+        attached=attached,
+        types=CONTENTS[lang],
+        comparison=comparison if is_compared else None,
+        refused=refused,
         rows=changes.told(comparison.changes, comparison.parts, lang) if comparison else [],
-        payload=[] if is_compared else changes.filed(entry.kind, entry.payload, lang), given=form or Form(),
-        issue=issue, faults=issuing.faults(faults, issue, lang),
+        payload=[] if is_compared else changes.filed(entry.kind, entry.payload, lang),
+        given=form or Form(),
+        issue=issue,
+        faults=issuing.faults(faults, issue, lang),
         conflict=_sentences(str(conflict), conflict.issues, lang) if conflict else [],
-        reason=partial(changes.reason, lang=lang, rules=rules), ban=partial(retold, rules=rules, lang=lang),
+        reason=partial(changes.reason, lang=lang, rules=rules),
+        ban=partial(retold, rules=rules, lang=lang),
         warnings=[told(warning.message, lang) for warning in comparison.warnings] if comparison else [],
-    )  # fmt: skip
+    )
 
 
 def _comparison(request: Request, session: Session, conn: Connection, entry: Entry) -> review.Comparison | None:

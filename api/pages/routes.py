@@ -29,9 +29,22 @@ from api.pages.render import STYLE
 
 router = APIRouter(include_in_schema=False)
 for pages in (
-    home, sign_in, password, connections, consent, supplier, drafts, issuing, review, supplier_requests, portfolio,
-    items, item, market, imports,
-):  # fmt: skip
+    home,
+    sign_in,
+    password,
+    connections,
+    consent,
+    supplier,
+    drafts,
+    issuing,
+    review,
+    supplier_requests,
+    portfolio,
+    items,
+    item,
+    market,
+    imports,
+):
     router.include_router(pages.router)
 
 _SHEET: Final = (files("api.pages") / "style.css").read_bytes()

@@ -85,7 +85,7 @@ def _form(request: Request, back: str, *, status: int = 200, fault: str | None =
     visit = sessions.visit_of(request) or secrets.token_urlsafe(32)
     answer = page(
         request, "sign_in.html", status=status, csrf=sessions.csrf_of(visit), next=back, fault=fault, email=email
-    )  # fmt: skip
+    )
     sessions.remember_visit(request, answer, visit)
     return answer
 

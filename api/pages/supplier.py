@@ -157,9 +157,13 @@ def _sent(request: Request, company_id: UUID, request_id: UUID, form: forms.Form
 
 
 def _form(
-    request: Request, company_id: UUID, request_id: UUID, *, form: forms.Form | None = None,
+    request: Request,
+    company_id: UUID,
+    request_id: UUID,
+    *,
+    form: forms.Form | None = None,
     faults: list[tuple[str, str]] | None = None,
-) -> Response:  # fmt: skip
+) -> Response:
     lang = language_of(request)
     with service_of(request).writes.company(company_id) as conn:
         asked = queries.of(conn, request_id)
@@ -187,12 +191,23 @@ def _form(
     ]
     labels = _labels(lines, lang)
     return page(
-        request, "supplier_form.html", status=400 if faults else 200, asked=asked, parts=parts, attached=attached,
-        given=given, rejected=last if last and last.state == "rejected" and asked.state == "open" else None,
-        faults=[(name, f"{labels[name]}: {told(said, lang)}" if name in labels else told(said, lang))
-                for name, said in faults or ()],
-        types=CONTENTS[lang], taken=TAKEN, form_path=_path(request), files_path=_path(request, "/files"),
-    )  # fmt: skip
+        request,
+        "supplier_form.html",
+        status=400 if faults else 200,
+        asked=asked,
+        parts=parts,
+        attached=attached,
+        given=given,
+        rejected=last if last and last.state == "rejected" and asked.state == "open" else None,
+        faults=[
+            (name, f"{labels[name]}: {told(said, lang)}" if name in labels else told(said, lang))
+            for name, said in faults or ()
+        ],
+        types=CONTENTS[lang],
+        taken=TAKEN,
+        form_path=_path(request),
+        files_path=_path(request, "/files"),
+    )
 
 
 def _labels(lines: list[dict[str, Any]], lang: str) -> dict[str, str]:

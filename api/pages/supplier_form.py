@@ -18,8 +18,19 @@ from schemas.numbers import plain
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 
 _FIRST: Final = ("material_family", "polymer_or_grade", "weight_g", "colour", "recycled_content_percent")
-_DESIGN: Final = ("attachment", "separable", "coverage_percent", "adhesive_type", "ink_type", "coating_type",
-                  "density_g_cm3", "thickness_um", "metallised", "direct_print", "additives")  # fmt: skip
+_DESIGN: Final = (
+    "attachment",
+    "separable",
+    "coverage_percent",
+    "adhesive_type",
+    "ink_type",
+    "coating_type",
+    "density_g_cm3",
+    "thickness_um",
+    "metallised",
+    "direct_print",
+    "additives",
+)
 _NONE: Final = "none"
 """The choice that there are no additives, beside those that there may be."""
 _TRUTHS: Final = {"yes": True, "no": False}

@@ -54,9 +54,14 @@ def _made(request: Request, session: Session, form: Form) -> Response:
 
     def work(conn: Connection) -> str:
         return supplier_requests.create(
-            conn, session.company_id, sku_code=sku_code, component_ids=chosen, supplier_name=name, origin=origin,
+            conn,
+            session.company_id,
+            sku_code=sku_code,
+            component_ids=chosen,
+            supplier_name=name,
+            origin=origin,
             now=service.clock.now(),
-        )[1]  # fmt: skip
+        )[1]
 
     try:
         token = service.writes.run(session.company_id, work)
@@ -66,9 +71,14 @@ def _made(request: Request, session: Session, form: Form) -> Response:
 
 
 def _page(
-    request: Request, session: Session, *, sku_code: str = "", link: str | None = None, fault: str | None = None,
+    request: Request,
+    session: Session,
+    *,
+    sku_code: str = "",
+    link: str | None = None,
+    fault: str | None = None,
     said: str | None = None,
-) -> Response:  # fmt: skip
+) -> Response:
     lines: list[dict[str, Any]] = []
     with service_of(request).writes.company(session.company_id) as conn:
         asked = queries.every(conn, limit=_SHOWN)
@@ -78,6 +88,14 @@ def _page(
             except supplier_requests.CannotAsk as refused:
                 said = said or told(str(refused), language_of(request))
     return page(
-        request, "supplier_requests.html", session=session, status=400 if said or fault else 200, asked=asked,
-        lines=lines, sku_code=sku_code, made=link, fault=fault, said=said,
-    )  # fmt: skip
+        request,
+        "supplier_requests.html",
+        session=session,
+        status=400 if said or fault else 200,
+        asked=asked,
+        lines=lines,
+        sku_code=sku_code,
+        made=link,
+        fault=fault,
+        said=said,
+    )

@@ -88,8 +88,10 @@ def _sent(media_type: str, content: dict[str, Any]) -> Iterator[str]:
         case "application/x-www-form-urlencoded":
             yield from (f"-d {name}={value}" for name, value in example.items())
         case "multipart/form-data":
-            yield from (f'-F {name}=@"${name.upper()}"' if name == "file" else f"-F {name}={value}" for name, value in
-                        ({"file": ""} | example).items())  # fmt: skip
+            yield from (
+                f'-F {name}=@"${name.upper()}"' if name == "file" else f"-F {name}={value}"
+                for name, value in ({"file": ""} | example).items()
+            )
 
 
 def operations(document: Document) -> dict[str, list[Operation]]:
@@ -121,9 +123,12 @@ def _resolved(document: Document, schema: dict[str, Any]) -> dict[str, Any]:
 
 
 _TEMPLATES: Final = Environment(
-    loader=PackageLoader("api.reference"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+    loader=PackageLoader("api.reference"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
     lstrip_blocks=True,
-)  # fmt: skip
+)
 _TEMPLATES.filters |= {
     "inline": _inline,
     "prose": _prose,

@@ -36,11 +36,18 @@ class Config(uvicorn.Config):
     def __init__(self, settings: Settings, app: Any = "api.app:served", **options: Any) -> None:
         """`app` and `options` as uvicorn takes them."""
         super().__init__(
-            app, host=settings.host, port=settings.port, factory=isinstance(app, str), http=BoundedProtocol,
-            timeout_keep_alive=settings.keep_alive_seconds, timeout_graceful_shutdown=GRACE_SECONDS,
-            access_log=False, proxy_headers=False, server_header=False,
+            app,
+            host=settings.host,
+            port=settings.port,
+            factory=isinstance(app, str),
+            http=BoundedProtocol,
+            timeout_keep_alive=settings.keep_alive_seconds,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
             **{"log_level": "warning", **options},
-        )  # fmt: skip
+        )
         self.bounds = Bounds.of(settings)
         self.peers = Peers(self.bounds.connections_per_address, self.bounds.trusted_proxies)
 

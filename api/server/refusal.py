@@ -27,9 +27,13 @@ class Refusal:
         """The whole answer."""
         body = orjson.dumps({"error": self.code, "correlationId": correlation_id, "message": self.message})
         lines = {
-            b"content-type": b"application/json", b"content-length": str(len(body)).encode(), b"connection": b"close",
-            b"x-correlation-id": correlation_id.encode(), **dict(ALWAYS), **self.headers,
-        }  # fmt: skip
+            b"content-type": b"application/json",
+            b"content-length": str(len(body)).encode(),
+            b"connection": b"close",
+            b"x-correlation-id": correlation_id.encode(),
+            **dict(ALWAYS),
+            **self.headers,
+        }
         head = b"".join(b"%s: %s\r\n" % line for line in lines.items())
         return b"HTTP/1.1 %d %s\r\n%s\r\n%s" % (self.status, self.status.phrase.encode(), head, body)
 

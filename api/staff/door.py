@@ -28,8 +28,13 @@ GRAPHQL: Final = f"{PREFIX}/graphql"
 METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 """What is answered at the door; most of it is refused, by a sentence of ours."""
 CLOSED: Final = (
-    "graphql", "report_asset_materialization", "report_asset_check", "report_asset_observation", "notebook", "dagit"
-)  # fmt: skip
+    "graphql",
+    "report_asset_materialization",
+    "report_asset_check",
+    "report_asset_observation",
+    "notebook",
+    "dagit",
+)
 """Dagster's endpoints that are not for reading pages: they act, or read a file that the address names."""
 
 log = structlog.get_logger(__name__)

@@ -42,10 +42,15 @@ async def at_socket(socket: WebSocket) -> None:
     there = upstream_of(socket)
     try:
         async with connect(
-            f"ws://{there.address}{GRAPHQL}", subprotocols=[websockets.Subprotocol(PROTOCOL)], proxy=None,
-            additional_headers=there.key_header, max_size=_LARGEST_FRAME, compression=None, open_timeout=5,
+            f"ws://{there.address}{GRAPHQL}",
+            subprotocols=[websockets.Subprotocol(PROTOCOL)],
+            proxy=None,
+            additional_headers=there.key_header,
+            max_size=_LARGEST_FRAME,
+            compression=None,
+            open_timeout=5,
             close_timeout=1,
-        ) as upstream:  # fmt: skip
+        ) as upstream:
             await socket.accept(PROTOCOL)
             await _bridge(socket, upstream)
     except (OSError, TimeoutError, websockets.WebSocketException):

@@ -19,7 +19,7 @@ from graphql.language import (
     Visitor,
     parse,
     visit,
-)  # fmt: skip
+)
 
 MAX_BYTES: Final = 2**20
 """Of one request; the largest of Dagster's own pages has some 20 KiB."""
@@ -27,14 +27,23 @@ _MOST_TOKENS: Final = 20_000
 _LONGEST_NAME: Final = 100
 """Of a mutation, as the log tells it: Dagster's own are far shorter."""
 TAGS: Final = {
-    "executionParams": "executionMetadata", "executionParamsList": "executionMetadata", "backfillParams": "tags",
+    "executionParams": "executionMetadata",
+    "executionParamsList": "executionMetadata",
+    "backfillParams": "tags",
     "reexecutionParams": "extraTags",
-}  # fmt: skip
+}
 """Arguments that say what to launch, and where the tags of its runs stand in each."""
-LAUNCHES: Final = frozenset({
-    "launchRun", "launchPipelineExecution", "launchMultipleRuns", "launchRunReexecution", "launchPipelineReexecution",
-    "launchPartitionBackfill", "reexecutePartitionBackfill",
-})  # fmt: skip
+LAUNCHES: Final = frozenset(
+    {
+        "launchRun",
+        "launchPipelineExecution",
+        "launchMultipleRuns",
+        "launchRunReexecution",
+        "launchPipelineReexecution",
+        "launchPartitionBackfill",
+        "reexecutePartitionBackfill",
+    }
+)
 _PERSON: Final = "user"
 """The tag that Dagster shows as *Launched by*."""
 
@@ -99,9 +108,11 @@ def of(given: object) -> Question:
     operations = [each for each in document.definitions if isinstance(each, OperationDefinitionNode)]
     acts = [
         chosen.name.value[:_LONGEST_NAME]
-        for each in operations if each.operation is OperationType.MUTATION
-        for chosen in each.selection_set.selections if isinstance(chosen, FieldNode)
-    ]  # fmt: skip
+        for each in operations
+        if each.operation is OperationType.MUTATION
+        for chosen in each.selection_set.selections
+        if isinstance(chosen, FieldNode)
+    ]
     kinds = frozenset(each.operation.value for each in operations)
     return Question(query, variables, operation, kinds, tuple(acts), _launches(document))
 

@@ -110,9 +110,15 @@ def _way_back(given: str) -> str:
 def _form(request: Request, back: str, *, status: int = 200, fault: str | None = None, email: str = "") -> Response:
     visit = visits.visit_of(request) or secrets.token_urlsafe(32)
     answer = page(
-        request, "staff_sign_in.html", status=status, csrf=visits.csrf_of(visit), next=back, fault=fault, email=email,
+        request,
+        "staff_sign_in.html",
+        status=status,
+        csrf=visits.csrf_of(visit),
+        next=back,
+        fault=fault,
+        email=email,
         action=SIGN_IN,
-    )  # fmt: skip
+    )
     visits.remember_visit(request, answer, visit)
     return answer
 

@@ -20,16 +20,27 @@ from warehouse.settings import Settings
 
 _SENT: Final = ("accept", "user-agent", "if-none-match", "if-modified-since", "range")
 _RETURNED: Final = (
-    "content-type", "content-length", "content-disposition", "content-range", "accept-ranges", "etag", "last-modified",
-    "location", "vary", "cache-control", "content-security-policy",
-)  # fmt: skip
+    "content-type",
+    "content-length",
+    "content-disposition",
+    "content-range",
+    "accept-ranges",
+    "etag",
+    "last-modified",
+    "location",
+    "vary",
+    "cache-control",
+    "content-security-policy",
+)
 _POLICY: Final = (
     "frame-ancestors 'none'; frame-src 'none'; connect-src 'self'; img-src 'self' data:; form-action 'self'"
 )
 """What Dagster's own policy lacks: any page could frame it, and a picture or a script could speak to any place."""
 _PROTECTION: Final = {
-    "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin",
-}  # fmt: skip
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 _TIMES: Final = httpx2.Timeout(connect=2, read=120, write=30, pool=10)
 """Seconds. A question of Dagster's pages ends by itself after 15 seconds in the database."""
 _AT_ONCE: Final = httpx2.Limits(max_connections=50, max_keepalive_connections=10)

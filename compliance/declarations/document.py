@@ -16,9 +16,18 @@ from compliance.rollup.exact import difference, rounded, written_tonnes
 from compliance.rollup.tonnes import Figures
 
 TONNES_COLUMNS: Final = (
-    "category_code", "category_name", "basis", "tonnes", "units", "skus", "in_scope_tonnes", "undecided_tonnes",
-    "out_of_scope_tonnes", "scope_key", "confidence",
-)  # fmt: skip
+    "category_code",
+    "category_name",
+    "basis",
+    "tonnes",
+    "units",
+    "skus",
+    "in_scope_tonnes",
+    "undecided_tonnes",
+    "out_of_scope_tonnes",
+    "scope_key",
+    "confidence",
+)
 UNCOUNTED_COLUMNS: Final = ("sku_code", "units", "reason", "fields")
 MISSING_COLUMNS: Final = ("sku_code", "units", "category_codes", "fields")
 
@@ -35,9 +44,11 @@ class Source:
     def as_dict(self) -> dict[str, str]:
         """The fields that every form of a declaration names."""
         return {
-            "company_id": self.company_id, "as_of": self.as_of, "ruleset_version": self.ruleset_version,
+            "company_id": self.company_id,
+            "as_of": self.as_of,
+            "ruleset_version": self.ruleset_version,
             "snapshot": self.snapshot,
-        }  # fmt: skip
+        }
 
 
 def document(figures: Figures, market: str, year: int, half: int, source: Source) -> dict[str, Any]:

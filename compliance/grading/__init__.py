@@ -16,9 +16,18 @@ from compliance.grading.warnings import warnings
 from compliance.ruleset import RuleSet
 
 __all__ = [
-    "GRADED_INPUTS", "Answer", "Grade", "explain", "explain_row", "grade", "grade_rows", "record_of", "regrade_rows",
-    "said", "warnings",
-]  # fmt: skip
+    "GRADED_INPUTS",
+    "Answer",
+    "Grade",
+    "explain",
+    "explain_row",
+    "grade",
+    "grade_rows",
+    "record_of",
+    "regrade_rows",
+    "said",
+    "warnings",
+]
 
 
 @dataclass(frozen=True, slots=True)

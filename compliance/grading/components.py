@@ -35,9 +35,7 @@ CARRIED: Final = (
 )
 """What an attribute on a part of another type stands for: the type, its fields, the types it is proper to."""
 _CARRIED_FIELDS: Final = frozenset(field for _, fields, _ in CARRIED for field in fields)
-_ATTRIBUTES: Final = (
-    "colour", "attachment", "adhesive_type", "ink_type", "coating_type", "metallised", "direct_print",
-)  # fmt: skip
+_ATTRIBUTES: Final = ("colour", "attachment", "adhesive_type", "ink_type", "coating_type", "metallised", "direct_print")
 _NUMBERS: Final = ("coverage_percent", "density_g_cm3", "thickness_um")
 _CACHED: Final = 65_536
 
@@ -158,9 +156,15 @@ def alike(member: Weighed) -> Hashable:
     """Equal for members that differ in nothing but weight and place; a part's other fields follow from these."""
     part = member.part
     return (
-        part.component_type, part.family, part.material, frozenset(part.given.items()), part.separable,
-        part.coded_by_text, part.generic, member.grams is None,
-    )  # fmt: skip
+        part.component_type,
+        part.family,
+        part.material,
+        frozenset(part.given.items()),
+        part.separable,
+        part.coded_by_text,
+        part.generic,
+        member.grams is None,
+    )
 
 
 def parts(record: Record, rules: RuleSet) -> list[Weighed]:

@@ -61,9 +61,12 @@ def open_facts(record: Record, assessed: Assessment, rules: RuleSet) -> list[Ope
     order = sorted(
         reached,
         key=lambda fact: (
-            *_effect(now, reached[fact]), fact.line or 0, places.get(fact.field, len(places)), fact.field
+            *_effect(now, reached[fact]),
+            fact.line or 0,
+            places.get(fact.field, len(places)),
+            fact.field,
         ),
-    )  # fmt: skip
+    )
     return [fact._replace(could_become=_grades(reached[fact])) for fact in order]
 
 

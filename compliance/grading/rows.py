@@ -24,9 +24,15 @@ from compliance.ruleset import RuleSet
 from schemas.sentences import ORIGINAL
 
 GRADED_INPUTS: Final = (
-    "material", "material_subtype", "packaging_format", "packaging_level", "weight_grams", "use_contexts", "svhc",
+    "material",
+    "material_subtype",
+    "packaging_format",
+    "packaging_level",
+    "weight_grams",
+    "use_contexts",
+    "svhc",
     "components",
-)  # fmt: skip
+)
 """The columns of a stored SKU that a grade depends on, in the order of `grade_rows`."""
 
 Answer: TypeAlias = tuple[str, float | None, bool]

@@ -52,9 +52,7 @@ def _asked(assessed: UnitAssessment, rules: RuleSet) -> Iterator[Hashable]:
 
 @lru_cache(maxsize=_CACHED)
 def _outcome(found: Outcome) -> Hashable:
-    return (
-        tuple(map(_rule, found.standing)), tuple(map(_rule, found.overruled)), found.effect.unlisted,
-    )  # fmt: skip
+    return (tuple(map(_rule, found.standing)), tuple(map(_rule, found.overruled)), found.effect.unlisted)
 
 
 @lru_cache(maxsize=_CACHED)

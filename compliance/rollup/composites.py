@@ -25,9 +25,22 @@ LINE_COLUMNS: Final = ("sku", "line", "first", "path", "grams", "has_body")
 """A line: the position of the part that names it, the first position among its parts, path, grams, whether it holds
 a body."""
 _MATERIAL: Final = (
-    "sku", "same_material", "position", "first", "path", "grams", "has_body", "unit_type", "packaging_format",
-    "main_position", "main_path", "main_material", "main_grams", "next_grams", "total_grams",
-)  # fmt: skip
+    "sku",
+    "same_material",
+    "position",
+    "first",
+    "path",
+    "grams",
+    "has_body",
+    "unit_type",
+    "packaging_format",
+    "main_position",
+    "main_path",
+    "main_material",
+    "main_grams",
+    "next_grams",
+    "total_grams",
+)
 
 
 def plain_and_judged(parts: Parts, rules: RuleSet) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -135,9 +148,10 @@ def _others(units: pl.DataFrame) -> pl.DataFrame:
         pl.col("path").alias("main_path"),
         *(pl.col("position").alias(name) for name in ("first", "main_position")),
         *(pl.col("grams").alias(name) for name in ("main_grams", "total_grams")),
-        pl.lit(0, GRAMS).alias("next_grams"), pl.lit(value=False).alias("has_body"),
+        pl.lit(0, GRAMS).alias("next_grams"),
+        pl.lit(value=False).alias("has_body"),
         pl.col("component_type").alias("unit_type"),
-    ).select(_MATERIAL)  # fmt: skip
+    ).select(_MATERIAL)
 
 
 def _significant(grams: pl.Expr, jurisdiction: Jurisdiction) -> pl.Expr:

@@ -27,14 +27,27 @@ from compliance.rollup.standings import Standings, standings
 from compliance.ruleset import RuleSet
 
 BASIS: Final = pl.Enum(BASES)
-UNCOUNTED_SCHEMA: Final = pl.Schema({
-    "market": pl.String(), "year": pl.Int32(), "half": pl.Int8(), "sku_code": pl.String(), "units": pl.Int64(),
-    "reason": pl.String(), "fields": pl.List(pl.String()),
-})  # fmt: skip
-_CATEGORY_SCHEMA: Final = pl.Schema({
-    "path": PATH, "category_code": pl.String(), "category_name": pl.String(), "basis": BASIS,
-    "scope_key": pl.String(), "confidence": pl.String(),
-})  # fmt: skip
+UNCOUNTED_SCHEMA: Final = pl.Schema(
+    {
+        "market": pl.String(),
+        "year": pl.Int32(),
+        "half": pl.Int8(),
+        "sku_code": pl.String(),
+        "units": pl.Int64(),
+        "reason": pl.String(),
+        "fields": pl.List(pl.String()),
+    }
+)
+_CATEGORY_SCHEMA: Final = pl.Schema(
+    {
+        "path": PATH,
+        "category_code": pl.String(),
+        "category_name": pl.String(),
+        "basis": BASIS,
+        "scope_key": pl.String(),
+        "confidence": pl.String(),
+    }
+)
 BIT: Final = pl.UInt64()
 """Of a category of a jurisdiction: those of a SKU are one number."""
 
@@ -154,9 +167,13 @@ def _unspecified(lines: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
 def _impossible(beyond: pl.DataFrame) -> pl.DataFrame:
     """Entries of SKUs whose weight times units no company places: one of the two is wrong, and nothing counts."""
     return beyond.select(
-        "sku", "year", "half", "units", pl.lit("weight_missing").alias("reason"),
+        "sku",
+        "year",
+        "half",
+        "units",
+        pl.lit("weight_missing").alias("reason"),
         pl.concat_list(pl.lit("volumes")).alias("fields"),
-    )  # fmt: skip
+    )
 
 
 def _listed(gaps: pl.DataFrame, periods: pl.DataFrame) -> pl.DataFrame:

@@ -79,7 +79,7 @@ def parts_of(portfolio: Portfolio, skus: pl.DataFrame, rules: RuleSet) -> Parts:
             ]
         ),
         own=own.select("sku"),
-    )  # fmt: skip
+    )
 
 
 def field_of(of_component: str, of_sku: str) -> pl.Expr:

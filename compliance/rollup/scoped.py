@@ -12,13 +12,20 @@ from compliance.rollup.exact import GRAMS
 from compliance.rollup.lines import BIT
 from compliance.scopes import ASK, IN, Standing
 
-MISSING_SCHEMA: Final = pl.Schema({
-    "market": pl.String(), "year": pl.Int32(), "half": pl.Int8(), "sku_code": pl.String(), "units": pl.Int64(),
-    "category_codes": pl.List(pl.String()), "fields": pl.List(pl.String()),
-})  # fmt: skip
-STANDING_SCHEMA: Final = pl.Schema({
-    "market": pl.String(), "year": pl.Int32(), "category_code": pl.String(), "standing": pl.String(), "grams": GRAMS,
-})  # fmt: skip
+MISSING_SCHEMA: Final = pl.Schema(
+    {
+        "market": pl.String(),
+        "year": pl.Int32(),
+        "half": pl.Int8(),
+        "sku_code": pl.String(),
+        "units": pl.Int64(),
+        "category_codes": pl.List(pl.String()),
+        "fields": pl.List(pl.String()),
+    }
+)
+STANDING_SCHEMA: Final = pl.Schema(
+    {"market": pl.String(), "year": pl.Int32(), "category_code": pl.String(), "standing": pl.String(), "grams": GRAMS}
+)
 """Grams of a calendar year by category and `Standing.code`."""
 _YEAR: Final = 0
 

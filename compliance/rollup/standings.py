@@ -15,9 +15,9 @@ from compliance.words import resolve_format
 NUMBER: Final = pl.UInt32()
 """Of a standing, in one portfolio."""
 _FACE: Final = ("packaging_level", "reusable", "reuse_deposit_system", "packaging_format_key", "use_contexts")
-_JUDGED: Final = pl.Schema({
-    "standing": NUMBER, "scope_key": pl.String(), "verdict": pl.String(), "fields": pl.List(pl.String()),
-})  # fmt: skip
+_JUDGED: Final = pl.Schema(
+    {"standing": NUMBER, "scope_key": pl.String(), "verdict": pl.String(), "fields": pl.List(pl.String())}
+)
 
 
 class Standings(NamedTuple):

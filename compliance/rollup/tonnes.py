@@ -33,12 +33,24 @@ from compliance.rollup.scoped import (
 from compliance.rollup.standings import judgements
 from compliance.ruleset import RuleSet
 
-TONNES_SCHEMA: Final = pl.Schema({
-    "market": pl.String(), "year": pl.Int32(), "half": pl.Int8(), "category_code": pl.String(),
-    "category_name": pl.String(), "basis": BASIS, "grams": GRAMS, "single_use_grams": GRAMS, "units": COUNT,
-    "skus": pl.UInt32(), "in_scope_grams": GRAMS, "undecided_grams": GRAMS, "scope_key": pl.String(),
-    "confidence": pl.String(),
-})  # fmt: skip
+TONNES_SCHEMA: Final = pl.Schema(
+    {
+        "market": pl.String(),
+        "year": pl.Int32(),
+        "half": pl.Int8(),
+        "category_code": pl.String(),
+        "category_name": pl.String(),
+        "basis": BASIS,
+        "grams": GRAMS,
+        "single_use_grams": GRAMS,
+        "units": COUNT,
+        "skus": pl.UInt32(),
+        "in_scope_grams": GRAMS,
+        "undecided_grams": GRAMS,
+        "scope_key": pl.String(),
+        "confidence": pl.String(),
+    }
+)
 _PERIOD: Final = ("year", "half")
 _SUMMED: Final = ("grams", "single_use_grams", "units", "skus", "in_scope_grams", "undecided_grams")
 _NAMED: Final = ("category_name", "scope_key", "confidence")

@@ -21,14 +21,14 @@ Held = Literal["says", "denies"] | None
 
 MOST_UNKNOWN: Final = 1
 """Unknown words with which a contradiction still stands; a support stands with none."""
-_SAME_ROLE: Final = {
-    "from": {"", "from", "by"}, "by": {"", "by", "before", "until"}, "until": {"", "until", "by"},
-}  # fmt: skip
+_SAME_ROLE: Final = {"from": {"", "from", "by"}, "by": {"", "by", "before", "until"}, "until": {"", "until", "by"}}
 """The role of a fact's date → what a statement may call it."""
 _OPPOSED: Final = {
-    "forbid": {"permit", "exempt"}, "require": {"forbid", "exempt"}, "permit": {"forbid"},
+    "forbid": {"permit", "exempt"},
+    "require": {"forbid", "exempt"},
+    "permit": {"forbid"},
     "exempt": {"require", "forbid"},
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,9 +137,14 @@ def _completed(part: Reading, whole: Reading, others: Sequence[Reading]) -> Read
     """A part with what the others lend it: their topics, what they demand, and the act that is cited."""
     lent = frozenset().union(*(other.topics for other in others)) - part.topics
     return replace(
-        part, lent=lent, claim=part.claim or whole.claim, moments=part.moments or _first_moments(others),
-        references=part.references or whole.references, unknown=whole.unknown, only=whole.only,
-    )  # fmt: skip
+        part,
+        lent=lent,
+        claim=part.claim or whole.claim,
+        moments=part.moments or _first_moments(others),
+        references=part.references or whole.references,
+        unknown=whole.unknown,
+        only=whole.only,
+    )
 
 
 def _first_moments(others: Sequence[Reading]) -> tuple[Moment, ...]:
@@ -157,12 +162,17 @@ def _reading(items: Sequence[_Item]) -> Reading:
     topics = {item.name for item in items if item.kind in ("topic", "soft")}
     topics |= {_CITED for each in references if each.kind == "article"} | {_CASE for each in amounts if each.is_case}
     return Reading(
-        topics=frozenset(topics), lent=frozenset(), amounts=amounts, moments=_moments(items, marks),
+        topics=frozenset(topics),
+        lent=frozenset(),
+        amounts=amounts,
+        moments=_moments(items, marks),
         references=references,
-        claim=claim, negated=negated, now="now" in names,
+        claim=claim,
+        negated=negated,
+        now="now" in names,
         only="only" in names or {"ne", "que"} <= set(names),
         unknown=tuple(item.name for item in items if item.kind == "unknown"),
-    )  # fmt: skip
+    )
 
 
 def _amounts(items: Sequence[_Item], marks: Sequence[_Item]) -> tuple[tuple[Amount, ...], list[_Item]]:

@@ -41,9 +41,13 @@ class Words:
         at = 0
         while at < len(tokens):
             hit = next(
-                ((len(phrase), concept) for phrase, concept in self.phrases.get(tokens[at], ())
-                 if tuple(tokens[at : at + len(phrase)]) == phrase), (1, None),
-            )  # fmt: skip
+                (
+                    (len(phrase), concept)
+                    for phrase, concept in self.phrases.get(tokens[at], ())
+                    if tuple(tokens[at : at + len(phrase)]) == phrase
+                ),
+                (1, None),
+            )
             yield at, *hit
             at += hit[0]
 
@@ -62,7 +66,7 @@ def of(lang: Lang, corpus: str) -> Words:
         found.sort(key=lambda entry: -len(entry[0]))
     neutral = {
         fold(word) for row in rows(FOLDER / "neutral.csv") if row["lang"] == lang for word in words(row["words"])
-    }  # fmt: skip
+    }
     return Words(phrases, frozenset(neutral))
 
 

@@ -37,25 +37,40 @@ _METHODS: Final = ["none", "client_secret_basic", "client_secret_post"]
 async def get_resource_metadata(request: Request) -> Response:
     """Which server gives tokens for the connector, and which scopes there are."""
     base = service_of(request).settings.base_url
-    return _public({
-        "resource": resource(base), "resource_name": _NAME, "authorization_servers": [base],
-        "scopes_supported": list(SCOPES), "bearer_methods_supported": ["header"],
-    })  # fmt: skip
+    return _public(
+        {
+            "resource": resource(base),
+            "resource_name": _NAME,
+            "authorization_servers": [base],
+            "scopes_supported": list(SCOPES),
+            "bearer_methods_supported": ["header"],
+        }
+    )
 
 
 @router.api_route(SERVER_METADATA, methods=_READ)
 async def get_server_metadata(request: Request) -> Response:
     """Where its endpoints are and what they take."""
     base = service_of(request).settings.base_url
-    return _public({
-        "issuer": base, "authorization_endpoint": base + AUTHORIZE, "token_endpoint": base + TOKEN,
-        "registration_endpoint": base + REGISTER, "revocation_endpoint": base + REVOKE,
-        "scopes_supported": list(SCOPES), "response_types_supported": ["code"], "response_modes_supported": ["query"],
-        "grant_types_supported": list(GRANTS), "token_endpoint_auth_methods_supported": _METHODS,
-        "revocation_endpoint_auth_methods_supported": _METHODS, "code_challenge_methods_supported": ["S256"],
-        "authorization_response_iss_parameter_supported": True, "client_id_metadata_document_supported": True,
-        "ui_locales_supported": list(LANGUAGES),
-    })  # fmt: skip
+    return _public(
+        {
+            "issuer": base,
+            "authorization_endpoint": base + AUTHORIZE,
+            "token_endpoint": base + TOKEN,
+            "registration_endpoint": base + REGISTER,
+            "revocation_endpoint": base + REVOKE,
+            "scopes_supported": list(SCOPES),
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query"],
+            "grant_types_supported": list(GRANTS),
+            "token_endpoint_auth_methods_supported": _METHODS,
+            "revocation_endpoint_auth_methods_supported": _METHODS,
+            "code_challenge_methods_supported": ["S256"],
+            "authorization_response_iss_parameter_supported": True,
+            "client_id_metadata_document_supported": True,
+            "ui_locales_supported": list(LANGUAGES),
+        }
+    )
 
 
 def _public(document: dict[str, Any]) -> Response:

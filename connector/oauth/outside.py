@@ -41,9 +41,12 @@ def is_public(address: Address) -> bool:
 
 
 async def fetch(
-    url: SplitResult, *, may_reach: Callable[[Address], bool] = is_public, port: int = _PORT,
+    url: SplitResult,
+    *,
+    may_reach: Callable[[Address], bool] = is_public,
+    port: int = _PORT,
     trust: ssl.SSLContext | None = None,
-) -> bytes:  # fmt: skip
+) -> bytes:
     """The bytes of a 200 answer with JSON. Raises `Unreachable` for everything else."""
     try:
         with anyio.fail_after(_SECONDS):

@@ -86,16 +86,25 @@ def post_register(request: Request, said: Annotated[Metadata, Depends(_said)]) -
     service = service_of(request)
     secret = None if said.is_public else f"scs_{secrets.token_urlsafe(32)}"
     client = Client(
-        f"app_{secrets.token_urlsafe(16)}", said.name, said.redirect_uris, said.token_endpoint_auth_method,
-        digest(secret) if secret else None, service.clock.now(),
-    )  # fmt: skip
+        f"app_{secrets.token_urlsafe(16)}",
+        said.name,
+        said.redirect_uris,
+        said.token_endpoint_auth_method,
+        digest(secret) if secret else None,
+        service.clock.now(),
+    )
     _hold(service, client, _network(request, service))
     answer = {
-        "client_id": client.id, "client_id_issued_at": int(client.held_since.timestamp()), "client_name": client.name,
-        "redirect_uris": said.redirect_uris, "token_endpoint_auth_method": client.auth_method,
-        "grant_types": list(GRANTS), "response_types": ["code"], "scope": " ".join(SCOPES),
+        "client_id": client.id,
+        "client_id_issued_at": int(client.held_since.timestamp()),
+        "client_name": client.name,
+        "redirect_uris": said.redirect_uris,
+        "token_endpoint_auth_method": client.auth_method,
+        "grant_types": list(GRANTS),
+        "response_types": ["code"],
+        "scope": " ".join(SCOPES),
         **({"client_secret": secret, "client_secret_expires_at": 0} if secret else {}),
-    }  # fmt: skip
+    }
     return Response(orjson.dumps(answer), 201, {**NO_STORE, **ANY_ORIGIN}, media_type="application/json")
 
 

@@ -26,9 +26,7 @@ async def _preflight() -> Response:
     return Response(status_code=204, headers=_PREFLIGHT)
 
 
-for path in (
-    RESOURCE_METADATA, RESOURCE_METADATA.removesuffix(RESOURCE), SERVER_METADATA, REGISTER, TOKEN, REVOKE
-):  # fmt: skip
+for path in (RESOURCE_METADATA, RESOURCE_METADATA.removesuffix(RESOURCE), SERVER_METADATA, REGISTER, TOKEN, REVOKE):
     router.add_api_route(path, _preflight, methods=["OPTIONS"])
 
 

@@ -36,9 +36,12 @@ def post_token(request: Request, sent: Sent) -> Response:
     check_resource(sent.resources, resource(service.settings.base_url))
     tokens = _GRANTS[grant](service, client, sent)
     answer = {
-        "access_token": tokens.access, "token_type": "Bearer", "expires_in": int(ACCESS_LIFETIME.total_seconds()),
-        "refresh_token": tokens.refresh, "scope": " ".join(tokens.scopes),
-    }  # fmt: skip
+        "access_token": tokens.access,
+        "token_type": "Bearer",
+        "expires_in": int(ACCESS_LIFETIME.total_seconds()),
+        "refresh_token": tokens.refresh,
+        "scope": " ".join(tokens.scopes),
+    }
     return Response(orjson.dumps(answer), headers={**NO_STORE, **ANY_ORIGIN}, media_type="application/json")
 
 
@@ -48,10 +51,14 @@ def _of_code(service: Service, client: Client, sent: Parameters) -> Tokens:
 
     with service.writes.system() as connection:
         tokens = connections.redeem(
-            connection, code, client_id=client.id, redirect_uri=sent.values.get("redirect_uri"),
-            challenge=urlsafe_b64encode(hashed).decode().rstrip("="), resource=resource(service.settings.base_url),
+            connection,
+            code,
+            client_id=client.id,
+            redirect_uri=sent.values.get("redirect_uri"),
+            challenge=urlsafe_b64encode(hashed).decode().rstrip("="),
+            resource=resource(service.settings.base_url),
             at=service.clock.now(),
-        )  # fmt: skip
+        )
     if tokens is None:
         raise invalid_grant()
     return tokens
@@ -61,9 +68,13 @@ def _of_refresh_token(service: Service, client: Client, sent: Parameters) -> Tok
     refresh, scopes = sent.needed("refresh_token"), wanted(sent.values.get("scope"))
     with service.writes.system() as connection:
         tokens = connections.rotate(
-            connection, refresh, client_id=client.id, scopes=scopes, resource=resource(service.settings.base_url),
+            connection,
+            refresh,
+            client_id=client.id,
+            scopes=scopes,
+            resource=resource(service.settings.base_url),
             at=service.clock.now(),
-        )  # fmt: skip
+        )
     if tokens is None:
         raise invalid_grant()
     if not tokens.scopes:

@@ -145,16 +145,28 @@ def _filed(service: Service, who: Principal, filing: Filing, question: str, *, c
 
     entry = service.writes.run(who.company_id, work, repeatable=True)
     return _told(
-        service, filing, "filed", "Tell the user that it waits in the review queue, where a person decides on it.",
-        entry_id=str(entry.id), entry_state=entry.state, review_url=f"{service.settings.base_url}/review/{entry.id}",
-    )  # fmt: skip
+        service,
+        filing,
+        "filed",
+        "Tell the user that it waits in the review queue, where a person decides on it.",
+        entry_id=str(entry.id),
+        entry_state=entry.state,
+        review_url=f"{service.settings.base_url}/review/{entry.id}",
+    )
 
 
 def _told(
-    service: Service, filing: Filing, status: Literal["filed", "confirmation_needed", "declined"], next_step: str,
+    service: Service,
+    filing: Filing,
+    status: Literal["filed", "confirmation_needed", "declined"],
+    next_step: str,
     **more: str,
-) -> Filed:  # fmt: skip
+) -> Filed:
     return Filed(
-        as_of=instant(service.clock.now()), sources=[_SOURCE], next_step=next_step, status=status,
-        would_file=orjson.loads(orjson.dumps(filing.would_file)), **more,
-    )  # fmt: skip
+        as_of=instant(service.clock.now()),
+        sources=[_SOURCE],
+        next_step=next_step,
+        status=status,
+        would_file=orjson.loads(orjson.dumps(filing.would_file)),
+        **more,
+    )

@@ -47,9 +47,11 @@ class Document(BaseModel):
     filename: Annotated[str, Field(description="Its name with the ending, such as report.pdf.", max_length=255)]
     content_base64: Annotated[
         str,
-        Field(description="Its bytes in base64, 1.5 MB at most: PDF, PNG, JPEG, WebP, Word or Excel.",
-              max_length=MOST_BASE64),
-    ]  # fmt: skip
+        Field(
+            description="Its bytes in base64, 1.5 MB at most: PDF, PNG, JPEG, WebP, Word or Excel.",
+            max_length=MOST_BASE64,
+        ),
+    ]
     reference: Annotated[str | None, Field(description="The document's own reference.", max_length=2000)] = None
     issuer: Annotated[str | None, Field(description="Who issued it.", max_length=2000)] = None
     issued_on: Annotated[date | None, Field(description="ISO date.")] = None
@@ -67,8 +69,14 @@ async def document(
     data = await to_thread.run_sync(_bytes, sent)
     sku_id, code = await to_thread.run_sync(_item, service, who, id, sku_code)
     file = await _received(service, who, sent, data)
-    about = {"type": sent.type, "filename": file.filename, "media_type": file.media_type, "size_bytes": len(data),
-             "sha256": file.sha256, **{name: getattr(file, name) for name in (*_TEXTS, *_DAYS)}}  # fmt: skip
+    about = {
+        "type": sent.type,
+        "filename": file.filename,
+        "media_type": file.media_type,
+        "size_bytes": len(data),
+        "sha256": file.sha256,
+        **{name: getattr(file, name) for name in (*_TEXTS, *_DAYS)},
+    }
 
     def filed(conn: Connection, key: bytes) -> Entry:
         now = service.clock.now()

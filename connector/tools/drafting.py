@@ -35,18 +35,26 @@ def tools(service: Service) -> list[Tool]:
 
 def _doc_draft(service: Service) -> Callable[..., Any]:
     def confirm(
-        *, ctx: Context[Any, Any], sku_code: str | None, id: str | None, reference: str | None,  # noqa: A002
-        lang: Literal["en", "fr", "de"], confirmation: str | None,
-    ) -> Elicit[Yes] | Unasked:  # fmt: skip
+        *,
+        ctx: Context[Any, Any],
+        sku_code: str | None,
+        id: str | None,  # noqa: A002  (the contract's name)
+        reference: str | None,
+        lang: Literal["en", "fr", "de"],
+        confirmation: str | None,
+    ) -> Elicit[Yes] | Unasked:
         _, question = proposals.doc_draft(service, current(), sku_code=sku_code, id=id, reference=reference, lang=lang)
         return asked(ctx, question, confirmation)
 
     def generate_doc_draft(
-        *, answer: Annotated[ElicitationResult[Yes], Resolve(confirm)], sku_code: SkuCode = None,
+        *,
+        answer: Annotated[ElicitationResult[Yes], Resolve(confirm)],
+        sku_code: SkuCode = None,
         id: ItemId = None,  # noqa: A002
         reference: Annotated[str | None, Field(description="The company's reference for it.", max_length=200)] = None,
-        lang: Language = "en", confirmation: Confirmation = None,
-    ) -> Filed:  # fmt: skip
+        lang: Language = "en",
+        confirmation: Confirmation = None,
+    ) -> Filed:
         """Draft an EU Declaration of Conformity (PPWR Annex VIII) for one packaging item, for a person to review.
 
         Each numbered point is filled from the records; what is missing is listed. The user is asked first. It is filed
@@ -60,20 +68,29 @@ def _doc_draft(service: Service) -> Callable[..., Any]:
 
 def _sku_update(service: Service) -> Callable[..., Any]:
     def confirm(
-        *, ctx: Context[Any, Any], changes: Strict, sku_code: str | None, id: str | None,  # noqa: A002
+        *,
+        ctx: Context[Any, Any],
+        changes: Strict,
+        sku_code: str | None,
+        id: str | None,  # noqa: A002
         confirmation: str | None,
-    ) -> Elicit[Yes] | Unasked:  # fmt: skip
+    ) -> Elicit[Yes] | Unasked:
         return asked(ctx, proposals.sku_update(service, current(), sku_code, id, changes)[1], confirmation)
 
     def propose_sku_update(
-        *, answer: Annotated[ElicitationResult[Yes], Resolve(confirm)],
+        *,
+        answer: Annotated[ElicitationResult[Yes], Resolve(confirm)],
         changes: Annotated[
             SkuChanges,  # type: ignore[valid-type]
-            Field(description="Only the fields to change, as in SkuInput; null clears a field, components replaces "
-                  "the whole graph."),
+            Field(
+                description="Only the fields to change, as in SkuInput; null clears a field, components replaces "
+                "the whole graph."
+            ),
         ],
-        sku_code: SkuCode = None, id: ItemId = None, confirmation: Confirmation = None,  # noqa: A002
-    ) -> Filed:  # fmt: skip
+        sku_code: SkuCode = None,
+        id: ItemId = None,  # noqa: A002  (the contract's name)
+        confirmation: Confirmation = None,
+    ) -> Filed:
         """Propose changes to one packaging item: shows each field now and then, and the grade before and after.
 
         The user is asked first. The proposal is filed in the review queue: the record changes only if a person accepts
@@ -87,18 +104,24 @@ def _sku_update(service: Service) -> Callable[..., Any]:
 
 def _supplier_document(service: Service) -> Callable[..., Any]:
     async def confirm(
-        *, ctx: Context[Any, Any], document: documents.Document, sku_code: str | None, id: str | None,  # noqa: A002
+        *,
+        ctx: Context[Any, Any],
+        document: documents.Document,
+        sku_code: str | None,
+        id: str | None,  # noqa: A002
         confirmation: str | None,
-    ) -> Elicit[Yes] | Unasked:  # fmt: skip
+    ) -> Elicit[Yes] | Unasked:
         _, question = await documents.document(service, current(), sku_code, id, document)
         return asked(ctx, question, confirmation)
 
     async def submit_supplier_document(
-        *, answer: Annotated[ElicitationResult[Yes], Resolve(confirm)],
+        *,
+        answer: Annotated[ElicitationResult[Yes], Resolve(confirm)],
         document: Annotated[documents.Document, Field(description="The document: its type, name, bytes and dates.")],
-        sku_code: SkuCode = None, id: ItemId = None,  # noqa: A002
+        sku_code: SkuCode = None,
+        id: ItemId = None,  # noqa: A002
         confirmation: Confirmation = None,
-    ) -> Filed:  # fmt: skip
+    ) -> Filed:
         """File a document that a supplier sent (test report, certificate, declaration) for one packaging item.
 
         At most 1.5 MB; a larger one is uploaded with the REST interface. Its bytes are fingerprinted with SHA-256. The

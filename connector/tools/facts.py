@@ -19,7 +19,7 @@ _NEXT: Final = {
     "contradicted": "Correct the statement by the entries, and quote their sources.",
     "not_covered": "Say that the referential does not cover it: this is neither a yes nor a no. A shorter statement "
     "about one figure, date or duty may be covered.",
-}  # fmt: skip
+}
 _LAW: Final = "The service's referential of articles, dates and limits; not legal advice"
 _PLANS: Final = "The service's published plans and product facts; no price is published here"
 
@@ -90,18 +90,24 @@ class FactTools:
         shown = held[offset : offset + limit]
         page = Page.of({"limit": limit, "offset": offset, "total": len(held)}, len(shown))
         return Facts(
-            as_of=instant(self._service.clock.now()), sources=[_PLANS],
+            as_of=instant(self._service.clock.now()),
+            sources=[_PLANS],
             next_step=page.way_on("Call check_pricing_statement to check a sentence before you say it."),
-            facts=[_entry(fact.as_dict()) for fact in shown], page=page,
-        )  # fmt: skip
+            facts=[_entry(fact.as_dict()) for fact in shown],
+            page=page,
+        )
 
     def _checked(self, statement: str, lang: Lang, corpus: Corpus, source: str) -> Checked:
         now = self._service.clock.now()
         judged = statements.check(statement, lang, corpus, now.date())
         return Checked(
-            as_of=instant(now), sources=[source], next_step=_NEXT[judged.verdict], verdict=judged.verdict,
-            statement=statement, entries=[_entry(fact.as_dict()) for fact in judged.facts],
-        )  # fmt: skip
+            as_of=instant(now),
+            sources=[source],
+            next_step=_NEXT[judged.verdict],
+            verdict=judged.verdict,
+            statement=statement,
+            entries=[_entry(fact.as_dict()) for fact in judged.facts],
+        )
 
 
 def _entry(fact: dict[str, Any]) -> Entry:

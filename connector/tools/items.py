@@ -17,9 +17,20 @@ from schemas import texts
 from warehouse.skus import detail, queries
 
 _SHOWN: Final = (
-    "id", "sku_code", "name", "material", "weight_grams", "recyclability_grade", "recyclability_score", "doc_status",
-    "markets", "packaging_level", "packaging_format", "food_contact", "updated_at",
-)  # fmt: skip
+    "id",
+    "sku_code",
+    "name",
+    "material",
+    "weight_grams",
+    "recyclability_grade",
+    "recyclability_score",
+    "doc_status",
+    "markets",
+    "packaging_level",
+    "packaging_format",
+    "food_contact",
+    "updated_at",
+)
 _SOURCE: Final = "The company's own packaging records in this service"
 _GRADES: Final = "Grades: Regulation (EU) 2025/40, Annex II; indicative until the delegated acts, due 1 January 2028"
 
@@ -90,15 +101,20 @@ class ItemTools:
         assert provisional is not None, "an array is one row"
         page = Page.of(found["pagination"], len(found["data"]))
         return Items(
-            as_of=instant(self._service.clock.now()), sources=[_SOURCE, _GRADES],
+            as_of=instant(self._service.clock.now()),
+            sources=[_SOURCE, _GRADES],
             next_step=page.way_on("Call get_packaging_item with a sku_code for one item's details."),
-            items=[_item(item, provisional[0]) for item in found["data"]], page=page,
-        )  # fmt: skip
+            items=[_item(item, provisional[0]) for item in found["data"]],
+            page=page,
+        )
 
     async def get_packaging_item(
-        self, sku_code: SkuCode = None, id: ItemId = None, limit: Limit = DEFAULT_LIMIT,  # noqa: A002
+        self,
+        sku_code: SkuCode = None,
+        id: ItemId = None,  # noqa: A002  (the contract's name)
+        limit: Limit = DEFAULT_LIMIT,
         offset: Offset = 0,
-    ) -> ItemDetail:  # fmt: skip
+    ) -> ItemDetail:
         """Get one packaging item by sku_code or id: components, weights, substances, volumes, DoC status, format bans.
 
         Also why it has its recyclability grade: compliance.grade_trace names the rules, what is missing, what is open
@@ -114,14 +130,24 @@ class ItemTools:
             raise refused("not_found", UNKNOWN_ITEM)
         row = detail.row_of(found)
         rules, graded_by, before = await self._service.rules_for(row["ruleset_version"], present.version_before(row))
-        item = await present.beside_others(row, lambda: present.sku_detail(
-            row, present.record(row), rules=rules, graded_by=graded_by, doc_status=row["doc_status"], before=before,
-            today=today,
-        ))  # fmt: skip
+        item = await present.beside_others(
+            row,
+            lambda: present.sku_detail(
+                row,
+                present.record(row),
+                rules=rules,
+                graded_by=graded_by,
+                doc_status=row["doc_status"],
+                before=before,
+                today=today,
+            ),
+        )
         stream = item["compliance"]["grade_trace"].get("stream")
         shown, page = windowed(orjson.loads(orjson.dumps(item)), limit, offset)
         return ItemDetail(
-            as_of=instant(self._service.clock.now()), sources=[_SOURCE, _GRADES, *unread(stream, rules)],
+            as_of=instant(self._service.clock.now()),
+            sources=[_SOURCE, _GRADES, *unread(stream, rules)],
             next_step=page.way_on("Call check_missing_data with this sku_code for what is missing, the worst first."),
-            item=shown, page=page,
-        )  # fmt: skip
+            item=shown,
+            page=page,
+        )

@@ -115,6 +115,9 @@ class PortfolioTools:
 def _told(found: dict[str, Any], next_step: str) -> Portfolio:
     as_of, newer = found.pop("as_of"), found.pop("newer_writes")
     return Portfolio(
-        as_of=as_of, newer_writes=newer, sources=[_SOURCE, _CATALOGUE],
-        next_step=(_NEWER.format(newer) if newer else "") + next_step, answer=orjson.loads(orjson.dumps(found)),
-    )  # fmt: skip
+        as_of=as_of,
+        newer_writes=newer,
+        sources=[_SOURCE, _CATALOGUE],
+        next_step=(_NEWER.format(newer) if newer else "") + next_step,
+        answer=orjson.loads(orjson.dumps(found)),
+    )

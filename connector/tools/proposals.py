@@ -21,16 +21,22 @@ from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
 
 SkuChanges: type[Strict] = model_of(
-    "SkuChanges", tuple(replace(field, required=False) for field in SKU_FIELDS),
+    "SkuChanges",
+    tuple(replace(field, required=False) for field in SKU_FIELDS),
     "Fields of a SKU to change: an omitted field stays, null clears.",
-)  # fmt: skip
+)
 _MOST_NAMED = 5
 
 
 def doc_draft(
-    service: Service, who: Principal, *, sku_code: str | None, id: str | None,  # noqa: A002
-    reference: str | None, lang: Literal["en", "fr", "de"],
-) -> tuple[Filing, str]:  # fmt: skip
+    service: Service,
+    who: Principal,
+    *,
+    sku_code: str | None,
+    id: str | None,  # noqa: A002
+    reference: str | None,
+    lang: Literal["en", "fr", "de"],
+) -> tuple[Filing, str]:
     """A draft of Annex VIII for one item."""
     now = service.clock.now()
     with service.writes.company(who.company_id) as conn:
@@ -39,7 +45,7 @@ def doc_draft(
         named = texts.plain(reference or f"DoC-{code}")
         drafted = drafts.draft(
             conn, sku_id, reference=named, lang=lang, now=now, rules=service.rulesets.active(conn)
-        ).as_dict()  # fmt: skip
+        ).as_dict()
 
     def file(conn: Connection, key: bytes) -> Entry:
         payload = {"reference": named, "lang": lang, "draft": drafted}
@@ -91,10 +97,22 @@ def sku_update(
 def _unfiled(sku_id: UUID, payload: dict[str, Any], who: Principal, now: Any) -> Entry:
     """The entry as it would be, for the comparison that a reviewer will see."""
     return Entry(
-        id=sku_id, kind="sku_update", state="open", sku_id=sku_id, request_id=None, payload=payload,
-        filed_by_type="connection", filed_by_id=str(who.connection_id), filed_by_name=who.client_name, filed_at=now,
-        decided_by_name=None, decided_at=None, reason=None, sku_code=None, sku_name=None,
-    )  # fmt: skip
+        id=sku_id,
+        kind="sku_update",
+        state="open",
+        sku_id=sku_id,
+        request_id=None,
+        payload=payload,
+        filed_by_type="connection",
+        filed_by_id=str(who.connection_id),
+        filed_by_name=who.client_name,
+        filed_at=now,
+        decided_by_name=None,
+        decided_at=None,
+        reason=None,
+        sku_code=None,
+        sku_name=None,
+    )
 
 
 def _effect(compared: Comparison) -> dict[str, Any]:

@@ -81,10 +81,12 @@ class RecordTools:
         found = await self._page(docs.page(limit, offset), {"today": self._service.clock.today()})
         page = Page.of(found["pagination"], len(found["data"]))
         return Declarations(
-            as_of=instant(self._service.clock.now()), sources=["The company's declarations in this service"],
+            as_of=instant(self._service.clock.now()),
+            sources=["The company's declarations in this service"],
             next_step=page.way_on("Call generate_doc_draft for an item that has no valid declaration."),
-            declarations=[Declaration(**item) for item in found["data"]], page=page,
-        )  # fmt: skip
+            declarations=[Declaration(**item) for item in found["data"]],
+            page=page,
+        )
 
     async def list_shared_components(self, limit: Limit = DEFAULT_LIMIT, offset: Offset = 0) -> SharedComponents:
         """List the company's shared library components (caps, labels, bottles that several items use), by code.
@@ -95,10 +97,12 @@ class RecordTools:
         found = await self._page(library.page("library_component", limit, offset), {})
         page = Page.of(found["pagination"], len(found["data"]))
         return SharedComponents(
-            as_of=instant(self._service.clock.now()), sources=["The company's component library in this service"],
+            as_of=instant(self._service.clock.now()),
+            sources=["The company's component library in this service"],
             next_step=page.way_on("Call get_packaging_item for an item that uses one of them."),
-            components=[SharedComponent(**item) for item in found["data"]], page=page,
-        )  # fmt: skip
+            components=[SharedComponent(**item) for item in found["data"]],
+            page=page,
+        )
 
     async def _page(self, query: str, parameters: dict[str, Any]) -> dict[str, Any]:
         row = await reading.row(self._service, current().company_id, query, parameters)

@@ -23,9 +23,12 @@ MOST_ROWS: Final = 1000
 
 Rows = Annotated[
     list[dict[str, Any]] | None,
-    Field(description="Rows under the import's column names, such as sku_code, name, weight_grams, markets; at most "
-          "1 000. null clears a field, a name left out leaves it.", max_length=MOST_ROWS),
-]  # fmt: skip
+    Field(
+        description="Rows under the import's column names, such as sku_code, name, weight_grams, markets; at most "
+        "1 000. null clears a field, a name left out leaves it.",
+        max_length=MOST_ROWS,
+    ),
+]
 CsvText = Annotated[
     str | None, Field(description="A CSV text with its header line, as a file would hold it.", max_length=1_000_000)
 ]
@@ -37,9 +40,12 @@ class BulkCheck(Told):
 
     import_: Annotated[
         dict[str, Any],
-        Field(alias="import", description="status, counts (created, updated, unchanged, rejected), source, errors with "
-              "the line, column and reason of each rejected row."),
-    ]  # fmt: skip
+        Field(
+            alias="import",
+            description="status, counts (created, updated, unchanged, rejected), source, errors with "
+            "the line, column and reason of each rejected row.",
+        ),
+    ]
     page: Annotated[Page, Field(description="Where this page of `errors` lies.")]
 
 
@@ -54,9 +60,13 @@ class RowTools:
         return [Tool(self.check_bulk_import, "Check a bulk import")]
 
     async def check_bulk_import(
-        self, import_id: ImportId = None, rows: Rows = None, csv: CsvText = None, limit: Limit = DEFAULT_LIMIT,
+        self,
+        import_id: ImportId = None,
+        rows: Rows = None,
+        csv: CsvText = None,
+        limit: Limit = DEFAULT_LIMIT,
         offset: Offset = 0,
-    ) -> BulkCheck:  # fmt: skip
+    ) -> BulkCheck:
         """Check a bulk import: the status and error report of one (import_id), or what rows or CSV text would give.
 
         With rows or csv it answers what an import's dry run would: how many items would be created, updated, left
@@ -76,9 +86,7 @@ class RowTools:
         page = Page.of(found["pagination"], len(found["errors"]))
         return self._told(found, page, f"The import is {found['status']}.")
 
-    async def _preview(
-        self, rows: list[dict[str, Any]] | None, csv: str | None, limit: int, offset: int
-    ) -> BulkCheck:  # fmt: skip
+    async def _preview(self, rows: list[dict[str, Any]] | None, csv: str | None, limit: int, offset: int) -> BulkCheck:
         company_id, now = current().company_id, self._service.clock.now()
         text = csv if csv is not None else await to_thread.run_sync(_csv_of, rows or [])
         served = await to_thread.run_sync(self._served_markets)
@@ -91,7 +99,7 @@ class RowTools:
 
     def _previewed(
         self, company_id: UUID, read: tuple[Upload, TypedRows], now: datetime, limit: int, offset: int
-    ) -> BulkCheck:  # fmt: skip
+    ) -> BulkCheck:
         with self._service.writes.company(company_id) as conn:
             found = preview.preview(conn, company_id, *read, now=now, rulesets=self._service.rulesets)
         errors = found["errors"]
@@ -100,13 +108,18 @@ class RowTools:
         return self._told({"status": "not_sent", "dry_run": True, **found}, page, "Nothing was created.")
 
     def _told(self, found: dict[str, Any], page: Page, state: str) -> BulkCheck:
-        done = "Send the rows as a file on POST /imports when nothing is rejected." if not page.total else (
-            "Correct the cells that errors names, then check again."
-        )  # fmt: skip
+        done = (
+            "Send the rows as a file on POST /imports when nothing is rejected."
+            if not page.total
+            else ("Correct the cells that errors names, then check again.")
+        )
         return BulkCheck(
-            as_of=instant(self._service.clock.now()), sources=["The import's own reading of the rows"],
-            next_step=f"{state} {page.way_on(done)}", page=page, **{"import": orjson.loads(orjson.dumps(found))},
-        )  # fmt: skip
+            as_of=instant(self._service.clock.now()),
+            sources=["The import's own reading of the rows"],
+            next_step=f"{state} {page.way_on(done)}",
+            page=page,
+            **{"import": orjson.loads(orjson.dumps(found))},
+        )
 
 
 def _csv_of(rows: list[dict[str, Any]]) -> str:

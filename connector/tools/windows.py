@@ -18,18 +18,24 @@ def windowed(item: dict[str, Any], limit: int, offset: int) -> tuple[dict[str, A
     trace = compliance["grade_trace"]
     schemes = compliance["schemes"]
     listed = (
-        item["components"], item["volumes"], *(trace[name] for name in _REASONS), *(each["open"] for each in schemes)
-    )  # fmt: skip
+        item["components"],
+        item["volumes"],
+        *(trace[name] for name in _REASONS),
+        *(each["open"] for each in schemes),
+    )
     total = max(len(found) for found in listed)
     components = item["components"][offset:end]
     cut = {name: trace[name][offset:end] for name in _REASONS} | {"units": _units(trace["units"], components)}
     shown = {
-        **item, "components": components, "volumes": item["volumes"][offset:end],
+        **item,
+        "components": components,
+        "volumes": item["volumes"][offset:end],
         "compliance": {
-            **compliance, "grade_trace": {**trace, **cut},
+            **compliance,
+            "grade_trace": {**trace, **cut},
             "schemes": [{**each, "open": each["open"][offset:end]} for each in schemes],
         },
-    }  # fmt: skip
+    }
     return shown, Page.of({"limit": limit, "offset": offset, "total": total}, min(end, total) - min(offset, total))
 
 
@@ -37,8 +43,11 @@ def _units(units: list[dict[str, Any]], components: list[dict[str, Any]]) -> lis
     """The units that these components are graded in, or that of an item without any, with no others in them."""
     shown = {component["id"] for component in components} | {None}
     cut = [
-        {**unit, "components": [part for part in unit["components"] if part["component_id"] in shown],
-         "component_ids": [named for named in unit["component_ids"] if named in shown]}
+        {
+            **unit,
+            "components": [part for part in unit["components"] if part["component_id"] in shown],
+            "component_ids": [named for named in unit["component_ids"] if named in shown],
+        }
         for unit in units
-    ]  # fmt: skip
+    ]
     return [unit for unit in cut if unit["components"]]

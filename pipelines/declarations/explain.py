@@ -20,16 +20,28 @@ from warehouse.skus import origins
 from warehouse.skus.origins import Origin
 
 COLUMNS: Final = (
-    "sku_code", "units", "unit_grams", "tonnes", "components", "version", "import_id", "filename", "import_sheet",
-    "import_line", "earlier_versions",
-)  # fmt: skip
+    "sku_code",
+    "units",
+    "unit_grams",
+    "tonnes",
+    "components",
+    "version",
+    "import_id",
+    "filename",
+    "import_sheet",
+    "import_line",
+    "earlier_versions",
+)
 _FOUND: Final = ("sku_code", "units", "unit_grams", "grams", "components")
 SCOPED: Final = ("scope", "scope_why")
 """Behind them where a category is explained: in, ask or out, and the facts that are missing or the one that is out."""
 _UK_COLUMNS: Final = {
-    "type": "packaging_type", "class": "packaging_class", "material": "packaging_material",
-    "subtype": "packaging_material_subtype", "rating": "ram_rag_rating",
-}  # fmt: skip
+    "type": "packaging_type",
+    "class": "packaging_class",
+    "material": "packaging_material",
+    "subtype": "packaging_material_subtype",
+    "rating": "ram_rag_rating",
+}
 """What makes a row of the UK file, by the names of its columns."""
 
 
@@ -107,9 +119,15 @@ def _scoped(stand: Standings, scope_key: str) -> pl.DataFrame:
 def _components(portfolio: Portfolio) -> pl.DataFrame:
     """Each SKU's parts in words, `0 body plastic PET 25.0 g`; its own material where it has no components."""
     parts = portfolio.components.sort("sku_code", "position").select(
-        "sku_code", _words(pl.col("position").cast(pl.String), "component_type", "material_family", "polymer_or_grade",
-                           weight="weight_g").alias("part"),
-    )  # fmt: skip
+        "sku_code",
+        _words(
+            pl.col("position").cast(pl.String),
+            "component_type",
+            "material_family",
+            "polymer_or_grade",
+            weight="weight_g",
+        ).alias("part"),
+    )
     whole = portfolio.skus.join(parts, on="sku_code", how="anti").select(
         "sku_code", _words("material", "material_subtype", weight="weight_grams").alias("part")
     )

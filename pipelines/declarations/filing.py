@@ -23,9 +23,7 @@ from warehouse.figures import Origin, StoredFigures
 _NAME: Final = re.compile(r"(?P<market>[A-Z]{2}(?:-[A-Z0-9]{1,3})?)-(?P<year>[0-9]{4})(?:-H(?P<half>[12]))?")
 _PERIOD: Final = ("market", "year", "half")
 _SHARE: Final = {f"{name}tonnes": TONNES for name in ("", "in_scope_", "undecided_", "out_of_scope_")}
-FILED_SCHEMA: Final = pl.Schema({
-    name: _SHARE.get(name) or TONNES_SCHEMA[name] for name in document.TONNES_COLUMNS
-})  # fmt: skip
+FILED_SCHEMA: Final = pl.Schema({name: _SHARE.get(name) or TONNES_SCHEMA[name] for name in document.TONNES_COLUMNS})
 """The columns of what would be filed."""
 
 
@@ -87,10 +85,11 @@ def filed(held: StoredFigures, filing: Filing) -> Filed:
     found = Figures(tonnes, uncounted, missing, pl.DataFrame(schema=STANDING_SCHEMA))
     verdicts = pl.read_parquet(held.obligations)
     return Filed(
-        filing, held.origin,
+        filing,
+        held.origin,
         list(document.tonnes_rows(found, market, year, half)),
         document.total_tonnes(found, market, year, half),
         list(document.uncounted_rows(uncounted)),
         list(document.missing_rows(missing)),
         verdicts.filter((pl.col("market") == market) & (pl.col("year") == year)),
-    )  # fmt: skip
+    )

@@ -55,9 +55,11 @@ def by_category(desk: Desk, asked: Asked) -> Parcel:
     found = declare.figures(desk, asked.market, asked.year)
     said = document.document(found, asked.market, asked.year, asked.half, desk.source)
     sums = {
-        "rows": len(said["tonnes"]), "total_tonnes": said["total_tonnes"], "uncounted": len(said["uncounted"]),
+        "rows": len(said["tonnes"]),
+        "total_tonnes": said["total_tonnes"],
+        "uncounted": len(said["uncounted"]),
         "scope_missing": len(said["scope_missing"]),
-    }  # fmt: skip
+    }
     if asked.form == "json":
         files = {asked.out: forms.as_json(said)}
     else:
@@ -75,8 +77,11 @@ def uk_file(desk: Desk, asked: Asked, said: Statements) -> Parcel:
     uncounted = list(document.uncounted_rows(file.uncounted))
     weight = sum(int(row["packaging_material_weight"]) for row in file.rows)
     sums = {
-        "rows": len(file.rows), "total_kg": weight, "difference_kg": file.difference_kg, "uncounted": len(uncounted),
-    }  # fmt: skip
+        "rows": len(file.rows),
+        "total_kg": weight,
+        "difference_kg": file.difference_kg,
+        "uncounted": len(uncounted),
+    }
     files = _with_companions(desk, asked, forms.uk_csv(file.rows), uncounted, sums)
     return _parcel(desk, asked, files, sums, sorted({row["packaging_material"] for row in file.rows}))
 

@@ -46,9 +46,15 @@ def proposed(desk: Desk, market: str, year: int, out: Path, connection: psycopg.
         out: forms.table_csv(RATING_COLUMNS, ratings),
     }
     record = {
-        "files": [str(path) for path in reversed(list(files))], "market": market, "year": year, "scheme": scheme.key,
-        "version": scheme.version, "rated": len(ratings), "unrated": unrated, "open": len(still_open),
-    }  # fmt: skip
+        "files": [str(path) for path in reversed(list(files))],
+        "market": market,
+        "year": year,
+        "scheme": scheme.key,
+        "version": scheme.version,
+        "rated": len(ratings),
+        "unrated": unrated,
+        "open": len(still_open),
+    }
     return Parcel(files, record, ())
 
 

@@ -30,9 +30,12 @@ _PARTITION: Final = "dagster/partition"
 WHOLE: Final = ""
 """In place of a partition's name, for a job that has none."""
 _UNFINISHED: Final = [
-    dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING,
-]  # fmt: skip
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
 _FAILED: Final = [dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 
 
@@ -59,11 +62,13 @@ def of_companies(instance: dg.DagsterInstance, job_name: str, wanted: Mapping[st
     """The runs that may be asked for now, one a slug."""
     return [
         dg.RunRequest(
-            run_key=f"{slug}/{wanted[slug].state}{again(failures)}", partition_key=slug,
-            run_config=wanted[slug].config, tags=wanted[slug].tags,
+            run_key=f"{slug}/{wanted[slug].state}{again(failures)}",
+            partition_key=slug,
+            run_config=wanted[slug].config,
+            tags=wanted[slug].tags,
         )
         for slug, failures in due(instance, job_name, wanted).items()
-    ]  # fmt: skip
+    ]
 
 
 def partitions_of(
@@ -124,10 +129,11 @@ def _ended(
     if not partitions:
         return {}
     asked = dg.RunsFilter(
-        job_name=job_name, statuses=statuses,
+        job_name=job_name,
+        statuses=statuses,
         tags=None if WHOLE in partitions else {_PARTITION: list(partitions)},
         created_after=Clock().now() - _LOOKED_BACK,
-    )  # fmt: skip
+    )
     found: dict[str, list[float]] = {}
     for record in instance.get_run_records(asked, limit=_MOST_RUNS):
         ended = record.end_time or record.update_timestamp.timestamp()

@@ -60,9 +60,11 @@ class CeleryLauncher(CeleryRunLauncher):  # type: ignore[misc]  # Celery ships n
         assert run.job_code_origin is not None, "it was launched once"
         self._table.resume_run(context)
         arguments = ResumeRunArgs(
-            job_origin=run.job_code_origin, run_id=run.run_id, instance_ref=self._instance.get_ref(),
+            job_origin=run.job_code_origin,
+            run_id=run.run_id,
+            instance_ref=self._instance.get_ref(),
             set_exit_code_on_failure=True,
-        )  # fmt: skip
+        )
         task = create_resume_job_task(self.celery).si(resume_job_args_packed=pack_value(arguments))
         self._launch_celery_task_run(run=run, task_signature=task, routing_key=TASK_RESUME_JOB_NAME)
 

@@ -29,9 +29,11 @@ GRADED: Final = "every_sku_has_a_grade_state"
 def contract_spec(asset: str) -> dg.AssetCheckSpec:
     """The blocking contract check of an asset that holds a frame."""
     return dg.AssetCheckSpec(
-        CONTRACT, asset=asset, blocking=True,
+        CONTRACT,
+        asset=asset,
+        blocking=True,
         description="The frame has the columns, types, bounds and vocabularies of the field table.",
-    )  # fmt: skip
+    )
 
 
 def contract(frames: dict[str, tuple[pa.DataFrameSchema, pl.DataFrame]]) -> dg.AssetCheckResult:
@@ -70,14 +72,17 @@ def all_graded(ungraded: int, graded: int) -> dg.AssetCheckResult:
 
 SNAPSHOT_SPECS: Final = [
     dg.AssetCheckSpec(
-        "holds_every_sku", asset="portfolio_snapshot", blocking=True,
+        "holds_every_sku",
+        asset="portfolio_snapshot",
+        blocking=True,
         description="As many SKUs as the company's counter, which each write keeps.",
     ),
     dg.AssetCheckSpec(
-        "holds_every_write", asset="portfolio_snapshot",
+        "holds_every_write",
+        asset="portfolio_snapshot",
         description="The last link of the audit chain; a write that came meanwhile is published within a minute.",
     ),
-]  # fmt: skip
+]
 
 
 def snapshot(published: Snapshot, *, skus: int, links: int) -> list[dg.AssetCheckResult]:

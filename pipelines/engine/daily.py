@@ -22,10 +22,13 @@ def scheduled(name: str, job_name: str, cron: str, run_config: Mapping[str, Any]
     """The schedule of a daily job, in UTC, because a day that decides is the UTC day (decisions §11)."""
 
     @dg.schedule(
-        name=name, job_name=job_name, cron_schedule=cron, execution_timezone="UTC",
+        name=name,
+        job_name=job_name,
+        cron_schedule=cron,
+        execution_timezone="UTC",
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description="Begins the job once a day, by UTC; what the job does, its own page says.",
-    )  # fmt: skip
+    )
     def tick(clock: ServiceClock) -> dg.RunRequest:
         return dg.RunRequest(run_config=run_config, tags=of_day(clock.now()))
 
@@ -39,9 +42,11 @@ def missed(job_name: str, run_config: Mapping[str, Any]) -> dg.SensorDefinition:
     """
 
     @asking.sensor(
-        name=f"missed_{job_name}", job_name=job_name, minimum_interval_seconds=LOOK_SECONDS,
+        name=f"missed_{job_name}",
+        job_name=job_name,
+        minimum_interval_seconds=LOOK_SECONDS,
         description="Begins a day's work that its schedule did not begin, because the service was stopped then.",
-    )  # fmt: skip
+    )
     def look(context: dg.SensorEvaluationContext, clock: ServiceClock) -> dg.SensorResult | dg.SkipReason:
         begun = clock.now() - SCHEDULES_HAVE
         day = f"{begun:%Y-%m-%d}"

@@ -26,9 +26,12 @@ from warehouse.launches import queries as launches
 T_Instance = TypeVar("T_Instance", bound=dg.DagsterInstance)
 
 _STATUS = {
-    "waiting": WorkerStatus.RUNNING, "running": WorkerStatus.RUNNING, "ended": WorkerStatus.SUCCESS,
-    "lost": WorkerStatus.FAILED, None: WorkerStatus.NOT_FOUND,
-}  # fmt: skip
+    "waiting": WorkerStatus.RUNNING,
+    "running": WorkerStatus.RUNNING,
+    "ended": WorkerStatus.SUCCESS,
+    "lost": WorkerStatus.FAILED,
+    None: WorkerStatus.NOT_FOUND,
+}
 
 
 class WarmRunLauncher(RunLauncher[T_Instance], ConfigurableClass):

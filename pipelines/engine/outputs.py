@@ -89,9 +89,12 @@ def _put(objects: Objects, company_id: UUID, asset: dg.AssetKey, run_id: str, va
 
 
 def _kept(
-    objects: Objects, company_id: UUID, asset: dg.AssetKey, run_id: str | None,
+    objects: Objects,
+    company_id: UUID,
+    asset: dg.AssetKey,
+    run_id: str | None,
     unpacked: Callable[[dict[str, Any], dict[str, pl.DataFrame]], object],
-) -> object:  # fmt: skip
+) -> object:
     name = _name(asset)
     held = None if run_id is None else _of_run(objects, company_id, name, run_id)
     if held is None:

@@ -20,9 +20,8 @@ class _Companies(dg.DynamicPartitionsDefinition):
     _known: ClassVar[set[str]] = set()
 
     def has_partition_key(
-        self, partition_key: str, current_time: datetime | None = None,
-        dynamic_partitions_store: Any = None,
-    ) -> bool:  # fmt: skip
+        self, partition_key: str, current_time: datetime | None = None, dynamic_partitions_store: Any = None
+    ) -> bool:
         """Whether the company has its partition; one that somebody removes is missed by new processes only."""
         if partition_key in self._known:
             return True

@@ -146,7 +146,7 @@ class Retention(dg.ConfigurableResource):  # type: ignore[type-arg]  # no other 
         ge=1,
         le=3650,
         description="Days that ended runs and what their assets handed on are kept (PCDS_RUNS_KEPT_DAYS).",
-    )  # fmt: skip
+    )
 
     @property
     def runs_kept_for(self) -> timedelta:
@@ -169,18 +169,22 @@ class Resources(NamedTuple):
 
     def handed_in(self) -> dict[str, dg.ResourceDefinition]:
         """These very ones for a run in this process, or for a test's tick, in place of what definitions declare."""
-        return {
-            name: dg.ResourceDefinition.hardcoded_resource(resource) for name, resource in self._asdict().items()
-        }  # fmt: skip
+        return {name: dg.ResourceDefinition.hardcoded_resource(resource) for name, resource in self._asdict().items()}
 
 
 def declared(settings: Settings) -> Resources:
     """The resources of the definitions, with nothing opened."""
     return Resources(
-        Postgres(), ObjectStore(), ServiceClock(), RuleSets(), FileReaders(), Portfolios(), Shutdown(),
+        Postgres(),
+        ObjectStore(),
+        ServiceClock(),
+        RuleSets(),
+        FileReaders(),
+        Portfolios(),
+        Shutdown(),
         Importing(chunk_rows=settings.chunk_rows or CHUNK_ROWS),
         Retention(runs_kept_days=settings.runs_kept_days),
-    )  # fmt: skip
+    )
 
 
 @contextmanager
@@ -190,11 +194,14 @@ def opened(settings: Settings) -> Iterator[Resources]:
     clock = Clock.of(settings)
     with Pool(Database.of(settings).app_url, size=size, clock=clock) as pool, Readers.of(settings) as readers:
         yield declared(settings)._replace(
-            postgres=Postgres.of(pool), object_store=ObjectStore.of(Objects.of(settings)),
-            clock=ServiceClock.of(clock), rule_sets=RuleSets.of(Rulesets()),
-            file_readers=FileReaders.of(readers), portfolios=Portfolios.of(settings.data_dir),
+            postgres=Postgres.of(pool),
+            object_store=ObjectStore.of(Objects.of(settings)),
+            clock=ServiceClock.of(clock),
+            rule_sets=RuleSets.of(Rulesets()),
+            file_readers=FileReaders.of(readers),
+            portfolios=Portfolios.of(settings.data_dir),
             shutdown=Shutdown.of(threading.Event()),
-        )  # fmt: skip
+        )
 
 
 _opening: Final = threading.Lock()

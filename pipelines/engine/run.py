@@ -22,8 +22,11 @@ from warehouse.database import Database
 from warehouse.settings import Settings
 
 RUNS: Final[dict[str, ModuleType]] = {
-    "catalogue-refresh": catalogue, "regrade": regrade, "rollup": rollup, "snapshot": snapshot,
-}  # fmt: skip
+    "catalogue-refresh": catalogue,
+    "regrade": regrade,
+    "rollup": rollup,
+    "snapshot": snapshot,
+}
 
 
 def main() -> int:

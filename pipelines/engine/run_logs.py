@@ -154,23 +154,27 @@ class RunLogs(CloudStorageComputeLogManager[T_Instance], ConfigurableClass):
         run = self._instance.get_run_by_id(log_key[0])
         return run is None or run.is_finished
 
-    def cloud_storage_has_logs(
-        self, log_key: Sequence[str], io_type: ComputeIOType, partial: bool = False
-    ) -> bool:  # fmt: skip
+    def cloud_storage_has_logs(self, log_key: Sequence[str], io_type: ComputeIOType, partial: bool = False) -> bool:
         """Whether the store has it; parts of it never are there."""
         return not partial and self._stored(log_key, io_type) is not None
 
     def upload_to_cloud_storage(
-        self, log_key: Sequence[str], io_type: ComputeIOType, partial: bool = False  # noqa: ARG002
-    ) -> None:  # fmt: skip
+        self,
+        log_key: Sequence[str],
+        io_type: ComputeIOType,
+        partial: bool = False,  # noqa: ARG002
+    ) -> None:
         """Bring a log to the store; one that nobody wrote to is nowhere."""
         path, key = self._path(log_key, io_type), _key(log_key, io_type)
         if self._objects is not None and key is not None and path.exists():
             self._objects.put(key, path.read_bytes(), durable=False)
 
     def download_from_cloud_storage(
-        self, log_key: Sequence[str], io_type: ComputeIOType, partial: bool = False  # noqa: ARG002
-    ) -> None:  # fmt: skip
+        self,
+        log_key: Sequence[str],
+        io_type: ComputeIOType,
+        partial: bool = False,  # noqa: ARG002
+    ) -> None:
         """Bring a log here from the store, for whoever downloads it as a file."""
         data = self._stored(log_key, io_type)
         if data is not None:
@@ -180,7 +184,7 @@ class RunLogs(CloudStorageComputeLogManager[T_Instance], ConfigurableClass):
 
     def get_log_data_for_type(
         self, log_key: Sequence[str], io_type: ComputeIOType, offset: int, max_bytes: int | None
-    ) -> tuple[bytes | None, int]:  # fmt: skip
+    ) -> tuple[bytes | None, int]:
         """A part of a log from `offset` on, and where it ends; None where nobody wrote any."""
         if self.has_local_file(log_key, io_type):
             return self._local.read_path(str(self._path(log_key, io_type)), offset, max_bytes)  # type: ignore[no-any-return]
@@ -192,7 +196,7 @@ class RunLogs(CloudStorageComputeLogManager[T_Instance], ConfigurableClass):
 
     def get_log_keys_for_log_key_prefix(
         self, log_key_prefix: Sequence[str], io_type: ComputeIOType
-    ) -> Sequence[list[str]]:  # fmt: skip
+    ) -> Sequence[list[str]]:
         """The logs below a prefix, such as a backfill's."""
         found = list[list[str]]()
         if self._folder.joinpath(*log_key_prefix).is_dir():

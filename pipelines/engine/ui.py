@@ -73,9 +73,16 @@ def main() -> None:
     logs.configure(settings)
     with application(settings) as app:
         uvicorn.run(
-            app, host=dagster_home.HOST, port=settings.dagster_port, log_config=None, log_level="warning",
-            access_log=False, proxy_headers=False, server_header=False, timeout_graceful_shutdown=2,
-        )  # fmt: skip
+            app,
+            host=dagster_home.HOST,
+            port=settings.dagster_port,
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=2,
+        )
 
 
 if __name__ == "__main__":

@@ -124,9 +124,12 @@ class Worker:
             self._instance.report_run_failed(run, f"No worker can execute it: {type(error).__name__}.")
         gc.collect()  # a run's objects refer to each other and would keep its frames until some later run
         log.info(
-            "run.ended", run_id=launched.run_id, job=run.job_name, resumed=begun,
+            "run.ended",
+            run_id=launched.run_id,
+            job=run.job_name,
+            resumed=begun,
             seconds=round(time.perf_counter() - started, 3),
-        )  # fmt: skip
+        )
 
     def _put_back(self, connection: psycopg.Connection) -> None:
         """Launch runs again that lost their worker or their launcher before they began; others are run monitoring's."""

@@ -17,13 +17,27 @@ from pipelines import catalogue
 from warehouse.catalogue import queries as jurisdictions
 
 TONNES: Final = pl.Decimal(38, 6)
-OBLIGATION_SCHEMA: Final = pl.Schema({
-    "market": pl.String(), "year": pl.Int32(), "obligation": pl.String(), "material": pl.String(),
-    "operator": pl.String(), "threshold_tonnes": TONNES, "tonnes": TONNES, "tonnes_upper": TONNES,
-    "verdict": pl.String(), "reason": pl.String(), "fields": pl.List(pl.String()), "group": pl.String(),
-    "group_verdict": pl.String(), "source_url": pl.String(), "confidence": pl.String(), "scope_key": pl.String(),
-    "scope_confidence": pl.String(),
-})  # fmt: skip
+OBLIGATION_SCHEMA: Final = pl.Schema(
+    {
+        "market": pl.String(),
+        "year": pl.Int32(),
+        "obligation": pl.String(),
+        "material": pl.String(),
+        "operator": pl.String(),
+        "threshold_tonnes": TONNES,
+        "tonnes": TONNES,
+        "tonnes_upper": TONNES,
+        "verdict": pl.String(),
+        "reason": pl.String(),
+        "fields": pl.List(pl.String()),
+        "group": pl.String(),
+        "group_verdict": pl.String(),
+        "source_url": pl.String(),
+        "confidence": pl.String(),
+        "scope_key": pl.String(),
+        "scope_confidence": pl.String(),
+    }
+)
 
 
 class Catalogue(NamedTuple):

@@ -26,8 +26,11 @@ def keep(data_dir: Path, company_id: UUID, origin: Origin, found: Figures, verdi
     tonnes = written(found.tonnes)
     changed = rows_changed(held_tonnes(data_dir, company_id), tonnes)
     frames = {
-        "tonnes": tonnes, "uncounted": found.uncounted, "scope_missing": found.scope_missing, "obligations": verdicts,
-    }  # fmt: skip
+        "tonnes": tonnes,
+        "uncounted": found.uncounted,
+        "scope_missing": found.scope_missing,
+        "obligations": verdicts,
+    }
     return stored.publish(data_dir, company_id, origin, frames, changed)
 
 

@@ -18,6 +18,12 @@ from pipelines.housekeeping.outputs import remove_old_outputs
 from pipelines.housekeeping.proceed import Proceed
 
 __all__ = [
-    "Proceed", "Swept", "enter_expiries", "forget_addresses", "remove_expired_access", "remove_old_answers",
-    "remove_old_outputs", "remove_orphans",
-]  # fmt: skip
+    "Proceed",
+    "Swept",
+    "enter_expiries",
+    "forget_addresses",
+    "remove_expired_access",
+    "remove_old_answers",
+    "remove_old_outputs",
+    "remove_orphans",
+]

@@ -36,8 +36,13 @@ def _enter_some(conn: psycopg.Connection[Any], company_id: UUID, origin: Origin,
     passed = docs.mark_expired(conn, now.date(), most=_BATCH)
     for doc_id, last_day in sorted(passed):
         ledger.enter(
-            conn, company_id, "doc.expired", doc_id, now=now,
+            conn,
+            company_id,
+            "doc.expired",
+            doc_id,
+            now=now,
             origin=replace(origin, reason=f"Its last day, {last_day.isoformat()}, has passed."),
-            before={"status": "valid"}, after={"status": "expired"},
-        )  # fmt: skip
+            before={"status": "valid"},
+            after={"status": "expired"},
+        )
     return len(passed)

@@ -66,9 +66,14 @@ def reading(text: str, *, now: datetime, served_markets: Set[str]) -> Order[tupl
 
 
 def preview(
-    conn: psycopg.Connection[Any], company_id: UUID, upload: Upload, typed: TypedRows, *, now: datetime,
+    conn: psycopg.Connection[Any],
+    company_id: UUID,
+    upload: Upload,
+    typed: TypedRows,
+    *,
+    now: datetime,
     rulesets: Rulesets,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Counts, source and faults of an import of what was read, in a session that has the company set."""
     work = _work(company_id, upload, now)
     rules = rulesets.active(conn)
@@ -98,7 +103,21 @@ def _counts(typed: TypedRows, outcomes: Sequence[str]) -> dict[str, int]:
 def _work(company_id: UUID, upload: Upload, now: datetime) -> Work:
     """The import that this would be, as the report asks for it."""
     return Work(
-        id=UUID(str(uuid7())), company_id=company_id, company_name="", filename=FILENAME, size_bytes=0, sha256="",
-        dry_run=True, upload_key="", table_key="", default_year=now.year, source=upload.source, rows_total=upload.rows,
-        position=0, attempts=0, correlation_id="", ip=None, user_agent=None,
-    )  # fmt: skip
+        id=UUID(str(uuid7())),
+        company_id=company_id,
+        company_name="",
+        filename=FILENAME,
+        size_bytes=0,
+        sha256="",
+        dry_run=True,
+        upload_key="",
+        table_key="",
+        default_year=now.year,
+        source=upload.source,
+        rows_total=upload.rows,
+        position=0,
+        attempts=0,
+        correlation_id="",
+        ip=None,
+        user_agent=None,
+    )

@@ -223,9 +223,17 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
         turn()
         now, rules = job.clock.now(), job.rulesets.active(conn)
         outcome = write_patch(
-            conn, work.company_id, patch, origin=work.origin, now=now, rules=rules, dry_run=work.dry_run,
-            source=source, import_id=work.id, ahead=ahead,
-        )  # fmt: skip
+            conn,
+            work.company_id,
+            patch,
+            origin=work.origin,
+            now=now,
+            rules=rules,
+            dry_run=work.dry_run,
+            source=source,
+            import_id=work.id,
+            ahead=ahead,
+        )
         found = report.of_writer([*unfit, *outcome.errors], values, job.upload, work)
         unnamed = report.of_names(conn, job.typed, chunk.faults)
         report.store(conn, work, pl.concat([chunk.faults.select(found.columns), unnamed, found]))

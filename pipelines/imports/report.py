@@ -20,9 +20,15 @@ from warehouse.imports import errors
 from warehouse.skus.queries import existing_codes
 
 _SCHEMA: Final = {
-    "sheet": pl.String, "line": pl.Int64, "sku_code": pl.String, "field": pl.String, "column": pl.String,
-    "value": pl.String, "code": pl.String, "message": pl.String,
-}  # fmt: skip
+    "sheet": pl.String,
+    "line": pl.Int64,
+    "sku_code": pl.String,
+    "field": pl.String,
+    "column": pl.String,
+    "value": pl.String,
+    "code": pl.String,
+    "message": pl.String,
+}
 _COMPONENT: Final = re.compile(r"components\[(\d+)\](?:\.(.+))?")
 _SUBSTANCE: Final = re.compile(r"substances\.(\w+)")
 _LONGEST_VALUE: Final = 200
@@ -64,11 +70,16 @@ def of_names(conn: psycopg.Connection[Any], typed: TypedRows, faults: pl.DataFra
 
 def of_writer(issues: list[RowIssue], values: pl.DataFrame, upload: Upload, work: Work) -> pl.DataFrame:
     """The write path's faults of some rows of `values`, brought back to the file."""
-    records = {} if not issues else {
-        record["row"]: record
-        for record in values.filter(pl.col("row").is_in([row for row, _ in issues]))
-        .select("row", "sheet", "line", "sku_code").iter_rows(named=True)
-    }  # fmt: skip
+    records = (
+        {}
+        if not issues
+        else {
+            record["row"]: record
+            for record in values.filter(pl.col("row").is_in([row for row, _ in issues]))
+            .select("row", "sheet", "line", "sku_code")
+            .iter_rows(named=True)
+        }
+    )
     rows = [
         {**_place(records[row], issue.field, upload, work), "code": issue.code, "message": issue.message}
         for row, issue in issues

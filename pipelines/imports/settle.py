@@ -64,7 +64,12 @@ def _end(
     reason = None if failure is None else failure.as_dict() | {"correlationId": work.correlation_id}
     counts = claims.end(conn, claim, status, failure=reason, at=now)
     ledger.enter(
-        conn, work.company_id, f"import.{status}", work.id, origin=work.origin, now=now,
+        conn,
+        work.company_id,
+        f"import.{status}",
+        work.id,
+        origin=work.origin,
+        now=now,
         before={"status": "processing"},
         after={"status": status, "counts": counts} | ({"failure": reason} if reason else {}),
-    )  # fmt: skip
+    )

@@ -24,9 +24,18 @@ from warehouse.objects import Objects
 
 
 def submit(
-    conn: psycopg.Connection[Any], objects: Objects, company_id: UUID, upload: PackedUpload, *, data: bytes,
-    filename: str, dry_run: bool, origin: Origin, key_id: UUID, now: datetime,
-) -> dict[str, Any]:  # fmt: skip
+    conn: psycopg.Connection[Any],
+    objects: Objects,
+    company_id: UUID,
+    upload: PackedUpload,
+    *,
+    data: bytes,
+    filename: str,
+    dry_run: bool,
+    origin: Origin,
+    key_id: UUID,
+    now: datetime,
+) -> dict[str, Any]:
     """Queue a file that was read, in the caller's transaction; the answer is the contract's ImportAccepted.
 
     `upload` is what a reader made of `data` (`pipelines.sandbox`). Raises `plans.PlanLimitReached` where its new
@@ -42,12 +51,25 @@ def submit(
         objects.put(table_key, upload.table)
         kept.result()
     row = {
-        "id": import_id, "company_id": company_id, "status": "queued", "dry_run": dry_run, "filename": filename,
-        "size_bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(), "upload_key": upload_key,
-        "table_key": table_key, "default_year": now.year, "source": Json(upload.source), "rows_total": upload.rows,
-        "key_id": key_id, "key_name": origin.actor_name or "", "correlation_id": origin.correlation_id,
-        "ip": origin.ip, "user_agent": origin.user_agent, "created_at": now,
-    }  # fmt: skip
+        "id": import_id,
+        "company_id": company_id,
+        "status": "queued",
+        "dry_run": dry_run,
+        "filename": filename,
+        "size_bytes": len(data),
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "upload_key": upload_key,
+        "table_key": table_key,
+        "default_year": now.year,
+        "source": Json(upload.source),
+        "rows_total": upload.rows,
+        "key_id": key_id,
+        "key_name": origin.actor_name or "",
+        "correlation_id": origin.correlation_id,
+        "ip": origin.ip,
+        "user_agent": origin.user_agent,
+        "created_at": now,
+    }
     _enqueue(conn, row, origin, now)
     return _accepted(import_id, upload, filename=filename, dry_run=dry_run)
 

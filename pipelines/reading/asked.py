@@ -23,9 +23,19 @@ from pipelines.reading.values import read_values
 from schemas.normalise import shown
 
 _OF_PACKAGING_ONLY: Final = frozenset(
-    {"packaging_level", "recycled_content_percent", "food_contact", "empty_space_ratio", "reusable",
-     "reuse_system_type", "reuse_cycles_target", "reuse_pool_owner", "ppwr_role", "packing_site_id"}
-)  # fmt: skip
+    {
+        "packaging_level",
+        "recycled_content_percent",
+        "food_contact",
+        "empty_space_ratio",
+        "reusable",
+        "reuse_system_type",
+        "reuse_cycles_target",
+        "reuse_pool_owner",
+        "ppwr_role",
+        "packing_site_id",
+    }
+)
 """Fields that a table of products without their packaging has not."""
 _ASKED: Final = ("weight_grams", "material", "material_subtype")
 _LINES: Final = 1_000

@@ -120,8 +120,21 @@ def column_for(name: str, position: int, header: str, table: Table) -> Column | 
         return None
     within = unit_within(header, named.field.unit) if own is None or own.name != named.name else None
     factor = own.factor if own is not None and own.name == named.name else within.factor if within else named.factor
-    return Column(named.name, named.field, named.table, position, header, factor, False,
-                  named.market, named.year, named.half, named.group, named.fixed, mapped=True)  # fmt: skip
+    return Column(
+        named.name,
+        named.field,
+        named.table,
+        position,
+        header,
+        factor,
+        False,
+        named.market,
+        named.year,
+        named.half,
+        named.group,
+        named.fixed,
+        mapped=True,
+    )
 
 
 @cache

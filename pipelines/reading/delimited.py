@@ -87,9 +87,12 @@ def _regular(text: str, delimiter: str) -> Grid | None:
         if quotes and not _quoted_well(lines, delimiter):
             return None
         cells = pl.read_csv(
-            data, has_header=False, separator=delimiter,
-            schema=dict.fromkeys(names, pl.String), empty_string_is_null=True,
-        )  # fmt: skip
+            data,
+            has_header=False,
+            separator=delimiter,
+            schema=dict.fromkeys(names, pl.String),
+            empty_string_is_null=True,
+        )
     except (UnicodeEncodeError, pl.exceptions.PolarsError):
         return None
     if cells.height != len(lines):

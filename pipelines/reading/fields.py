@@ -20,9 +20,13 @@ LONGEST_VALUE: Final = 255
 LONGEST_LIST: Final = 32_767
 
 _VOLUME = Field(
-    "annual_volume", "integer", "Units placed on one market in one year or half.", unit="units", minimum=0,
+    "annual_volume",
+    "integer",
+    "Units placed on one market in one year or half.",
+    unit="units",
+    minimum=0,
     maximum=MAX_UNITS,
-)  # fmt: skip
+)
 _IMPORT_FIELDS = (
     *(
         Field(f"{substance}_status", "code", "Status of the substance.", vocabulary="substance_status")
@@ -34,13 +38,17 @@ SUBSTANCE_DETAILS: Final = tuple(
     field
     for substance in SUBSTANCES
     for field in (
-        Field(f"{substance}_unit", "code", "Unit of the value; that of the limit without it, none with null.",
-              vocabulary="substance_unit"),
+        Field(
+            f"{substance}_unit",
+            "code",
+            "Unit of the value; that of the limit without it, none with null.",
+            vocabulary="substance_unit",
+        ),
         Field(f"{substance}_basis", "code", "Whether the value is of a sum or a total.", vocabulary="substance_basis"),
         Field(f"{substance}_source", "code", "Where the declaration comes from.", vocabulary="substances_source"),
         Field(f"{substance}_evidence", "text", "What shows it, in the caller's words.", max_length=2000),
     )
-)  # fmt: skip
+)
 """Fields that exist only as import columns: the keys of a substance entry, side by side."""
 
 VOLUME_YEAR: Final = Field(

@@ -58,9 +58,11 @@ def read_graphs(typed: TypedSheet) -> Graphs:
     texts = (
         table.filter(named & ~pl.col("sku_code").is_in(list(faulty)))
         .group_by("sku_code", maintain_order=True)
-        .agg(pl.concat_str(pl.lit("["), pl.col("text").str.join(","), pl.lit("]")).first().alias("components"),
-             pl.col("line").first())
-    )  # fmt: skip
+        .agg(
+            pl.concat_str(pl.lit("["), pl.col("text").str.join(","), pl.lit("]")).first().alias("components"),
+            pl.col("line").first(),
+        )
+    )
     return Graphs(texts, frozenset(faulty), code.null_count(), typed)
 
 

@@ -93,9 +93,14 @@ def find_header(grid: Grid, table: Table, told: MappedSheet, *, sheet: str | Non
     above = [cell for i in range(at) for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
     columns = sorted(with_stated_unit(columns, above), key=lambda column: column.position)
     return Header(
-        line, last_line, tuple(columns), ignored, _switched_off(told, recognised), any(map(says_packaging, above)),
+        line,
+        last_line,
+        tuple(columns),
+        ignored,
+        _switched_off(told, recognised),
+        any(map(says_packaging, above)),
         beside(columns, cells, grid, at),
-    )  # fmt: skip
+    )
 
 
 def _switched_off(told: MappedSheet, recognised: list[Column]) -> tuple[tuple[str, int | None, str | None], ...]:

@@ -132,19 +132,26 @@ def _split(
     )
     skus = first.filter(~pl.col("grouped") | pl.col("sku_code").is_null() | pl.col("sku_code").is_first_distinct())
     main = replace(
-        sheet, columns=tuple(own), table=skus.select("sku_code", *names, "line"),
+        sheet,
+        columns=tuple(own),
+        table=skus.select("sku_code", *names, "line"),
         kinds=_kinds(sheet, own, skus["at"]),
         marks={name: mark for name, mark in sheet.marks.items() if name in {"sku_code", *names}},
-    )  # fmt: skip
+    )
     key = replace(key, table="component")
     marks = {
         column.name: sheet.marks[old] for column in parts for old in (_origin(column, sheet),) if old in sheet.marks
     }
     graph = replace(
-        sheet, columns=(key, *parts), ignored=(), table=given.select("sku_code", *(c.name for c in parts), "line"),
-        kinds=_kinds(sheet, [key, *parts], given["at"]), marks=marks, skipped=(),
+        sheet,
+        columns=(key, *parts),
+        ignored=(),
+        table=given.select("sku_code", *(c.name for c in parts), "line"),
+        kinds=_kinds(sheet, [key, *parts], given["at"]),
+        marks=marks,
+        skipped=(),
         faults=_conflicts(table, first, names),
-    )  # fmt: skip
+    )
     return main, graph
 
 

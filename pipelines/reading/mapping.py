@@ -97,9 +97,7 @@ def _sheet(mapping: Mapping[str, Any], table: Table) -> dict[str, Any]:
         raise _wrong(f"{both.name} has a column and a constant; say one of them")
     told = _object(mapping, "values", "values must be an object of field: {text in the file: value}")
     values = tuple(rewriting(name, texts, table) for name, texts in told.items())
-    return {
-        "columns": columns, "off": off, "constants": constants, "values": values, "sheet": sheet, "header_row": row,
-    }  # fmt: skip
+    return {"columns": columns, "off": off, "constants": constants, "values": values, "sheet": sheet, "header_row": row}
 
 
 def _columns(given: Mapping[str, Any], table: Table) -> tuple[dict[str, tuple[str, ...]], tuple[Column, ...]]:

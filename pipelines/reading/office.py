@@ -10,8 +10,16 @@ from collections.abc import Callable, Iterable, Iterator
 from pyexpat import ExpatError, ParserCreate
 from typing import Any, BinaryIO, Final, NoReturn
 
-ZIP_ERRORS: Final = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, OSError, ValueError,
-                     RuntimeError)  # fmt: skip
+ZIP_ERRORS: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    OSError,
+    ValueError,
+    RuntimeError,
+)
 """What zipfile and zlib raise for damaged, truncated, encrypted or unusually packed archives."""
 
 _MOST_PARTS: Final = 10_000

@@ -31,8 +31,12 @@ def without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
     held = pl.Series([grid.widths[line] for line in body.lines], dtype=pl.Int64)
     kept = ~over & ((held >= wanted) | _whole(body.cells, held, held < wanted, header.columns))
     faults = [_fault(body.row(at), int(body.lines[at]), int(held[at]), width, header) for at in (~kept).arg_true()]
-    return replace(body, cells=body.cells.filter(kept), lines=body.lines.filter(kept),
-                   faults=tuple(sorted((*body.faults, *faults), key=lambda fault: fault.line)))  # fmt: skip
+    return replace(
+        body,
+        cells=body.cells.filter(kept),
+        lines=body.lines.filter(kept),
+        faults=tuple(sorted((*body.faults, *faults), key=lambda fault: fault.line)),
+    )
 
 
 def _whole(cells: pl.DataFrame, held: pl.Series, short: pl.Series, columns: Sequence[Column]) -> pl.Series:

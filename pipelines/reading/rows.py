@@ -19,9 +19,17 @@ from pipelines.reading.upload import Upload
 from pipelines.reading.volumes import volume_texts
 
 ERRORS: Final = pl.Schema(
-    {"sheet": pl.String, "line": pl.Int64, "sku_code": pl.String, "field": pl.String, "column": pl.String,
-     "value": pl.String, "code": pl.String, "message": pl.String}
-)  # fmt: skip
+    {
+        "sheet": pl.String,
+        "line": pl.Int64,
+        "sku_code": pl.String,
+        "field": pl.String,
+        "column": pl.String,
+        "value": pl.String,
+        "code": pl.String,
+        "message": pl.String,
+    }
+)
 _LONGEST_VALUE: Final = 200
 _PLACE: Final = ("row", "line", "sheet")
 

@@ -103,9 +103,20 @@ def read_sheet(
     skipped = listed(body.lines, reasons)
     of_packaging = header.of_packaging or (name is not None and says_packaging(name))
     sheet = Sheet(
-        name, header.line, header.columns, header.ignored, cells, marks, body.faults, kinds, skipped, header.off, told,
-        of_packaging, header.beside,
-    )  # fmt: skip
+        name,
+        header.line,
+        header.columns,
+        header.ignored,
+        cells,
+        marks,
+        body.faults,
+        kinds,
+        skipped,
+        header.off,
+        told,
+        of_packaging,
+        header.beside,
+    )
     sheet = sheet.without(unmeant([column for column in header.columns if not column.mapped], cells, table))
     return _with_constants(sheet, told.constants)
 
@@ -123,10 +134,12 @@ def _with_constants(sheet: Sheet, constants: tuple[Column, ...]) -> Sheet:
     kinds = [pl.lit(TEXT, pl.UInt8).alias(column.name) for column in columns]
     numbers = [column.name for column in columns if column.field.kind in ("number", "integer", "ppm")]
     return replace(
-        sheet, columns=(*sheet.columns, *columns), table=sheet.table.with_columns(texts),
+        sheet,
+        columns=(*sheet.columns, *columns),
+        table=sheet.table.with_columns(texts),
         kinds=None if sheet.kinds is None else sheet.kinds.with_columns(kinds),
         marks={**sheet.marks, **dict.fromkeys(numbers, ".")},
-    )  # fmt: skip
+    )
 
 
 def _units_of_groups(columns: Iterable[Column], constants: list[Column]) -> list[Column]:
@@ -137,10 +150,16 @@ def _units_of_groups(columns: Iterable[Column], constants: list[Column]) -> list
     if unit is None:
         return []
     return [
-        replace(unit, name=f"{weight.name.removesuffix('weight_g')}weight_unit", table="component", group=weight.group,
-                fixed=weight.fixed, position=unit.position + MOST_COLUMNS * number)
+        replace(
+            unit,
+            name=f"{weight.name.removesuffix('weight_g')}weight_unit",
+            table="component",
+            group=weight.group,
+            fixed=weight.fixed,
+            position=unit.position + MOST_COLUMNS * number,
+        )
         for number, weight in enumerate(weights, 1)
-    ]  # fmt: skip
+    ]
 
 
 def with_levels(sheet: Sheet) -> Sheet:

@@ -43,9 +43,12 @@ def read_sheets(book: Workbook, mapped: Mapped) -> SheetsRead:
     parts = None if graph is None else _components(book, graph, mapped)
     read = [part] if graph is None or parts is None else [part, graph]
     return SheetsRead(
-        main, parts, _hidden(book, part, main), None if graph is None else _hidden(book, graph, parts),
+        main,
+        parts,
+        _hidden(book, part, main),
+        None if graph is None else _hidden(book, graph, parts),
         [_unread(sheet, headless) for sheet in book.sheets if sheet not in read][:_MOST_LISTED],
-    )  # fmt: skip
+    )
 
 
 def _components(book: Workbook, graph: SheetPart, mapped: Mapped) -> Sheet | None:

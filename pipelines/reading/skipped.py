@@ -26,8 +26,16 @@ _MOST_LISTED = 200
 _TYPED = ("number", "integer", "ppm", "truth", "code", "codes", "markets", "gtin", "uuid")
 _READABLE = ("ambiguous_number", "value_range", "digits_lost", "out_of_range", "cell_error")
 """Faults of cells that were meant as a value, whatever is wrong with them."""
-_ACCENTED = {"a": "[aàáâä]", "c": "[cç]", "e": "[eèéêë]", "i": "[iìíîï]", "n": "[nñ]", "o": "[oòóôö]",
-             "u": "[uùúûü]", " ": r"[\W_]+"}  # fmt: skip
+_ACCENTED = {
+    "a": "[aàáâä]",
+    "c": "[cç]",
+    "e": "[eèéêë]",
+    "i": "[iìíîï]",
+    "n": "[nñ]",
+    "o": "[oòóôö]",
+    "u": "[uùúûü]",
+    " ": r"[\W_]+",
+}
 
 _FORMAT = re.compile(r"(?:[MKOCRP]\s*+[-/,;]?+\s*+)?(?:an|a|n)\s?(?:\.\.)?\s?\d{1,4}(?:[.,]\d{1,2})?", re.IGNORECASE)
 """A format as EDI guides write it, behind a flag or not: `an35`, `n..6`, `n6,2`, `M an..17`."""

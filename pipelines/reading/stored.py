@@ -49,19 +49,29 @@ def join(about: dict[str, Any], tables: Iterator[pl.DataFrame]) -> Content:
 def _about(sheet: Sheet) -> dict[str, Any]:
     columns = [{**asdict(column), "factor": str(column.factor), "field": column.field.name} for column in sheet.columns]
     return {
-        "name": sheet.name, "header_row": sheet.header_row, "columns": columns, "ignored": sheet.ignored,
-        "marks": sheet.marks, "faults": [asdict(fault) for fault in sheet.faults],
-        "kinds": sheet.kinds is not None, "skipped": sheet.skipped,
-    }  # fmt: skip
+        "name": sheet.name,
+        "header_row": sheet.header_row,
+        "columns": columns,
+        "ignored": sheet.ignored,
+        "marks": sheet.marks,
+        "faults": [asdict(fault) for fault in sheet.faults],
+        "kinds": sheet.kinds is not None,
+        "skipped": sheet.skipped,
+    }
 
 
 def _sheet(about: dict[str, Any], frames: Iterator[pl.DataFrame]) -> Sheet:
     return Sheet(
-        about["name"], about["header_row"], tuple(_column(column) for column in about["columns"]),
-        tuple((at, header) for at, header in about["ignored"]), next(frames), about["marks"],
-        tuple(LineFault(**fault) for fault in about["faults"]), next(frames) if about["kinds"] else None,
+        about["name"],
+        about["header_row"],
+        tuple(_column(column) for column in about["columns"]),
+        tuple((at, header) for at, header in about["ignored"]),
+        next(frames),
+        about["marks"],
+        tuple(LineFault(**fault) for fault in about["faults"]),
+        next(frames) if about["kinds"] else None,
         tuple((line, reason) for line, reason in about["skipped"]),
-    )  # fmt: skip
+    )
 
 
 def _column(about: dict[str, Any]) -> Column:

@@ -72,9 +72,13 @@ class Upload:
 
 
 def read_upload(
-    data: bytes, filename: str, *, mapping: Mapping[str, object] | None = None, mapping_name: str | None = None,
+    data: bytes,
+    filename: str,
+    *,
+    mapping: Mapping[str, object] | None = None,
+    mapping_name: str | None = None,
     today: date,
-) -> Upload:  # fmt: skip
+) -> Upload:
     """The tables of an uploaded file, read by its content; `filename` only names it in a refusal.
 
     `mapping` is the caller's (decisions §4), `mapping_name` what they call it; `today` is the day of submission, for
@@ -125,14 +129,21 @@ def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Map
     dated = any(column.market and column.year is None for column in main.columns)
     source = {
         **about,
-        "sheet": main.name, "header_row": main.header_row,
-        "columns": published_columns(main.columns), "ignored": published_ignored(main.ignored),
+        "sheet": main.name,
+        "header_row": main.header_row,
+        "columns": published_columns(main.columns),
+        "ignored": published_ignored(main.ignored),
         "components": None if parts is None else _components(parts),
-        "layout": layout, "decimal_marks": main.marks, "mapping_name": None,
+        "layout": layout,
+        "decimal_marks": main.marks,
+        "mapping_name": None,
         "skipped": [{"line": line, "reason": reason} for line, reason in main.skipped],
-        "volume_year": today.year if dated else None, **published_mapping(main),
-        "hidden": None, "unread_sheets": [], "asked": questions,
-    }  # fmt: skip
+        "volume_year": today.year if dated else None,
+        **published_mapping(main),
+        "hidden": None,
+        "unread_sheets": [],
+        "asked": questions,
+    }
     return Upload(source, main, parts, lines)
 
 
@@ -176,7 +187,11 @@ def _laid_out(main: Sheet, parts: Sheet | None, told: str | None) -> tuple[Sheet
 
 def _components(parts: Sheet) -> dict[str, Any]:
     return {
-        "sheet": parts.name, "header_row": parts.header_row, "columns": published_columns(parts.columns),
-        "ignored": published_ignored(parts.ignored), "decimal_marks": parts.marks, "hidden": None,
+        "sheet": parts.name,
+        "header_row": parts.header_row,
+        "columns": published_columns(parts.columns),
+        "ignored": published_ignored(parts.ignored),
+        "decimal_marks": parts.marks,
+        "hidden": None,
         **published_mapping(parts),
-    }  # fmt: skip
+    }

@@ -18,9 +18,12 @@ Faults = tuple[str, pl.DataFrame]
 
 
 def volume_texts(
-    columns: list[Column], values: dict[str, pl.Series], given: dict[str, pl.Series], years: pl.Series,
+    columns: list[Column],
+    values: dict[str, pl.Series],
+    given: dict[str, pl.Series],
+    years: pl.Series,
     served_markets: Set[str],
-) -> tuple[pl.Series, list[Faults]]:  # fmt: skip
+) -> tuple[pl.Series, list[Faults]]:
     """The volumes of each row as JSON text, keys in order, and the faults by column.
 
     `years` is the year of each row for columns that name none. A column of a subdivision that the catalogue does not

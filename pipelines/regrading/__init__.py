@@ -21,6 +21,17 @@ from warehouse.rulesets.regrades import (
 )
 
 __all__ = [
-    "EXAMPLES", "Asked", "Desk", "Regraded", "Totals", "asked_of", "go_on", "open_regrades", "request",
-    "request_lacking", "total", "wait_for_older_writers", "wait_once",
-]  # fmt: skip
+    "EXAMPLES",
+    "Asked",
+    "Desk",
+    "Regraded",
+    "Totals",
+    "asked_of",
+    "go_on",
+    "open_regrades",
+    "request",
+    "request_lacking",
+    "total",
+    "wait_for_older_writers",
+    "wait_once",
+]

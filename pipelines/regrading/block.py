@@ -61,10 +61,12 @@ def _as_stored(rows: Table, answers: list[Answer | None], version: str) -> Table
     kept = rows.where([answer is not None for answer in answers])
     given = zip(*(answer for answer in answers if answer is not None), strict=True)
     none: list[Any] = [None] * len(kept)
-    return kept.with_columns({
-        **{name: list(values) for name, values in zip(_GRADE, given, strict=False)},
-        "ruleset_version": [version] * len(kept),
-        "version": [held + 1 for held in kept["version"]],
-        "import_sheet": none,
-        "import_line": none,
-    })  # fmt: skip
+    return kept.with_columns(
+        {
+            **{name: list(values) for name, values in zip(_GRADE, given, strict=False)},
+            "ruleset_version": [version] * len(kept),
+            "version": [held + 1 for held in kept["version"]],
+            "import_sheet": none,
+            "import_line": none,
+        }
+    )

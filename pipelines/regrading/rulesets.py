@@ -62,9 +62,15 @@ def activate(conn: psycopg.Connection[Any], version: str, origin: Origin, now: d
             become(conn, company_id)
             regrading.request(conn, company_id, version, now)
         ledger.enter_for_each(
-            conn, company_ids, "ruleset.activated", version, origin=origin, now=now,
-            before={"version": before}, after={"version": version},
-        )  # fmt: skip
+            conn,
+            company_ids,
+            "ruleset.activated",
+            version,
+            origin=origin,
+            now=now,
+            before={"version": before},
+            after={"version": version},
+        )
     return {"version": version, "active": True, "rules": len(rules.rules)}
 
 

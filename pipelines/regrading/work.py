@@ -92,8 +92,14 @@ def _do_block(desk: Desk, company_id: UUID, conn: psycopg.Connection[Any]) -> bo
         if len(changed):
             origin = Origin("system", None, "regrade", desk.run_id, reason=f"Regraded by rule-set {done.version}.")
             store(
-                conn, company_id, changed, ("sku_code",), origin=origin, now=desk.clock.now(), import_id=None,
+                conn,
+                company_id,
+                changed,
+                ("sku_code",),
+                origin=origin,
+                now=desk.clock.now(),
+                import_id=None,
                 resource="sku",
-            )  # fmt: skip
+            )
     regrades.advance(conn, position, done, desk.clock.now() if last else None)
     return not last

@@ -18,6 +18,14 @@ from pipelines.sandbox.pool import Crowded, Readers
 from pipelines.sandbox.process import ReaderFault
 
 __all__ = [
-    "Crowded", "Limits", "Order", "ReaderFault", "Readers", "ReadingStopped", "judging", "reading", "typing",
+    "Crowded",
+    "Limits",
+    "Order",
+    "ReaderFault",
+    "Readers",
+    "ReadingStopped",
+    "judging",
+    "reading",
+    "typing",
     "understanding",
-]  # fmt: skip
+]

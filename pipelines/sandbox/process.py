@@ -66,15 +66,22 @@ class Reader:
         self._channel, theirs = socket.socketpair()
         with theirs:
             said = {
-                "channel": theirs.fileno(), "parent": os.getpid(), "cpu_seconds": self._limits.cpu_seconds,
+                "channel": theirs.fileno(),
+                "parent": os.getpid(),
+                "cpu_seconds": self._limits.cpu_seconds,
                 "memory_mib": self._limits.memory_mib,
-            }  # fmt: skip
+            }
             # -P: the folder that the program is started in is no place to import from.
             command = [sys.executable, "-P", "-m", "pipelines.sandbox.child", json.dumps(said)]
             self._process = subprocess.Popen(  # noqa: S603  (our own program, no shell)
-                command, env=_environment(), cwd="/", pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,  # a panic there may quote the file
-            )  # fmt: skip
+                command,
+                env=_environment(),
+                cwd="/",
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,  # a panic there may quote the file
+            )
         self._channel.settimeout(_START_SECONDS)
         try:
             channel.receive(self._channel)
@@ -168,9 +175,11 @@ class Reader:
 def _environment() -> dict[str, str]:
     kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     return kept | {
-        "PYTHONPATH": str(_CODE), "LC_ALL": "C.UTF-8", "_RJEM_MALLOC_CONF": _PURGED_AFTER,
+        "PYTHONPATH": str(_CODE),
+        "LC_ALL": "C.UTF-8",
+        "_RJEM_MALLOC_CONF": _PURGED_AFTER,
         "POLARS_MAX_THREADS": str(min(_MOST_THREADS, os.cpu_count() or 1)),
-    }  # fmt: skip
+    }
 
 
 def _opened(source: Source) -> BinaryIO:

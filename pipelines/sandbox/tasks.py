@@ -17,8 +17,15 @@ from schemas.technical_files import MEDIA_TYPES
 _SAMPLE: Final = b"sku_code,name,weight_grams,annual_volume_fr\nA-1,Bottle,12.5,100\n"
 
 
-def table(source: BinaryIO, answer: BinaryIO, *, filename: str, mapping: dict[str, Any] | None,
-          mapping_name: str | None, today: str) -> None:  # fmt: skip
+def table(
+    source: BinaryIO,
+    answer: BinaryIO,
+    *,
+    filename: str,
+    mapping: dict[str, Any] | None,
+    mapping_name: str | None,
+    today: str,
+) -> None:
     """The tables of an import, packed for a worker; raises as `read_upload`."""
     day = date.fromisoformat(today)
     upload = read_upload(source.read(), filename, mapping=mapping, mapping_name=mapping_name, today=day)
@@ -33,8 +40,9 @@ def rows(source: BinaryIO, answer: BinaryIO, *, default_year: int, served_market
     parcel.write(answer, {"rejected": rejected}, blobs)
 
 
-def table_and_rows(source: BinaryIO, answer: BinaryIO, *, filename: str, default_year: int,
-                   served_markets: list[str], today: str) -> None:  # fmt: skip
+def table_and_rows(
+    source: BinaryIO, answer: BinaryIO, *, filename: str, default_year: int, served_markets: list[str], today: str
+) -> None:
     """Both of a file; raises as `read_upload`."""
     upload = read_upload(source.read(), filename, today=date.fromisoformat(today))
     blobs, rejected = _typed(upload, default_year, served_markets)

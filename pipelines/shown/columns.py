@@ -44,9 +44,11 @@ TABLES: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """The columns of all tables of an asset together; an import's own file may have fewer of them."""
 _SAME_NAME: Final = {
-    "typed_rows": "parsed_table", "graded_skus": "typed_rows", "portfolio_snapshot": "graded_skus",
+    "typed_rows": "parsed_table",
+    "graded_skus": "typed_rows",
+    "portfolio_snapshot": "graded_skus",
     "portfolio": "portfolio_snapshot",
-}  # fmt: skip
+}
 
 
 class _Row(NamedTuple):
@@ -87,10 +89,13 @@ def described(asset: str, name: str) -> str | None:
 def lineage(asset: str) -> dg.TableColumnLineage:
     """Which columns of which assets each column is made from; those that no asset holds are left out."""
     made_from = {name: _made_from(asset, name) for name in TABLES[asset]}
-    return dg.TableColumnLineage({
-        name: [dg.TableColumnDep(dg.AssetKey(source), column) for source, _, column in parts]
-        for name, parts in made_from.items() if parts
-    })  # fmt: skip
+    return dg.TableColumnLineage(
+        {
+            name: [dg.TableColumnDep(dg.AssetKey(source), column) for source, _, column in parts]
+            for name, parts in made_from.items()
+            if parts
+        }
+    )
 
 
 def _made_from(asset: str, name: str) -> list[tuple[str, str, str]]:

@@ -28,8 +28,12 @@ _LONGEST_CELL: Final = 120
 _BAR = {"height": 22, "width": 150, "label": 110}
 """Pixels; with its number a bar is as wide as the column of values in the UI."""
 _COLOURS: Final = {
-    "A": "#2e7d32", "B": "#9e9d24", "C": "#ef6c00", "not_recyclable": "#b71c1c", "not_assessed": "#757575",
-}  # fmt: skip
+    "A": "#2e7d32",
+    "B": "#9e9d24",
+    "C": "#ef6c00",
+    "not_recyclable": "#b71c1c",
+    "not_assessed": "#757575",
+}
 _PLAIN: Final = "#5472d3"
 _TITLE: Final = re.compile(r"[A-Za-z0-9 ,]{1,100}")
 
@@ -81,9 +85,11 @@ def period(year: str, half: str) -> pl.Expr:
 def sent(work: Work) -> dict[str, str]:
     """Whose file it is: the import, the company and the file by the names that they have everywhere."""
     return {
-        "import_id": str(work.id), "company": work.company_name, "company_id": str(work.company_id),
+        "import_id": str(work.id),
+        "company": work.company_name,
+        "company_id": str(work.company_id),
         "filename": work.filename,
-    }  # fmt: skip
+    }
 
 
 def company(conn: psycopg.Connection[Any], company_id: UUID) -> dict[str, str]:
@@ -95,9 +101,11 @@ def company(conn: psycopg.Connection[Any], company_id: UUID) -> dict[str, str]:
 def of_snapshot(snapshot: Snapshot) -> dict[str, Any]:
     """Which snapshot it is, as a declaration names it; `audit_links` is the last link of the audit chain in it."""
     return {
-        "as_of": dg.MetadataValue.timestamp(snapshot.as_of), "snapshot": snapshot.path, "audit_links": snapshot.number,
+        "as_of": dg.MetadataValue.timestamp(snapshot.as_of),
+        "snapshot": snapshot.path,
+        "audit_links": snapshot.number,
         **{f"{name}_rows": rows for name, rows in snapshot.rows.items()},
-    }  # fmt: skip
+    }
 
 
 def seconds(by_step: Mapping[str, float]) -> dg.TableMetadataValue:

@@ -52,8 +52,13 @@ def complete(draft: str, library: Mapping[str, Mapping[str, Any]], rules: RuleSe
         shared = library.get(given.get("component_id", ""), {})
         filled = {**{name: shared[name] for name in _FILLED if shared.get(name) is not None}, **given}
         if "material_family" not in filled:
-            issues.append(Issue("required", "A component needs a material_family or a component_id that fills it.",
-                                f"components[{number}].material_family"))  # fmt: skip
+            issues.append(
+                Issue(
+                    "required",
+                    "A component needs a material_family or a component_id that fills it.",
+                    f"components[{number}].material_family",
+                )
+            )
         if "substances" in filled:
             filled["substances"], faults = _substances(filled["substances"], number, rules)
             issues += faults

@@ -70,7 +70,7 @@ class Once:
     @classmethod
     def recall_each(
         cls, conn: Connection, requests: Mapping[int, Self], now: datetime
-    ) -> dict[int, Answer | KeyReused | None]:  # fmt: skip
+    ) -> dict[int, Answer | KeyReused | None]:
         """The same for several requests by their places, of which no two are equal; in a pipeline one round trip."""
         answers.lock(conn, (each.request for each in requests.values()))
         kept = answers.find(conn, [(each.company_id, each.request) for each in requests.values()])

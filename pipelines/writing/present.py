@@ -63,9 +63,16 @@ def _fields(row: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sku_detail(
-    row: Mapping[str, Any], held: Mapping[str, Any], *, rules: RuleSet, graded_by: RuleSet, doc_status: str,
-    today: date, before: RuleSet | None = None, lang: str = ORIGINAL,
-) -> dict[str, Any]:  # fmt: skip
+    row: Mapping[str, Any],
+    held: Mapping[str, Any],
+    *,
+    rules: RuleSet,
+    graded_by: RuleSet,
+    doc_status: str,
+    today: date,
+    before: RuleSet | None = None,
+    lang: str = ORIGINAL,
+) -> dict[str, Any]:
     """SkuDetailResponse.data of one row and its `record`; a dry run's new SKU has neither `id` nor instants.
 
     `rules` is the rule-set of the day, and `today` the UTC day by which a format ban is in force and for whose year
@@ -98,9 +105,14 @@ async def beside_others(row: Mapping[str, Any], show: Callable[[], dict[str, Any
 
 
 def _trace(
-    row: Mapping[str, Any], held: Mapping[str, Any], graded_by: RuleSet, before: RuleSet | None, *, day: RuleSet,
+    row: Mapping[str, Any],
+    held: Mapping[str, Any],
+    graded_by: RuleSet,
+    before: RuleSet | None,
+    *,
+    day: RuleSet,
     lang: str,
-) -> dict[str, object]:  # fmt: skip
+) -> dict[str, object]:
     inputs = tuple(row[name] for name in grading.GRADED_INPUTS)
     trace = grading.explain_row(inputs, held, graded_by, day=day, lang=lang)
     if before is None:

@@ -24,9 +24,8 @@ class StorageFull(PlanLimitReached):
 
 
 def admit(
-    conn: Connection, objects: Objects, company_id: UUID, *, new_bytes: int, now: datetime,
-    dry_run: bool = False,
-) -> None:  # fmt: skip
+    conn: Connection, objects: Objects, company_id: UUID, *, new_bytes: int, now: datetime, dry_run: bool = False
+) -> None:
     """Make room for a file of so many bytes in the company's session; raises `StorageFull` where there is none.
 
     What is removed to make room is removed for good, also where the caller's transaction is undone: it was a dry run's.

@@ -43,9 +43,16 @@ class RowResult:
 
 
 def write_records(
-    conn: psycopg.Connection[Any], company_id: UUID, records: Mapping[int, Mapping[str, Any]], *,
-    origin: Origin | Mapping[int, Origin], now: datetime, rulesets: Rulesets, dry_run: bool, resource: str = "sku",
-) -> dict[int, RowResult]:  # fmt: skip
+    conn: psycopg.Connection[Any],
+    company_id: UUID,
+    records: Mapping[int, Mapping[str, Any]],
+    *,
+    origin: Origin | Mapping[int, Origin],
+    now: datetime,
+    rulesets: Rulesets,
+    dry_run: bool,
+    resource: str = "sku",
+) -> dict[int, RowResult]:
     """Write validated records (`schemas.models.parse_sku`) in the caller's transaction; one result each.
 
     Records and results go by the number of their row in what the caller sent. A record whose code an earlier one has
@@ -71,9 +78,14 @@ def write_records(
 
 
 def _fill(
-    results: Mapping[int, RowResult], patch: Patch, outcomes: Prepared, rules: RuleSet, *, now: datetime,
+    results: Mapping[int, RowResult],
+    patch: Patch,
+    outcomes: Prepared,
+    rules: RuleSet,
+    *,
+    now: datetime,
     graded_by: Callable[[str], RuleSet],
-) -> None:  # fmt: skip
+) -> None:
     """Outcomes, grades, warnings and details into the results of the accepted rows.
 
     `graded_by` gives the rule-set of a version: a row that stays as it was keeps the grade of an older one.
@@ -92,10 +104,15 @@ def _fill(
         if row["id"] is not None and row["outcome"] != "unchanged":
             row["created_at"], row["updated_at"] = row["created_at"] or now.isoformat(), now.isoformat()
         result.detail = partial(
-            present.sku_detail, row, held, rules=rules, graded_by=graded_by(row["ruleset_version"]),
-            doc_status=row.get("doc_status") or "missing", before=None if earlier is None else graded_by(earlier),
+            present.sku_detail,
+            row,
+            held,
+            rules=rules,
+            graded_by=graded_by(row["ruleset_version"]),
+            doc_status=row.get("doc_status") or "missing",
+            before=None if earlier is None else graded_by(earlier),
             today=now.date(),
-        )  # fmt: skip
+        )
 
 
 def _weight_warning(row: Mapping[str, Any]) -> list[Issue]:

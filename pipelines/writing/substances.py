@@ -15,8 +15,11 @@ from schemas.issues import Issue
 from schemas.vocabularies import SUBSTANCES
 
 LEGACY: Final = {
-    "pfas": "pfas_intentional", "svhc": "svhc_declared", "bpa": "bpa_present", "heavy_metals": "heavy_metals_sum_ppm",
-}  # fmt: skip
+    "pfas": "pfas_intentional",
+    "svhc": "svhc_declared",
+    "bpa": "bpa_present",
+    "heavy_metals": "heavy_metals_sum_ppm",
+}
 PARTS: Final = ("status", "value", "unit", "basis", "source", "evidence")
 """The keys of an entry, each of which can be an import column: `pfas_status`."""
 

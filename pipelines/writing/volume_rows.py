@@ -28,9 +28,16 @@ Row = Mapping[str, Any]
 
 
 def write_volumes(
-    conn: psycopg.Connection[Any], company_id: UUID, sku_code: str, rows: Sequence[Row], *, origin: Origin,
-    now: datetime, rulesets: Rulesets, dry_run: bool,
-) -> tuple[list[Row], list[Issue]]:  # fmt: skip
+    conn: psycopg.Connection[Any],
+    company_id: UUID,
+    sku_code: str,
+    rows: Sequence[Row],
+    *,
+    origin: Origin,
+    now: datetime,
+    rulesets: Rulesets,
+    dry_run: bool,
+) -> tuple[list[Row], list[Issue]]:
     """Write validated rows (`schemas.models.parse_volumes`) of a stored SKU, in a session that has its company set.
 
     Answers the rows as written, in their order, and the warnings. Raises `Invalid` where any row cannot be, or where
@@ -44,9 +51,15 @@ def write_volumes(
         Table({"sku_code": [True], "volumes": [True]}),
     )
     outcome = write_patch(
-        conn, company_id, patch, origin=origin, now=now, rules=rulesets.active(conn), dry_run=dry_run,
+        conn,
+        company_id,
+        patch,
+        origin=origin,
+        now=now,
+        rules=rulesets.active(conn),
+        dry_run=dry_run,
         resource="sku_volumes",
-    )  # fmt: skip
+    )
     if outcome.errors:
         raise Invalid([issue for _, issue in outcome.errors])
     [markets] = outcome.merged["markets"]

@@ -33,9 +33,20 @@ from warehouse.skus.store import stage, store, store_each
 from warehouse.skus.tables import VALUE_COLUMNS
 
 _JUDGED: Final = (
-    "sku_code", "material", "material_subtype", "weight_grams", "packaging_format", "packaging_level", "use_contexts",
-    "svhc", "components", "food_contact", "pfas", "markets", "volumes",
-)  # fmt: skip
+    "sku_code",
+    "material",
+    "material_subtype",
+    "weight_grams",
+    "packaging_format",
+    "packaging_level",
+    "use_contexts",
+    "svhc",
+    "components",
+    "food_contact",
+    "pfas",
+    "markets",
+    "volumes",
+)
 """What grading, refusing and merging look at besides what a patch gives."""
 
 
@@ -126,11 +137,19 @@ def staged(conn: psycopg.Connection[Any], prepared: Prepared, source: pl.DataFra
 
 
 def write_patch(
-    conn: psycopg.Connection[Any], company_id: UUID, patch: Patch, *,
-    origin: Origin | Mapping[int, Origin], now: datetime, rules: RuleSet,
-    dry_run: bool = False, source: pl.DataFrame | None = None, import_id: UUID | None = None,
-    ahead: Prepared | None = None, resource: str = "sku",
-) -> Prepared:  # fmt: skip
+    conn: psycopg.Connection[Any],
+    company_id: UUID,
+    patch: Patch,
+    *,
+    origin: Origin | Mapping[int, Origin],
+    now: datetime,
+    rules: RuleSet,
+    dry_run: bool = False,
+    source: pl.DataFrame | None = None,
+    import_id: UUID | None = None,
+    ahead: Prepared | None = None,
+    resource: str = "sku",
+) -> Prepared:
     """Write one patch in the caller's transaction, whose session has the company set; returns what it did.
 
     `source` has `row`, `import_sheet`, `import_line` for rows out of a file. `ahead` is the patch prepared without
@@ -179,10 +198,12 @@ def _without(merged: Table, rows: set[int]) -> Table:
 def _with_ids(merged: Table) -> Table:
     """Created rows with a new id, every changed row with its next version."""
     versions = zip(merged["version"], merged["outcome"], strict=True)
-    return merged.with_columns({
-        "id": [identity or str(uuid7()) for identity in merged["id"]],
-        "version": [(version or 0) + (outcome != "unchanged") for version, outcome in versions],
-    })  # fmt: skip
+    return merged.with_columns(
+        {
+            "id": [identity or str(uuid7()) for identity in merged["id"]],
+            "version": [(version or 0) + (outcome != "unchanged") for version, outcome in versions],
+        }
+    )
 
 
 def _changed(merged: Table, source: pl.DataFrame | None) -> Table:

@@ -18,9 +18,25 @@ from schemas.responses.suppliers import SupplierSubmissionAccepted
 from schemas.responses.volumes import VolumesWriteResult
 
 __all__ = [
-    "AuditLogResponse", "BrandListResponse", "DocListResponse", "Error", "Health", "ImportAccepted",
-    "ImportStatusResponse", "JsonSchemaDocument", "JurisdictionListResponse", "LibraryComponentListResponse",
-    "OpenApiDocument", "SiteListResponse", "SkuBatchResponse", "SkuDetailResponse", "SkuListResponse", "SkuWriteResult",
-    "SupplierSubmissionAccepted", "TechnicalFileUploadResponse", "TechnicalFilesListResponse", "TokenResponse",
+    "AuditLogResponse",
+    "BrandListResponse",
+    "DocListResponse",
+    "Error",
+    "Health",
+    "ImportAccepted",
+    "ImportStatusResponse",
+    "JsonSchemaDocument",
+    "JurisdictionListResponse",
+    "LibraryComponentListResponse",
+    "OpenApiDocument",
+    "SiteListResponse",
+    "SkuBatchResponse",
+    "SkuDetailResponse",
+    "SkuListResponse",
+    "SkuWriteResult",
+    "SupplierSubmissionAccepted",
+    "TechnicalFileUploadResponse",
+    "TechnicalFilesListResponse",
+    "TokenResponse",
     "VolumesWriteResult",
-]  # fmt: skip
+]

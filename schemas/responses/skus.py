@@ -19,7 +19,7 @@ from schemas.responses.base import (
     Outcome,
     Pagination,
     code,
-)  # fmt: skip
+)
 from schemas.responses.grading import GradeTrace
 from schemas.vocabularies import SUBSTANCES
 
@@ -53,10 +53,12 @@ def _type_of(field: Field) -> Any:
 def _members(fields: tuple[Field, ...]) -> dict[str, Any]:
     """Published members of input fields: always present, null where nothing is held."""
     return {
-        field.name: (_type_of(field) if field.required else _type_of(field) | None,
-                     PydanticField(description=field.meaning, deprecated=field.deprecated or None))
+        field.name: (
+            _type_of(field) if field.required else _type_of(field) | None,
+            PydanticField(description=field.meaning, deprecated=field.deprecated or None),
+        )
         for field in fields
-    }  # fmt: skip
+    }
 
 
 class SubstanceDeclaration(Answer):
@@ -71,19 +73,37 @@ class SubstanceDeclaration(Answer):
 
 
 Substances = create_model(
-    "Substances", __base__=Answer, __doc__="Declarations by substance; null where none is held.",
+    "Substances",
+    __base__=Answer,
+    __doc__="Declarations by substance; null where none is held.",
     **cast(Any, dict.fromkeys(SUBSTANCES, (SubstanceDeclaration | None, ...))),
-)  # fmt: skip
+)
 SkuComponent = create_model(
-    "SkuComponent", __base__=Answer, __doc__="One line of a component graph.",
+    "SkuComponent",
+    __base__=Answer,
+    __doc__="One line of a component graph.",
     **cast(Any, {"id": (Identifier | None, ...), **_members(COMPONENT_FIELDS)}),
-)  # fmt: skip
+)
 
 _LISTED: Final = (
-    "sku_code", "name", "description", "material", "material_subtype", "weight_grams", "recycled_content_percent",
-    "food_contact", "product_category", "markets", "packaging_level", "packaging_format", "gtin", "ppwr_role",
-    "brand_id", "manufacturing_site_id", "packing_site_id",
-)  # fmt: skip
+    "sku_code",
+    "name",
+    "description",
+    "material",
+    "material_subtype",
+    "weight_grams",
+    "recycled_content_percent",
+    "food_contact",
+    "product_category",
+    "markets",
+    "packaging_level",
+    "packaging_format",
+    "gtin",
+    "ppwr_role",
+    "brand_id",
+    "manufacturing_site_id",
+    "packing_site_id",
+)
 _BY_NAME: Final = {field.name: field for field in SKU_FIELDS}
 _COMMON: Final[dict[str, Any]] = {
     "recyclability_grade": (Grade | None, ...),
@@ -92,10 +112,20 @@ _COMMON: Final[dict[str, Any]] = {
 }
 
 SkuListItem = create_model(
-    "SkuListItem", __base__=Answer, __doc__="A SKU as the list shows it.",
-    **cast(Any, {"id": (Identifier, ...), **_members(tuple(_BY_NAME[name] for name in _LISTED)), **_COMMON,
-                 "created_at": (Instant, ...), "updated_at": (Instant, ...)}),
-)  # fmt: skip
+    "SkuListItem",
+    __base__=Answer,
+    __doc__="A SKU as the list shows it.",
+    **cast(
+        Any,
+        {
+            "id": (Identifier, ...),
+            **_members(tuple(_BY_NAME[name] for name in _LISTED)),
+            **_COMMON,
+            "created_at": (Instant, ...),
+            "updated_at": (Instant, ...),
+        },
+    ),
+)
 
 
 class AnnexVFlag(Answer):
@@ -157,12 +187,23 @@ class VolumeRow(Answer):
 
 
 SkuDetail = create_model(
-    "SkuDetail", __base__=Answer, __doc__="A SKU with its graph, its volumes and its compliance.",
-    **cast(Any, {"id": (Identifier | None, ...), **_members(tuple(_BY_NAME.values())), **_COMMON,
-                 "packaging_format_key": (code("packaging_format_key") | None, ...), "volumes": (list[VolumeRow], ...),
-                 "compliance": (SkuCompliance, ...), "created_at": (Instant | None, ...),
-                 "updated_at": (Instant | None, ...)}),
-)  # fmt: skip
+    "SkuDetail",
+    __base__=Answer,
+    __doc__="A SKU with its graph, its volumes and its compliance.",
+    **cast(
+        Any,
+        {
+            "id": (Identifier | None, ...),
+            **_members(tuple(_BY_NAME.values())),
+            **_COMMON,
+            "packaging_format_key": (code("packaging_format_key") | None, ...),
+            "volumes": (list[VolumeRow], ...),
+            "compliance": (SkuCompliance, ...),
+            "created_at": (Instant | None, ...),
+            "updated_at": (Instant | None, ...),
+        },
+    ),
+)
 
 
 class SkuListResponse(Answer):

@@ -22,9 +22,15 @@ def _enter(connection: psycopg.Connection[tuple[object, ...]], company_id: UUID,
     for company, record_id, action, before, after in _each(ended):
         if company == company_id:
             ledger.enter(
-                connection, company_id, action, record_id, origin=origin, now=ended.at, before=before,
+                connection,
+                company_id,
+                action,
+                record_id,
+                origin=origin,
+                now=ended.at,
+                before=before,
                 after={name: at if value is None else value for name, value in after.items()},
-            )  # fmt: skip
+            )
 
 
 def _each(ended: Ended) -> list[tuple[UUID, UUID, str, dict[str, str | None], dict[str, str | None]]]:

@@ -98,10 +98,15 @@ def draft(conn: Connection, sku_id: UUID, *, reference: str, lang: Lang, now: da
     }
     points = [_point(row, filled[row["key"]], lang, said) for row in _points()]
     return Draft(
-        lang, said["title"], said["draft"], reference, points, said["missing"],
+        lang,
+        said["title"],
+        said["draft"],
+        reference,
+        points,
+        said["missing"],
         [f"{point.number}. {point.heading}" for point in points if not point.complete],
         f"{said['drawn_from']} {now:%Y-%m-%d %H:%M} UTC",
-    )  # fmt: skip
+    )
 
 
 def _point(row: Mapping[str, str], lines: list[str], lang: Lang, said: Mapping[str, str]) -> Point:

@@ -14,8 +14,10 @@ _TEMPLATE: Final = Path(__file__).with_name("declaration.typ")
 def pdf(draft: Draft) -> bytes:
     """The draft as a tagged PDF (PDF/A-3a), with the fonts that typst brings."""
     made = typst.compile(
-        _TEMPLATE.read_bytes(), format="pdf", sys_inputs={"draft": orjson.dumps(draft.as_dict()).decode()},
+        _TEMPLATE.read_bytes(),
+        format="pdf",
+        sys_inputs={"draft": orjson.dumps(draft.as_dict()).decode()},
         ignore_system_fonts=True,
-    )  # fmt: skip
+    )
     assert isinstance(made, bytes), "one document is compiled"
     return made

@@ -20,5 +20,14 @@ from services.review.proposed import Conflict
 from warehouse.review.entries import Entry
 
 __all__ = [
-    "Comparison", "Conflict", "Entry", "EntryUnknown", "Incomplete", "accept", "compare", "entry", "file", "reject",
-]  # fmt: skip
+    "Comparison",
+    "Conflict",
+    "Entry",
+    "EntryUnknown",
+    "Incomplete",
+    "accept",
+    "compare",
+    "entry",
+    "file",
+    "reject",
+]

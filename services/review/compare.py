@@ -21,8 +21,18 @@ from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Connection
 from warehouse.skus import detail
 
-_NOT_COMPARED: Final = frozenset({"id", "compliance", "created_at", "updated_at", "doc_status", "recyclability_grade",
-                                  "recyclability_score", "packaging_format_key"})  # fmt: skip
+_NOT_COMPARED: Final = frozenset(
+    {
+        "id",
+        "compliance",
+        "created_at",
+        "updated_at",
+        "doc_status",
+        "recyclability_grade",
+        "recyclability_score",
+        "packaging_format_key",
+    }
+)
 """Derived, or shown by themselves."""
 REFUSED: Final = "The record that this would leave is refused."
 _NOBODY: Final = Origin("system", None, None, correlation_id="dry run")
@@ -66,9 +76,10 @@ class Comparison:
     def as_dict(self) -> dict[str, Any]:
         """What a decided entry keeps of it: `of` reads it back."""
         return {
-            "changes": [change._asdict() for change in self.changes], "parts": self.parts,
+            "changes": [change._asdict() for change in self.changes],
+            "parts": self.parts,
             **{name: graded and graded._asdict() for name, graded in (("before", self.before), ("after", self.after))},
-        }  # fmt: skip
+        }
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> Self:
@@ -83,9 +94,9 @@ def compare(conn: Connection, company_id: UUID, entry: Entry, *, now: datetime, 
     version, before = held or (None, None)
     try:
         record = proposed.record(conn, entry)
-        result = write_records(
-            conn, company_id, {0: record}, origin=_NOBODY, now=now, rulesets=rulesets, dry_run=True
-        )[0]  # fmt: skip
+        result = write_records(conn, company_id, {0: record}, origin=_NOBODY, now=now, rulesets=rulesets, dry_run=True)[
+            0
+        ]
         if result.outcome == "rejected":
             raise refused_by(result.errors)
     except (Conflict, plans.PlanLimitReached) as conflict:
@@ -129,9 +140,12 @@ def _graded(shown: Mapping[str, Any] | None) -> Graded | None:
         return None
     compliance = shown["compliance"]
     return Graded(
-        shown["recyclability_grade"], shown["recyclability_score"], compliance["grade_trace"].get("reason"),
-        compliance["annex_v_flags"], compliance["grade_trace"]["provisional"],
-    )  # fmt: skip
+        shown["recyclability_grade"],
+        shown["recyclability_score"],
+        compliance["grade_trace"].get("reason"),
+        compliance["annex_v_flags"],
+        compliance["grade_trace"]["provisional"],
+    )
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any], said: set[str]) -> list[Change]:

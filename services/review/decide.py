@@ -31,10 +31,17 @@ _DECIDED: Final = {
 
 
 def accept(
-    conn: Connection, company_id: UUID, entry_id: UUID, *, origin: Origin, now: datetime,
-    rulesets: Rulesets, reason: str | None = None, seen_version: int | None = None,
+    conn: Connection,
+    company_id: UUID,
+    entry_id: UUID,
+    *,
+    origin: Origin,
+    now: datetime,
+    rulesets: Rulesets,
+    reason: str | None = None,
+    seen_version: int | None = None,
     issued_with: Mapping[str, str] | None = None,
-) -> Entry:  # fmt: skip
+) -> Entry:
     """Accept an open entry and do what it says; the entry as it then stands.
 
     A supplier's answer and a proposal are written through the one write path, a draft becomes a valid declaration of
@@ -52,13 +59,20 @@ def accept(
     files.accept(conn, company_id, held, origin=named, now=now)
     return _decided(
         conn, company_id, held, "accepted", origin=origin, now=now, reason=reason, request="closed", done=done
-    )  # fmt: skip
+    )
 
 
 def reject(
-    conn: Connection, company_id: UUID, entry_id: UUID, *, origin: Origin, now: datetime,
-    rulesets: Rulesets, reason: str | None = None, note: str | None = None,
-) -> Entry:  # fmt: skip
+    conn: Connection,
+    company_id: UUID,
+    entry_id: UUID,
+    *,
+    origin: Origin,
+    now: datetime,
+    rulesets: Rulesets,
+    reason: str | None = None,
+    note: str | None = None,
+) -> Entry:
     """Reject an open entry: nothing of it is applied, and a supplier's request is open again.
 
     `reason` is for the ledger, `note` for the supplier. Raises `EntryUnknown` and `Conflict`.
@@ -67,7 +81,7 @@ def reject(
     left = compare(conn, company_id, held, now=now, rulesets=rulesets) if proposed.writes(held) else None
     return _decided(
         conn, company_id, held, "rejected", origin=origin, now=now, reason=reason, note=note, request="open", done=left
-    )  # fmt: skip
+    )
 
 
 def _locked(conn: Connection, entry_id: UUID) -> Entry:
@@ -82,16 +96,22 @@ def _locked(conn: Connection, entry_id: UUID) -> Entry:
 
 
 def _write(
-    conn: Connection, company_id: UUID, held: Entry, *, origin: Origin, now: datetime,
-    rulesets: Rulesets, seen_version: int | None,
-) -> Comparison:  # fmt: skip
+    conn: Connection,
+    company_id: UUID,
+    held: Entry,
+    *,
+    origin: Origin,
+    now: datetime,
+    rulesets: Rulesets,
+    seen_version: int | None,
+) -> Comparison:
     """Write what the entry says; what that changed, as the comparison showed it."""
     record = proposed.record(conn, held, seen_version=seen_version)
     before = held_of(conn, held.sku_id, rulesets, now.date())
     try:
         [result] = write_records(
             conn, company_id, {0: record}, origin=origin, now=now, rulesets=rulesets, dry_run=False
-        ).values()  # fmt: skip
+        ).values()
     except plans.PlanLimitReached as reached:
         raise Conflict(str(reached)) from None
     if result.outcome == "rejected":
@@ -100,9 +120,18 @@ def _write(
 
 
 def _decided(
-    conn: Connection, company_id: UUID, held: Entry, state: str, *, origin: Origin, now: datetime,
-    reason: str | None, request: str, done: Comparison | None, note: str | None = None,
-) -> Entry:  # fmt: skip
+    conn: Connection,
+    company_id: UUID,
+    held: Entry,
+    state: str,
+    *,
+    origin: Origin,
+    now: datetime,
+    reason: str | None,
+    request: str,
+    done: Comparison | None,
+    note: str | None = None,
+) -> Entry:
     """Write the decision down, move the request, and enter it into the ledger; `done` is what was decided on."""
     decision = Decision(
         state=state,
@@ -117,7 +146,13 @@ def _decided(
     if held.request_id is not None:
         supplier_requests.move(conn, held.request_id, request, at=now)
     ledger.enter(
-        conn, company_id, f"{held.resource}.{state}", held.id, origin=replace(origin, reason=reason), now=now,
-        before={"state": "open"}, after={"state": state} | ({"note": note} if note else {}),
-    )  # fmt: skip
+        conn,
+        company_id,
+        f"{held.resource}.{state}",
+        held.id,
+        origin=replace(origin, reason=reason),
+        now=now,
+        before={"state": "open"},
+        after={"state": state} | ({"note": note} if note else {}),
+    )
     return entry(conn, held.id)

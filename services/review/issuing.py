@@ -46,15 +46,25 @@ def draft_of(conn: Connection, entry: Entry, *, now: datetime, rulesets: Ruleset
     if entry.sku_id is None:
         raise Conflict("This draft has no content and names no item. Reject it, and prepare one for the item.")
     return drafts.draft(
-        conn, entry.sku_id, reference=str(entry.payload.get("reference") or f"DoC-{entry.sku_code}"),
-        lang=cast(Lang, entry.payload.get("lang", "en")), now=now, rules=rulesets.active(conn),
-    )  # fmt: skip
+        conn,
+        entry.sku_id,
+        reference=str(entry.payload.get("reference") or f"DoC-{entry.sku_code}"),
+        lang=cast(Lang, entry.payload.get("lang", "en")),
+        now=now,
+        rules=rulesets.active(conn),
+    )
 
 
 def issue(
-    conn: Connection, company_id: UUID, entry: Entry, sent: Mapping[str, str], *, origin: Origin,
-    now: datetime, rulesets: Rulesets,
-) -> UUID:  # fmt: skip
+    conn: Connection,
+    company_id: UUID,
+    entry: Entry,
+    sent: Mapping[str, str],
+    *,
+    origin: Origin,
+    now: datetime,
+    rulesets: Rulesets,
+) -> UUID:
     """Issue an open draft with the fields of the form (`schemas.issuing_form`); the id of the record in `docs`.
 
     Raises `Incomplete`, and `Conflict` as `draft_of`.
@@ -68,17 +78,27 @@ def issue(
     pdf = drafts.pdf(declared)
     doc_id, sha256 = UUID(str(uuid7())), hashlib.sha256(pdf).hexdigest()
     values = {
-        "sku_id": entry.sku_id, "reference": draft.reference, "supplier_name": None, "status": "valid",
-        "issued_on": given.issued_on, "expires_on": given.expires_on,
-    }  # fmt: skip
+        "sku_id": entry.sku_id,
+        "reference": draft.reference,
+        "supplier_name": None,
+        "status": "valid",
+        "issued_on": given.issued_on,
+        "expires_on": given.expires_on,
+    }
     docs.add(conn, company_id, doc_id, values=values, at=now)
     declarations.add(
         conn, company_id, doc_id, entry_id=entry.id, content=declared.as_dict(), pdf=pdf, sha256=sha256, at=now
     )
     ledger.enter(
-        conn, company_id, "doc.created", doc_id, origin=origin, now=now, before=None,
+        conn,
+        company_id,
+        "doc.created",
+        doc_id,
+        origin=origin,
+        now=now,
+        before=None,
         after=_entered(values | _signed(given) | {"pdf_sha256": sha256}),
-    )  # fmt: skip
+    )
     return doc_id
 
 

@@ -12,9 +12,12 @@ from pcds_client.types import File
 
 CODE = "CLIENT-PYTHON"
 client = AuthenticatedClient(
-    base_url=os.environ["PCDS_URL"], token=os.environ["PCDS_KEY"], prefix="", auth_header_name="X-API-Key",
+    base_url=os.environ["PCDS_URL"],
+    token=os.environ["PCDS_KEY"],
+    prefix="",
+    auth_header_name="X-API-Key",
     raise_on_unexpected_status=True,
-)  # fmt: skip
+)
 
 made = post_sku.sync(client=client, body=SkuInput(sku_code=CODE, name="Box", weight_grams=12.5, description="Brown"))
 assert not isinstance(made, Error), made

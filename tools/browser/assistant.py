@@ -71,9 +71,14 @@ class Assistant:
         """The address that the person is sent to."""
         challenge = urlsafe_b64encode(hashlib.sha256(self._verifier.encode()).digest()).decode().rstrip("=")
         asked = {
-            "response_type": "code", "client_id": self._client, "redirect_uri": self._redirect, "state": self._state,
-            "code_challenge": challenge, "code_challenge_method": "S256", "resource": f"{self._service}/api/mcp",
-        }  # fmt: skip
+            "response_type": "code",
+            "client_id": self._client,
+            "redirect_uri": self._redirect,
+            "state": self._state,
+            "code_challenge": challenge,
+            "code_challenge_method": "S256",
+            "resource": f"{self._service}/api/mcp",
+        }
         return f"/oauth/authorize?{urlencode(asked)}"
 
     def redeem(self) -> None:
@@ -81,21 +86,33 @@ class Assistant:
         back = self.answers[-1]
         if (back["state"], back["iss"]) != (self._state, self._service):
             raise ValueError("The answer is to another question, or from another service.")
-        answer = self._http.post("/oauth/token", data={
-            "grant_type": "authorization_code", "code": back["code"], "code_verifier": self._verifier,
-            "redirect_uri": self._redirect, "client_id": self._client,
-        })  # fmt: skip
+        answer = self._http.post(
+            "/oauth/token",
+            data={
+                "grant_type": "authorization_code",
+                "code": back["code"],
+                "code_verifier": self._verifier,
+                "redirect_uri": self._redirect,
+                "client_id": self._client,
+            },
+        )
         answer.raise_for_status()
         self._token = answer.json()["access_token"]
 
     def call(self, tool: str, **arguments: Any) -> httpx2.Response:
         """One tool call."""
-        meta = {"io.modelcontextprotocol/protocolVersion": _REVISION,
-                "io.modelcontextprotocol/clientInfo": {"name": self._name, "version": "1"},
-                "io.modelcontextprotocol/clientCapabilities": {}}  # fmt: skip
-        headers = {"MCP-Protocol-Version": _REVISION, "Mcp-Method": "tools/call", "Mcp-Name": tool,
-                   "Accept": "application/json, text/event-stream",
-                   "Authorization": f"Bearer {self._token}"}  # fmt: skip
+        meta = {
+            "io.modelcontextprotocol/protocolVersion": _REVISION,
+            "io.modelcontextprotocol/clientInfo": {"name": self._name, "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+        headers = {
+            "MCP-Protocol-Version": _REVISION,
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": tool,
+            "Accept": "application/json, text/event-stream",
+            "Authorization": f"Bearer {self._token}",
+        }
         params = {"name": tool, "arguments": arguments, "_meta": meta}
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         return self._http.post("/api/mcp", json=body, headers=headers)

@@ -15,9 +15,14 @@ MISSING: Final = (
 """Why browser tests are skipped."""
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 _QUIET: Final = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 """It speaks to nobody by itself. Without its sandbox it runs as root too, and is shown our own pages alone."""
 
 _MILLISECONDS_TO_START: Final = 120_000

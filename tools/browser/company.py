@@ -10,14 +10,23 @@ from urllib.parse import urlsplit
 import httpx2
 
 BOTTLE: Final = {
-    "sku_code": "WTR-50", "name": "Still water 0.5 l", "packaging_format": "bottle", "food_contact": True,
+    "sku_code": "WTR-50",
+    "name": "Still water 0.5 l",
+    "packaging_format": "bottle",
+    "food_contact": True,
     "markets": ["DE", "FR"],
     "components": [
-        {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 22.4,
-         "colour": "transparent", "recycled_content_percent": 30},
+        {
+            "component_type": "body",
+            "material_family": "plastic",
+            "polymer_or_grade": "PET",
+            "weight_g": 22.4,
+            "colour": "transparent",
+            "recycled_content_percent": 30,
+        },
         {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "HDPE", "weight_g": 1.9},
     ],
-}  # fmt: skip
+}
 """What a supplier is asked about, and a declaration drafted for."""
 PORTFOLIO: Final = Path(__file__).parents[2] / "examples" / "portfolio.xlsx"
 _SECONDS: Final = 60
@@ -47,9 +56,7 @@ class Company:
 
     def imported(self, file: Path = PORTFOLIO) -> str:
         """The id of the import of a file, at its end."""
-        accepted = self._sent(
-            "POST", "/api/v1/imports", content=file.read_bytes(), params={"filename": file.name}
-        )  # fmt: skip
+        accepted = self._sent("POST", "/api/v1/imports", content=file.read_bytes(), params={"filename": file.name})
         deadline = time.monotonic() + _SECONDS
         while self._sent("GET", accepted["poll_url"])["status"] not in ("completed", "failed"):
             if time.monotonic() > deadline:
@@ -61,7 +68,7 @@ class Company:
         """The path of a link for a supplier, and the components that it asks about."""
         made = self.operate(
             "supplier-request", "create", "--company", self.id, "--sku", sku_code, "--supplier-name", supplier
-        )  # fmt: skip
+        )
         return urlsplit(made["url"]).path, made["component_ids"]
 
     def answered(self, link: str, *components: dict[str, Any], **more: Any) -> str:
@@ -70,9 +77,7 @@ class Company:
         return str(self._sent("POST", f"/api{link}", json=said)["submission_id"])
 
     def _sent(self, method: str, path: str, **more: Any) -> dict[str, Any]:
-        answer = httpx2.request(
-            method, f"{self.service}{path}", headers={"X-API-Key": self.key}, timeout=30, **more
-        )  # fmt: skip
+        answer = httpx2.request(method, f"{self.service}{path}", headers={"X-API-Key": self.key}, timeout=30, **more)
         answer.raise_for_status()
         found: dict[str, Any] = answer.json()
         return found

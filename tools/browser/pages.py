@@ -10,12 +10,32 @@ from tools.browser.assistant import Assistant
 from tools.browser.company import BOTTLE, Company
 from warehouse.clock import Clock
 
-FOR_ALL: Final = ("sign-in", "supplier-form", "supplier-thanks", "refused", "reference", "reference-errors",
-                  "reference-fields")  # fmt: skip
+FOR_ALL: Final = (
+    "sign-in",
+    "supplier-form",
+    "supplier-thanks",
+    "refused",
+    "reference",
+    "reference-errors",
+    "reference-fields",
+)
 FOR_PERSONS: Final = (
-    "portfolio", "items", "items-found", "item", "imports", "import", "consent", "connections", "review",
-    "review-decided", "review-answer", "review-proposal", "review-draft", "draft", "supplier-requests",
-)  # fmt: skip
+    "portfolio",
+    "items",
+    "items-found",
+    "item",
+    "imports",
+    "import",
+    "consent",
+    "connections",
+    "review",
+    "review-decided",
+    "review-answer",
+    "review-proposal",
+    "review-draft",
+    "draft",
+    "supplier-requests",
+)
 """Names of the pages that are for who is signed in; the others are for everybody."""
 
 
@@ -37,10 +57,16 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
     link, _ = company.asked("WTR-50", "Etiketten Baden")
     answered, lines = company.asked("WTR-50", "Préformes du Rhône")
     answer = company.answered(
-        answered, {"component_id": lines[0], "weight_g": 21.9, "colour": "carbon_black",
-                   "substances": {"pfas": {"status": "absent"}}},
-        contact="quality@preformes.example", comment="Measured on line 3.",
-    )  # fmt: skip
+        answered,
+        {
+            "component_id": lines[0],
+            "weight_g": 21.9,
+            "colour": "carbon_black",
+            "substances": {"pfas": {"status": "absent"}},
+        },
+        contact="quality@preformes.example",
+        comment="Measured on line 3.",
+    )
     assistant.register()
     page.goto(company.service + assistant.consent)
     page.get_by_role("button", name="Allow", exact=True).click()
@@ -52,16 +78,42 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
     page.get_by_label("Reason").fill("It holds drinking water.")
     page.get_by_role("button", name="Reject").click()
     last_day = Clock().today() + timedelta(days=45)
-    company.operate("doc", "add", "--company", company.id, "--sku", "WTR-01", "--reference", "DoC-2025-3",
-                    "--status", "valid", "--expires-on", last_day.isoformat())  # fmt: skip
+    company.operate(
+        "doc",
+        "add",
+        "--company",
+        company.id,
+        "--sku",
+        "WTR-01",
+        "--reference",
+        "DoC-2025-3",
+        "--status",
+        "valid",
+        "--expires-on",
+        last_day.isoformat(),
+    )
     count()
     return {
-        "portfolio": "/portfolio", "items": "/items", "items-found": "/items?q=water", "item": f"/items/{item}",
-        "imports": "/imports", "import": f"/imports/{sent}",
-        "sign-in": "/sign-in", "refused": "/supplier-data/unknown", "supplier-form": link,
-        "supplier-thanks": f"{link}/thanks", "reference": "/reference", "reference-errors": "/reference/errors",
-        "reference-fields": "/reference/fields", "consent": assistant.consent, "connections": "/connections",
-        "review": "/review", "review-decided": "/review?state=decided", "review-answer": f"/review/{answer}",
-        "review-proposal": f"/review/{proposal}", "review-draft": f"/review/{draft}",
-        "draft": f"/review/{draft}/draft", "supplier-requests": "/supplier-requests?sku=WTR-50",
-    }  # fmt: skip
+        "portfolio": "/portfolio",
+        "items": "/items",
+        "items-found": "/items?q=water",
+        "item": f"/items/{item}",
+        "imports": "/imports",
+        "import": f"/imports/{sent}",
+        "sign-in": "/sign-in",
+        "refused": "/supplier-data/unknown",
+        "supplier-form": link,
+        "supplier-thanks": f"{link}/thanks",
+        "reference": "/reference",
+        "reference-errors": "/reference/errors",
+        "reference-fields": "/reference/fields",
+        "consent": assistant.consent,
+        "connections": "/connections",
+        "review": "/review",
+        "review-decided": "/review?state=decided",
+        "review-answer": f"/review/{answer}",
+        "review-proposal": f"/review/{proposal}",
+        "review-draft": f"/review/{draft}",
+        "draft": f"/review/{draft}/draft",
+        "supplier-requests": "/supplier-requests?sku=WTR-50",
+    }

@@ -7,9 +7,35 @@ from typing import Final
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _TIMES: Final = (1, 10, 1_000, 8_000)
 _FILLS: Final = (
-    " ", "a", "1", "1 ", "1,", "1.", "-", "/ ", " / ", "a - ", "(", "%", "1%", "'", "_", "\u00a0", "e\u0301\u0316",
-    "\u0f73", "é", ".", "e9", "FR;", "1 % a / ", "<", "=", "\u200b", "annual volume ", "glass ",
-)  # fmt: skip
+    " ",
+    "a",
+    "1",
+    "1 ",
+    "1,",
+    "1.",
+    "-",
+    "/ ",
+    " / ",
+    "a - ",
+    "(",
+    "%",
+    "1%",
+    "'",
+    "_",
+    "\u00a0",
+    "e\u0301\u0316",
+    "\u0f73",
+    "é",
+    ".",
+    "e9",
+    "FR;",
+    "1 % a / ",
+    "<",
+    "=",
+    "\u200b",
+    "annual volume ",
+    "glass ",
+)
 
 Mutation = Callable[[random.Random, list[str], str], list[str]]
 
@@ -83,5 +109,14 @@ def _controls(rng: random.Random, lines: list[str], _: str) -> list[str]:
 
 
 _MUTATIONS: Final[tuple[Mutation, ...]] = (
-    _quotes, _quotes, _inserted_quotes, _delimiters, _cell, _cell, _cell, _columns, _again, _controls,
-)  # fmt: skip
+    _quotes,
+    _quotes,
+    _inserted_quotes,
+    _delimiters,
+    _cell,
+    _cell,
+    _cell,
+    _columns,
+    _again,
+    _controls,
+)

@@ -7,9 +7,26 @@ from typing import Final
 
 _TIMES: Final = (2, 50, 1_000, 20_000)
 _NUMBERS: Final = (
-    "1E+400000", "1E-400000", "-1E+400000", "NaN", "sNaN", "-Infinity", "9" * 5_000, "0." + "9" * 5_000, "1" * 100_000,
-    "0x10", "1_000", "-0", "١٢", "1e", "", " 1 ", "4294967296", "-1", "2147483648",
-)  # fmt: skip
+    "1E+400000",
+    "1E-400000",
+    "-1E+400000",
+    "NaN",
+    "sNaN",
+    "-Infinity",
+    "9" * 5_000,
+    "0." + "9" * 5_000,
+    "1" * 100_000,
+    "0x10",
+    "1_000",
+    "-0",
+    "١٢",
+    "1e",
+    "",
+    " 1 ",
+    "4294967296",
+    "-1",
+    "2147483648",
+)
 _FORMATS: Final = ("[", "&quot;", "0", "_", "\\", "*", "y", "%", ";", "0.", "[$-", "#,")
 _PLACES: Final = ("A0", "A9999999", "A99999999", "AAAA1", "XFD1048576", "A" * 10_000, "1A", "A1:B2", "a1", "")
 _FILLS: Final = (" ", "a", "1", "_x000D_", "_x00", "&#65;", "&amp;", "e\u0301\u0316", "\u0f73", "\t", "/ ", "1 % ", "-")
@@ -137,5 +154,15 @@ def _types(rng: random.Random, text: str) -> str:
 
 
 _MUTATIONS: Final[tuple[Mutation, ...]] = (
-    _opened, _nested, _attributes, _declared, _odd_markup, _numbers, _numbers, _number_formats, _texts, _texts, _types,
-)  # fmt: skip
+    _opened,
+    _nested,
+    _attributes,
+    _declared,
+    _odd_markup,
+    _numbers,
+    _numbers,
+    _number_formats,
+    _texts,
+    _texts,
+    _types,
+)

@@ -68,9 +68,15 @@ def digest(secret: str) -> bytes:
 
 
 def issue(
-    connection: psycopg.Connection[Any], company_id: UUID, client_id: UUID, *, key: str, name: str,
-    scopes: Sequence[str], at: datetime,
-) -> None:  # fmt: skip
+    connection: psycopg.Connection[Any],
+    company_id: UUID,
+    client_id: UUID,
+    *,
+    key: str,
+    name: str,
+    scopes: Sequence[str],
+    at: datetime,
+) -> None:
     """Hold a new key's digest, in a session of its company; the key itself is nowhere."""
     connection.execute(
         "INSERT INTO api_keys (id, company_id, name, key_hash, scopes, created_at) VALUES (%s, %s, %s, %s, %s, %s)",

@@ -12,7 +12,7 @@ from sqlalchemy import (
     Table,
     Text,
     Uuid,
-)  # fmt: skip
+)
 
 from warehouse.base import company, instant, metadata
 
@@ -42,11 +42,21 @@ request_slots = Table(
     metadata,
     Column("spender", Text, comment="key:ID, for token requests client:ID and address:IP"),
     Column("number", Integer),
-    Column("taken_at", DateTime(timezone=True), nullable=False, server_default="-infinity",
-           comment="by the last of its requests"),
-    Column("requests", Integer, nullable=False, server_default="0",
-           comment="that hold it; above 1 only where a ceiling is above 1 000"),
+    Column(
+        "taken_at",
+        DateTime(timezone=True),
+        nullable=False,
+        server_default="-infinity",
+        comment="by the last of its requests",
+    ),
+    Column(
+        "requests",
+        Integer,
+        nullable=False,
+        server_default="0",
+        comment="that hold it; above 1 only where a ceiling is above 1 000",
+    ),
     PrimaryKeyConstraint("spender", "number"),
     prefixes=["UNLOGGED"],
     postgresql_with={"fillfactor": "50"},
-)  # fmt: skip
+)

@@ -51,6 +51,11 @@ def put(connection: Connection, company_id: UUID, window: Window) -> None:
     """Make this the key's window, in place of the one it had."""
     connection.execute(
         _OPEN,
-        {"client_id": window.client_id, "company_id": company_id, "per_minute": window.per_minute,
-         "opens_at": window.opens_at, "closes_at": window.closes_at},
-    )  # fmt: skip
+        {
+            "client_id": window.client_id,
+            "company_id": company_id,
+            "per_minute": window.per_minute,
+            "opens_at": window.opens_at,
+            "closes_at": window.closes_at,
+        },
+    )

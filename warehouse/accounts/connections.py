@@ -99,32 +99,58 @@ class Tokens:
 
 
 def authorise(
-    connection: Connection, company_id: UUID, user_id: UUID, *, new_id: UUID, client_id: str, scopes: Sequence[str],
+    connection: Connection,
+    company_id: UUID,
+    user_id: UUID,
+    *,
+    new_id: UUID,
+    client_id: str,
+    scopes: Sequence[str],
     at: datetime,
-) -> UUID:  # fmt: skip
+) -> UUID:
     """The person's connection with the application, made under the new id where there is none."""
     row = connection.execute(
         _AUTHORISE,
-        {"id": new_id, "company_id": company_id, "user_id": user_id, "client_id": client_id,
-         "scopes": list(scopes), "at": at},
-    ).fetchone()  # fmt: skip
+        {
+            "id": new_id,
+            "company_id": company_id,
+            "user_id": user_id,
+            "client_id": client_id,
+            "scopes": list(scopes),
+            "at": at,
+        },
+    ).fetchone()
     assert row is not None, "it was made or found"
     found: UUID = row[0]
     return found
 
 
 def hold_code(
-    connection: Connection, company_id: UUID, connection_id: UUID, *, redirect_uri: str, code_challenge: str,
-    resource: str, scopes: Sequence[str], at: datetime,
-) -> str:  # fmt: skip
+    connection: Connection,
+    company_id: UUID,
+    connection_id: UUID,
+    *,
+    redirect_uri: str,
+    code_challenge: str,
+    resource: str,
+    scopes: Sequence[str],
+    at: datetime,
+) -> str:
     """A new code of a connection; it is nowhere else."""
     code = f"sac_{secrets.token_urlsafe(32)}"
     connection.execute(
         _HOLD_CODE,
-        {"hash": digest(code), "company_id": company_id, "connection_id": connection_id, "redirect_uri": redirect_uri,
-         "code_challenge": code_challenge, "resource": resource, "scopes": list(scopes),
-         "expires_at": at + CODE_LIFETIME},
-    )  # fmt: skip
+        {
+            "hash": digest(code),
+            "company_id": company_id,
+            "connection_id": connection_id,
+            "redirect_uri": redirect_uri,
+            "code_challenge": code_challenge,
+            "resource": resource,
+            "scopes": list(scopes),
+            "expires_at": at + CODE_LIFETIME,
+        },
+    )
     return code
 
 
@@ -150,12 +176,23 @@ def revoke(connection: Connection, connection_id: UUID, at: datetime, *, user_id
 
 
 def redeem(
-    connection: Connection, code: str, *, client_id: str, redirect_uri: str | None, challenge: str, resource: str,
+    connection: Connection,
+    code: str,
+    *,
+    client_id: str,
+    redirect_uri: str | None,
+    challenge: str,
+    resource: str,
     at: datetime,
-) -> Tokens | None:  # fmt: skip
+) -> Tokens | None:
     """The first tokens for a code, None whatever was wrong; the code is used up either way."""
-    given = {"presented": digest(code), "client": client_id, "redirect_uri": redirect_uri, "challenge": challenge,
-             "resource": resource}  # fmt: skip
+    given = {
+        "presented": digest(code),
+        "client": client_id,
+        "redirect_uri": redirect_uri,
+        "challenge": challenge,
+        "resource": resource,
+    }
     return _exchanged(connection, _REDEEM, given, at)
 
 
@@ -163,8 +200,12 @@ def rotate(
     connection: Connection, refresh: str, *, client_id: str, scopes: Sequence[str] | None, resource: str, at: datetime
 ) -> Tokens | None:
     """The next tokens for a refresh token, None whatever was wrong; without scopes where it has not those wanted."""
-    given = {"presented": digest(refresh), "client": client_id, "resource": resource,
-             "scopes": None if scopes is None else list(scopes)}  # fmt: skip
+    given = {
+        "presented": digest(refresh),
+        "client": client_id,
+        "resource": resource,
+        "scopes": None if scopes is None else list(scopes),
+    }
     return _exchanged(connection, _ROTATE, given, at)
 
 
@@ -176,7 +217,12 @@ def revoke_token(connection: Connection, token: str, client_id: str, at: datetim
 
 def _exchanged(connection: Connection, statement: str, given: dict[str, Any], at: datetime) -> Tokens | None:
     access, refresh = f"sct_{secrets.token_urlsafe(32)}", f"srt_{secrets.token_urlsafe(32)}"
-    new = {"access": digest(access), "refresh": digest(refresh), "access_until": at + ACCESS_LIFETIME,
-           "refresh_until": at + REFRESH_LIFETIME, "at": at}  # fmt: skip
+    new = {
+        "access": digest(access),
+        "refresh": digest(refresh),
+        "access_until": at + ACCESS_LIFETIME,
+        "refresh_until": at + REFRESH_LIFETIME,
+        "at": at,
+    }
     row = connection.execute(statement, given | new).fetchone()
     return None if row is None or row[0] is None else Tokens(access, refresh, row[0])

@@ -50,9 +50,15 @@ def hold(connection: Connection, client: Client) -> None:
     """Hold a new application, or what the document of one that is known says now."""
     connection.execute(
         _HOLD,
-        {"id": client.id, "name": client.name, "redirect_uris": list(client.redirect_uris),
-         "auth_method": client.auth_method, "secret_hash": client.secret_hash, "held_since": client.held_since},
-    )  # fmt: skip
+        {
+            "id": client.id,
+            "name": client.name,
+            "redirect_uris": list(client.redirect_uris),
+            "auth_method": client.auth_method,
+            "secret_hash": client.secret_hash,
+            "held_since": client.held_since,
+        },
+    )
 
 
 def seconds_to_wait(connection: Connection, address: str, at: datetime) -> int:

@@ -24,10 +24,16 @@ password_links = Table(
     metadata,
     Column("token_hash", LargeBinary, primary_key=True, comment="SHA-256 of the link's token"),
     company(),
-    Column("user_id", Uuid, ForeignKey("users.id"), nullable=False, unique=True,
-           comment="of whom one link counts at a time"),
+    Column(
+        "user_id",
+        Uuid,
+        ForeignKey("users.id"),
+        nullable=False,
+        unique=True,
+        comment="of whom one link counts at a time",
+    ),
     instant("expires_at"),
-)  # fmt: skip
+)
 
 user_sessions = Table(
     "user_sessions",
@@ -43,15 +49,20 @@ user_sessions = Table(
 oauth_clients = Table(
     "oauth_clients",
     metadata,
-    Column("id", Text, primary_key=True,
-           comment="given at registration, or the https address of its metadata document"),
+    Column(
+        "id", Text, primary_key=True, comment="given at registration, or the https address of its metadata document"
+    ),
     Column("name", Text, nullable=False),
     Column("redirect_uris", ARRAY(Text), nullable=False),
     Column("auth_method", Text, nullable=False),
     Column("secret_hash", LargeBinary, comment="SHA-256 of the secret; null of a public client"),
-    Column("held_since", DateTime(timezone=True), nullable=False,
-           comment="its registration, or when its document was last fetched"),
-)  # fmt: skip
+    Column(
+        "held_since",
+        DateTime(timezone=True),
+        nullable=False,
+        comment="its registration, or when its document was last fetched",
+    ),
+)
 
 connections = Table(
     "connections",
@@ -64,10 +75,15 @@ connections = Table(
     instant("authorised_at"),
     instant("last_used_at", nullable=True),
     instant("revoked_at", nullable=True),
-    Index("uq_connections_user_id_client_id", "user_id", "client_id", unique=True,
-          postgresql_where=text("revoked_at IS NULL")),
+    Index(
+        "uq_connections_user_id_client_id",
+        "user_id",
+        "client_id",
+        unique=True,
+        postgresql_where=text("revoked_at IS NULL"),
+    ),
     Index(None, "client_id"),
-)  # fmt: skip
+)
 
 authorization_codes = Table(
     "authorization_codes",
@@ -90,8 +106,12 @@ connection_tokens = Table(
     Column("token_hash", LargeBinary, primary_key=True),
     company(),
     Column("connection_id", Uuid, ForeignKey("connections.id"), nullable=False),
-    Column("family", Uuid, nullable=False,
-           comment="what came from one code: it ends together where a used token comes again"),
+    Column(
+        "family",
+        Uuid,
+        nullable=False,
+        comment="what came from one code: it ends together where a used token comes again",
+    ),
     Column("kind", Text, CheckConstraint("kind IN ('access', 'refresh')", name="kind"), nullable=False),
     Column("resource", Text, nullable=False),
     Column("scopes", ARRAY(Text), nullable=False),
@@ -99,4 +119,4 @@ connection_tokens = Table(
     Column("used_at", DateTime(timezone=True), comment="of a refresh token that was exchanged for the next"),
     Index(None, "connection_id"),
     Index(None, "expires_at"),
-)  # fmt: skip
+)

@@ -91,9 +91,15 @@ def attempt(connection: psycopg.Connection[Any], email: str, network: str, at: d
     """Look a person up and count the attempt; where the password proves right, `undo_attempt` takes the count back."""
     name = known_as(email)
     # The counts outlive the attempt and are no place for a name.
-    asked = {"email": name, "account": hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest(),
-             "network": network, "per_account": PER_ACCOUNT, "per_network": PER_NETWORK, "slow_above": SLOW_ABOVE,
-             "at": at}  # fmt: skip
+    asked = {
+        "email": name,
+        "account": hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest(),
+        "network": network,
+        "per_account": PER_ACCOUNT,
+        "per_network": PER_NETWORK,
+        "slow_above": SLOW_ABOVE,
+        "at": at,
+    }
     mark_attempt(connection)
     row = connection.execute(_SIGN_IN, asked).fetchone()
     assert row is not None, "the function answers one row whoever asks"
@@ -134,9 +140,14 @@ def end(connection: psycopg.Connection[Any], token: str) -> None:
 
 
 def add(
-    connection: psycopg.Connection[Any], company_id: UUID, user_id: UUID, *, email: str, password_hash: str,
+    connection: psycopg.Connection[Any],
+    company_id: UUID,
+    user_id: UUID,
+    *,
+    email: str,
+    password_hash: str,
     at: datetime,
-) -> None:  # fmt: skip
+) -> None:
     """A new person of the session's company. Raises `UniqueViolation` where the email is somebody's already."""
     connection.execute(_ADD, [user_id, company_id, known_as(email), password_hash, at])
 

@@ -28,6 +28,15 @@ from warehouse.analytics.overview import overview
 from warehouse.analytics.readiness import readiness
 
 __all__ = [
-    "Now", "Wanted", "covered", "figures_in", "imports", "items", "missing", "missing_in_one", "overview", "readiness",
+    "Now",
+    "Wanted",
+    "covered",
+    "figures_in",
+    "imports",
+    "items",
+    "missing",
+    "missing_in_one",
+    "overview",
+    "readiness",
     "with_asked",
-]  # fmt: skip
+]

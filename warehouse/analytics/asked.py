@@ -29,8 +29,6 @@ def with_asked(
     asked: dict[str, dict[str, Any]] = {}
     for code, version, *row in conn.execute(_ROWS, [[item["sku_code"] for item in items]]):
         held = tuple(row)
-        trace = grading.explain_row(
-            held, grading.record_of(held), rulesets.of(conn, version), day=day, lang=lang
-        )  # fmt: skip
+        trace = grading.explain_row(held, grading.record_of(held), rulesets.of(conn, version), day=day, lang=lang)
         asked[code] = {name: trace[name] for name in ("missing", "open")}
     return [{**item, **asked.get(item["sku_code"], {"missing": [], "open": []})} for item in items]

@@ -48,18 +48,27 @@ def items(snapshot: Snapshot, now: Now, wanted: Wanted, *, limit: int, offset: i
     """A page of what fits, in the order of the codes, and how many there are. Raises `KeyError` for an unknown gap."""
     judged = wanted.gap is not None or wanted.market is not None
     query = _ITEMS.format(
-        source=f"WITH {FACTS}" if judged else "", rows=_JUDGED if judged else _PLAIN,
+        source=f"WITH {FACTS}" if judged else "",
+        rows=_JUDGED if judged else _PLAIN,
         gap=CONDITIONS[wanted.gap] if wanted.gap else "true",
-        text_code=_folded("sku_code"), text_name=_folded("name"), text_sought=_folded("$text"),
-    )  # fmt: skip
+        text_code=_folded("sku_code"),
+        text_name=_folded("name"),
+        text_sought=_folded("$text"),
+    )
     of_facts = {"market": wanted.market, "today": now.today} if judged else {}
     with reader(snapshot) as answers:
         if judged:
             prepare(answers)
         found = answers.records(
-            query, text=wanted.text, grade=wanted.grade, doc_status=wanted.doc_status, flag=wanted.flag, limit=limit,
-            offset=offset, **of_facts,
-        )  # fmt: skip
+            query,
+            text=wanted.text,
+            grade=wanted.grade,
+            doc_status=wanted.doc_status,
+            flag=wanted.flag,
+            limit=limit,
+            offset=offset,
+            **of_facts,
+        )
     total = found[0]["total"] if found else 0
     return {
         **now.head(snapshot),

@@ -12,9 +12,18 @@ from compliance import coverage
 from warehouse.figures import StoredFigures
 
 _CATEGORY: Final = (
-    "category_code", "category_name", "basis", "tonnes", "in_scope_tonnes", "undecided_tonnes", "out_of_scope_tonnes",
-    "units", "skus", "scope_key", "confidence",
-)  # fmt: skip
+    "category_code",
+    "category_name",
+    "basis",
+    "tonnes",
+    "in_scope_tonnes",
+    "undecided_tonnes",
+    "out_of_scope_tonnes",
+    "units",
+    "skus",
+    "scope_key",
+    "confidence",
+)
 _WORST: Final = 10
 """SKUs of which a fact is missing, the most units first."""
 _YEAR: Final = 0

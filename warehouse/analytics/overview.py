@@ -81,11 +81,15 @@ def _flags(rows: Iterable[Row], today: date) -> list[dict[str, Any]]:
     """Bans by code, the most SKUs first, in the words of the rules of the snapshot; `today` says which are in force."""
     return [
         {
-            "code": code, "text": dated(text, day, today), "applies_from": day.isoformat(), "skus": skus,
-            "certain": certain, "depends": skus - certain,
+            "code": code,
+            "text": dated(text, day, today),
+            "applies_from": day.isoformat(),
+            "skus": skus,
+            "certain": certain,
+            "depends": skus - certain,
         }
         for code, day, skus, certain, text in _most_first(rows)
-    ]  # fmt: skip
+    ]
 
 
 def _tonnes(answers: Reader, figures: StoredFigures) -> dict[str, Any]:

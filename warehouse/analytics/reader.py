@@ -43,8 +43,11 @@ def reader(snapshot: Snapshot, tonnes: Path | None = None) -> Iterator[Reader]:
     """A reader of this snapshot for the time of the block; `tonnes` is the company's file of figures."""
     files = {name: snapshot.files(name) for name in TABLES} | ({"tonnes": [tonnes]} if tonnes else {})
     config: dict[str, str | bool | int | float | list[str]] = {
-        "threads": THREADS, "memory_limit": MEMORY, "temp_directory": "", "preserve_insertion_order": False,
-    }  # fmt: skip
+        "threads": THREADS,
+        "memory_limit": MEMORY,
+        "temp_directory": "",
+        "preserve_insertion_order": False,
+    }
     with duckdb.connect(":memory:", config=config) as connection:
         connection.execute(f"SET allowed_paths = {_listed(path for paths in files.values() for path in paths)}")
         connection.execute("SET enable_external_access = false")

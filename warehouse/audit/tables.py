@@ -20,7 +20,7 @@ from sqlalchemy import (
     UniqueConstraint,
     Uuid,
     text,
-)  # fmt: skip
+)
 
 from warehouse.base import company, identity, instant, metadata
 

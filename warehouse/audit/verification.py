@@ -42,16 +42,18 @@ def _by_version(expressions: dict[int, str]) -> str:
 _ROW_DIGEST: Final = {
     table: _by_version({number: version.of_row("held") for number, version in VERSIONS.items()})
     for table in ("skus", "sku_versions")
-}  # fmt: skip
+}
 _VERSIONS: Final = " UNION ALL ".join(
     f"SELECT held.id, held.version, {digest} AS digest "
     f"FROM {table} AS held LEFT JOIN audit_transactions t ON t.id = held.transaction_id"
     for table, digest in _ROW_DIGEST.items()
 )
-_ENTRY: Final = _by_version({
-    number: version.of_entry({name: f"entry.{name}" for name in version.entry}, "held.digest")
-    for number, version in VERSIONS.items()
-})  # fmt: skip
+_ENTRY: Final = _by_version(
+    {
+        number: version.of_entry({name: f"entry.{name}" for name in version.entry}, "held.digest")
+        for number, version in VERSIONS.items()
+    }
+)
 _ALTERED: Final = f"""
 SELECT min(entry.id) AS altered, min(held.id::text) FILTER (WHERE entry.id IS NULL) AS unnamed
 FROM (audit_entries AS entry LEFT JOIN audit_transactions AS t ON t.id = entry.transaction_id)
@@ -64,10 +66,12 @@ FROM (SELECT id, row_number() OVER (ORDER BY id) AS place FROM audit_entries) AS
 WHERE id <> place
 """
 
-_LINK: Final = _by_version({
-    number: version.of_link("t.previous", {name: f"t.{name}" for name in version.link}, "t.digests")
-    for number, version in VERSIONS.items()
-})  # fmt: skip
+_LINK: Final = _by_version(
+    {
+        number: version.of_link("t.previous", {name: f"t.{name}" for name in version.link}, "t.digests")
+        for number, version in VERSIONS.items()
+    }
+)
 _BROKEN: Final = f"""
 SELECT min(t.due) AS broken, (array_agg(t.first_entry + t.entries ORDER BY t.place))[1] AS broken_until
 FROM (

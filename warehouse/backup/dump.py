@@ -23,9 +23,16 @@ FILE: Final = "database.dump"
 _OLDEST_SERVER: Final = 170000
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _VARIABLES: Final = {
-    "host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "password": "PGPASSWORD", "dbname": "PGDATABASE",
-    "sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT", "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY",
-}  # fmt: skip
+    "host": "PGHOST",
+    "port": "PGPORT",
+    "user": "PGUSER",
+    "password": "PGPASSWORD",
+    "dbname": "PGDATABASE",
+    "sslmode": "PGSSLMODE",
+    "sslrootcert": "PGSSLROOTCERT",
+    "sslcert": "PGSSLCERT",
+    "sslkey": "PGSSLKEY",
+}
 """What a URL says, by the names of the environment: on a command line everyone would read the password."""
 
 
@@ -51,7 +58,11 @@ def load(owner: psycopg.Connection[tuple[object, ...]], database: Database, fold
     program = places.binaries(Account(os.geteuid(), os.getegid(), other=False)) / "pg_restore"
     done = subprocess.run(  # noqa: S603  (our own program, no shell)
         [program, "--single-transaction", f"--dbname={given['dbname']}", str(folder / FILE)],
-        env=os.environ | own, check=False, text=True, umask=0o077, capture_output=True,
-    )  # fmt: skip
+        env=os.environ | own,
+        check=False,
+        text=True,
+        umask=0o077,
+        capture_output=True,
+    )
     if done.returncode != 0:
         raise BackupError(f"pg_restore ended with: {' '.join(done.stderr.split())}")

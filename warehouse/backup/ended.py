@@ -16,9 +16,14 @@ from warehouse.backup.held import OURS
 from warehouse.backup.tables import Connection
 
 _DELETED: Final = (
-    "authorization_codes", "bearer_tokens", "confirmations", "connection_tokens", "password_links", "staff_sessions",
+    "authorization_codes",
+    "bearer_tokens",
+    "confirmations",
+    "connection_tokens",
+    "password_links",
+    "staff_sessions",
     "user_sessions",
-)  # fmt: skip
+)
 _REVOKED: Final = {
     "api_keys": "UPDATE api_keys SET revoked_at = %s WHERE revoked_at IS NULL RETURNING company_id, id",
     "connections": "UPDATE connections SET revoked_at = %s WHERE revoked_at IS NULL RETURNING company_id, id",

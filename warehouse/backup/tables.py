@@ -29,11 +29,16 @@ _REVISIONS: Final = {
     "dagster": ("SELECT to_regclass('dagster.alembic_version')", "SELECT version_num FROM dagster.alembic_version"),
 }
 _PLAIN: Final = (
-    "SET LOCAL datestyle = 'ISO, YMD'", "SET LOCAL intervalstyle = 'postgres'", "SET LOCAL timezone = 'UTC'",
-    "SET LOCAL bytea_output = 'hex'", "SET LOCAL extra_float_digits = 1", "SET LOCAL client_encoding = 'UTF8'",
-    "SET LOCAL statement_timeout = 0", "SET LOCAL idle_in_transaction_session_timeout = 0",
+    "SET LOCAL datestyle = 'ISO, YMD'",
+    "SET LOCAL intervalstyle = 'postgres'",
+    "SET LOCAL timezone = 'UTC'",
+    "SET LOCAL bytea_output = 'hex'",
+    "SET LOCAL extra_float_digits = 1",
+    "SET LOCAL client_encoding = 'UTF8'",
+    "SET LOCAL statement_timeout = 0",
+    "SET LOCAL idle_in_transaction_session_timeout = 0",
     "SET LOCAL row_security = off",
-)  # fmt: skip
+)
 """How values are written and read, whatever server and role say; the last makes a policy an error and no filter."""
 
 

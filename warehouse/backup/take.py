@@ -57,9 +57,14 @@ def _rows(database: Database, draft: Path) -> Held:
         for schema, columns in found.items():
             _write_tables(owner, draft, schema, columns)
         return Held(
-            format=FORMAT, revision=revision, dagster_revision=tables.revision_of(owner, DAGSTERS),
-            tables=found[OURS], dagster=found[DAGSTERS], files={}, seal="0" * 64,
-        )  # fmt: skip
+            format=FORMAT,
+            revision=revision,
+            dagster_revision=tables.revision_of(owner, DAGSTERS),
+            tables=found[OURS],
+            dagster=found[DAGSTERS],
+            files={},
+            seal="0" * 64,
+        )
 
 
 def _write_tables(owner: tables.Connection, draft: Path, schema: str, columns: Columns) -> None:

@@ -40,9 +40,22 @@ _LOAD: Final = (
 )
 
 _AS_THEY_ARE: Final = (
-    "code", "name", "parent_code", "region", "system_key", "register_name", "register_url", "law_title",
-    "law_reference", "law_date", "local_labelling_rule", "verified_on", "reviewed_on", "source_url", "source_note",
-)  # fmt: skip
+    "code",
+    "name",
+    "parent_code",
+    "region",
+    "system_key",
+    "register_name",
+    "register_url",
+    "law_title",
+    "law_reference",
+    "law_date",
+    "local_labelling_rule",
+    "verified_on",
+    "reviewed_on",
+    "source_url",
+    "source_note",
+)
 _NEVER_NULL: Final = ("system", "scope", "authorised_representative_required", "composite_rule", "composite_basis")
 
 

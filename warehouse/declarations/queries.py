@@ -33,9 +33,16 @@ class Issued:
 
 
 def add(
-    connection: psycopg.Connection[Any], company_id: UUID, doc_id: UUID, *, entry_id: UUID, content: Mapping[str, Any],
-    pdf: bytes, sha256: str, at: datetime,
-) -> None:  # fmt: skip
+    connection: psycopg.Connection[Any],
+    company_id: UUID,
+    doc_id: UUID,
+    *,
+    entry_id: UUID,
+    content: Mapping[str, Any],
+    pdf: bytes,
+    sha256: str,
+    at: datetime,
+) -> None:
     """Keep a declaration in a session of its company, whose record in `docs` is `doc_id`."""
     connection.execute(_ADD, [doc_id, company_id, entry_id, orjson.dumps(content).decode(), pdf, sha256, at])
 

@@ -47,9 +47,18 @@ class Account:
         """Run a program to its end as this account. Raises `PermissionError` where it cannot be reached."""
         identity: dict[str, Any] = {"user": self.uid, "group": self.gid, "extra_groups": []} if self.other else {}
         return subprocess.run(  # noqa: S603  (our own programs, no shell)
-            command, check=False, text=True, cwd="/", umask=0o077, env=_ENVIRONMENT, start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **identity,
-        )  # fmt: skip
+            command,
+            check=False,
+            text=True,
+            cwd="/",
+            umask=0o077,
+            env=_ENVIRONMENT,
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            **identity,
+        )
 
     def own(self, path: Path) -> None:
         """Hand a file or directory over to this account."""

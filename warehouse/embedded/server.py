@@ -81,11 +81,22 @@ class Server:
             password.write(secret)
             password.flush()
             account.own(Path(password.name))
-            made = account.run([
-                places.binaries(account) / "initdb", "-D", cluster, "-U", OWNER, f"--pwfile={password.name}",
-                "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--locale-provider=builtin",
-                "--builtin-locale=C.UTF-8", *([] if self.durable else ["--no-sync"]),
-            ])  # fmt: skip
+            made = account.run(
+                [
+                    places.binaries(account) / "initdb",
+                    "-D",
+                    cluster,
+                    "-U",
+                    OWNER,
+                    f"--pwfile={password.name}",
+                    "--auth=scram-sha-256",
+                    "--encoding=UTF8",
+                    "--locale=C",
+                    "--locale-provider=builtin",
+                    "--builtin-locale=C.UTF-8",
+                    *([] if self.durable else ["--no-sync"]),
+                ]
+            )
         if made.returncode != 0:
             raise ServerError(f"The embedded Postgres could not be made in {cluster}: {made.stderr.strip()}")
         _write_address(self.data_dir, Address(_LOOPBACK, _free_port(), secret))

@@ -90,8 +90,12 @@ def take(pool: Pool, clock: Clock, company_id: UUID, import_id: UUID, run_id: UU
     """
     now = clock.now()
     parameters = {
-        "import": import_id, "token": run_id, "run": str(run_id), "now": now, "stalled_before": now - STALLED_AFTER,
-    }  # fmt: skip
+        "import": import_id,
+        "token": run_id,
+        "run": str(run_id),
+        "now": now,
+        "stalled_before": now - STALLED_AFTER,
+    }
     with pool.company(company_id) as conn:
         row = conn.execute(_TAKE, parameters).fetchone()
     return None if row is None else Claim(import_id, company_id, run_id, row[0])

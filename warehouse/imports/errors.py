@@ -14,8 +14,17 @@ import psycopg
 from warehouse.imports.tables import import_errors
 
 COLUMNS: Final = (
-    "sheet_position", "line", "number", "sheet", "sku_code", "field", "column", "value", "code", "message",
-)  # fmt: skip
+    "sheet_position",
+    "line",
+    "number",
+    "sheet",
+    "sku_code",
+    "field",
+    "column",
+    "value",
+    "code",
+    "message",
+)
 """What a report row fills; the import and the company are the caller's."""
 
 _NAMES: Final = ", ".join(f'"{name}"' for name in COLUMNS)

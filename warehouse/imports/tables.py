@@ -1,18 +1,6 @@
 """The queue of imports with its checkpoints, and the report: one row per fault in a caller's file."""
 
-from sqlalchemy import (
-    JSON,
-    Boolean,
-    Column,
-    DateTime,
-    Index,
-    Integer,
-    PrimaryKeyConstraint,
-    Table,
-    Text,
-    Uuid,
-    text,
-)  # fmt: skip
+from sqlalchemy import JSON, Boolean, Column, DateTime, Index, Integer, PrimaryKeyConstraint, Table, Text, Uuid, text
 
 from warehouse.base import company, identity, instant, metadata
 
@@ -55,7 +43,7 @@ imports = Table(
     ),
     Index("ix_imports_open", "created_at", postgresql_where=text("status IN ('queued', 'processing')")),
     Index("ix_imports_started", "company_id", "started_at"),
-)  # fmt: skip
+)
 
 import_errors = Table(
     "import_errors",

@@ -13,8 +13,11 @@ from warehouse.library.tables import brands, library_components, sites, supplier
 from warehouse.sessions import Connection
 
 TABLES: Mapping[str, Table] = {
-    "brand": brands, "site": sites, "supplier": suppliers, "library_component": library_components,
-}  # fmt: skip
+    "brand": brands,
+    "site": sites,
+    "supplier": suppliers,
+    "library_component": library_components,
+}
 """Resource type, as the audit ledger names it → its table."""
 
 _BY_NAME: Final = {table.name: table for table in TABLES.values()}
@@ -51,9 +54,8 @@ def page(resource: str, limit: int, offset: int) -> str:
 
 
 def add(
-    connection: Connection, resource: str, company_id: UUID, record_id: UUID, *,
-    values: Mapping[str, Any], at: datetime,
-) -> dict[str, Any]:  # fmt: skip
+    connection: Connection, resource: str, company_id: UUID, record_id: UUID, *, values: Mapping[str, Any], at: datetime
+) -> dict[str, Any]:
     """Add one record in a session of its company; the record as the API shows it.
 
     Raises `psycopg.errors.UniqueViolation` where the company has one of that name or code.

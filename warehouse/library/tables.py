@@ -5,34 +5,49 @@ from sqlalchemy import ARRAY, Column, Double, Table, Text, UniqueConstraint, Uui
 from warehouse.base import company, identity, instant, metadata
 
 brands = Table(
-    "brands", metadata, identity(), company(),
+    "brands",
+    metadata,
+    identity(),
+    company(),
     Column("name", Text, nullable=False),
     Column("owner_name", Text),
-    instant("created_at"), instant("updated_at"),
+    instant("created_at"),
+    instant("updated_at"),
     UniqueConstraint("company_id", "name"),
-)  # fmt: skip
+)
 
 sites = Table(
-    "sites", metadata, identity(), company(),
+    "sites",
+    metadata,
+    identity(),
+    company(),
     Column("name", Text, nullable=False),
     Column("roles", ARRAY(Text), nullable=False),
     Column("country", Text),
     Column("city", Text),
-    instant("created_at"), instant("updated_at"),
+    instant("created_at"),
+    instant("updated_at"),
     UniqueConstraint("company_id", "name"),
-)  # fmt: skip
+)
 
 suppliers = Table(
-    "suppliers", metadata, identity(), company(),
+    "suppliers",
+    metadata,
+    identity(),
+    company(),
     Column("name", Text, nullable=False),
     Column("email", Text),
     Column("country", Text),
-    instant("created_at"), instant("updated_at"),
+    instant("created_at"),
+    instant("updated_at"),
     UniqueConstraint("company_id", "name"),
-)  # fmt: skip
+)
 
 library_components = Table(
-    "library_components", metadata, identity(), company(),
+    "library_components",
+    metadata,
+    identity(),
+    company(),
     Column("code", Text, nullable=False),
     Column("name", Text, nullable=False),
     Column("component_type", Text, nullable=False),
@@ -42,6 +57,7 @@ library_components = Table(
     Column("supplier_id", Uuid),
     Column("colour", Text),
     Column("recycled_content_percent", Double),
-    instant("created_at"), instant("updated_at"),
+    instant("created_at"),
+    instant("updated_at"),
     UniqueConstraint("company_id", "code"),
-)  # fmt: skip
+)

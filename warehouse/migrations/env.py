@@ -18,9 +18,12 @@ def run() -> None:
         connection.exec_driver_sql(limit)
     connection.commit()
     context.configure(
-        connection=connection, target_metadata=metadata, transaction_per_migration=True, compare_type=True,
+        connection=connection,
+        target_metadata=metadata,
+        transaction_per_migration=True,
+        compare_type=True,
         compare_server_default=True,
-    )  # fmt: skip
+    )
     with context.begin_transaction():
         context.run_migrations()
 

@@ -86,9 +86,16 @@ def new_token() -> str:
 
 
 def add(
-    connection: Connection, company_id: UUID, request_id: UUID, *, token: str, sku_id: UUID,
-    component_ids: Sequence[UUID], supplier_name: str | None, at: datetime,
-) -> None:  # fmt: skip
+    connection: Connection,
+    company_id: UUID,
+    request_id: UUID,
+    *,
+    token: str,
+    sku_id: UUID,
+    component_ids: Sequence[UUID],
+    supplier_name: str | None,
+    at: datetime,
+) -> None:
     """Hold a new request in a session of its company; the token itself is nowhere."""
     row = [request_id, company_id, sku_id, list(component_ids), supplier_name, digest(token), at, at]
     connection.execute(_INSERT, row)

@@ -46,15 +46,20 @@ review_entries = Table(
     UniqueConstraint("company_id", "filing_key", name="uq_review_entries_company_id_filing_key"),
     Index("ix_review_entries_open", "company_id", "filed_at", "id", postgresql_where=text("state = 'open'")),
     Index(
-        "ix_review_entries_decided", "company_id", text("decided_at DESC"), "id",
+        "ix_review_entries_decided",
+        "company_id",
+        text("decided_at DESC"),
+        "id",
         postgresql_where=text("decided_at IS NOT NULL"),
     ),
     Index(
-        "ix_review_entries_answers", "request_id", text("filed_at DESC"),
+        "ix_review_entries_answers",
+        "request_id",
+        text("filed_at DESC"),
         postgresql_where=text("request_id IS NOT NULL"),
     ),
     Index("uq_review_entries_request", "request_id", unique=True, postgresql_where=text("state = 'open'")),
-)  # fmt: skip
+)
 
 review_files = Table(
     "review_files",

@@ -86,9 +86,12 @@ class Totals(NamedTuple):
         """The published shape of `pcds regrade --json` (decisions §10)."""
         done = self.regraded
         return {
-            "companies": self.companies, "skus": done.skus, "changed": done.changed,
-            "matrix": dict(sorted(done.matrix.items())), "ruleset_version": done.version,
-        }  # fmt: skip
+            "companies": self.companies,
+            "skus": done.skus,
+            "changed": done.changed,
+            "matrix": dict(sorted(done.matrix.items())),
+            "ruleset_version": done.version,
+        }
 
 
 def request(conn: psycopg.Connection[Any], company_id: UUID, version: str, now: datetime) -> None:
@@ -142,10 +145,17 @@ def take(conn: psycopg.Connection[Any]) -> tuple[str | None, Regraded] | None:
 
 def advance(conn: psycopg.Connection[Any], position: str | None, done: Regraded, finished_at: datetime | None) -> None:
     """Note what was done of the regrade that this transaction has taken."""
-    conn.execute(_ADVANCE, {
-        "position": position, "skus": done.skus, "changed": done.changed, "matrix": Json(done.matrix),
-        "examples": Json(done.examples), "finished_at": finished_at,
-    })  # fmt: skip
+    conn.execute(
+        _ADVANCE,
+        {
+            "position": position,
+            "skus": done.skus,
+            "changed": done.changed,
+            "matrix": Json(done.matrix),
+            "examples": Json(done.examples),
+            "finished_at": finished_at,
+        },
+    )
 
 
 def total(pool: Pool, company_ids: Iterable[UUID], version: str) -> Totals:

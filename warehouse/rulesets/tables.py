@@ -18,12 +18,15 @@ ruleset_activations = Table(
     "ruleset_activations",
     metadata,
     Column(
-        "number", BigInteger, Identity(always=True), primary_key=True,
+        "number",
+        BigInteger,
+        Identity(always=True),
+        primary_key=True,
         comment="the highest one is the version that grades",
     ),
     Column("version", Text, nullable=False),
     instant("activated_at"),
-)  # fmt: skip
+)
 
 regrades = Table(
     "regrades",
@@ -33,7 +36,10 @@ regrades = Table(
     Column("position", Text, comment="the last sku_code that is done; null before the first block"),
     Column("skus", BigInteger, nullable=False, server_default="0", comment="looked at up to there"),
     Column(
-        "changed", BigInteger, nullable=False, server_default="0",
+        "changed",
+        BigInteger,
+        nullable=False,
+        server_default="0",
         comment="of those, written because grade or trace changed",
     ),
     Column("matrix", JSON, nullable=False, comment='{"A→B": SKUs}: the grade before and after, unchanged ones too'),
@@ -41,4 +47,4 @@ regrades = Table(
     instant("begun_at"),
     instant("finished_at", nullable=True),
     PrimaryKeyConstraint("company_id"),
-)  # fmt: skip
+)

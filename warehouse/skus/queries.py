@@ -116,9 +116,16 @@ def page(limit: int, offset: int, *, filtered: bool = False, since: bool = False
     elif offset >= _DEEP:
         rows = _deep(limit, offset)
     return pages.page(
-        LIST_ITEM, "skus", order=_NEWEST_FIRST, limit=limit, offset=offset, rows=rows, total=total,
-        beside=_COVERED, more={"as_of": pages.instant(AS_OF)},
-    )  # fmt: skip
+        LIST_ITEM,
+        "skus",
+        order=_NEWEST_FIRST,
+        limit=limit,
+        offset=offset,
+        rows=rows,
+        total=total,
+        beside=_COVERED,
+        more={"as_of": pages.instant(AS_OF)},
+    )
 
 
 def _deep(limit: int, offset: int) -> str:

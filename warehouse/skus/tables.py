@@ -23,16 +23,21 @@ from sqlalchemy import (
     UniqueConstraint,
     Uuid,
     text,
-)  # fmt: skip
+)
 
 from schemas.fields import SKU_FIELDS, Kind
 from schemas.vocabularies import SUBSTANCES
 from warehouse.base import company, identity, instant, metadata
 
 _TYPES: Final[dict[Kind, type]] = {
-    "text": Text, "code": Text, "gtin": Text, "number": Double, "integer": Integer, "truth": Boolean,
+    "text": Text,
+    "code": Text,
+    "gtin": Text,
+    "number": Double,
+    "integer": Integer,
+    "truth": Boolean,
     "uuid": Uuid,
-}  # fmt: skip
+}
 _LEGACY: Final = frozenset(
     {"pfas_intentional", "svhc_declared", "bpa_present", "heavy_metals_sum_ppm", "substances_source"}
 )
@@ -99,9 +104,12 @@ VALUE_COLUMNS: Final[tuple[str, ...]] = (*(str(column.name) for column in _store
 """What a caller can write: a difference in one of these makes a new version."""
 
 DERIVED_COLUMNS: Final = (
-    "components_weight_g", "recyclability_grade", "recyclability_score", "grade_provisional",
+    "components_weight_g",
+    "recyclability_grade",
+    "recyclability_score",
+    "grade_provisional",
     "ruleset_version",
-)  # fmt: skip
+)
 """What the service computes at each write."""
 
 docs = Table(

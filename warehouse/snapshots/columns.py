@@ -12,24 +12,42 @@ from compliance.rollup.portfolio import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_C
 from schemas.vocabularies import SUBSTANCES
 from warehouse.skus.queries import COVERAGE, DOC_CHANGED
 
-FLAG: Final = pl.Struct({
-    "code": pl.String(), "certainty": pl.String(), "applies_from": pl.Date(), "text": pl.String(),
-})  # fmt: skip
+FLAG: Final = pl.Struct({"code": pl.String(), "certainty": pl.String(), "applies_from": pl.Date(), "text": pl.String()})
 """A format ban that the SKU meets or may meet, in the words of the rules of the day (`compliance.annex_v`)."""
 STATUSES: Final = {f"{substance}_status": pl.String() for substance in SUBSTANCES}
 
-SKUS: Final = pl.Schema({
-    "id": pl.String(), **SKU_COLUMNS, "name": pl.String(), "components_weight_g": pl.Float64(),
-    "recycled_content_percent": pl.Float64(), "food_contact": pl.Boolean(), "gtin": pl.String(),
-    "ppwr_role": pl.String(), "markets": pl.List(pl.String()), "minimisation_assessed": pl.Boolean(), **STATUSES,
-    "recyclability_grade": pl.String(), "recyclability_score": pl.Float64(), "grade_provisional": pl.Boolean(),
-    "ruleset_version": pl.String(), "doc_status": pl.String(), "flags": pl.List(FLAG), "import_id": pl.String(),
-    "updated_at": pl.Datetime("us", "UTC"),
-})  # fmt: skip
-COMPONENTS: Final = pl.Schema({
-    "id": pl.String(), **COMPONENT_COLUMNS, "recycled_content_percent": pl.Float64(),
-    "thickness_um": pl.Float64(), **STATUSES,
-})  # fmt: skip
+SKUS: Final = pl.Schema(
+    {
+        "id": pl.String(),
+        **SKU_COLUMNS,
+        "name": pl.String(),
+        "components_weight_g": pl.Float64(),
+        "recycled_content_percent": pl.Float64(),
+        "food_contact": pl.Boolean(),
+        "gtin": pl.String(),
+        "ppwr_role": pl.String(),
+        "markets": pl.List(pl.String()),
+        "minimisation_assessed": pl.Boolean(),
+        **STATUSES,
+        "recyclability_grade": pl.String(),
+        "recyclability_score": pl.Float64(),
+        "grade_provisional": pl.Boolean(),
+        "ruleset_version": pl.String(),
+        "doc_status": pl.String(),
+        "flags": pl.List(FLAG),
+        "import_id": pl.String(),
+        "updated_at": pl.Datetime("us", "UTC"),
+    }
+)
+COMPONENTS: Final = pl.Schema(
+    {
+        "id": pl.String(),
+        **COMPONENT_COLUMNS,
+        "recycled_content_percent": pl.Float64(),
+        "thickness_um": pl.Float64(),
+        **STATUSES,
+    }
+)
 VOLUMES: Final = VOLUME_COLUMNS
 
 ROWS: Final = f"""

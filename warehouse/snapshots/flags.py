@@ -65,12 +65,16 @@ def _bodies(rows: pl.DataFrame, lines: pl.DataFrame, several: pl.DataFrame) -> p
     """The SKUs with the one layer that their body is, null where it has none, without those whose body has several."""
     has_graph = pl.col("components").is_not_null()
     own = rows.filter(~has_graph).select(
-        "place", *_FACE,
-        pl.when(pl.any_horizontal(pl.col("material", "material_subtype").is_not_null())).then(pl.lit("body"))
+        "place",
+        *_FACE,
+        pl.when(pl.any_horizontal(pl.col("material", "material_subtype").is_not_null()))
+        .then(pl.lit("body"))
         .alias("component_type"),
-        pl.col("material").alias("material_family"), pl.col("material_subtype").alias("polymer_or_grade"),
-        pl.lit(None, pl.Boolean).alias("separable"), pl.lit(None, pl.Float64).alias("thickness_um"),
-    )  # fmt: skip
+        pl.col("material").alias("material_family"),
+        pl.col("material_subtype").alias("polymer_or_grade"),
+        pl.lit(None, pl.Boolean).alias("separable"),
+        pl.lit(None, pl.Float64).alias("thickness_um"),
+    )
     graphs = rows.filter(has_graph).join(several, on="place", how="anti").select("place", *_FACE)
     return pl.concat([own, graphs.join(lines.select("place", *_LAYER), on="place", how="left")])
 

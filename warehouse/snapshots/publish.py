@@ -42,9 +42,14 @@ SET name = excluded.name, number = excluded.number, as_of = excluded.as_of, hold
 
 
 def publish(
-    pool: Pool, company_id: UUID, data_dir: Path, now: datetime, rulesets: Rulesets, *,
+    pool: Pool,
+    company_id: UUID,
+    data_dir: Path,
+    now: datetime,
+    rulesets: Rulesets,
+    *,
     proceed: Callable[[], None] = lambda: None,
-) -> Snapshot:  # fmt: skip
+) -> Snapshot:
     """The company's portfolio as it is now, published and current when this returns.
 
     `now` is the instant of the service's clock, and its UTC day the one that DoC statuses are of. Where two publish a
@@ -74,10 +79,16 @@ def publish(
         _seal(snapshot, folder)
         sweep_folder(folder)
     with pool.company(company_id) as conn:
-        conn.execute(_RECORD, {
-            "company_id": company_id, "name": name, "number": number, "as_of": now,
-            "holds_until": holds_until and holds_until[0],
-        })  # fmt: skip
+        conn.execute(
+            _RECORD,
+            {
+                "company_id": company_id,
+                "name": name,
+                "number": number,
+                "as_of": now,
+                "holds_until": holds_until and holds_until[0],
+            },
+        )
     return snapshot
 
 

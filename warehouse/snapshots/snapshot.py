@@ -89,9 +89,14 @@ class Snapshot:
     def manifest(self) -> bytes:
         """What the folder says of itself."""
         said = {
-            "form": FORM, "name": self.name, "number": self.number, "link_hash": self.link_hash,
-            "made_by": self.made_by, "parts": self.parts, "size_bytes": self.size_bytes,
-        }  # fmt: skip
+            "form": FORM,
+            "name": self.name,
+            "number": self.number,
+            "link_hash": self.link_hash,
+            "made_by": self.made_by,
+            "parts": self.parts,
+            "size_bytes": self.size_bytes,
+        }
         return orjson.dumps({**self.as_dict(), **said})
 
     @classmethod
@@ -101,9 +106,16 @@ class Snapshot:
         if said.get("form") != FORM:
             raise OtherForm(f"{folder.name} was written by another release; publish again.")
         return cls(
-            UUID(said["company_id"]), said["name"], datetime.fromisoformat(said["as_of"]), said["number"],
-            said["link_hash"], said["made_by"], said["parts"], said["size_bytes"], folder,
-        )  # fmt: skip
+            UUID(said["company_id"]),
+            said["name"],
+            datetime.fromisoformat(said["as_of"]),
+            said["number"],
+            said["link_hash"],
+            said["made_by"],
+            said["parts"],
+            said["size_bytes"],
+            folder,
+        )
 
 
 def part_file(folder: Path, table: str, number: int) -> Path:

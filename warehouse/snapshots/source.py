@@ -24,21 +24,30 @@ PART_BYTES: Final = 64 * 2**20
 _NULL: Final = "\ue5e5"
 """Stands for null in what COPY sends: a character of no meaning, which no value consists of."""
 _LINE: Final = pl.List(
-    pl.Struct({
-        "id": pl.String(), "component_type": pl.String(), "material_family": pl.String(),
-        "polymer_or_grade": pl.String(), "weight_g": pl.Float64(), "separable": pl.Boolean(),
-        "recycled_content_percent": pl.Float64(), "thickness_um": pl.Float64(), "additives": pl.List(pl.String()),
-        "substances": pl.Struct({name: pl.Struct({"status": pl.String()}) for name in SUBSTANCES}),
-    })
-)  # fmt: skip
+    pl.Struct(
+        {
+            "id": pl.String(),
+            "component_type": pl.String(),
+            "material_family": pl.String(),
+            "polymer_or_grade": pl.String(),
+            "weight_g": pl.Float64(),
+            "separable": pl.Boolean(),
+            "recycled_content_percent": pl.Float64(),
+            "thickness_um": pl.Float64(),
+            "additives": pl.List(pl.String()),
+            "substances": pl.Struct({name: pl.Struct({"status": pl.String()}) for name in SUBSTANCES}),
+        }
+    )
+)
 _VOLUME: Final = r'"([A-Z-]+)/(\d{4})/([012])": ?(\d+)'
 """One member of the stored object: market, year, half, units."""
 _LISTS: Final = ("markets", "use_contexts")
 _GRAPHS: Final = ("components", "volumes")
 _TYPES: Final = {
     **{name: kind for name, kind in SKUS.items() if name != "flags"},
-    **dict.fromkeys((*_LISTS, *_GRAPHS), pl.String()), "updated_at": pl.Int64(),
-}  # fmt: skip
+    **dict.fromkeys((*_LISTS, *_GRAPHS), pl.String()),
+    "updated_at": pl.Int64(),
+}
 
 
 class Tables(NamedTuple):
@@ -80,11 +89,12 @@ def _components(rows: pl.DataFrame) -> pl.DataFrame:
     places = pl.int_ranges(pl.col("line").list.len(), dtype=pl.UInt32).alias("position")
     lines = graphs.with_columns(places).explode("line", "position")
     return lines.select(
-        "sku_code", "position",
+        "sku_code",
+        "position",
         *(line.field(name) for name in COMPONENTS if name not in ("sku_code", "position", *STATUSES)),
         *(declared.field(name).struct.field("status").alias(f"{name}_status") for name in SUBSTANCES),
         line.field("additives"),
-    )  # fmt: skip
+    )
 
 
 def _volumes(rows: pl.DataFrame) -> pl.DataFrame:
@@ -93,9 +103,12 @@ def _volumes(rows: pl.DataFrame) -> pl.DataFrame:
     members = held.select("sku_code", pl.col("volumes").str.extract_all(_VOLUME)).explode("volumes")
     parts = pl.col("volumes").str.extract_groups(_VOLUME).struct
     return members.select(
-        "sku_code", parts[0].alias("market"), parts[1].cast(pl.Int32).alias("year"),
-        parts[2].cast(pl.Int8).alias("half"), parts[3].cast(pl.Int64).alias("units_placed"),
-    ).select(VOLUMES.names())  # fmt: skip
+        "sku_code",
+        parts[0].alias("market"),
+        parts[1].cast(pl.Int32).alias("year"),
+        parts[2].cast(pl.Int8).alias("half"),
+        parts[3].cast(pl.Int64).alias("units_placed"),
+    ).select(VOLUMES.names())
 
 
 def _parts(conn: psycopg.Connection[Any], query: str, parameters: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
@@ -119,7 +132,10 @@ def _frame(header: bytes, rows: list[bytes]) -> pl.DataFrame:
     schema = {name: _TYPES[name] for name in header.decode().strip().split(",")}
     truths = [name for name, kind in schema.items() if kind == pl.Boolean]
     frame = pl.read_csv(
-        b"".join(rows), has_header=False, schema=schema | dict.fromkeys(truths, pl.String()), null_values=[_NULL],
+        b"".join(rows),
+        has_header=False,
+        schema=schema | dict.fromkeys(truths, pl.String()),
+        null_values=[_NULL],
         empty_string_is_null=False,
-    )  # fmt: skip
+    )
     return frame.with_columns(pl.col(name) == "t" for name in truths)

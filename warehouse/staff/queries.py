@@ -67,8 +67,14 @@ class Attempt:
 def attempt(connection: Connection, email: str, network: str, at: datetime) -> Attempt:
     """Look an account up and count the attempt; `users.undo_attempt` takes the count back where it was no guess."""
     name = known_as(email)
-    asked = {"email": name, "account": hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest(),
-             "network": network, "per_account": PER_ACCOUNT, "per_network": PER_NETWORK, "at": at}  # fmt: skip
+    asked = {
+        "email": name,
+        "account": hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest(),
+        "network": network,
+        "per_account": PER_ACCOUNT,
+        "per_network": PER_NETWORK,
+        "at": at,
+    }
     mark_attempt(connection)
     row = connection.execute(_SIGN_IN, asked).fetchone()
     assert row is not None, "the function answers one row whoever asks"

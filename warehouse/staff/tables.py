@@ -11,15 +11,21 @@ staff = Table(
     "staff",
     metadata,
     identity(),
-    Column("email", Text, nullable=False,
-           comment="in small letters; of one live account, so that who left can come back"),
-    Column("role", Text, CheckConstraint("role IN ('analyst', 'operator')", name="role"), nullable=False,
-           comment="analyst: looks at Dagster; operator: acts in it, too"),
+    Column(
+        "email", Text, nullable=False, comment="in small letters; of one live account, so that who left can come back"
+    ),
+    Column(
+        "role",
+        Text,
+        CheckConstraint("role IN ('analyst', 'operator')", name="role"),
+        nullable=False,
+        comment="analyst: looks at Dagster; operator: acts in it, too",
+    ),
     Column("password_hash", Text, nullable=False, comment="Argon2id with its parameters"),
     instant("created_at"),
     instant("disabled_at", nullable=True),
     Index("uq_staff_email", "email", unique=True, postgresql_where=text("disabled_at IS NULL")),
-)  # fmt: skip
+)
 
 staff_sessions = Table(
     "staff_sessions",

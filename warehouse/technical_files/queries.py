@@ -67,10 +67,14 @@ class TechnicalFile(NamedTuple):
 def page(limit: int, offset: int) -> str:
     """TechnicalFilesListResponse as one JSON text, `page`, for the parameter `sku_id`; no row where there is no SKU."""
     listed = pages.page(
-        _ITEM, "technical_files", order=_ORDER, limit=limit, offset=offset,
+        _ITEM,
+        "technical_files",
+        order=_ORDER,
+        limit=limit,
+        offset=offset,
         rows=f"SELECT * {_OF_SKU} ORDER BY {_ORDER} LIMIT {limit:d} OFFSET {offset:d}",
         total=f"(SELECT count(*) {_OF_SKU})",
-    )  # fmt: skip
+    )
     return f"SELECT listed.page FROM ({listed}) AS listed WHERE EXISTS (SELECT FROM skus WHERE id = %(sku_id)s)"
 
 

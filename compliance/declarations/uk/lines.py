@@ -23,9 +23,7 @@ from compliance.rollup.portfolio import SKU_COLUMNS, Portfolio
 from compliance.ruleset import RuleSet
 from compliance.words import resolve_format
 
-UK_SKU_COLUMNS: Final = pl.Schema({
-    **SKU_COLUMNS, "packaging_level": pl.String(), "use_contexts": pl.List(pl.String()),
-})  # fmt: skip
+UK_SKU_COLUMNS: Final = pl.Schema({**SKU_COLUMNS, "packaging_level": pl.String(), "use_contexts": pl.List(pl.String())})
 """What the file needs of a SKU."""
 DRINKS: Final = pl.Schema({"sku_code": pl.String(), "is_drinks_container": pl.Boolean()})
 """The answers of `--drinks`: one a SKU."""
@@ -100,10 +98,11 @@ def _with_materials(lines: pl.DataFrame, kingdom: Jurisdiction, of_drinks: list[
         lines.select(LINE_COLUMNS)
         .join(categories(kingdom).select("path", "category_code"), on="path", how="left")
         .with_columns(
-            segment.first().alias("material"), segment.get(1, null_on_oob=True).alias("shape"),
+            segment.first().alias("material"),
+            segment.get(1, null_on_oob=True).alias("shape"),
             (pl.col("has_body") & segment.first().is_in(of_drinks)).alias("may_hold"),
         )
-    )  # fmt: skip
+    )
 
 
 def _judged(facts: pl.DataFrame, lines: pl.DataFrame, said: Statements, rules: RuleSet) -> pl.DataFrame:
@@ -123,10 +122,13 @@ def _judged(facts: pl.DataFrame, lines: pl.DataFrame, said: Statements, rules: R
     changes = pl.col("kind").ne_missing(pl.col("kind_of_drinks"))
     may_be = pl.col("is_container") & holds_drink & pl.col("body_may_hold").fill_null(value=False) & changes
     reason = (
-        pl.when(pl.col("packaging_level").is_null()).then(pl.lit("packaging_level_missing"))
-        .when(pl.col("kind").is_null()).then(pl.lit("reusable_with_om"))
-        .when(may_be & pl.col("is_drinks_container").is_null()).then(pl.lit("drinks_container_undecided"))
-    )  # fmt: skip
+        pl.when(pl.col("packaging_level").is_null())
+        .then(pl.lit("packaging_level_missing"))
+        .when(pl.col("kind").is_null())
+        .then(pl.lit("reusable_with_om"))
+        .when(may_be & pl.col("is_drinks_container").is_null())
+        .then(pl.lit("drinks_container_undecided"))
+    )
     field = {"packaging_level_missing": ["packaging_level"], "reusable_with_om": ["reusable"]}
     return facts.with_columns(
         reason.alias("reason"),

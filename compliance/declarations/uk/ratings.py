@@ -59,15 +59,19 @@ def given(parts: Parts, skus: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFra
     )
     name = pl.when(pl.col("has_body")).then(pl.lit("body")).otherwise(pl.col("first_layer"))
     return each.join(of_body, on="sku", how="left").select(
-        "sku", "position",
+        "sku",
+        "position",
         pl.when(pl.col("is_layer")).then(pl.col("of_body")).otherwise(pl.col("rating")).alias("given"),
         pl.when(pl.col("is_layer")).then(name).otherwise(pl.col("component_type")).alias("named"),
-    )  # fmt: skip
+    )
 
 
 def _standing(blank: Row, kind: str, packaging_class: str, material: str, subtype: str | None) -> str:
     row = {
-        **blank, "packaging_type": kind, "packaging_class": packaging_class, "packaging_material": material,
+        **blank,
+        "packaging_type": kind,
+        "packaging_class": packaging_class,
+        "packaging_material": material,
         "packaging_material_subtype": subtype or "",
-    }  # fmt: skip
+    }
     return standing(row, "ram_rag_rating", next(iter(codes("ram_rag_rating"))))

@@ -27,9 +27,11 @@ def named(parts: pl.DataFrame, blank: Row) -> pl.DataFrame:
         orient="row",
     )
     candidate = (
-        pl.when(pl.col("material") == _OTHER).then(pl.col("other_name"))
-        .when(pl.col("material") == _PLASTIC).then(pl.col("shape"))
-    )  # fmt: skip
+        pl.when(pl.col("material") == _OTHER)
+        .then(pl.col("other_name"))
+        .when(pl.col("material") == _PLASTIC)
+        .then(pl.col("shape"))
+    )
     parts = parts.join(names, on="path", how="left").with_columns(candidate.alias("candidate"))
     faces = parts.select(_FACE).unique()
     asks = pl.Series("asks_subtype", [_standing(blank, *face) for face in faces.iter_rows()], dtype=pl.String)
@@ -44,7 +46,10 @@ def named(parts: pl.DataFrame, blank: Row) -> pl.DataFrame:
 def _standing(blank: Row, kind: str, packaging_class: str, material: str, candidate: str | None) -> str:
     """A rating is filled in: whether one is asked must not look like an error of the subtype."""
     row = {
-        **blank, "packaging_type": kind, "packaging_class": packaging_class, "packaging_material": material,
+        **blank,
+        "packaging_type": kind,
+        "packaging_class": packaging_class,
+        "packaging_material": material,
         "ram_rag_rating": next(iter(codes("ram_rag_rating"))),
-    }  # fmt: skip
+    }
     return standing(row, "packaging_material_subtype", candidate or _ANY_SHAPE)

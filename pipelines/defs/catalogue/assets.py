@@ -40,16 +40,24 @@ class CatalogueSource(dg.Config):
 
 
 catalogue_file: Final = dg.AssetSpec(
-    "catalogue_file", group_name=GROUP, owners=OWNERS, kinds={"csv"}, tags={"pcds/stage": "received"},
+    "catalogue_file",
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"csv"},
+    tags={"pcds/stage": "received"},
     description="The catalogue as a file that people keep: one row per jurisdiction, source and date of each fact.",
-)  # fmt: skip
+)
 """Read by the asset below, so that an analyst who materialises that one alone needs nothing besides."""
 
 
 @dg.asset(
-    group_name=GROUP, owners=OWNERS, kinds={"postgres"}, tags={"pcds/stage": "received"},
-    metadata=columns.metadata("rule_set"), check_specs=[HELD_BY_OLDER_RULES],
-)  # fmt: skip
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"postgres"},
+    tags={"pcds/stage": "received"},
+    metadata=columns.metadata("rule_set"),
+    check_specs=[HELD_BY_OLDER_RULES],
+)
 def rule_set(
     context: dg.AssetExecutionContext, postgres: Postgres, clock: ServiceClock, rule_sets: RuleSets
 ) -> checks.CheckedResult:
@@ -67,20 +75,29 @@ def rule_set(
     return dg.MaterializeResult(
         data_version=dg.DataVersion(rules.version),
         metadata={
-            VERSION: rules.version, "rules": len(rules.rules), "companies": len(every), "regrades_asked": asked,
+            VERSION: rules.version,
+            "rules": len(rules.rules),
+            "companies": len(every),
+            "regrades_asked": asked,
             **columns.metadata("rule_set"),
         },
         check_results=[
             dg.AssetCheckResult(**held_by_older_rules(len(regrading.open_regrades(postgres.pool)), rules.version)),
         ],
-    )  # fmt: skip
+    )
 
 
 @dg.asset(
-    group_name=GROUP, owners=OWNERS, kinds={"postgres"}, tags={"pcds/stage": "stored"}, deps=[catalogue_file],
-    metadata=columns.metadata("jurisdiction_catalogue"), freshness_policy=DAILY,
-    dagster_type=dg.PythonObjectDagsterType(Changes), check_specs=checks.CATALOGUE_SPECS,
-)  # fmt: skip
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"postgres"},
+    tags={"pcds/stage": "stored"},
+    deps=[catalogue_file],
+    metadata=columns.metadata("jurisdiction_catalogue"),
+    freshness_policy=DAILY,
+    dagster_type=dg.PythonObjectDagsterType(Changes),
+    check_specs=checks.CATALOGUE_SPECS,
+)
 def jurisdiction_catalogue(
     context: dg.AssetExecutionContext,
     config: CatalogueSource,

@@ -9,14 +9,17 @@ import dagster as dg
 
 _NAME: Final = "no_company_held_by_older_rules"
 HELD_BY_OLDER_RULES: Final = dg.AssetCheckSpec(
-    _NAME, asset="rule_set",
+    _NAME,
+    asset="rule_set",
     description="Every company is graded by this version; a warning says how many are still to be regraded.",
-)  # fmt: skip
+)
 
 
 def held_by_older_rules(companies: int, version: str) -> dict[str, Any]:
     """The verdict, as what a check's result and a check's evaluation take; a warning, since a regrade is on its way."""
     return {
-        "check_name": _NAME, "passed": companies == 0, "severity": dg.AssetCheckSeverity.WARN,
+        "check_name": _NAME,
+        "passed": companies == 0,
+        "severity": dg.AssetCheckSeverity.WARN,
         "metadata": {"companies_held_by_older_rules": companies, "version": version},
-    }  # fmt: skip
+    }

@@ -9,5 +9,5 @@ from pipelines.engine.jobs import run_config
 
 BY_SCHEDULE: Final = run_config(jurisdiction_catalogue={"by_schedule": True})
 daily_catalogue: Final[dg.ScheduleDefinition] = scheduled(
-    "daily_catalogue", "refresh_catalogue", "10 0 * * *", BY_SCHEDULE,
-)  # fmt: skip
+    "daily_catalogue", "refresh_catalogue", "10 0 * * *", BY_SCHEDULE
+)

@@ -18,7 +18,7 @@ missed_catalogue: Final = missed("refresh_catalogue", BY_SCHEDULE)
 @asking.sensor(
     job=read_rule_set,
     description="Has the asset rule_set read anew when an operator or a release has another version grade.",
-)  # fmt: skip
+)
 def active_rules(
     context: dg.SensorEvaluationContext, postgres: Postgres, rule_sets: RuleSets
 ) -> dg.SensorResult | dg.SkipReason:

@@ -24,9 +24,14 @@ _VERDICT: Final = ("obligation", "material", "tonnes", "tonnes_upper", "threshol
 
 
 @dg.asset(
-    group_name=GROUP, owners=OWNERS, kinds={"polars"}, tags={"pcds/stage": "reported"}, partitions_def=declared,
-    metadata=columns.metadata("declarations"), deps=[figures, obligations],
-)  # fmt: skip
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"polars"},
+    tags={"pcds/stage": "reported"},
+    partitions_def=declared,
+    metadata=columns.metadata("declarations"),
+    deps=[figures, obligations],
+)
 def declarations(
     context: dg.AssetExecutionContext, postgres: Postgres, portfolios: Portfolios
 ) -> dg.MaterializeResult[None]:
@@ -49,10 +54,14 @@ def declarations(
     return dg.MaterializeResult(
         metadata={
             **named,
-            "filing": found.filing.name, "market": found.filing.market, "year": found.filing.year,
+            "filing": found.filing.name,
+            "market": found.filing.market,
+            "year": found.filing.year,
             "half": found.filing.half,
-            "as_of": dg.MetadataValue.timestamp(found.origin.as_of), "snapshot": found.origin.snapshot,
-            "ruleset_version": found.origin.ruleset_version, "catalogue_hash": found.origin.catalogue_hash,
+            "as_of": dg.MetadataValue.timestamp(found.origin.as_of),
+            "snapshot": found.origin.snapshot,
+            "ruleset_version": found.origin.ruleset_version,
+            "catalogue_hash": found.origin.catalogue_hash,
             "dagster/row_count": len(found.tonnes),
             "total_tonnes": float(found.total_tonnes),
             "undecided_tonnes": float(sum(row["undecided_tonnes"] for row in found.tonnes)),
@@ -66,8 +75,8 @@ def declarations(
             "scope_missing": _table(MISSING_COLUMNS, found.scope_missing),
             "obligations": preview.frame_table(found.obligations.select(_VERDICT), most=MOST_ROWS),
             **columns.metadata("declarations"),
-        },
-    )  # fmt: skip
+        }
+    )
 
 
 def _keys(context: dg.AssetExecutionContext) -> tuple[str, str]:

@@ -61,10 +61,15 @@ class Computed(NamedTuple):
 
 
 @dg.asset(
-    group_name=GROUP, owners=OWNERS, kinds={"parquet"}, tags={"pcds/stage": "published"}, partitions_def=companies,
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"parquet"},
+    tags={"pcds/stage": "published"},
+    partitions_def=companies,
     deps=[portfolio_snapshot],
-    metadata=columns.metadata("portfolio"), check_specs=[figure_checks.PORTFOLIO],
-)  # fmt: skip
+    metadata=columns.metadata("portfolio"),
+    check_specs=[figure_checks.PORTFOLIO],
+)
 def portfolio(context: dg.AssetExecutionContext, postgres: Postgres, portfolios: Portfolios) -> checks.CheckedResult:
     """The company's current snapshot as figures are computed from it: SKUs, parts with grams, units per market."""
     snapshot = _snapshot(context, postgres.pool, portfolios.folder)
@@ -74,14 +79,20 @@ def portfolio(context: dg.AssetExecutionContext, postgres: Postgres, portfolios:
     return dg.MaterializeResult(
         metadata={**named, **preview.of_snapshot(snapshot), **columns.metadata("portfolio")},
         check_results=[figure_checks.portfolio(proof.faults(snapshot))],
-    )  # fmt: skip
+    )
 
 
 @dg.asset(
-    group_name=GROUP, owners=OWNERS, kinds={"polars"}, tags={"pcds/stage": "computed"}, partitions_def=companies,
-    metadata=columns.metadata("figures"), deps=[portfolio, jurisdiction_catalogue],
-    dagster_type=dg.PythonObjectDagsterType(Computed), check_specs=figure_checks.FIGURES,
-)  # fmt: skip
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"polars"},
+    tags={"pcds/stage": "computed"},
+    partitions_def=companies,
+    metadata=columns.metadata("figures"),
+    deps=[portfolio, jurisdiction_catalogue],
+    dagster_type=dg.PythonObjectDagsterType(Computed),
+    check_specs=figure_checks.FIGURES,
+)
 def figures(
     context: dg.AssetExecutionContext,
     postgres: Postgres,
@@ -108,25 +119,29 @@ def figures(
     return dg.MaterializeResult(
         value=Computed(found, origin),
         metadata={
-            **named, **numbers(found, origin), "seconds": round(time.perf_counter() - begun, 3),
+            **named,
+            **numbers(found, origin),
+            "seconds": round(time.perf_counter() - begun, 3),
             "dagster/row_count": found.tonnes.height,
-            "tonnes_by_market": preview.table(
-                ("market and period", "tonnes"), by_period.items(), most=MOST_FIGURES
-            ),
+            "tonnes_by_market": preview.table(("market and period", "tonnes"), by_period.items(), most=MOST_FIGURES),
             "tonnes_by_market_picture": preview.bars("Tonnes by market, latest year and its halves", by_period),
             "tonnes_by_category": preview.frame_table(_by_category(found.tonnes), most=MOST_FIGURES),
             "uncounted": preview.frame_table(_by_reason(found.uncounted), most=MOST_FIGURES),
             **columns.metadata("figures"),
         },
         check_results=figure_checks.figures(found, proof.differences(snapshot, found, by_code)),
-    )  # fmt: skip
+    )
 
 
 @dg.asset(
-    group_name=GROUP, owners=OWNERS, kinds={"polars", "parquet"}, tags={"pcds/stage": "published"},
-    metadata=columns.metadata("obligations"), partitions_def=companies,
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"polars", "parquet"},
+    tags={"pcds/stage": "published"},
+    metadata=columns.metadata("obligations"),
+    partitions_def=companies,
     dagster_type=dg.PythonObjectDagsterType(StoredFigures),
-)  # fmt: skip
+)
 def obligations(
     context: dg.AssetExecutionContext, figures: Computed, postgres: Postgres, portfolios: Portfolios
 ) -> checks.CheckedResult:
@@ -143,18 +158,27 @@ def obligations(
     return dg.MaterializeResult(
         value=held,
         metadata={
-            **named, **published(held), "dagster/row_count": verdicts.height,
+            **named,
+            **published(held),
+            "dagster/row_count": verdicts.height,
             "verdicts": preview.frame_table(counted),
             "reached": preview.frame_table(
                 verdicts.filter(pl.col("verdict").is_in(["above", "near"])).select(
-                    "market", "year", "obligation", "material", "tonnes", "tonnes_upper", "threshold_tonnes",
-                    "verdict", "reason",
+                    "market",
+                    "year",
+                    "obligation",
+                    "material",
+                    "tonnes",
+                    "tonnes_upper",
+                    "threshold_tonnes",
+                    "verdict",
+                    "reason",
                 ),
                 most=MOST_FIGURES,
             ),
             **columns.metadata("obligations"),
         },
-    )  # fmt: skip
+    )
 
 
 def _snapshot(context: dg.AssetExecutionContext, pool: Pool, folder: Path) -> Snapshot:
@@ -168,21 +192,25 @@ def _snapshot(context: dg.AssetExecutionContext, pool: Pool, folder: Path) -> Sn
 def numbers(found: Figures, origin: Origin) -> dict[str, Any]:
     """What figures were computed from, as a declaration names it, and their sums, which the UI plots over runs."""
     return {
-        "as_of": dg.MetadataValue.timestamp(origin.as_of), "snapshot": origin.snapshot,
-        "ruleset_version": origin.ruleset_version, "catalogue_hash": origin.catalogue_hash,
+        "as_of": dg.MetadataValue.timestamp(origin.as_of),
+        "snapshot": origin.snapshot,
+        "ruleset_version": origin.ruleset_version,
+        "catalogue_hash": origin.catalogue_hash,
         "figures": found.tonnes.height,
         "tonnes_latest_year": tonnes_of_latest_years(found),
         "uncounted_skus": found.uncounted["sku_code"].n_unique(),
         "skus_of_undecided_scope": found.scope_missing["sku_code"].n_unique(),
-    }  # fmt: skip
+    }
 
 
 def published(held: StoredFigures) -> dict[str, Any]:
     """Which figures are current from now on; `figures_changed` counts those that are new, differ or are gone."""
     return {
-        "as_of": dg.MetadataValue.timestamp(held.origin.as_of), "snapshot": held.origin.snapshot,
-        "figures_changed": held.rows_written, **{f"{table}_rows": rows for table, rows in held.rows.items()},
-    }  # fmt: skip
+        "as_of": dg.MetadataValue.timestamp(held.origin.as_of),
+        "snapshot": held.origin.snapshot,
+        "figures_changed": held.rows_written,
+        **{f"{table}_rows": rows for table, rows in held.rows.items()},
+    }
 
 
 def tonnes_by_period(found: Figures) -> dict[str, float]:
@@ -211,9 +239,17 @@ def _by_category(tonnes: pl.DataFrame) -> pl.DataFrame:
     rows = [scoped_tonnes(row) for row in latest.iter_rows(named=True)]
     written = [pl.Series(name, [f"{row[name]:f}" for row in rows], pl.String) for name in keep.SCOPED]
     return latest.with_columns(written).select(
-        "market", _PERIOD, "category_code", "tonnes", "units", "skus", "basis", *keep.SCOPED[1:], "scope_key",
+        "market",
+        _PERIOD,
+        "category_code",
+        "tonnes",
+        "units",
+        "skus",
+        "basis",
+        *keep.SCOPED[1:],
+        "scope_key",
         "confidence",
-    )  # fmt: skip
+    )
 
 
 def _by_reason(uncounted: pl.DataFrame) -> pl.DataFrame:

@@ -10,21 +10,27 @@ from pipelines.figures.proof import PERIOD, Wrong
 from pipelines.shown import preview
 
 PORTFOLIO: Final = dg.AssetCheckSpec(
-    "portfolio_is_whole", asset="portfolio", blocking=True,
+    "portfolio_is_whole",
+    asset="portfolio",
+    blocking=True,
     description="Each SKU once, no component or volume of an unknown SKU, no weight or number of units below 0.",
-)  # fmt: skip
+)
 FIGURES: Final = [
     dg.AssetCheckSpec(
-        "categories_add_up", asset="figures", blocking=True,
+        "categories_add_up",
+        asset="figures",
+        blocking=True,
         description="The tonnes of all categories are weight times units, summed a second way; less where a SKU is "
         "uncounted, never more.",
     ),
     dg.AssetCheckSpec(
-        "figures_stand_once", asset="figures", blocking=True,
+        "figures_stand_once",
+        asset="figures",
+        blocking=True,
         description="One figure per market, year, half and category; none below 0, single-use tonnes within it, and so "
         "what is in scope and what is undecided together.",
     ),
-]  # fmt: skip
+]
 
 
 def portfolio(wrong: Wrong) -> dg.AssetCheckResult:
@@ -46,11 +52,13 @@ def figures(found: Figures, differences: pl.DataFrame) -> list[dg.AssetCheckResu
     )
     return [
         dg.AssetCheckResult(
-            check_name="categories_add_up", passed=differences.is_empty(),
+            check_name="categories_add_up",
+            passed=differences.is_empty(),
             metadata={"periods": named.select(PERIOD).n_unique(), "differing": preview.frame_table(differences)},
         ),
         dg.AssetCheckResult(
-            check_name="figures_stand_once", passed=not named.is_duplicated().any() and below.is_empty(),
+            check_name="figures_stand_once",
+            passed=not named.is_duplicated().any() and below.is_empty(),
             metadata={"figures": named.height, "impossible": preview.frame_table(below)},
         ),
-    ]  # fmt: skip
+    ]

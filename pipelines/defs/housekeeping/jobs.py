@@ -19,7 +19,14 @@ from pipelines.defs.housekeeping.ops import (
 def keep_house() -> None:
     """Independent of each other: where one fails, the others are done all the same."""
     for op in (
-        orphan_objects, kept_answers, expired_access, anonymised_addresses, expired_docs, old_snapshots, old_outputs,
-        old_runs, old_logs,
-    ):  # fmt: skip
+        orphan_objects,
+        kept_answers,
+        expired_access,
+        anonymised_addresses,
+        expired_docs,
+        old_snapshots,
+        old_outputs,
+        old_runs,
+        old_logs,
+    ):
         op()

@@ -34,11 +34,14 @@ def orphan_objects(
     """Uploaded bytes that no record names, older than an hour: a crash between bytes and record left them."""
     with interruptible(context, shutdown.begun) as proceed:
         swept = housekeeping.remove_orphans(postgres.pool, object_store.objects, proceed)
-    context.add_output_metadata({
-        "companies": swept.companies, "objects_looked_at": swept.looked_at,
-        "unfinished_uploads_removed": swept.unfinished,
-        **{f"{folder}_objects_removed": number for folder, number in swept.removed.items()},
-    })  # fmt: skip
+    context.add_output_metadata(
+        {
+            "companies": swept.companies,
+            "objects_looked_at": swept.looked_at,
+            "unfinished_uploads_removed": swept.unfinished,
+            **{f"{folder}_objects_removed": number for folder, number in swept.removed.items()},
+        }
+    )
 
 
 def _counting(counted: str) -> Callable[[Callable[[Pool, Clock, Proceed], int]], dg.OpDefinition]:

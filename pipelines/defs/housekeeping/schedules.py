@@ -8,7 +8,8 @@ from pipelines.engine.daily import scheduled
 from pipelines.engine.jobs import run_config
 
 daily_housekeeping: Final[dg.ScheduleDefinition] = scheduled(
-    "daily_housekeeping", "keep_house",
+    "daily_housekeeping",
+    "keep_house",
     "5 0 * * *",  # when the UTC day has changed on every machine
     run_config(),
-)  # fmt: skip
+)

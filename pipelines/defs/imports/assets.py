@@ -47,9 +47,15 @@ class ImportRun(dg.Config):
 
 
 @dg.asset(
-    group_name=GROUP, owners=OWNERS, kinds={"file"}, tags={"pcds/stage": "received"}, partitions_def=companies,
-    dagster_type=dg.PythonObjectDagsterType(Received), output_required=False, hooks={fail_import_once},
-)  # fmt: skip
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"file"},
+    tags={"pcds/stage": "received"},
+    partitions_def=companies,
+    dagster_type=dg.PythonObjectDagsterType(Received),
+    output_required=False,
+    hooks={fail_import_once},
+)
 def uploaded_file(
     context: dg.AssetExecutionContext,
     config: ImportRun,
@@ -80,11 +86,15 @@ def uploaded_file(
     yield dg.MaterializeResult(
         value=received,
         metadata={
-            **preview.sent(sent), "size_bytes": sent.size_bytes, "sha256": sent.sha256,
-            "object_key": sent.upload_key, "dry_run": sent.dry_run, "attempt": sent.attempts,
+            **preview.sent(sent),
+            "size_bytes": sent.size_bytes,
+            "sha256": sent.sha256,
+            "object_key": sent.upload_key,
+            "dry_run": sent.dry_run,
+            "attempt": sent.attempts,
             "rows_committed_before": sent.position,
         },
-    )  # fmt: skip
+    )
 
 
 def _sent(pool: Pool, company_id: UUID, slug: str, import_id: str | None) -> Work:
@@ -120,10 +130,16 @@ def _nothing_to_do(sent: Work, run_id: str, objects: Objects, now: datetime) -> 
 
 
 @dg.asset(
-    group_name=GROUP, owners=OWNERS, kinds={"polars", "parquet"}, tags={"pcds/stage": "received"},
-    metadata=columns.metadata("parsed_table"), partitions_def=companies, hooks={fail_import_once},
-    dagster_type=dg.PythonObjectDagsterType(Parsed), check_specs=[checks.contract_spec("parsed_table")],
-)  # fmt: skip
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"polars", "parquet"},
+    tags={"pcds/stage": "received"},
+    metadata=columns.metadata("parsed_table"),
+    partitions_def=companies,
+    hooks={fail_import_once},
+    dagster_type=dg.PythonObjectDagsterType(Parsed),
+    check_specs=[checks.contract_spec("parsed_table")],
+)
 def parsed_table(
     context: dg.AssetExecutionContext,
     uploaded_file: Received,
@@ -161,10 +177,16 @@ def parsed_table(
 
 
 @dg.asset(
-    group_name=GROUP, owners=OWNERS, kinds={"polars", "parquet"}, tags={"pcds/stage": "typed"},
-    metadata=columns.metadata("typed_rows"), partitions_def=companies, hooks={fail_import_once},
-    dagster_type=dg.PythonObjectDagsterType(Typed), check_specs=[checks.contract_spec("typed_rows")],
-)  # fmt: skip
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"polars", "parquet"},
+    tags={"pcds/stage": "typed"},
+    metadata=columns.metadata("typed_rows"),
+    partitions_def=companies,
+    hooks={fail_import_once},
+    dagster_type=dg.PythonObjectDagsterType(Typed),
+    check_specs=[checks.contract_spec("typed_rows")],
+)
 def typed_rows(
     context: dg.AssetExecutionContext,
     uploaded_file: Received,

@@ -46,10 +46,14 @@ def fail_import_once(context: dg.HookContext) -> None:
     # Not the message of the exception: it may quote a cell of the caller's file. Dagster's own record has it.
     *_, place = traceback.extract_tb(chain[-1].__traceback__) or [None]
     log.error(
-        "import.failed_by_us", import_id=str(sent.id), company_id=str(sent.company_id), step=context.op.name,
-        correlation_id=sent.correlation_id, error=type(chain[-1]).__name__,
+        "import.failed_by_us",
+        import_id=str(sent.id),
+        company_id=str(sent.company_id),
+        step=context.op.name,
+        correlation_id=sent.correlation_id,
+        error=type(chain[-1]).__name__,
         place=place and f"{place.filename}:{place.lineno}",
-    )  # fmt: skip
+    )
     settle.fail(pool, claim, sent, context.resources.clock.clock, settle.our_fault(sent.correlation_id))
 
 

@@ -38,12 +38,17 @@ class _Desk(NamedTuple):
 
 
 @dg.asset(
-    group_name=GROUP, owners=OWNERS, kinds={"polars", "postgres"}, tags={"pcds/stage": "stored"},
-    metadata=columns.metadata("graded_skus"), partitions_def=companies, hooks={fail_import_once},
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"polars", "postgres"},
+    tags={"pcds/stage": "stored"},
+    metadata=columns.metadata("graded_skus"),
+    partitions_def=companies,
+    hooks={fail_import_once},
     check_specs=[
         dg.AssetCheckSpec(checks.GRADED, asset="graded_skus", description="No accepted SKU is without a grade state."),
     ],
-)  # fmt: skip
+)
 def graded_skus(
     context: dg.AssetExecutionContext,
     uploaded_file: Received,
@@ -101,13 +106,18 @@ def _written(desk: _Desk, hold: Hold, parsed: Parsed, typed: Typed) -> Written:
 
 
 @dg.asset(
-    group_name=GROUP, owners=OWNERS, kinds={"postgres"}, tags={"pcds/stage": "reported"}, deps=[graded_skus],
-    partitions_def=companies, check_specs=[
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"postgres"},
+    tags={"pcds/stage": "reported"},
+    deps=[graded_skus],
+    partitions_def=companies,
+    check_specs=[
         dg.AssetCheckSpec(
             checks.COUNTS, asset="import_report", blocking=True, description="One outcome per SKU, every line is read."
         ),
     ],
-)  # fmt: skip
+)
 def import_report(
     uploaded_file: Received, typed_rows: Typed, postgres: Postgres, object_store: ObjectStore
 ) -> checks.CheckedResult:
@@ -128,14 +138,17 @@ def import_report(
             **preview.counts(counts),
             "faults": found["pagination"]["total"],
             "first_rejected": preview.table(
-                shown, ([error[name] for name in shown] for error in found["errors"]),
+                shown,
+                ([error[name] for name in shown] for error in found["errors"]),
                 total=found["pagination"]["total"],
             ),
         },
         check_results=[
             checks.counts_add_up(
-                decided=rows.values.height + rows.rejected, by_outcome=counts,
-                rows_done=found["progress"]["done"], rows_total=found["progress"]["total"],
+                decided=rows.values.height + rows.rejected,
+                by_outcome=counts,
+                rows_done=found["progress"]["done"],
+                rows_total=found["progress"]["total"],
             )
         ],
-    )  # fmt: skip
+    )

@@ -41,9 +41,14 @@ class Hold:
 
 @contextmanager
 def holding(
-    context: dg.AssetExecutionContext, received: Received, pool: Pool, clock: Clock, stopping: threading.Event, *,
+    context: dg.AssetExecutionContext,
+    received: Received,
+    pool: Pool,
+    clock: Clock,
+    stopping: threading.Event,
+    *,
     writes: bool = False,
-) -> Iterator[Hold]:  # fmt: skip
+) -> Iterator[Hold]:
     """Take the claim and keep it alive during the block; a step that shall not go on ends with its reason.
 
     With `writes` the block ends the import. Raises `dagster.Failure` where another run works on the import, where

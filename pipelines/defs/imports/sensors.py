@@ -24,16 +24,18 @@ _ASKED_FOR: Final = timedelta(seconds=4)
 _LOST_AFTER: Final = timedelta(seconds=20)
 """A run that was recorded and not even launched or queued for so long was lost by the webserver; monitoring ends it."""
 _UNFINISHED: Final = [
-    dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING,
-]  # fmt: skip
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
 
 
 @asking.sensor(
     job=import_file,
     description="Requests a run for each import that waits or has stalled and that no unfinished run works on; "
     "ends those whose last run was terminated.",
-)  # fmt: skip
+)
 def queued_imports(context: dg.SensorEvaluationContext, postgres: Postgres, clock: ServiceClock) -> dg.SensorResult:
     """One run request per open import without a run, by the number of the runs it has had."""
     with postgres.pool.system() as conn:

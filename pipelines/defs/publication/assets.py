@@ -29,11 +29,15 @@ GROUP: Final = "publication"
 
 
 @dg.asset(
-    group_name=GROUP, owners=OWNERS, kinds={"postgres", "parquet"}, tags={"pcds/stage": "published"},
-    metadata=columns.metadata("portfolio_snapshot"), partitions_def=companies,
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"postgres", "parquet"},
+    tags={"pcds/stage": "published"},
+    metadata=columns.metadata("portfolio_snapshot"),
+    partitions_def=companies,
     deps=[ledger, graded_skus, regraded_skus],
     check_specs=checks.SNAPSHOT_SPECS,
-)  # fmt: skip
+)
 def portfolio_snapshot(
     context: dg.AssetExecutionContext,
     *,
@@ -79,9 +83,13 @@ def portfolio_snapshot(
 
 
 @dg.asset(
-    group_name=GROUP, owners=OWNERS, kinds={"duckdb"}, tags={"pcds/stage": "reported"}, partitions_def=companies,
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"duckdb"},
+    tags={"pcds/stage": "reported"},
+    partitions_def=companies,
     deps=[portfolio_snapshot, jurisdiction_catalogue],
-)  # fmt: skip
+)
 def portfolio_overview(
     context: dg.AssetExecutionContext, postgres: Postgres, clock: ServiceClock, portfolios: Portfolios
 ) -> checks.CheckedResult:

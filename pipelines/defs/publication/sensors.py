@@ -33,16 +33,21 @@ def written_portfolios(context: dg.SensorEvaluationContext, postgres: Postgres, 
     now = clock.now()
     with postgres.pool.system() as conn:
         found = follow.stale(conn, now.date())
-    return _published(context.instance, {
-        each.slug: _wanted(each, _state(each, now.date()))
-        for each in found if not each.importing or each.since is None or each.since <= now - IMPORTING_WAITS
-    })  # fmt: skip
+    return _published(
+        context.instance,
+        {
+            each.slug: _wanted(each, _state(each, now.date()))
+            for each in found
+            if not each.importing or each.since is None or each.since <= now - IMPORTING_WAITS
+        },
+    )
 
 
 @asking.sensor(
-    job=publish_portfolio, minimum_interval_seconds=LOST_SECONDS,
+    job=publish_portfolio,
+    minimum_interval_seconds=LOST_SECONDS,
     description="Publishes each company whose snapshot or figures are not in this data directory, or not whole.",
-)  # fmt: skip
+)
 def lost_portfolios(
     context: dg.SensorEvaluationContext, postgres: Postgres, clock: ServiceClock, portfolios: Portfolios
 ) -> dg.SensorResult:
@@ -50,10 +55,14 @@ def lost_portfolios(
     with postgres.pool.system() as conn:
         found = follow.published(conn)
     look = f"lost-{clock.now():%Y%m%dT%H%M}"
-    return _published(context.instance, {
-        each.slug: _wanted(each, f"{each.position}/{look}") for each in found
-        if follow.is_astray(each, portfolios.folder) or are_behind(portfolios.folder, each.company_id)
-    })  # fmt: skip
+    return _published(
+        context.instance,
+        {
+            each.slug: _wanted(each, f"{each.position}/{look}")
+            for each in found
+            if follow.is_astray(each, portfolios.folder) or are_behind(portfolios.folder, each.company_id)
+        },
+    )
 
 
 def _published(instance: dg.DagsterInstance, wanted: Mapping[str, Wanted]) -> dg.SensorResult:

@@ -29,9 +29,14 @@ class Regrade(dg.Config):
 
 
 @dg.asset(
-    group_name=GROUP, owners=OWNERS, kinds={"postgres"}, tags={"pcds/stage": "stored"}, partitions_def=companies,
-    metadata=columns.metadata("regraded_skus"), deps=[graded_skus, rule_set],
-)  # fmt: skip
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"postgres"},
+    tags={"pcds/stage": "stored"},
+    partitions_def=companies,
+    metadata=columns.metadata("regraded_skus"),
+    deps=[graded_skus, rule_set],
+)
 def regraded_skus(
     context: dg.AssetExecutionContext,
     config: Regrade,
@@ -63,11 +68,14 @@ def regraded_skus(
     done = regrading.total(postgres.pool, [company_id], version).regraded
     return dg.MaterializeResult(
         metadata={
-            **named, "dagster/row_count": done.skus, "skus": done.skus, "skus_changed": done.changed,
+            **named,
+            "dagster/row_count": done.skus,
+            "skus": done.skus,
+            "skus_changed": done.changed,
             "ruleset_version": version,
             "seconds": round(time.perf_counter() - begun, 3),
             "matrix": preview.table(("grade before → after", "SKUs"), sorted(done.matrix.items())),
             "first_changes": preview.table(_BY_GRADE, done.examples, most=regrading.EXAMPLES, total=done.changed),
             **columns.metadata("regraded_skus"),
-        },
-    )  # fmt: skip
+        }
+    )

@@ -33,11 +33,13 @@ def asked_regrades(context: dg.SensorEvaluationContext, postgres: Postgres, rule
     return dg.SensorResult(
         run_requests=requests,
         dynamic_partitions_requests=asking.partitions_of(context.instance, requests),
-        asset_events=[] if left == context.cursor else [
+        asset_events=[]
+        if left == context.cursor
+        else [
             dg.AssetCheckEvaluation(asset_key=dg.AssetKey("rule_set"), **held_by_older_rules(len(waiting), version)),
         ],
         cursor=left,
-    )  # fmt: skip
+    )
 
 
 def _wanted(asked: regrading.Asked) -> Wanted:

@@ -70,9 +70,10 @@ class Service:
     def launch(self, job: str, run_config: Mapping[str, Any], tags: Mapping[str, str]) -> str:
         """Have a run launched; its id. Raises `dagster.Failure` where Dagster would not."""
         run = {
-            "selector": {**_WHERE, "jobName": job}, "runConfigData": run_config,
+            "selector": {**_WHERE, "jobName": job},
+            "runConfigData": run_config,
             "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
-        }  # fmt: skip
+        }
         until = time.monotonic() + _PATIENCE_SECONDS
         while True:
             try:
@@ -131,9 +132,15 @@ def by_the_service(settings: Settings) -> Iterator[None]:
 
 
 def run(
-    job: str, resources: Resources, instance: dg.DagsterInstance, *, tags: Mapping[str, str],
-    run_config: Mapping[str, Any], partition: str | None = None, raise_on_error: bool = True,
-) -> Ended:  # fmt: skip
+    job: str,
+    resources: Resources,
+    instance: dg.DagsterInstance,
+    *,
+    tags: Mapping[str, str],
+    run_config: Mapping[str, Any],
+    partition: str | None = None,
+    raise_on_error: bool = True,
+) -> Ended:
     """A run of the job to its end. What goes wrong in it is raised: as `dagster.Failure`, or here as it was raised."""
     if not _services:
         return _here(job, resources, instance, tags, run_config, partition, raise_on_error=raise_on_error)
@@ -146,14 +153,25 @@ def run(
 
 
 def _here(  # noqa: PLR0917  (as `run` takes them)
-    job: str, resources: Resources, instance: dg.DagsterInstance, tags: Mapping[str, str],
-    run_config: Mapping[str, Any], partition: str | None, *, raise_on_error: bool,
-) -> Ended:  # fmt: skip
+    job: str,
+    resources: Resources,
+    instance: dg.DagsterInstance,
+    tags: Mapping[str, str],
+    run_config: Mapping[str, Any],
+    partition: str | None,
+    *,
+    raise_on_error: bool,
+) -> Ended:
     with here.living(resources.postgres.pool) as run_id:
         result = defs.resolve_job_def(job).execute_in_process(
-            run_id=run_id, run_config=run_config, partition_key=partition, instance=instance,
-            tags={**CODE_LOCATION, **tags}, resources=resources.handed_in(), raise_on_error=raise_on_error,
-        )  # fmt: skip
+            run_id=run_id,
+            run_config=run_config,
+            partition_key=partition,
+            instance=instance,
+            tags={**CODE_LOCATION, **tags},
+            resources=resources.handed_in(),
+            raise_on_error=raise_on_error,
+        )
     ended = instance.get_run_by_id(result.run_id)
     assert ended is not None
     return Ended(ended)

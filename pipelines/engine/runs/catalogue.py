@@ -46,9 +46,12 @@ def refresh_catalogue(
     given = {"file": name, "operator": operator}
     source = {name: value for name, value in given.items() if value is not None}
     ended = asked.run(
-        "refresh_catalogue", resources, instance, run_config=run_config(jurisdiction_catalogue=source),
+        "refresh_catalogue",
+        resources,
+        instance,
+        run_config=run_config(jurisdiction_catalogue=source),
         tags=PCDS if operator is None else {"user": operator},
-    )  # fmt: skip
+    )
     return _made(instance, ended.dagster_run.run_id)
 
 

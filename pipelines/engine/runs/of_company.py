@@ -18,18 +18,26 @@ from warehouse.snapshots import Snapshot, current
 
 
 def run(
-    job: str, resources: Resources, instance: dg.DagsterInstance, company_id: UUID, *,
-    config: Mapping[str, Mapping[str, Any]] | None = None, run_tags: Mapping[str, str] | None = None,
+    job: str,
+    resources: Resources,
+    instance: dg.DagsterInstance,
+    company_id: UUID,
+    *,
+    config: Mapping[str, Mapping[str, Any]] | None = None,
+    run_tags: Mapping[str, str] | None = None,
     raise_on_error: bool = True,
-) -> asked.Ended:  # fmt: skip
+) -> asked.Ended:
     """The run of a job for the company's partition; `config` by asset. What goes wrong in it is raised."""
     pool = resources.postgres.pool
     return asked.run(
-        job, resources, instance, run_config=run_config(**(config or {})),
+        job,
+        resources,
+        instance,
+        run_config=run_config(**(config or {})),
         partition=partition_of(instance, pool, company_id),
         tags=tags.PCDS | tags.read_company(pool, company_id) | {**(run_tags or {})},
         raise_on_error=raise_on_error,
-    )  # fmt: skip
+    )
 
 
 def publish_company(

@@ -49,7 +49,11 @@ def regrade_portfolios(
     for company_id in regrading.open_regrades(pool):
         if company_id in chosen:
             of_company.run(
-                "regrade_portfolios", resources, instance, company_id,
-                config={"regraded_skus": {"only_open": True}}, run_tags={REGRADE: version},
-            )  # fmt: skip
+                "regrade_portfolios",
+                resources,
+                instance,
+                company_id,
+                config={"regraded_skus": {"only_open": True}},
+                run_tags={REGRADE: version},
+            )
     return regrading.total(pool, chosen, version)

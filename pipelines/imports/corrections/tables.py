@@ -59,9 +59,7 @@ def rejected_tables(data: bytes, source: Source, report: Report, lang: str = ORI
         return _tables(_Rejected(main, of_main, whole, source, lang, here=here))
     graphs = of_workbook(book, apart, apart["columns"], "component")
     of_parts = [fault for fault in report if fault["sheet"] == apart["sheet"]]
-    return _tables(
-        _Rejected(main, of_main, whole, source, lang), _Rejected(graphs, of_parts, codes, None, lang)
-    )  # fmt: skip
+    return _tables(_Rejected(main, of_main, whole, source, lang), _Rejected(graphs, of_parts, codes, None, lang))
 
 
 def _rejected_codes(source: Source, report: Report) -> set[str]:
@@ -114,7 +112,7 @@ class _Rejected:
 
     def _beside(
         self, cells: list[Cell], said: Sequence[Cell], width: int, old: int, *, whole: bool = True
-    ) -> list[Cell]:  # fmt: skip
+    ) -> list[Cell]:
         """A line with what is said of it behind the header's columns, in place of what an earlier report said.
 
         A line of a text that is rejected for too few or too many cells stays one: nobody takes it for corrected.

@@ -90,8 +90,12 @@ class _Lists:
         at = self._of.setdefault(column.choices, len(self._of))
         letters = xlsxwriter.utility.xl_col_to_name(at, col_abs=True)
         source = f"={_LISTS}!{letters}$1:{letters}${len(column.choices)}"
-        return {"validate": "list", "source": source, "error_type": "warning",
-                "show_error": column.field.kind != "codes"}  # fmt: skip
+        return {
+            "validate": "list",
+            "source": source,
+            "error_type": "warning",
+            "show_error": column.field.kind != "codes",
+        }
 
     def finish(self) -> None:
         """Write the lists, behind the sheets that people fill in."""

@@ -118,10 +118,16 @@ def _by_pattern(piece: bytes | None) -> pl.DataFrame | None:
     else:
         formula = pl.repeat(None, len(body), dtype=pl.String, eager=True)
     _, place, second, value, _, last, _ = head.to_frame().select(pl.col("field_0").str.splitn('"', 7).struct.unnest())
-    found = pl.DataFrame({
-        "place": place, "second": second, "value": value, "last": last, "formula": formula,
-        "text": body.str.extract(_TEXT),
-    })  # fmt: skip
+    found = pl.DataFrame(
+        {
+            "place": place,
+            "second": second,
+            "value": value,
+            "last": last,
+            "formula": formula,
+            "text": body.str.extract(_TEXT),
+        }
+    )
     held = found.filter(pl.any_horizontal(pl.col("formula", "text").is_not_null()))
     texts = unescape(held["text"])
     return held.select(

@@ -120,8 +120,12 @@ class Workbook:
         distinct = pairs.drop_nulls("raw").unique(maintain_order=True)
         formats = ((text, self._format(style)) for text, style in distinct.iter_rows())
         texts = [self._number(text, style, numeric=numeric) for text, style in formats]
-        looked_up = pairs.join(distinct.with_columns(text=pl.Series(texts, dtype=pl.String)),
-                               on=["raw", "style"], how="left", maintain_order="left")  # fmt: skip
+        looked_up = pairs.join(
+            distinct.with_columns(text=pl.Series(texts, dtype=pl.String)),
+            on=["raw", "style"],
+            how="left",
+            maintain_order="left",
+        )
         return looked_up["text"]
 
     def _number(self, raw: str, style: Format, *, numeric: bool) -> str:
