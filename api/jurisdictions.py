@@ -1,9 +1,8 @@
 """GET /jurisdictions: the catalogue, for anyone. The depth of an entry is derived on the day that it is read."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends
-from psycopg.rows import dict_row
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,8 +14,7 @@ from api.parameters import LIMIT, OFFSET
 from api.service import service_of
 from compliance import catalogue
 from schemas.responses import JurisdictionListResponse
-from warehouse.catalogue.queries import ALL, entry
-from warehouse.sessions import AsyncConnection
+from warehouse.catalogue import queries
 
 router = resource(prefix=f"{V1}/jurisdictions", tags=["Jurisdictions"])
 
@@ -39,7 +37,7 @@ async def list_jurisdictions(request: Request, credential: Annotated[Credential 
     if credential is not None:
         await admitted(request, credential, "read")
     service, limit, offset = service_of(request), LIMIT.of(request), OFFSET.of(request)
-    entries = catalogue.served([entry(row) for row in await service.reading(_rows)])
+    entries = catalogue.served(await service.reading(queries.read_every))
     today = service.clock.today()
     return json_of(
         {
@@ -48,8 +46,3 @@ async def list_jurisdictions(request: Request, credential: Annotated[Credential 
             "pagination": {"limit": limit, "offset": offset, "total": len(entries)},
         }
     )
-
-
-async def _rows(connection: AsyncConnection) -> list[dict[str, Any]]:
-    async with connection.cursor(row_factory=dict_row) as cursor:
-        return await (await cursor.execute(ALL)).fetchall()

@@ -15,7 +15,7 @@ import structlog
 from api import demo
 from api.cli import in_plain_words
 from warehouse import logs
-from warehouse.catalogue.queries import LOADED
+from warehouse.catalogue import queries as catalogue
 from warehouse.database import Database
 from warehouse.migrate import migrate
 from warehouse.settings import Settings
@@ -37,7 +37,7 @@ def prepared(settings: Settings, *, with_demo: bool, with_dagster_ui: bool) -> d
         made = demo.prepare(settings, database)
         greeting = demo.banner(settings, made, first_start=first_start, with_dagster_ui=with_dagster_ui)
     with psycopg.connect(database.app_url) as connection:
-        loaded = connection.execute(LOADED).fetchone() == (True,)
+        loaded = catalogue.is_loaded(connection)
     return {"catalogue": loaded, "greeting": greeting}
 
 

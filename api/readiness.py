@@ -18,8 +18,8 @@ from psycopg_pool import PoolTimeout
 from starlette.concurrency import run_in_threadpool
 
 from api.service import Service
-from warehouse.catalogue.queries import LOADED
-from warehouse.imports.queue import LISTENING
+from warehouse.catalogue import queries as catalogue
+from warehouse.imports import queue
 from warehouse.sessions import AsyncConnection, commits
 
 STANDS_SECONDS: Final = 1.0
@@ -67,11 +67,12 @@ def _written(folder: Path) -> bool:
 
 async def _database(service: Service) -> Mapping[str, bool]:
     """Whether it answers, commits, has the catalogue, and has a worker that waits."""
-    asked = {"catalogue": LOADED} | ({"worker": LISTENING} if service.settings.warm_workers else {})
 
     async def ask(connection: AsyncConnection) -> dict[str, bool]:
-        rows = {name: await (await connection.execute(query)).fetchone() for name, query in asked.items()}
-        return {name: row is not None and bool(row[0]) for name, row in rows.items()}
+        found = {"catalogue": await catalogue.read_is_loaded(connection)}
+        if service.settings.warm_workers:
+            found["worker"] = await queue.is_listened_to(connection)
+        return found
 
     try:
         found = await service.reading(ask)

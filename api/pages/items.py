@@ -108,7 +108,6 @@ def _listed(conn: Connection, now: Now, offset: int, *, code: str | None = None)
     row = conn.execute(query, {"now": now.today, "today": now.today, "sku_codes": code and [code]}).fetchone()
     assert row is not None, "a page is one row"
     said = orjson.loads(row[0])
-    asked = {"ids": [item["id"] for item in said["data"]]}
-    (provisional,) = conn.execute(skus.PROVISIONAL, asked).fetchone() or ([],)
+    provisional = skus.provisional(conn, [item["id"] for item in said["data"]])
     listed = [{**item, "grade_provisional": item["id"] in provisional} for item in said["data"]]
     return {"as_of": None, "newer_writes": 0, "items": listed, "pagination": said["pagination"]}

@@ -1,11 +1,9 @@
 """The figures of a snapshot: tonnes, what is not counted, and the verdicts of every market and calendar year."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import polars as pl
-import psycopg
-from psycopg.rows import dict_row
 
 from compliance.catalogue import Jurisdiction
 from compliance.declarations.document import obligation
@@ -15,6 +13,7 @@ from compliance.rollup.tonnes import Figures, combined, rollup
 from compliance.ruleset import RuleSet
 from pipelines import catalogue
 from warehouse.catalogue import queries as jurisdictions
+from warehouse.sessions import Connection
 
 TONNES: Final = pl.Decimal(38, 6)
 OBLIGATION_SCHEMA: Final = pl.Schema(
@@ -47,14 +46,12 @@ class Catalogue(NamedTuple):
     source_hash: str
 
 
-def loaded_catalogue(conn: psycopg.Connection[Any]) -> Catalogue:
+def loaded_catalogue(conn: Connection) -> Catalogue:
     """The catalogue that is loaded; a jurisdiction that it lacks is the release's, so that its volumes still count."""
     release = catalogue.read(None)
-    with conn.cursor(row_factory=dict_row) as cursor:
-        found = {row["code"]: jurisdictions.entry(row) for row in cursor.execute(jurisdictions.ALL)}
-    row = conn.execute(jurisdictions.LAST_LOAD).fetchone()
-    entries = {entry.code: entry for entry in release.entries} | found
-    return Catalogue(tuple(entries.values()), row[0] if row else release.source_hash)
+    entries = {entry.code: entry for entry in (*release.entries, *jurisdictions.every(conn))}
+    load = jurisdictions.last_load(conn)
+    return Catalogue(tuple(entries.values()), load.source_hash if load else release.source_hash)
 
 
 def figures_of(

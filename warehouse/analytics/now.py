@@ -5,11 +5,10 @@ from datetime import date
 from typing import Any, Self
 
 import psycopg
-from psycopg.rows import dict_row
 
 from compliance import catalogue
 from compliance.catalogue import Jurisdiction
-from warehouse.catalogue.queries import ALL, entry
+from warehouse.catalogue.queries import every
 from warehouse.clock import Clock
 from warehouse.companies import queries as companies
 from warehouse.snapshots import Snapshot
@@ -26,9 +25,7 @@ class Now:
     @classmethod
     def read(cls, conn: psycopg.Connection[Any], clock: Clock) -> Self:
         """As it is in this transaction of the company; the release's catalogue until one is loaded."""
-        with conn.cursor(row_factory=dict_row) as cursor:
-            loaded = [entry(row) for row in cursor.execute(ALL)]
-        served = catalogue.served(loaded or catalogue.pinned())
+        served = catalogue.served(every(conn) or catalogue.pinned())
         return cls(clock.today(), companies.counted(conn).links, {found.code: found for found in served})
 
     def head(self, snapshot: Snapshot) -> dict[str, Any]:

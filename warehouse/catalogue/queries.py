@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-import psycopg
 from psycopg.rows import dict_row
 from psycopg.types.json import Json
 from uuid_utils import uuid7
@@ -13,19 +12,14 @@ from uuid_utils import uuid7
 from compliance import catalogue
 from compliance.catalogue import Jurisdiction
 from warehouse.catalogue.tables import jurisdictions
-
-Connection = psycopg.Connection[Any]
+from warehouse.sessions import AsyncConnection, Connection
 
 COLUMNS: Final = tuple(column.name for column in jurisdictions.columns)
 
-ALL: Final = "SELECT * FROM jurisdictions ORDER BY code"
+_ALL: Final = "SELECT * FROM jurisdictions ORDER BY code"
 """Served rows and those that only rules use; which are served is the catalogue's to say."""
 
-LOADED: Final = "SELECT EXISTS (SELECT FROM jurisdictions WHERE in_catalogue)"
-"""Whether the catalogue is there: one half of being ready."""
-
-LAST_LOAD: Final = "SELECT source_hash FROM catalogue_loads ORDER BY loaded_at DESC, id DESC LIMIT 1"
-"""The hash of the file that the rows were loaded from."""
+_LOADED: Final = "SELECT EXISTS (SELECT FROM jurisdictions WHERE in_catalogue)"
 
 _SERVED: Final = "SELECT code FROM jurisdictions WHERE in_catalogue"
 _SERVED_SUBDIVISIONS: Final = f"{_SERVED} AND parent_code IS NOT NULL"
@@ -82,6 +76,28 @@ def entry(row: Mapping[str, Any]) -> Jurisdiction:
         served=row["in_catalogue"],
         composite_threshold_percent="" if threshold is None else str(threshold),
     )
+
+
+def every(conn: Connection) -> list[Jurisdiction]:
+    """The whole catalogue by code, with the rows that only rules use; empty until one is loaded."""
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return [entry(row) for row in cursor.execute(_ALL)]
+
+
+async def read_every(connection: AsyncConnection) -> list[Jurisdiction]:
+    """The same in the event loop."""
+    async with connection.cursor(row_factory=dict_row) as cursor:
+        return [entry(row) for row in await (await cursor.execute(_ALL)).fetchall()]
+
+
+def is_loaded(conn: Connection) -> bool:
+    """Whether a catalogue is loaded: one half of being ready."""
+    return conn.execute(_LOADED).fetchone() == (True,)
+
+
+async def read_is_loaded(connection: AsyncConnection) -> bool:
+    """The same in the event loop."""
+    return await (await connection.execute(_LOADED)).fetchone() == (True,)
 
 
 class Load(NamedTuple):

@@ -77,9 +77,15 @@ def count_of(connection: psycopg.Connection[Any], sku_codes: Sequence[str]) -> i
     return row[0] if row else 0
 
 
+def provisional(connection: psycopg.Connection[Any], ids: Sequence[str]) -> frozenset[str]:
+    """Those of some SKUs whose grade a fact that nobody gave could change."""
+    (found,) = connection.execute(PROVISIONAL, {"ids": list(ids)}).fetchone() or ([],)
+    return frozenset(found)
+
+
 PROVISIONAL: Final = """
 SELECT coalesce(array_agg(id::text), '{}') FROM skus WHERE id = ANY(%(ids)s::uuid[]) AND grade_provisional"""
-"""Those of some SKUs whose grade a fact that nobody gave could change."""
+"""The answer of `provisional` as an array, for the parameter `ids`."""
 
 
 _NEWEST_FIRST: Final = "skus.created_at DESC, skus.id"
