@@ -1,5 +1,7 @@
 """What an import leaves in the ledger: its submission, one entry per SKU it changed, its end, linked chunk by chunk."""
 
+import psycopg
+
 from services.audit import page, verify
 from warehouse.audit import entries as ledger
 
@@ -33,10 +35,11 @@ def test_filters_find_entries_inside_the_chunks_that_hold_them(desk):
     assert len(entries(desk, actor="import")) == 8 + 1 + 2
 
 
-def test_the_chain_holds_over_chunks_and_finds_a_line_that_was_altered(desk, owner):
+def test_the_chain_holds_over_chunks_and_finds_a_line_that_was_altered(desk):
     assert desk.run(desk.send(FILE))
     with desk.pool.company(desk.company) as conn:
         assert verify(conn).first_bad is None
-    owner.execute("UPDATE skus SET import_line = 9 WHERE sku_code = 'S5' AND company_id = %s", [desk.company])
+    with psycopg.connect(desk.database.owner_url) as owner:
+        owner.execute("UPDATE skus SET import_line = 9 WHERE sku_code = 'S5' AND company_id = %s", [desk.company])
     with desk.pool.company(desk.company) as conn:
         assert verify(conn).first_bad == "6"

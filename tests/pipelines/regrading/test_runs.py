@@ -100,7 +100,7 @@ def test_the_service_goes_on_with_what_is_left_and_leaves_alone_what_a_run_does(
     version = office.activate(LINES, then_regrade=False)
     asked = tick(asked_regrades, office.instance, office.resources).run_requests or ()
     [request] = filter(ours(office), asked)
-    assert str(request.run_key).startswith(f"{version}/{request.partition_key}/")
+    assert str(request.run_key).startswith(f"{request.partition_key}/{version}/")
     assert request.tags["pcds/regrade"] == version
     office.instance.add_dynamic_partitions("companies", [str(request.partition_key)])
     under_way = office.instance.create_run_for_job(

@@ -9,7 +9,6 @@ import pytest
 
 from pipelines.writing.records import RowResult, write_records
 from schemas.models import parse_sku
-from tests.pipelines.conftest import desk, instance  # noqa: F401  (fixtures of imports, asked for by name)
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
