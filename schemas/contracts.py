@@ -5,7 +5,7 @@ verdict on a caller's row. It holds for a collected DataFrame only: on a LazyFra
 Nothing here is imported by the API, whose start would pay for Pandera.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import pandera.polars as pa
@@ -62,42 +62,6 @@ _CATALOGUE_TEXTS: Final = (
     "composite_note",
 )
 """Columns of the jurisdiction catalogue that may hold any text, or none."""
-
-
-_RULES: Final[Mapping[str, Callable[[pl.Expr, Mapping[str, Any]], pl.Expr]]] = {
-    "greater_than_or_equal_to": lambda cell, rule: cell >= rule["min_value"],
-    "less_than_or_equal_to": lambda cell, rule: cell <= rule["max_value"],
-    "isin": lambda cell, rule: cell.is_in(list(rule["allowed_values"])),
-    "str_length": lambda cell, rule: cell.str.len_chars().is_between(rule["min_value"] or 0, rule["max_value"]),
-    "str_matches": lambda cell, rule: cell.str.contains(rule["pattern"]),
-    "str_startswith": lambda cell, rule: cell.str.starts_with(rule["string"]),
-}
-"""Pandera's checks that contracts of imports use, as expressions; each says what Pandera's own says."""
-
-
-def certain(schema: pa.DataFrameSchema, frame: pl.DataFrame) -> bool:
-    """Whether the frame keeps the contract for certain: every rule asked in one query.
-
-    Pandera asks rule by rule, which takes 40 ms for 30 columns however few rows there are. It has to be asked, and
-    names the failing cells, where this says no: that is also the answer about a rule which this does not know.
-    """
-    columns = schema.columns
-    if schema.checks or schema.unique:  # rules about rows as a whole
-        return False
-    if set(columns) != set(frame.columns) or any(frame.schema[name] != c.dtype.type for name, c in columns.items()):
-        return False
-    kept = [pl.lit(value=True)]
-    for name, column in columns.items():
-        cell = pl.col(name)
-        if not column.nullable:
-            kept.append(cell.is_not_null().all())
-        if column.unique:
-            kept.append(cell.is_unique().all())
-        for check in column.checks:
-            if check.name not in _RULES or (check.name == "str_length" and check.statistics["max_value"] is None):
-                return False
-            kept.append(_RULES[check.name](cell, check.statistics).all())
-    return bool(frame.select(pl.all_horizontal(*(rule.alias(str(n)) for n, rule in enumerate(kept)))).item())
 
 
 def parsed_table(columns: Sequence[str]) -> pa.DataFrameSchema:
