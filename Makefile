@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled at install: where PYTHONDONTWRITEBYTECODE is set, every start would compile the libraries again.
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 
-.PHONY: help setup setup-dev serve test distributed check lint-api api-clients fuzz-api conformance mcp-clients fuzz-files explore oracle record-release screenshots soak bench lock clean
+.PHONY: help setup setup-dev serve test test-all distributed check lint-api api-clients fuzz-api conformance mcp-clients fuzz-files explore oracle record-release screenshots soak bench lock clean
 help:  ## What can be done here
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -29,7 +29,10 @@ setup-dev: .venv/dev.stamp  ## The same with what tests, checks and benchmarks n
 serve: setup  ## Start everything: Postgres, API on 8000 with Dagster at /dagster, a demo company
 	@exec $(BIN)/pcds serve
 
-test: setup-dev  ## All tests, in parallel, against a real Postgres with the real migrations
+test: setup-dev  ## Unit and contract tests, in parallel, against a real Postgres with the real migrations
+	$(BIN)/python -m pytest -m "not processes"
+
+test-all: setup-dev  ## All tests: those too that start the service, kill its processes and drive a browser
 	$(BIN)/python -m pytest
 
 # Redis from Debian's packages, unpacked beside the libraries where it is not installed: that needs no root.

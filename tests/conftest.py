@@ -38,6 +38,22 @@ hypothesis_settings.register_profile("gate", derandomize=True, **_UNHURRIED)
 hypothesis_settings.register_profile("explore", print_blob=True, **_UNHURRIED)
 hypothesis_settings.load_profile("gate")
 
+PROCESSES = (
+    "browser/",
+    "journeys/",
+    "guards/test_readme.py",
+    "api/test_docs.py",
+    "api/test_read_apart.py",
+    "api/test_start.py",
+    "connector/test_conformance.py",
+    "connector/test_real_clients.py",
+    "warehouse/test_backup.py",
+    "warehouse/test_embedded.py",
+    "warehouse/test_leftovers.py",
+    "warehouse/test_supervisor.py",
+)
+"""What starts the service's processes, kills them or drives a browser: the second ring, `make test-all` alone."""
+
 _ROOT = "PCDS_TESTS_ROOT"  # inherited by the workers, so that they share what the first process made
 
 
@@ -48,6 +64,14 @@ def pytest_configure(config: pytest.Config) -> None:
         root.chmod(0o711)
         os.environ[_ROOT] = str(root)
         config.add_cleanup(lambda: _remove(root))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of the second ring."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.relative_to(here).as_posix().startswith(PROCESSES):
+            item.add_marker(pytest.mark.processes)
 
 
 def _remove(root: Path) -> None:
