@@ -1,7 +1,7 @@
 """Servers of an operator's, which know nothing of us yet: the embedded release, and others where a binary is found.
 
-`PCDS_TEST_POSTGRES` names the other releases to look for, at Debian's places; `make test-all` looks for the oldest that is
-supported, `make soak` for those between as well.
+`PCDS_TEST_POSTGRES` names the other releases to look for, at Debian's places; `make test-all` looks for the oldest that
+is supported, `make soak` for those between as well.
 """
 
 import os

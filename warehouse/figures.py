@@ -4,11 +4,8 @@ A folder per rollup holds three files and a manifest; the file `current` beside 
 one, and is moved when all that it names is on the disk (decision 0013). How figures are computed is not here.
 """
 
-import fcntl
-import os
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +16,7 @@ from uuid import UUID
 import orjson
 import polars as pl
 
-from warehouse import snapshots
+from warehouse import published, snapshots
 from warehouse.snapshots import Snapshot
 
 TABLES: Final = ("tonnes", "uncounted", "scope_missing", "obligations")
@@ -29,9 +26,7 @@ FOLDER: Final = "figures"
 """Below the data directory."""
 KEPT: Final = 3
 """The newest of a company stay, for those who have just asked which one is current."""
-_POINTER: Final = "current"
 _MANIFEST: Final = "manifest.json"
-_LOCK: Final = "lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +94,7 @@ def publish(
     """
     folder = data_dir / FOLDER / str(company_id)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _alone(folder):
+    with published.locked(folder):
         held = current(data_dir, company_id)
         if held is not None and _is_later(held.origin, origin, snapshots.current(data_dir, company_id)):
             return held
@@ -110,7 +105,7 @@ def publish(
         for table in TABLES:
             frames[table].write_parquet(made.folder / f"{table}.parquet", compression="zstd")
         (made.folder / _MANIFEST).write_bytes(made.manifest())
-        _point(folder, made.folder)
+        published.point(folder, made.folder)
         _sweep(folder, made.folder)
     return made
 
@@ -119,7 +114,7 @@ def current(data_dir: Path, company_id: UUID) -> StoredFigures | None:
     """The company's last complete figures; None where none were computed in this data directory by this release."""
     folder = data_dir / FOLDER / str(company_id)
     try:
-        name = (folder / _POINTER).read_text(encoding="ascii")
+        name = (folder / published.POINTER).read_text(encoding="ascii")
     except FileNotFoundError:
         return None
     said: dict[str, Any] = orjson.loads((folder / name / _MANIFEST).read_bytes())
@@ -137,24 +132,6 @@ def _is_later(held: Origin, given: Origin, snapshot: Snapshot | None) -> bool:
     return held.number > given.number
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One publisher of a company at a time; the kernel takes the lock back however a process ends."""
-    with (folder / _LOCK).open("wb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def _point(folder: Path, named: Path) -> None:
-    """Put everything on the disk, then move the pointer."""
-    draft = folder / f"{_POINTER}.new"
-    draft.write_text(named.name, encoding="ascii")
-    for path in (*named.iterdir(), named, draft):
-        _flush(path)
-    draft.replace(folder / _POINTER)
-    _flush(folder)
-
-
 def _sweep(folder: Path, named: Path) -> None:
     """Remove what a kill left unfinished, and what is older than the newest of `KEPT`."""
     others = [path for path in folder.iterdir() if path.is_dir() and path != named]
@@ -163,11 +140,3 @@ def _sweep(folder: Path, named: Path) -> None:
     for path in others:
         if path not in finished[: KEPT - 1]:
             shutil.rmtree(path)
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -7,8 +7,6 @@ A kill at any instant leaves the last complete snapshot in place: the pointer is
 cannot do by halves, when everything that it points to is on the disk. What a kill left behind is swept later.
 """
 
-import fcntl
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -22,17 +20,17 @@ from uuid import UUID
 
 import psycopg
 
+from warehouse import published
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 from warehouse.snapshots import parts
 from warehouse.snapshots.changes import changed_since
 from warehouse.snapshots.columns import COUNTED, HOLDS_UNTIL
-from warehouse.snapshots.snapshot import FOLDER, MANIFEST, POINTER, Snapshot, current, folder_of
+from warehouse.snapshots.snapshot import FOLDER, MANIFEST, Snapshot, current, folder_of
 from warehouse.snapshots.source import tables
 from warehouse.snapshots.sweep import sweep_folder
 
 _RELEASE: Final = version("packaging-compliance-data-service")
-_LOCK: Final = "lock"
 _RECORD: Final = """
 INSERT INTO snapshots (company_id, name, number, as_of, holds_until)
 VALUES (%(company_id)s, %(name)s, %(number)s, %(as_of)s, %(holds_until)s)
@@ -58,7 +56,7 @@ def publish(
     """
     folder = folder_of(data_dir, company_id)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _alone(folder), _at_one_instant(pool, company_id) as conn:
+    with published.locked(folder), _at_one_instant(pool, company_id) as conn:
         number, link_hash, skus = conn.execute(COUNTED).fetchone() or (0, "", 0)
         holds_until = conn.execute(HOLDS_UNTIL, {"today": now.date()}).fetchone()
         rules = rulesets.active(conn)
@@ -76,7 +74,8 @@ def publish(
                 made = parts.write(_new(folder / name), read(), proceed)
         size = sum(file.stat().st_size for file in (folder / name).iterdir())
         snapshot = Snapshot(company_id, name, now, number, link_hash, made_by, made, size, folder / name)
-        _seal(snapshot, folder)
+        (snapshot.folder / MANIFEST).write_bytes(snapshot.manifest())
+        published.point(folder, snapshot.folder)
         sweep_folder(folder)
     with pool.company(company_id) as conn:
         conn.execute(
@@ -107,17 +106,9 @@ def sweep(data_dir: Path) -> int:
     """Remove old and unfinished snapshots of every company; how many. One that is being published is left alone."""
     removed = 0
     for folder in (data_dir / FOLDER).glob("*/"):
-        with suppress(BlockingIOError), _alone(folder, wait=False):
+        with suppress(BlockingIOError), published.locked(folder, wait=False):
             removed += sweep_folder(folder)
     return removed
-
-
-@contextmanager
-def _alone(folder: Path, *, wait: bool = True) -> Iterator[None]:
-    """One publisher of a company at a time; the kernel takes the lock back however a process ends."""
-    with (folder / _LOCK).open("wb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        yield
 
 
 @contextmanager
@@ -132,23 +123,3 @@ def _at_one_instant(pool: Pool, company_id: UUID) -> Iterator[psycopg.Connection
         conn.execute("SELECT set_config('app.company_id', %s, true)", (str(company_id),))
         conn.execute("SET LOCAL statement_timeout = 0")  # a statement lasts as long as its rows are written here
         yield conn
-
-
-def _seal(snapshot: Snapshot, folder: Path) -> None:
-    """Put everything on the disk, then move the pointer."""
-    (snapshot.folder / MANIFEST).write_bytes(snapshot.manifest())
-    for path in (*snapshot.folder.iterdir(), snapshot.folder):
-        _flush(path)
-    moved = folder / f"{POINTER}.new"
-    moved.write_text(snapshot.name, encoding="ascii")
-    _flush(moved)
-    moved.replace(folder / POINTER)
-    _flush(folder)
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -13,10 +13,12 @@ from uuid import UUID
 
 import orjson
 
+from warehouse.published import POINTER
+
 TABLES: Final = ("skus", "components", "volumes")
 FOLDER: Final = "snapshots"
 """Below the data directory."""
-POINTER: Final = "current"
+
 MANIFEST: Final = "manifest.json"
 FORM: Final = 4
 """Of files and manifest; one more whenever a column or what it means changes."""

@@ -9,7 +9,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from warehouse.snapshots.snapshot import MANIFEST, POINTER
+from warehouse.published import POINTER
+from warehouse.snapshots.snapshot import MANIFEST
 
 KEPT: Final = 3
 """The newest of a company stay, however old they are."""

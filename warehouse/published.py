@@ -1,0 +1,45 @@
+"""Publishes folders of files: writes everything to the disk, then moves a pointer to the new folder.
+
+A reader sees the last complete folder at any instant, whatever is killed. What belongs here: the lock of a publisher,
+the flush and the pointer. What does not: which files a folder holds (`warehouse.snapshots`, `warehouse.figures`).
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+POINTER: Final = "current"
+"""Name of the file beside the folders that names the complete one."""
+_LOCK: Final = "lock"
+
+
+@contextmanager
+def locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
+    """Lock a company's folder against other publishers; the kernel releases the lock however a process ends.
+
+    Raises `BlockingIOError` where another one has it and `wait` is false.
+    """
+    with (folder / _LOCK).open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
+
+
+def point(folder: Path, new: Path) -> None:
+    """Flush the files of the folder `new`, then move the pointer in `folder` to it in one step."""
+    moved = folder / f"{POINTER}.new"
+    moved.write_text(new.name, encoding="ascii")
+    for path in (*new.iterdir(), new, moved):
+        _flush(path)
+    moved.replace(folder / POINTER)
+    _flush(folder)
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
