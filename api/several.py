@@ -116,7 +116,7 @@ def _in_one_transaction(
     def work(conn: Connection) -> Mapping[int, Callable[[], Response] | Exception]:
         now, recalled = service.clock.now(), Once.recall_each(conn, known, service.clock.now())
         kept = {place: repeats.replayed(found) for place, found in recalled.items() if isinstance(found, Answer)}
-        reused = {place: KeyReused() for place, found in recalled.items() if isinstance(found, once.KeyReused)}
+        reused = {place: KeyReused() for place, found in recalled.items() if isinstance(found, once.ReusedKey)}
         answers.clear()
         answers.update({**kept, **reused})
         renderings = several(conn, {place: each for place, each in todo.items() if place not in answers})

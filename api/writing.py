@@ -97,7 +97,7 @@ def answer_for(
         raise OverPlan(limit=full.limit, held=full.held, new=full.new, message=str(full)) from None
     except PlanLimitReached as reached:
         raise OverPlan(limit=reached.limit, held=reached.held, new=reached.new) from None
-    except once.KeyReused:
+    except once.ReusedKey:
         raise KeyReused from None
     return rendered()
 
@@ -111,7 +111,7 @@ def answered(request: Request, key: Key, fingerprint: bytes, *, dry_run: bool) -
         kept = service.writes.run(
             key.company_id, lambda conn: known.recall(conn, service.clock.now()), pipelined=True, repeatable=True
         )
-    except once.KeyReused:
+    except once.ReusedKey:
         raise KeyReused from None
     return repeats.replayed(kept) if kept else None
 

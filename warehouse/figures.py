@@ -30,7 +30,7 @@ _MANIFEST: Final = "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class Basis:
     """What figures were computed from: a snapshot (`path`, `as_of`, its last chain link), a rule-set, a catalogue."""
 
     snapshot: str
@@ -46,7 +46,7 @@ class StoredFigures:
 
     company_id: UUID
     name: str
-    origin: Origin
+    origin: Basis
     rows: Mapping[str, int]
     rows_written: int
     folder: Path
@@ -85,7 +85,7 @@ class StoredFigures:
 
 
 def publish(
-    data_dir: Path, company_id: UUID, origin: Origin, frames: Mapping[str, pl.DataFrame], rows_written: int
+    data_dir: Path, company_id: UUID, origin: Basis, frames: Mapping[str, pl.DataFrame], rows_written: int
 ) -> StoredFigures:
     """The frames, one for each of `TABLES`, as the company's figures, current when this returns.
 
@@ -120,11 +120,11 @@ def current(data_dir: Path, company_id: UUID) -> StoredFigures | None:
     said: dict[str, Any] = orjson.loads((folder / name / _MANIFEST).read_bytes())
     if said.get("form") != FORM:
         return None
-    origin = Origin(**{**said["origin"], "as_of": datetime.fromisoformat(said["origin"]["as_of"])})
+    origin = Basis(**{**said["origin"], "as_of": datetime.fromisoformat(said["origin"]["as_of"])})
     return StoredFigures(company_id, said["name"], origin, said["rows"], said["rows_written"], folder / name)
 
 
-def _is_later(held: Origin, given: Origin, snapshot: Snapshot | None) -> bool:
+def _is_later(held: Basis, given: Basis, snapshot: Snapshot | None) -> bool:
     """Whether what is held was computed from later data than what is given."""
     current_path = None if snapshot is None else snapshot.path
     if current_path in (held.snapshot, given.snapshot):

@@ -33,7 +33,7 @@ _TIMEOUT: Final = urllib3.Timeout(connect=5, read=120)
 _SHOWN: Final = 5
 
 
-class Service:
+class Client:
     """The service at a base address, for the holder of one API key, in one language."""
 
     def __init__(self, base_url: str, key: str, lang: str = ORIGINAL) -> None:

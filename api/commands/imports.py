@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 import orjson
 import typer
 
-from api.commands.http import Service
+from api.commands.http import Client
 from api.commands.shared import AsJson, DataDir, Refusal, of_locale, one_of, show
 from api.commands.summary import summary
 from pipelines.imports.corrections import as_csv, as_workbook, rejected_tables
@@ -67,7 +67,7 @@ def import_file(
     _check_target(errors, file)
     lang = one_of(LANGUAGES, [lang])[0] if lang else of_locale()
     data = file.read_bytes()
-    service = Service(_address(url) if url else Settings.load(data_dir=data_dir).base_url, _key(key), lang)
+    service = Client(_address(url) if url else Settings.load(data_dir=data_dir).base_url, _key(key), lang)
     sayings = {name: said for name, said in (("mapping", mapping), ("mapping_name", mapping_name)) if said is not None}
     sent = {"file": (file.name, data, "application/octet-stream"), **sayings}
     accepted = service.send(f"{_PATH}?dry_run={int(dry_run)}", sent)
@@ -112,7 +112,7 @@ def _key(given: str) -> str:
     return key
 
 
-def _followed(service: Service, accepted: Mapping[str, Any]) -> dict[str, Any]:
+def _followed(service: Client, accepted: Mapping[str, Any]) -> dict[str, Any]:
     """The import when it has ended."""
     with _progress("Rows", accepted["rows"]) as bar:
         while True:
@@ -123,7 +123,7 @@ def _followed(service: Service, accepted: Mapping[str, Any]) -> dict[str, Any]:
                 return now
 
 
-def _report(service: Service, path: str, total: int) -> list[dict[str, Any]]:
+def _report(service: Client, path: str, total: int) -> list[dict[str, Any]]:
     """Every fault of an import that has ended, page by page."""
     faults: list[dict[str, Any]] = []
     if total == 0:

@@ -58,7 +58,7 @@ class _Held:
     names: dict[str, str]
     files: list[dict[str, Any]]
     docs: list[dict[str, Any]]
-    origin: origins.Origin
+    origin: origins.ValueOrigin
     history: list[history.Version] | None
     missing: dict[str, list[dict[str, Any]]]
     rules: RuleSet

@@ -17,7 +17,7 @@ from compliance.rollup.standings import NUMBER, Standings
 from compliance.scopes import judged
 from pipelines.declarations.declare import Desk, portfolios, uk_lines
 from warehouse.skus import origins
-from warehouse.skus.origins import Origin
+from warehouse.skus.origins import ValueOrigin
 
 COLUMNS: Final = (
     "sku_code",
@@ -98,7 +98,7 @@ def with_origins(connection: psycopg.Connection[Any], found: pl.DataFrame) -> It
         yield {name: known[name] for name in names}
 
 
-def _version(origin: Origin) -> str:
+def _version(origin: ValueOrigin) -> str:
     """A version in words: `1 portfolio.xlsx Items line 7`, or `2 single write`."""
     if origin.filename is None:
         return f"{origin.version} single write"

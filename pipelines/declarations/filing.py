@@ -18,7 +18,7 @@ from compliance.rollup.scoped import STANDING_SCHEMA
 from compliance.rollup.tonnes import TONNES_SCHEMA, Figures
 from pipelines.declarations.declare import YEAR, NotDeclarable
 from pipelines.figures.compute import TONNES
-from warehouse.figures import Origin, StoredFigures
+from warehouse.figures import Basis, StoredFigures
 
 _NAME: Final = re.compile(r"(?P<market>[A-Z]{2}(?:-[A-Z0-9]{1,3})?)-(?P<year>[0-9]{4})(?:-H(?P<half>[12]))?")
 _PERIOD: Final = ("market", "year", "half")
@@ -59,7 +59,7 @@ class Filed:
     """
 
     filing: Filing
-    origin: Origin
+    origin: Basis
     tonnes: list[Mapping[str, Any]]
     total_tonnes: Decimal
     uncounted: list[Mapping[str, Any]]

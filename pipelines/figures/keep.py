@@ -12,7 +12,7 @@ from compliance.rollup.tonnes import TONNES_SCHEMA, Figures
 from pipelines.figures.compute import TONNES
 from warehouse import figures as stored
 from warehouse import snapshots
-from warehouse.figures import Origin, StoredFigures
+from warehouse.figures import Basis, StoredFigures
 
 FIGURE: Final = ("market", "year", "half", "category_code")
 """What names a figure."""
@@ -21,7 +21,7 @@ SCOPED: Final = ("tonnes", "in_scope_tonnes", "undecided_tonnes", "out_of_scope_
 _GRAMS: Final = ("grams", "in_scope_grams", "undecided_grams")
 
 
-def keep(data_dir: Path, company_id: UUID, origin: Origin, found: Figures, verdicts: pl.DataFrame) -> StoredFigures:
+def keep(data_dir: Path, company_id: UUID, origin: Basis, found: Figures, verdicts: pl.DataFrame) -> StoredFigures:
     """Make these the company's figures; those of a later snapshot stay where there are any."""
     tonnes = written(found.tonnes)
     changed = rows_changed(held_tonnes(data_dir, company_id), tonnes)

@@ -23,7 +23,7 @@ _FAST: Final = 1
 """The level of deflation: a quarter of the bytes is left to write and to log, for a moment of work."""
 
 
-class KeyReused(Exception):  # noqa: N818  (the name of the published code)
+class ReusedKey(Exception):  # noqa: N818  (the name of the published code)
     """The key has been answered for another payload less than a day ago; nothing was written."""
 
 
@@ -54,7 +54,7 @@ class Once:
         """The answer that an equal request has had, or None where this one is to be done.
 
         Waits for an equal request that is being done. The look is a statement of its own, so that it sees what the one
-        waited for has committed. Raises `KeyReused`.
+        waited for has committed. Raises `ReusedKey`.
         """
         answers.lock(conn, [self.request])
         [kept] = answers.find(conn, [(self.company_id, self.request)])
@@ -64,21 +64,21 @@ class Once:
         if kept is None or kept.answered_at <= now - KEPT_FOR:
             return None
         if kept.fingerprint != self.fingerprint:
-            raise KeyReused
+            raise ReusedKey
         return Answer(kept.status, kept.media_type, zlib.decompress(kept.body))
 
     @classmethod
     def recall_each(
         cls, conn: Connection, requests: Mapping[int, Self], now: datetime
-    ) -> dict[int, Answer | KeyReused | None]:
+    ) -> dict[int, Answer | ReusedKey | None]:
         """The same for several requests by their places, of which no two are equal; in a pipeline one round trip."""
         answers.lock(conn, (each.request for each in requests.values()))
         kept = answers.find(conn, [(each.company_id, each.request) for each in requests.values()])
-        found: dict[int, Answer | KeyReused | None] = {}
+        found: dict[int, Answer | ReusedKey | None] = {}
         for (place, request), answer in zip(requests.items(), kept, strict=True):
             try:
                 found[place] = request._still_kept(answer, now)
-            except KeyReused as reused:
+            except ReusedKey as reused:
                 found[place] = reused
         return found
 

@@ -11,7 +11,7 @@ from pipelines.imports import work
 from pipelines.imports.process import Job, write_rows
 from pipelines.reading import Upload, type_rows
 from warehouse import snapshots
-from warehouse.figures import Origin
+from warehouse.figures import Basis
 from warehouse.imports import claims
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
@@ -45,7 +45,7 @@ def weigh(writes: Pool, rulesets: Rulesets, data_dir: Path, company: UUID) -> No
     with writes.company(company) as conn:
         catalogue, rules = compute.loaded_catalogue(conn), rulesets.active(conn)
     found = compute.figures_of(blocks(snapshot), catalogue.entries, rules, lambda: None)
-    origin = Origin(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
+    origin = Basis(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
     keep.keep(data_dir, company, origin, found, compute.obligations_of(found))
 
 

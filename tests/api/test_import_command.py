@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import xlsxwriter
 
-from api.commands.http import Service
+from api.commands.http import Client
 from api.commands.shared import Refusal
 from pipelines.catalogue import load, read
 from tests.journeys.place import ROOT, Place
@@ -271,7 +271,7 @@ def unsteady() -> Iterator[tuple[str, list[str | None]]]:
 
 def test_a_broken_connection_and_a_full_minute_are_repeated_under_one_idempotency_key(unsteady):
     url, seen = unsteady
-    assert Service(url, "svc_key").send("/api/v1/imports", {"file": ("f.csv", b"a", "text/csv")}) == {"id": "1"}
+    assert Client(url, "svc_key").send("/api/v1/imports", {"file": ("f.csv", b"a", "text/csv")}) == {"id": "1"}
     assert len(seen) == 3
     assert seen[0]
     assert len(set(seen)) == 1
@@ -279,4 +279,4 @@ def test_a_broken_connection_and_a_full_minute_are_repeated_under_one_idempotenc
 
 def test_a_redirect_does_not_carry_the_key_elsewhere(unsteady):
     with pytest.raises(Refusal):
-        Service(unsteady[0], "svc_key").get("/api/v1/imports/1")
+        Client(unsteady[0], "svc_key").get("/api/v1/imports/1")

@@ -21,7 +21,7 @@ WHERE skus.sku_code = ANY(%s) ORDER BY skus.sku_code, versions.version"""
 _FILES: Final = "SELECT id, filename, sha256, created_at FROM imports WHERE id = ANY(%s)"
 
 
-class Origin(NamedTuple):
+class ValueOrigin(NamedTuple):
     """A version of a SKU; the import fields are null where a single write made it."""
 
     sku_code: str
@@ -40,17 +40,17 @@ class File(NamedTuple):
     sent_at: datetime
 
 
-def of(connection: psycopg.Connection[Any], sku_codes: Sequence[str]) -> dict[str, Origin]:
+def of(connection: psycopg.Connection[Any], sku_codes: Sequence[str]) -> dict[str, ValueOrigin]:
     """The current versions of SKUs of the session's company, by code."""
     rows = connection.execute(_ORIGINS, [list(sku_codes)]).fetchall()
-    return {row[0]: Origin(*row) for row in rows}
+    return {row[0]: ValueOrigin(*row) for row in rows}
 
 
-def earlier(connection: psycopg.Connection[Any], sku_codes: Sequence[str]) -> dict[str, list[Origin]]:
+def earlier(connection: psycopg.Connection[Any], sku_codes: Sequence[str]) -> dict[str, list[ValueOrigin]]:
     """The versions before the current ones, the first first, by code; a SKU that has none is not there."""
-    found: dict[str, list[Origin]] = {}
+    found: dict[str, list[ValueOrigin]] = {}
     for row in connection.execute(_EARLIER, [list(sku_codes)]):
-        found.setdefault(row[0], []).append(Origin(*row))
+        found.setdefault(row[0], []).append(ValueOrigin(*row))
     return found
 
 

@@ -32,7 +32,7 @@ from pipelines.figures import compute, keep, proof
 from pipelines.figures.portfolio import blocks
 from pipelines.shown import columns, preview
 from warehouse import snapshots
-from warehouse.figures import Origin, StoredFigures
+from warehouse.figures import Basis, StoredFigures
 from warehouse.sessions import Pool
 from warehouse.snapshots import Snapshot
 
@@ -46,7 +46,7 @@ class Computed(NamedTuple):
     """Figures that are not published yet, and what they were computed from."""
 
     figures: Figures
-    origin: Origin
+    origin: Basis
 
     def packed(self) -> Packed:
         """Its parts, for obligations that are computed by themselves."""
@@ -55,7 +55,7 @@ class Computed(NamedTuple):
     @classmethod
     def unpacked(cls, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Self:
         """The value of these parts."""
-        origin = Origin(**{**about, "as_of": datetime.fromisoformat(about["as_of"])})
+        origin = Basis(**{**about, "as_of": datetime.fromisoformat(about["as_of"])})
         basis = pl.col("basis").cast(TONNES_SCHEMA["basis"])
         return cls(Figures(**{**tables, "tonnes": tables["tonnes"].with_columns(basis)}), origin)
 
@@ -111,7 +111,7 @@ def figures(
     with interruptible(context, shutdown.begun) as proceed:
         found = compute.figures_of(blocks(snapshot), catalogue.entries, rules, proceed)
     by_code = {entry.code: entry for entry in catalogue.entries}
-    origin = Origin(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
+    origin = Basis(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
     by_period = tonnes_by_period(found)
     context.instance.add_dynamic_partitions(
         "filings", [each.name for each in filing.of_figures(found.tonnes, found.uncounted)]
@@ -189,7 +189,7 @@ def _snapshot(context: dg.AssetExecutionContext, pool: Pool, folder: Path) -> Sn
     return found
 
 
-def numbers(found: Figures, origin: Origin) -> dict[str, Any]:
+def numbers(found: Figures, origin: Basis) -> dict[str, Any]:
     """What figures were computed from, as a declaration names it, and their sums, which the UI plots over runs."""
     return {
         "as_of": dg.MetadataValue.timestamp(origin.as_of),

@@ -13,11 +13,11 @@ import pytest
 from compliance.rollup.tonnes import TONNES_SCHEMA
 from pipelines.figures.keep import rows_changed, written
 from warehouse import figures
-from warehouse.figures import TABLES, Origin
+from warehouse.figures import TABLES, Basis
 
 
 def origin(number):
-    return Origin(f"snapshots/x/{number}", datetime(2026, 11, 21, 9, number, tzinfo=UTC), number, "2026-11-21", "hash")
+    return Basis(f"snapshots/x/{number}", datetime(2026, 11, 21, 9, number, tzinfo=UTC), number, "2026-11-21", "hash")
 
 
 def publish(data_dir, company, number):

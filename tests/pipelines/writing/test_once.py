@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from pipelines.writing.once import Answer, KeyReused, Once
+from pipelines.writing.once import Answer, ReusedKey, Once
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.answers.queries import FIND
 from warehouse.clock import Clock
@@ -95,7 +95,7 @@ def test_one_companys_kept_answer_is_never_anothers(pool: Pool, company: UUID, n
 def test_another_payload_is_told_apart(pool: Pool, company: UUID):
     with pool.company(company) as conn:
         once(company).keep(conn, DONE, Clock().now())
-        with pytest.raises(KeyReused):
+        with pytest.raises(ReusedKey):
             once(company, fingerprint=b"q" * 32).recall(conn, Clock().now())
 
 
