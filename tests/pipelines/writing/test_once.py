@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from pipelines.writing.once import Answer, ReusedKey, Once
+from pipelines.writing.once import Answer, Once, ReusedKey
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.answers.queries import FIND
 from warehouse.clock import Clock
