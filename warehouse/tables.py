@@ -23,8 +23,7 @@ from warehouse.catalogue.tables import catalogue_loads, jurisdictions
 from warehouse.companies.tables import api_keys, companies, company_counters, plans
 from warehouse.confirmations.tables import confirmations
 from warehouse.declarations.tables import issued_declarations
-from warehouse.imports.mapping_tables import import_mappings
-from warehouse.imports.tables import import_errors, imports
+from warehouse.imports.tables import import_errors, import_mappings, imports
 from warehouse.launches.tables import launches
 from warehouse.library.tables import brands, library_components, sites, suppliers
 from warehouse.review.tables import review_entries, review_files, supplier_requests

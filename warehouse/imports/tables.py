@@ -1,4 +1,4 @@
-"""The queue of imports with its checkpoints, and the report: one row per fault in a caller's file."""
+"""The queue of imports with its checkpoints, the report (a row per fault), and the mappings that a company keeps."""
 
 from sqlalchemy import JSON, Boolean, Column, DateTime, Index, Integer, PrimaryKeyConstraint, Table, Text, Uuid, text
 
@@ -61,4 +61,14 @@ import_errors = Table(
     Column("code", Text, nullable=False),
     Column("message", Text, nullable=False),
     PrimaryKeyConstraint("import_id", "sheet_position", "line", "number"),
+)
+
+import_mappings = Table(
+    "import_mappings",
+    metadata,
+    company(),
+    Column("name", Text, nullable=False),
+    Column("mapping", JSON, nullable=False, comment="as the caller sent it with the name last"),
+    instant("updated_at"),
+    PrimaryKeyConstraint("company_id", "name"),
 )
