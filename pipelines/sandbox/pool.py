@@ -1,11 +1,12 @@
 """`Readers`: the reader processes of one process, and the files that wait for them.
 
 Each reader has a thread of its own, which waits for it; a door waits for a future, in a thread or in the event loop.
-Readers start as files come, as many as are allowed; those without work end again, the last one too unless the pool is
-kept warm. A reader that was killed is replaced before the next file comes.
+Readers start as files come, as many as are allowed; those without work end again, the last one some minutes later
+unless the pool is kept warm: starting one costs longer than reading a small file. A reader that was killed is replaced before the next file comes.
 """
 
 import threading
+import time
 from collections.abc import Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ __all__ = ["Crowded", "Readers"]
 T = TypeVar("T")
 
 _IDLE_SECONDS: Final = 10.0
+_LINGERS_SECONDS: Final = 300.0
+"""How long the last reader stays after its last file."""
 _WARM_MIB: Final = 120.0
 """What a reader may hold that has nothing to do; one that holds more is replaced."""
 _END_SECONDS: Final = 5.0
@@ -48,6 +51,7 @@ class Readers:
         self._turns: Turns[_Job] = Turns()
         self._readers: dict[threading.Thread, Reader] = {}
         self._warm = self._closed = False
+        self._used_at = 0.0
 
     @classmethod
     def of(cls, settings: "Settings") -> Self:
@@ -65,6 +69,13 @@ class Readers:
         with self._changed:
             self._warm = True
             if not self._readers:
+                self._hire()
+
+    def expect(self) -> None:
+        """Start a reader for a file that comes soon, where there is none, and go on meanwhile."""
+        with self._changed:
+            self._used_at = time.monotonic()
+            if not self._readers and not self._closed:
                 self._hire()
 
     def submit(self, company: Hashable, door: str, order: Order[T]) -> "Future[T]":
@@ -132,11 +143,13 @@ class Readers:
                 self._do(reader, job)
             finally:
                 with self._changed:
+                    self._used_at = time.monotonic()
                     self._turns.done(company)
                     self._changed.notify()
             self._prepare(reader)
         with self._changed:
-            wanted = not self._closed and (self._turns.ready > 0 or (self._warm and len(self._readers) == 1))
+            stays = self._warm or time.monotonic() < self._used_at + _LINGERS_SECONDS
+            wanted = not self._closed and (self._turns.ready > 0 or (stays and len(self._readers) == 1))
             if not wanted:
                 del self._readers[threading.current_thread()]
             return wanted

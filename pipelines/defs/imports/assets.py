@@ -63,6 +63,7 @@ def uploaded_file(
     postgres: Postgres,
     object_store: ObjectStore,
     clock: ServiceClock,
+    file_readers: FileReaders,
     shutdown: Shutdown,
 ) -> Iterator[dg.MaterializeResult[Received]]:
     """The file as a company sent it, byte for byte at `object_key` of the object store.
@@ -81,6 +82,7 @@ def uploaded_file(
         if reason := _nothing_to_do(sent, context.run.run_id, object_store.objects, clock.now()):
             context.log.info(reason)
             return
+        file_readers.readers.expect()  # `typed_rows` needs one: it starts while the steps before do their work
         with holding(context, received, postgres.pool, clock.clock, shutdown.begun) as hold:
             sent = hold.work
     yield dg.MaterializeResult(

@@ -17,6 +17,8 @@ from pipelines.figures.keep import are_behind
 from warehouse.snapshots import follow
 from warehouse.snapshots.follow import Published, Stale
 
+SETTLES: Final = timedelta(seconds=8)
+"""So long a write waits for others: a publication beside the next import would cost that import its time."""
 IMPORTING_WAITS: Final = timedelta(seconds=15)
 """So long writes of a company wait that imports, because more of them come."""
 LOST_SECONDS: Final = 60
@@ -38,7 +40,7 @@ def written_portfolios(context: dg.SensorEvaluationContext, postgres: Postgres, 
         {
             each.slug: _wanted(each, _state(each, now.date()))
             for each in found
-            if not each.importing or each.since is None or each.since <= now - IMPORTING_WAITS
+            if each.since is None or each.since <= now - (IMPORTING_WAITS if each.importing else SETTLES)
         },
     )
 
