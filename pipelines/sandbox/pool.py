@@ -2,7 +2,8 @@
 
 Each reader has a thread of its own, which waits for it; a door waits for a future, in a thread or in the event loop.
 Readers start as files come, as many as are allowed; those without work end again, the last one some minutes later
-unless the pool is kept warm: starting one costs longer than reading a small file. A reader that was killed is replaced before the next file comes.
+unless the pool is kept warm: starting one costs longer than reading a small file. A reader that was killed is replaced
+before the next file comes.
 """
 
 import threading

@@ -13,7 +13,7 @@ import pytest
 from dagster._core.errors import DagsterExecutionInterruptedError
 
 from pipelines.definitions import defs
-from pipelines.defs.publication.sensors import IMPORTING_WAITS, lost_portfolios, written_portfolios
+from pipelines.defs.publication.sensors import IMPORTING_WAITS, SETTLES, lost_portfolios, written_portfolios
 from pipelines.engine import asking
 from pipelines.engine.asking import Failures
 from pipelines.engine.runs.of_company import publish_all, publish_company
@@ -40,6 +40,7 @@ def runs(desk: Desk) -> int:
 
 def write(desk: Desk, number: int = 0) -> None:
     assert desk.run(desk.send(FILE.format(number)))
+    desk.clock.advance(SETTLES)
 
 
 def ours(desk: Desk) -> Callable[[dg.RunRequest], bool]:
@@ -280,3 +281,10 @@ def test_what_was_made_after_a_ledger_that_is_no_more_is_made_anew(
     desk.clock.advance(timedelta(seconds=1))
     write(desk, 1)
     assert [run.success for run in look(desk)] == [True], "numbers that come again are another write"
+
+
+def test_a_write_waits_a_little_for_others(desk: Desk) -> None:
+    assert desk.run(desk.send(FILE.format(0)))
+    assert asked(desk) == []
+    desk.clock.advance(SETTLES)
+    assert len(asked(desk)) == 1
