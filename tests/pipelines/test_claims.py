@@ -72,6 +72,15 @@ def test_what_breaks_off_between_chunks_is_continued_without_a_row_twice(desk: D
     assert desk.entries() == {"import.submitted": 1, "sku.created": 8, "import.completed": 1}
 
 
+def somebody_waits(desk: Desk) -> bool:
+    """Whether a transaction waits for another one; each look has a transaction of its own, which sees it once."""
+    waiting = (
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'transactionid' AND datname = current_database()"
+    )
+    with desk.pool.system() as conn:
+        return conn.execute(waiting).fetchone() != (0,)
+
+
 def test_a_chunk_that_waits_for_its_turn_locks_nothing(desk: Desk, company: UUID) -> None:
     """Another writer holds a row of the first chunk; the second is prepared by then, and holds up nobody."""
     desk.run(desk.send(FILE))
@@ -81,10 +90,7 @@ def test_a_chunk_that_waits_for_its_turn_locks_nothing(desk: Desk, company: UUID
     with ThreadPoolExecutor(1) as beside, pool.company(company) as conn:
         conn.execute(rename, ["S00"])
         writing = beside.submit(process.write_rows, job, chunk_rows=3, proceed=lambda: None)
-        waiting = (
-            "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'transactionid' AND datname = current_database()"
-        )
-        wait_until(lambda: conn.execute(waiting).fetchone() != (0,))
+        wait_until(lambda: somebody_waits(desk))
         with pool.company(company) as other:
             other.execute("SET LOCAL lock_timeout = '30s'")
             other.execute(rename, ["S04"])
