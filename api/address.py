@@ -1,6 +1,6 @@
-"""Where the service of a data directory answers, for commands that make links while it runs or rests.
+"""Determines the base URL of a data directory's service, for commands that make links while it runs or is stopped.
 
-`pcds serve` may be given its port or its public address as an option, which a command's own settings do not have.
+`pcds serve` may get its port or its public address as an option, which a command's own settings do not have.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Answers with a body: JSON out of plain values, or JSON text that the database has written already."""
+"""Builds answers with a body: JSON from plain values, or JSON text that the database has already written."""
 
 import hashlib
 from collections.abc import Mapping

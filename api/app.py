@@ -1,4 +1,4 @@
-"""The API process: one FastAPI app, its routes, and what it opens once.
+"""Creates the FastAPI app of an API process: its routes, and the resources that it opens once.
 
 `python -m api.server` starts it with settings from the environment; tests call `create` with their own.
 """

@@ -1,4 +1,7 @@
-"""The audit ledger, listed and filtered. How entries come into it is `warehouse.audit.ledger`."""
+"""Lists and filters the audit ledger (GET /audit-log).
+
+`warehouse.audit.ledger` writes its entries.
+"""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time

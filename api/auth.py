@@ -1,8 +1,8 @@
-"""Who calls: a key or a bearer token to a live key, the scope that the operation needs, and the limit on requests.
+"""Authenticates a request by its key or bearer token, checks the operation's scope, and applies the request limit.
 
-An unknown and a revoked credential take the same path: one digest, one statement, one comparison, one answer. That
-statement counts the request too (`docs/decisions/0007-admission-in-one-statement.md`). Reads send it together with
-their query (`api.reading`); writes ask here first, before anything of their body is looked at.
+An unknown and a revoked credential are treated alike: one digest, one statement, one comparison, one answer. The same
+statement counts the request (`docs/decisions/0007-admission-in-one-statement.md`). Reads send it together with their
+query (`api.reading`); writes call this module before they look at the body.
 """
 
 import hmac

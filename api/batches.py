@@ -1,4 +1,4 @@
-"""POST /skus/batch: many SKUs in one body, each accepted or rejected by itself."""
+"""POST /skus/batch: writes many SKUs from one body and accepts or rejects each by itself."""
 
 from collections import Counter
 from collections.abc import Callable

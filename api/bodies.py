@@ -1,7 +1,7 @@
-"""Request bodies: bytes under a limit while they stream in, and JSON out of them.
+"""Reads request bodies: counts bytes against a limit while they arrive, and parses JSON.
 
-Nothing here knows what a field means; models are `schemas.models`. What is refused here is what is no JSON at all
-or larger than the operation takes: never a fault of the service, whatever the bytes.
+Nothing here knows the meaning of a field; the models are in `schemas.models`. This module refuses bodies that are not
+JSON or larger than the operation accepts; no bytes make it fail.
 """
 
 import hashlib

@@ -1,8 +1,8 @@
-"""One identifier and one log line a request: X-Correlation-Id in and out, and the answer to a fault of ours.
+"""Adds a correlation id and one log line to each request, and answers exceptions of the service.
 
-The outermost layer, so that every answer passes it: handlers', the framework's own, the one for an exception that
-nobody caught, and the one for a request that was under way when the process had to end. The log line names company and
-route, never a header's value or a body.
+This is the outermost layer, so that every answer passes it: those of handlers and of the framework, the one for an
+uncaught exception, and the one for a request that was running when the process had to end. The log line names company
+and route, never a header's value or a body.
 """
 
 import asyncio

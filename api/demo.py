@@ -1,8 +1,8 @@
-"""The demo company: something to try the service on at once, made at the first start and found again at every other.
+"""Creates the demo company at the first start, with which a newcomer can try the service; later starts find it again.
 
-With it comes an account of the operator's staff where there is none yet, so that Dagster can be looked at. The
-company's key and both passwords lie in `demo.json` of the data directory, readable by the service's own account alone;
-they are the only ones kept anywhere, because losing them would leave a newcomer with nothing to try.
+It also creates a staff account where there is none yet, so that Dagster can be viewed. The company's key and both
+passwords are in `demo.json` of the data directory, readable by the service's own account alone. They are the only
+credentials stored anywhere, because without them a newcomer has nothing to try.
 """
 
 import contextlib

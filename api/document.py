@@ -1,8 +1,8 @@
-"""The OpenAPI 3.1 document: what each operation takes and answers, from the models that the handlers validate with.
+"""Builds the OpenAPI 3.1 document from the models with which the handlers validate.
 
-Bodies are read and validated by the handlers themselves, so a route names their models here; error answers come
-from the one table of codes. What holds for every operation alike (limits, scopes, headers, names of vocabularies) is
-added by `api.openapi`, so that a route says only what is its own.
+The handlers read and validate bodies themselves, so a route names their models here; error answers come from the one
+table of codes. `api.openapi` adds what is common to all operations (limits, scopes, headers, names of vocabularies), so
+that a route states only its own.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Refusals: exceptions that carry their status and code, and the one body that all of them answer with.
+"""Exceptions of refusals, with status and code, and the body with which all of them answer.
 
     Refused
     ├── Unauthenticated   401  missing_api_key, invalid_api_key, invalid_token
@@ -17,7 +17,7 @@
     ├── Fault             500  internal_error
     └── Stopping          500  internal_error
 
-Codes and their meanings are `schemas.errors`; turning the framework's errors into these is `api.refusals`.
+The codes and their meanings are in `schemas.errors`; `api.refusals` converts the framework's errors into these.
 """
 
 from collections.abc import Mapping, Sequence

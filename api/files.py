@@ -1,4 +1,4 @@
-"""Technical files of a SKU: the list, and the upload of one. Bytes come in; no operation gives them out."""
+"""Technical files of a SKU: lists them and uploads one. No operation returns their bytes."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,7 +1,7 @@
-"""What a token request asks for: its parameters out of form or JSON, and the client out of HTTP Basic or body.
+"""Parses a token request: its parameters from form or JSON, and the client from HTTP Basic or the body.
 
-Only the form of the request is looked at here (RFC 6749, sections 2.3.1, 3.2 and 4.4.2); whether the client is one,
-and what it may have, is `api.tokens`.
+Only the form of the request is checked here (RFC 6749, sections 2.3.1, 3.2 and 4.4.2). `api.tokens` authenticates the
+client and decides its scopes.
 """
 
 import json

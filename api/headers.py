@@ -1,7 +1,7 @@
-"""What every answer says of itself: it is not kept by anybody, and it is of the type that it names.
+"""Adds the headers that every answer has: it must not be cached, and its media type must not be guessed.
 
-An answer that may be kept says so itself (`api.answers.kept`), and stands. Added where every answer passes
-(`api.correlation`), and to the few that no request leads to (`api.server.refusal`).
+A cacheable answer sets its own header (`api.answers.kept`), which is left unchanged. The headers are added where every
+answer passes (`api.correlation`), and to the few answers without a request (`api.server.refusal`).
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Imports: a file is accepted or refused as a whole here; its rows are written after the answer, by a run."""
+"""Import endpoints: accept or refuse a file as a whole; a run writes its rows after the answer."""
 
 import hashlib
 from collections.abc import Callable

@@ -1,7 +1,7 @@
-"""The language of an answer: which one the caller asks for, and an answer's sentences in it.
+"""Chooses the language of an answer by the caller's request, and translates the answer's sentences.
 
 Only sentences change (`message` of errors and issues, `reason` of skipped lines): codes, fields and numbers are for
-programs. What is said in which language is `schemas.sentences`.
+programs. `schemas.sentences` has the translations.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""Asks Dagster for the run of an import that was just accepted, behind the caller's answer.
+"""Asks Dagster for the run of an import that was just accepted, after the caller's answer.
 
-By the one road that Dagster has for programs: the mutation `launchRun` of its webserver. Where that does not answer,
-nothing is lost: the sensor `queued_imports` asks for every import that has no run. What belongs here: what is asked.
-What does not: what the run does (`pipelines.defs.imports`), and the way to the webserver (`api.staff.upstream`).
+It uses Dagster's interface for programs: the mutation `launchRun` of its webserver. If that does not answer, nothing is
+lost: the sensor `queued_imports` requests a run for every import without one. What belongs here: the request. What does
+not: the work of the run (`pipelines.defs.imports`), and the connection to the webserver (`api.staff.upstream`).
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""Operations of the REST interface: a handler takes the request and what async functions make of it.
+"""Registers handlers of REST operations directly on requests, without the framework's validation.
 
-The framework publishes an operation and finds its handler. What it would do around that (bodies, parameters, answers
-by models) none of ours asks of it, and its general way costs each request as much as grading a SKU does (decision
-0023). What belongs here: how a request reaches its handler. What does not: what is published (`api.document`).
+The framework publishes an operation and finds its handler. None of our handlers uses its further services (bodies,
+parameters, answers by models), which cost each request as much as grading a SKU does (decision 0023). What belongs
+here: how a request reaches its handler. What does not: what is published (`api.document`).
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Where a request comes from: the client's address behind trusted proxies, and the origin that a write records."""
+"""Determines a request's origin: the client's address behind trusted proxies, and the origin that a write records."""
 
 from typing import Final
 

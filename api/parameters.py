@@ -1,7 +1,7 @@
-"""Query and path parameters: each with its rule, its published description, and the reading of it.
+"""Parses and describes query and path parameters: each with its rule and its published description.
 
-They are read by these rules and not by the framework's, whose generic way costs a list as much as its query. A
-parameter that cannot be read is refused, never ignored; unknown ones are ignored (decisions §1).
+These rules read them and not the framework's, whose generic code costs a list as much as its query. A parameter that
+cannot be read is refused, never ignored; unknown ones are ignored (decisions §1).
 """
 
 import re

@@ -1,6 +1,6 @@
-"""The ports of `pcds serve`: taken before anything starts, or refused with who has them and what to do.
+"""Reserves the ports of `pcds serve` before anything starts, or refuses and names who uses them and what to do.
 
-What belongs here: which address is listened on, and by whom it is held. What does not: what answers there.
+What belongs here: which address is listened on, and which process occupies it. What does not: what answers there.
 """
 
 import socket

@@ -1,8 +1,8 @@
-"""What must be in the database before the service can answer: `python -m api.prepare`, which `pcds serve` runs first.
+"""Prepares the database before the service can answer: `python -m api.prepare`, which `pcds serve` runs first.
 
-It is a program of its own so that what it needs, migrations above all, is gone from memory when it has ended. What
-belongs here: the order of these things, and what the supervisor is told of them, as JSON on standard output. What does
-not: how each is done.
+It is a separate program so that the memory of its work, migrations above all, is free when it has ended. What belongs
+here: the order of these steps, and what is reported to the supervisor, as JSON on standard output. What does not: how
+each step is done.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""The programs of the service on one machine, and how each is started (docs/operations.md says what each is for).
+"""Lists the programs of the service on one machine and the command of each (docs/operations.md describes them).
 
-What belongs here: commands. What does not: who keeps them running, which is `api.serve` or whatever starts processes
-on your machines.
+What belongs here: commands. What does not: supervision, which is the work of `api.serve` or of your machines' own
+process manager.
 """
 
 import sys

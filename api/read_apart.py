@@ -1,4 +1,4 @@
-"""How a handler has a file read: in a reader process, and the event loop waits for it without holding up others."""
+"""Reads files in a reader process on behalf of a handler, without blocking the event loop."""
 
 import asyncio
 from typing import Final, Literal, TypeVar

@@ -1,8 +1,7 @@
-"""Whether this process could do now what callers ask of it: each check by its name, tried and not inferred.
+"""Checks whether this process can serve callers now: each check has a name and tries the operation.
 
-What belongs here: what is tried, and how often. What does not: how it is answered (`api.health`). The checks write, so
-that a full disk is found before a caller finds it, and anyone may ask without a credential: so one answer stands for a
-second, however many ask.
+What belongs here: what is tried, and how often. What does not: the answer (`api.health`). The checks write, so that a
+full disk is found before a caller finds it. Anyone may ask without a credential, so one result is reused for a second.
 """
 
 import asyncio

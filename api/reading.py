@@ -1,4 +1,4 @@
-"""Reads of one query: the caller is let in and the query answered in one statement, at the cost of one."""
+"""Handles reads of one query: authenticates the caller and answers the query in one statement, at the cost of one."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The framework's errors as ours: whatever goes wrong before a handler answers in the same body and codes."""
+"""Converts the framework's errors into ours: an error before a handler has the same body and codes."""
 
 import re
 

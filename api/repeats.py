@@ -1,7 +1,7 @@
-"""Requests that may be sent again: what their repeats are known by, and the answer that is kept for them.
+"""Idempotency: recognises repeated requests and replays the stored answer.
 
-The Idempotency-Key of interface v1 as HTTP has it. What is kept, how long, and who waits for whom is
-`pipelines.writing.once`.
+This is the Idempotency-Key of interface v1 as HTTP has it. `pipelines.writing.once` defines what is stored, how long,
+and which request waits for which.
 """
 
 from datetime import datetime

@@ -1,7 +1,7 @@
-"""The supervisor behind `pcds serve`: one command starts everything, restarts what dies, ends everything.
+"""Supervisor behind `pcds serve`: one command starts all processes, restarts those that die, and ends all.
 
-What belongs here: which processes there are, their order, their ends. What does not: what they do, and the embedded
-server itself (`warehouse.embedded`).
+What belongs here: which processes there are, their order, how they end. What does not: their work, and the embedded
+database server (`warehouse.embedded`).
 """
 
 import contextlib

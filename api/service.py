@@ -1,6 +1,6 @@
-"""What the handlers stand on: settings, clock, pools and the object store, opened once for the process.
+"""Resources that the handlers share: settings, clock, pools and the object store, opened once for the process.
 
-Opening and closing is the lifespan's (`api.app`); nothing here is a global, so that two apps can live in one test.
+The lifespan (`api.app`) opens and closes them; nothing here is a global, so that one test can run two apps.
 """
 
 import time

@@ -1,6 +1,6 @@
-"""Writes that go together: let in by one statement, done in one transaction, each answered as if it were alone.
+"""Writes several requests in one transaction: admits them by one statement, and answers each as if it were alone.
 
-Decision 0027. Which go together, and when, is `api.together`; the door of a write by itself is `api.writing`.
+See decision 0027. `api.together` decides which requests are grouped, and when; `api.writing` handles a single write.
 """
 
 from collections.abc import Callable, Mapping, Sequence

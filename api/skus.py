@@ -1,4 +1,4 @@
-"""SKUs one by one: the list, the detail, and the two ways to write a single one. Many at once are `api.batches`."""
+"""SKU endpoints: the list, the detail, and the two writes of one SKU. `api.batches` writes many at once."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

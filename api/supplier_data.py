@@ -1,7 +1,7 @@
-"""POST /api/supplier-data/{token}: a supplier's answer to a request; the token in the path is the whole authentication.
+"""POST /api/supplier-data/{token}: stores a supplier's answer to a request, authenticated by the token in the path.
 
-An unknown token, and one whose request has its answer, are told the same after the same statement. What the supplier
-sees in a browser is `api.pages.supplier`; both come to `answered`.
+An unknown token and a token whose request already has its answer get the same answer after the same statement.
+`api.pages.supplier` is what the supplier sees in a browser; both call `answered`.
 """
 
 from collections.abc import Callable

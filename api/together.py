@@ -1,8 +1,8 @@
-"""Calls of one caller that come while another of theirs is under way, done together as soon as that is done.
+"""Groups calls of one caller that arrive while another of theirs is running, and runs them together after it.
 
-What one call costs, most of it is not its own: a thread, a connection, the waits for the database. A caller with many
-connections shares that among them; one with a single connection waits for nobody. What belongs here: which calls go
-together, and when. What does not: what is done with them (`api.writing`).
+Most of the cost of a call is not its own: a thread, a connection, the waits for the database. A caller with many
+connections shares that cost among them; one with a single connection never waits. What belongs here: which calls are
+grouped, and when. What does not: what is done with them (`api.writing`).
 """
 
 import asyncio

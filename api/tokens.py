@@ -1,7 +1,7 @@
-"""POST /oauth/token: client credentials for a bearer token (RFC 6749, section 4.4; interface v1, Authentication).
+"""POST /oauth/token: exchanges client credentials for a bearer token (RFC 6749, section 4.4; interface v1).
 
-What the request says is `api.grants`. Whatever is wrong with it, one statement is sent and the request is counted,
-so that an unknown client, a wrong secret and a revoked key cannot be told apart by their answer or their work.
+`api.grants` parses the request. Whatever is wrong with it, one statement is sent and the request is counted, so that an
+unknown client, a wrong secret and a revoked key cannot be told apart by their answer or their work.
 """
 
 import hmac

@@ -1,7 +1,8 @@
-"""A multipart body with one file, read part by part as it comes: the file's bytes go on, the text fields are kept.
+"""Reads a multipart body with one file as it arrives: passes on the file's bytes, and collects the text fields.
 
-What belongs here: the form of such a body (RFC 7578) and its bounds. What does not: what the fields mean
-(`schemas.technical_file_form`), where the bytes go (`warehouse.objects`), what they are (`services.technical_files`).
+What belongs here: the form of such a body (RFC 7578) and its limits. What does not: the meaning of the fields
+(`schemas.technical_file_form`), the storage of the bytes (`warehouse.objects`), their type
+(`services.technical_files`).
 """
 
 import hashlib

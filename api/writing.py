@@ -1,7 +1,7 @@
-"""The door of every write: one transaction of the key's company around it, its answer rendered behind.
+"""Runs every write of the REST API: authenticates, runs one transaction of the key's company, renders the answer.
 
-With an Idempotency-Key the answer is rendered and kept in that same transaction, and a repeat is given it instead of
-writing again. What a handler does in the transaction is its own: this module knows no field and no record.
+With an Idempotency-Key the answer is rendered and stored in the same transaction, and a repeat gets it instead of a
+second write. The work in the transaction belongs to the handler: this module knows no field and no record.
 """
 
 from collections.abc import Callable

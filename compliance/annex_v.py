@@ -1,8 +1,8 @@
-"""Banned packaging formats: Annex V of Regulation (EU) 2025/40, and Annex Part B of Directive (EU) 2019/904.
+"""Flags banned packaging formats: Annex V of Regulation (EU) 2025/40, Annex Part B of Directive (EU) 2019/904.
 
-A flag says that the stored facts point to a ban; it is *certain* where they decide it, else it *depends* on facts
-that the record does not hold. Rows are `annex_v.csv`; what a row's facts mean is read here, and nothing refused. How a
-flag reads, on a day and in a language, is `compliance.flag_texts`.
+A flag says that the stored facts point to a ban. It is *certain* where they decide it; otherwise it *depends* on facts
+that the record lacks. The rows are `annex_v.csv`; this module reads the facts of a row, and refuses nothing.
+`compliance.flag_texts` words a flag, for a day and in a language.
 """
 
 import re

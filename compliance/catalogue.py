@@ -1,7 +1,7 @@
-"""The catalogue of jurisdictions: which packaging EPR system stands where, how sure that is, and since when.
+"""Loads the catalogue of jurisdictions: each packaging EPR system, its place, its confidence, and since when it stands.
 
-Rows are `rules/catalogue/jurisdictions.csv` or a file of the same columns; a fee amount or a legal opinion never
-stands in them. How materials map to a jurisdiction's categories is not here.
+The rows are `rules/catalogue/jurisdictions.csv` or a file with the same columns; they never contain a fee amount or a
+legal opinion. How materials map to a jurisdiction's categories is not here.
 """
 
 import re

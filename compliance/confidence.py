@@ -1,7 +1,7 @@
-"""How sure a row of the EPR tables is: one vocabulary for all of them.
+"""Vocabulary of confidence: how sure a row of the EPR tables is, in the same words for all of them.
 
-The word of a row stands behind its source. A text may go on behind the word, separated by a comma: what of the row is
-less sure. What a word means to a reader is a text of the pages.
+A row has the word after its source. A text may follow the word, separated by a comma, and says which part of the row is
+less sure. The pages have the texts that explain a word to a reader.
 """
 
 from typing import Final

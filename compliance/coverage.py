@@ -1,7 +1,7 @@
-"""Which packaging each jurisdiction's duties reach: household, commercial, transport, reusable, deposit containers.
+"""Loads which packaging each jurisdiction's duties cover: household, commercial, transport, reusable, deposit.
 
-Rows are `rules/catalogue/coverage.csv`, one for every row of the catalogue. It describes whole jurisdictions; which
-SKUs count towards one duty is `compliance.scopes`.
+The rows are `rules/catalogue/coverage.csv`, one for every row of the catalogue. They describe whole jurisdictions;
+`compliance.scopes` decides which SKUs count towards one duty.
 """
 
 from collections.abc import Iterator, Mapping

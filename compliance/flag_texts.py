@@ -1,7 +1,7 @@
-"""How a flag of a banned format reads: the ban, whether it is in force, and the facts that would decide it.
+"""Words the flag of a banned format: the ban, whether it is in force, and the facts that would decide it.
 
-A reason is made in English where the flag is found and may be kept so, as a decided entry of the review queue keeps it;
-pages and answers tell it again in their language. Which record has which flag is `compliance.annex_v`.
+A reason is written in English where the flag is found, and may be stored so, as in a decided entry of the review queue;
+pages and answers translate it. `compliance.annex_v` decides which record has which flag.
 """
 
 import re

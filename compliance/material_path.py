@@ -1,7 +1,7 @@
-"""The material path of a part: where the EPR tables look for its category (`plastic/PET/bottle`).
+"""Resolves the material path of a part, by which the EPR tables find its category (`plastic/PET/bottle`).
 
-Rows are `rules/catalogue/material_map.csv`, `shape_map.csv` and `material_paths.csv`. Codes come from
-`compliance.words`, the same as for grading; which category a path has in a jurisdiction is not here.
+The rows are `rules/catalogue/material_map.csv`, `shape_map.csv` and `material_paths.csv`. Codes come from
+`compliance.words`, as for grading; the category of a path in a jurisdiction is not here.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""What may stand between a SKU and a market: the findings, what each rests on and since when it holds.
+"""Loads the findings that may block a SKU from a market, each with its source and the day from which it applies.
 
-Rows are `rules/readiness/findings.csv`. When a record meets one is not here: over whole portfolios
-`warehouse.analytics.findings` asks it. A finding says what the records show and is never legal advice.
+The rows are `rules/readiness/findings.csv`. `warehouse.analytics.findings` finds, over whole portfolios, the records
+that meet one. A finding says what the records show and is never legal advice.
 """
 
 from dataclasses import dataclass, replace

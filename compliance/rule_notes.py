@@ -1,6 +1,6 @@
-"""Rows of a rule-set that are told beside a grade and decide nothing in it: questions, a standard's parts, guidance.
+"""Rule-set rows that are shown beside a grade and decide nothing in it: questions, a standard's parts, guidance.
 
-What decides a grade is in `compliance.rule_rows`.
+The rows that decide a grade are in `compliance.rule_rows`.
 """
 
 from collections.abc import Mapping

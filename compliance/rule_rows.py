@@ -1,6 +1,6 @@
-"""A rule-set as objects: what each field of its tables' rows means, how a row of text becomes one, and the whole.
+"""Classes of a rule-set and of its tables' rows: the meaning of each field, and how a row of text becomes an object.
 
-Which versions there are, and how their tables are read into one, is in `compliance.ruleset`.
+`compliance.ruleset` lists the versions and reads their tables into a rule-set.
 """
 
 import re

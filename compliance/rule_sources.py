@@ -1,6 +1,6 @@
-"""How many design rules of a rule-set rest on what kind of source: `rules/source_kinds.csv`, the first row that fits.
+"""Counts the design rules of a rule-set by kind of source: the first row of `rules/source_kinds.csv` that fits.
 
-What a single rule rests on stands in its own row (`basis`, `confidence`, `source_url`), and in the trace of a grade.
+A single rule's source is in its own row (`basis`, `confidence`, `source_url`), and in the trace of a grade.
 """
 
 from collections import Counter

@@ -1,8 +1,7 @@
-"""The rule-sets that there are: the tables of a version, read once into an immutable object.
+"""Loads rule-sets: the tables of a version, read once into an immutable object.
 
-What that object is and what a row means is said in `compliance.rule_rows`; what is done with it, in
-`compliance.grading`. Whether the tables
-agree with each other is checked in `compliance.ruleset_checks`.
+`compliance.rule_rows` defines that object and the meaning of a row; `compliance.grading` uses it.
+`compliance.ruleset_checks` checks that the tables agree with each other.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""Whether the tables of a rule-set agree with each other: a set that does not is refused whole.
+"""Checks that the tables of a rule-set agree with each other: a rule-set that does not is refused whole.
 
-Each check returns the sentences of what is wrong; what the tables mean is in `compliance.rule_rows`.
+Each check returns a sentence for each fault; `compliance.rule_rows` defines the meaning of the tables.
 """
 
 from collections import Counter

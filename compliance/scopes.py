@@ -1,8 +1,8 @@
-"""Which packaging a duty or a category is about, and whether a SKU is of it (rollup.md, step 7a).
+"""Decides whether a SKU is in the scope of a duty or a category (rollup.md, step 7a).
 
-Rows of `scopes.csv` say what a scope lets in, rows of `scope_facts.csv` how a record answers the five facts that
-decide; the first row that fits counts. A whole portfolio is judged by the few different answers that its SKUs give
-(`compliance.rollup.standings`). Which duty or category has which scope is said by their own tables.
+Rows of `scopes.csv` define what a scope includes; rows of `scope_facts.csv` derive the five deciding facts from a
+record, and the first row that fits counts. A whole portfolio is judged by the few different answers of its SKUs
+(`compliance.rollup.standings`). The tables of duties and categories name their scope.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

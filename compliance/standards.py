@@ -1,6 +1,6 @@
-"""Standards that go before a rule-set's rules and that nobody here has read: what is told beside a grade.
+"""Loads standards that take precedence over a rule-set's rules and that nobody here has read: notes beside a grade.
 
-Rows are `en18120.csv`; a rule-set without that table says nothing. No grade depends on it.
+The rows are `en18120.csv`; a rule-set without that table says nothing. No grade depends on it.
 """
 
 from compliance.ruleset import RuleSet

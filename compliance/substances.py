@@ -1,7 +1,7 @@
-"""Substances in packaging: what a measured value says of a limit, and the one refusal by law.
+"""Compares measured substance values with their limits, and detects the one case that the law prohibits.
 
 The limits are rows of `limits.csv`: Article 5 of Regulation (EU) 2025/40, and Article 33 of REACH for substances of
-very high concern. Whether a declared status contradicts a value is the caller's question.
+very high concern. The caller decides whether a declared status contradicts a value.
 """
 
 from collections.abc import Collection, Iterable, Mapping

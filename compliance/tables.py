@@ -1,6 +1,6 @@
-"""Reading CSV tables of facts, out of a file or a text: the one place that opens a file in this room.
+"""Reads CSV tables of facts, from a file or a text; no other module of this package opens a file.
 
-What the columns mean is the business of `compliance.ruleset` and `compliance.catalogue`.
+`compliance.ruleset` and `compliance.catalogue` define the meaning of the columns.
 """
 
 import csv

@@ -1,7 +1,7 @@
-"""People's words for materials and packaging formats, resolved to codes (grading.md, step 1).
+"""Resolves people's words for materials and packaging formats to codes (grading.md, step 1).
 
-The words themselves are rows of `polymer_aliases.csv`, `alias_words.csv` and `formats.csv`. A near match never
-resolves: it is only offered in a warning.
+The words are rows of `polymer_aliases.csv`, `alias_words.csv` and `formats.csv`. A near match never resolves: it is
+only offered in a warning.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""`pcds backup` and `pcds restore`: what must survive, in one folder; what that is, `warehouse.backup` says."""
+"""`pcds backup` and `pcds restore`: save a data directory to a folder and restore it; `warehouse.backup` lists what."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,7 @@
-"""`pcds declaration`: the tonnes of one market and period as a file to hand in, with what is not counted beside it.
+"""`pcds declaration`: write the tonnes of one market and period to a file for submission, and list what is not counted.
 
-What a declaration says is `pipelines.declarations`; the options of the UK file are docs/declarations.md.
-`pcds declaration ratings` is `declaration_ratings`.
+`pipelines.declarations` makes the contents; docs/declarations.md describes the options of the UK file. `pcds
+declaration ratings` is `declaration_ratings`.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What `pcds declaration` works from: the newest data of a company, with the catalogue and the rules in force."""
+"""Loads the input of `pcds declaration`: the newest data of a company, with the catalogue and the rules in force."""
 
 from uuid import UUID
 

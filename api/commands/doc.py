@@ -1,4 +1,4 @@
-"""`pcds doc`: Declarations of Conformity, as operators add them; callers list them by GET /docs."""
+"""`pcds doc`: add Declarations of Conformity as an operator; callers list them by GET /docs."""
 
 from datetime import date
 from typing import Annotated, Any, Final

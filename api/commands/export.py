@@ -1,4 +1,4 @@
-"""`pcds export`: a company's portfolio as a workbook. What stands in it is `pipelines.imports.export`."""
+"""`pcds export`: write a company's portfolio to a workbook. `pipelines.imports.export` defines its contents."""
 
 import sys
 from dataclasses import asdict

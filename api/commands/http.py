@@ -1,6 +1,7 @@
-"""The service over HTTP, as a command asks it: one key, answers as JSON, repeated where repeating is safe.
+"""HTTP client of the commands: sends requests with one key, parses JSON answers, repeats requests where that is safe.
 
-What belongs here: connections, waiting and refusals in a sentence. What does not: what is asked, and the server's side.
+What belongs here: connections, waiting, and refusals as one sentence. What does not: which requests a command sends,
+and the server's side.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""`pcds import`: sends a file to the service, follows the import, and says what was rejected and what to do.
+"""`pcds import`: send a file to the service, follow the import, and print what was rejected and how to correct it.
 
-It speaks to the service as any caller does, with a key, and needs no data directory. The report as a file to correct
-is made by `pipelines.imports.corrections`.
+The command calls the service like any caller, with a key, and needs no data directory. `pipelines.imports.corrections`
+writes the report as a file to correct.
 """
 
 import shlex

@@ -1,4 +1,4 @@
-"""`pcds key`: issue, revoke and list API keys. A key is shown at its issue and never again."""
+"""`pcds key`: issue, revoke and list API keys. A key is shown once, when it is issued."""
 
 from typing import Annotated
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""`pcds brand`, `site`, `supplier` and `component`: add what a company's SKUs refer to."""
+"""`pcds brand`, `site`, `supplier` and `component`: add the records to which a company's SKUs refer."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final

@@ -1,4 +1,4 @@
-"""The operator at work: the database of a data directory, sessions of a company, and their entries in its ledger."""
+"""Opens the database of a data directory for an operator's command, and records the command in the company's ledger."""
 
 import getpass
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""`pcds rollup`: tonnes by scheme category as of now, as runs that the analyst sees too."""
+"""`pcds rollup`: compute tonnes by scheme category as of now, as Dagster runs that the analyst sees too."""
 
 from typing import Annotated
 from uuid import UUID

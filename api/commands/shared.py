@@ -1,4 +1,4 @@
-"""What every command shares: its options, how a record is printed, and refusals."""
+"""Shared parts of all commands: options, printing a record, and refusals."""
 
 import os
 from collections.abc import Mapping, Sequence

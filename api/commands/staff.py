@@ -1,6 +1,6 @@
-"""`pcds staff`: accounts of the operator's own people, who see Dagster at /dagster and no company's pages.
+"""`pcds staff`: manage accounts of the operator's own people, who use Dagster at /dagster and see no company's pages.
 
-They belong to the deployment and to no company, so that no company's ledger has an entry of them. A password is read
+They belong to the deployment and to no company, so that no company's ledger has an entry about them. A password is read
 from standard input, as for `pcds user`.
 """
 

@@ -1,4 +1,4 @@
-"""An import that has ended, in words: its counts, and what was rejected by reason, with what to do about each."""
+"""Describes a finished import in words: its counts, the rejected rows by reason, and how to correct each reason."""
 
 import textwrap
 from collections.abc import Mapping, Sequence

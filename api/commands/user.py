@@ -1,6 +1,6 @@
-"""`pcds user`: accounts of people who sign in.
+"""`pcds user`: manage accounts of people who sign in.
 
-A password is read from standard input, so that no list of processes and no history of a shell holds it.
+A password is read from standard input, so that no process list and no shell history contains it.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""What holds for every operation alike, added once: scopes, limits, headers, error answers, the form of schemas."""
+"""Adds what all operations of the OpenAPI document share: scopes, limits, headers, error answers, schema style."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Error answers as they are published: a description and one example for each code that an operation can send."""
+"""Error answers in the OpenAPI document: a description and one example for each code that an operation can send."""
 
 from typing import Any, Final
 

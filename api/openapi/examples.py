@@ -1,6 +1,6 @@
-"""Examples of bodies and answers: what a service really took and answered, kept in `examples/` by operation.
+"""Examples of bodies and answers in the OpenAPI document: recorded from a real service, stored in `examples/`.
 
-`python -m tools.record_examples` records them; a test holds each against its schema, and that none is missing.
+`python -m tools.record_examples` records them; a test checks each against its schema, and that none is missing.
 """
 
 import json

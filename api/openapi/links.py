@@ -1,4 +1,4 @@
-"""Which operation takes an id that another answers with: OpenAPI links, for readers and for tests that follow them."""
+"""OpenAPI links: which operation accepts an id that another returns, for readers and for tests that follow them."""
 
 from typing import Any, Final
 

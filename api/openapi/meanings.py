@@ -1,4 +1,4 @@
-"""What a field means where its model does not say: `meanings.csv`, by schema and field, `*` for any schema."""
+"""Describes fields whose model has no description: reads `meanings.csv`, by schema and field, `*` for any schema."""
 
 import csv
 from functools import cache

@@ -1,4 +1,4 @@
-"""Walking JSON Schemas of the document: every schema below a node, whatever keyword it hangs on."""
+"""Walks the JSON Schemas of the OpenAPI document: every schema below a node, under any keyword."""
 
 from collections.abc import Iterator
 from typing import Any, Final

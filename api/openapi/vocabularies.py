@@ -1,4 +1,4 @@
-"""Gives each vocabulary one name in the document, so that a generated client has one type for it wherever it stands."""
+"""Gives each vocabulary one name in the OpenAPI document, so that a generated client has one type for it."""
 
 from typing import Any, Final
 

@@ -1,6 +1,6 @@
-"""A change in words: the field and its two values as the people of one language read them.
+"""Describes a change in words: the field and its old and new value, in the reader's language.
 
-Paths are those of `services.review.compare`; words of fields and codes are `schemas.labels`.
+The paths are those of `services.review.compare`; `schemas.labels` has the words of fields and codes.
 """
 
 import re

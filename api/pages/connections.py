@@ -1,4 +1,4 @@
-"""Connected applications: what a person has let in, since when, when it was last used, and how to shut it out."""
+"""Connected applications page: which ones a person has authorised, since when, the last use, and how to revoke one."""
 
 from typing import Annotated
 from uuid import UUID

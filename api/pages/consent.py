@@ -1,7 +1,7 @@
-"""GET and POST /oauth/authorize: a person is told who asks for what, and decides.
+"""GET and POST /oauth/authorize: shows a person which application asks for which access, and stores the decision.
 
-The request is checked before the page is shown and again when the person has decided, since the form carries it. What
-is checked, and who hears of a fault, is `connector.oauth.authorization`.
+The request is checked before the page is shown and again after the decision, because the form contains it.
+`connector.oauth.authorization` checks the request and decides who is informed of a fault.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
-"""A draft declaration of the review queue as a page and as a PDF; once it is issued, the declaration.
+"""Shows a draft declaration of the review queue as a page and as a PDF; once it is issued, the declaration.
 
-What a draft says is `services.drafts`.
+`services.drafts` makes the contents of a draft.
 """
 
 from uuid import UUID

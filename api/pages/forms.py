@@ -1,7 +1,7 @@
-"""Forms that people send: read under a bound, and taken only from a page of ours in the same browser.
+"""Reads forms that people send: limits their size, and accepts them only from our own page in the same browser.
 
-A form carries the `csrf` of its session; the sign-in form that of the visitor's cookie. Files come through
-`api.uploads`, not here.
+A form contains the `csrf` of its session; the sign-in form contains that of the visitor's cookie. Files are read by
+`api.uploads`.
 """
 
 import hmac

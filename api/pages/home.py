@@ -1,4 +1,4 @@
-"""The address of the service itself: a person goes on to the portfolio, a program is told that nothing is there."""
+"""The root address: redirects a person to the portfolio, answers a program with not found."""
 
 from fastapi import APIRouter
 from starlette.requests import Request

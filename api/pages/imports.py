@@ -1,7 +1,7 @@
-"""Imports for the people of the company: what was sent, how far it is, how the file was read, and its error report.
+"""Import pages for the company's people: the file, the progress, how the columns were read, and the error report.
 
-The report is shown as a whole or one reason at a time. Files to correct and send back are the command's
-(`pcds import --errors`).
+The report is shown as a whole or for one reason. The command `pcds import --errors` writes files to correct and send
+back.
 """
 
 from typing import Any, Final

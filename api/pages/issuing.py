@@ -1,6 +1,6 @@
-"""The part of a draft's page that issues the declaration of conformity, and the declaration once it is issued.
+"""Form on a draft's page that issues the declaration of conformity, and the declaration once it is issued.
 
-What is asked for is `schemas.issuing_form`; what issuing does is `services.review.issuing`.
+`schemas.issuing_form` defines the fields; `services.review.issuing` issues.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
-"""One packaging item for a person to read: its facts and parts, why it is graded so, what is missing, its versions.
+"""Page of one packaging item: its facts and parts, the reasons of its grade, missing facts, its versions.
 
-What is told here in words is `api.pages.item_words`; the facts are those of `GET /skus/{id}`.
+`api.pages.item_words` writes the words; the facts are those of `GET /skus/{id}`.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""One packaging item in words: its fields, parts, substances, grade and versions as people of one language read them.
+"""Describes one packaging item in words: fields, parts, substances, grade and versions in the reader's language.
 
-Takes what `GET /skus/{id}` answers in their language and decides nothing. Words of fields and codes are
-`schemas.labels`.
+It takes the answer of `GET /skus/{id}` in that language and decides nothing. `schemas.labels` has the words of fields
+and codes.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
-"""The list of packaging items: all of them, the newest first, or those that fit a search and filters.
+"""List page of packaging items: all of them, the newest first, or those that match a search and filters.
 
-All of them come from the database as they stand now. What fits comes from the newest snapshot, which is searched in the
-same time whatever its size; an item that is newer than it is still found by its whole code.
+The unfiltered list comes from the current database. Searches use the newest snapshot, which takes the same time
+whatever its size; an item newer than the snapshot is still found by its whole code.
 """
 
 from dataclasses import asdict

@@ -1,6 +1,6 @@
-"""One market: which packaging its duties reach, tonnes by category with their scope, and where thresholds stand.
+"""Page of one market: the packaging that its duties cover, tonnes by category with their scope, and the thresholds.
 
-Everything says how sure it is. Figures are the company's last ones, of the instant that the page names.
+Each statement shows its confidence. The figures are the company's last ones, of the instant that the page names.
 """
 
 from typing import Any, Final

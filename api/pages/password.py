@@ -1,7 +1,8 @@
-"""Pages that set a password: through the link of `pcds user reset`, or by whoever is signed in and knows the old one.
+"""Pages that set a password: by the link of `pcds user reset`, or for a signed-in person who knows the old one.
 
-Either ends the person's sessions, so that the new password is typed once more at the sign-in. What a password must be
-is `warehouse.accounts.passwords`. A way for people who forgot theirs to ask for a link does not belong here.
+Both end the person's sessions, so that the new password is typed once more at the sign-in.
+`warehouse.accounts.passwords` defines the rules for a password. Asking for a link after forgetting a password does not
+belong here.
 """
 
 import secrets

@@ -1,7 +1,7 @@
-"""The portfolio at a glance: grades, DoC coverage, gaps, tonnes by market, what expires, what was imported lately.
+"""Portfolio overview page: grades, DoC coverage, gaps, tonnes by market, expiring DoCs, recent imports.
 
-Counts are of the company's newest snapshot and say of which instant it is; DoCs and imports are as they stand now.
-Every row leads to the items that it counts.
+Counts come from the company's newest snapshot, whose instant is shown; DoCs and imports are current. Every row links to
+the items that it counts.
 """
 
 from functools import partial

@@ -1,6 +1,6 @@
-"""What a person sees where a page refuses: one plain page, or the sign-in page where nobody is signed in.
+"""Error pages: one plain page for a refusal, or the sign-in page where nobody is signed in.
 
-A program is answered in JSON (`api.refusals`); who asks for a page before JSON is a person with a browser.
+Programs get JSON (`api.refusals`). A request that prefers HTML to JSON comes from a person with a browser.
 """
 
 from collections.abc import Mapping

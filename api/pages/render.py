@@ -1,7 +1,7 @@
-"""A page as an answer: its template filled, its language, and the headers that protect who reads it.
+"""Renders a page: fills its template, sets its language, and adds the security headers.
 
-Nothing of a page comes from another address and nothing in it is a script, so that the policy can refuse both. Where a
-form may end at another address, as consent does, the page names that address.
+A page loads nothing from another address and contains no script, so that the policy can refuse both. Where a form may
+redirect to another address, as consent does, the page names that address.
 """
 
 from datetime import datetime

@@ -1,7 +1,7 @@
-"""The review queue for the people who decide: what waits, one entry as a comparison, and the decision.
+"""Review queue pages: the waiting entries, one entry as a comparison, and the decision.
 
-What a decision does is `services.review`; here it is shown and asked for. A conflict is told on the page, and
-nothing was written then.
+`services.review` carries out a decision; this module shows the entry and asks. The page reports a conflict; in that
+case nothing was written.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Every page's routes, and the one style sheet; no part of the published document."""
+"""Routes of all pages, and the one style sheet; none is in the OpenAPI document."""
 
 from importlib.resources import files
 from typing import Final

@@ -1,7 +1,7 @@
-"""Who is signed in: the cookie of a session, the person behind it, and the way to the sign-in page.
+"""Identifies the signed-in person by the session cookie, or redirects to the sign-in page.
 
 The cookie is host-bound and secure wherever the base address is https; scripts cannot read it, and other sites' forms
-do not carry it. What a session is and when it ends is `warehouse.accounts.users`.
+do not send it. `warehouse.accounts.users` defines sessions and when they end.
 """
 
 import hashlib

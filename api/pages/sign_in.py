@@ -1,8 +1,8 @@
-"""Signing in and out. A sign-in always begins a new session, whatever cookie the browser brought.
+"""Signs people in and out. A sign-in always begins a new session, whatever cookie the browser sent.
 
-An account that nobody has, one that was disabled and a wrong password are told in the same words after the same work.
-Wrong passwords are counted for the network that they come from, and for the account from there
-(`warehouse.accounts.users`); the right one is not. Guesses from everywhere make an account slower and never lock it.
+An unknown account, a disabled one and a wrong password get the same words after the same work. Wrong passwords are
+counted for the network that they come from, and for the account from there (`warehouse.accounts.users`); right ones are
+not. Guesses from everywhere slow an account down and never lock it.
 """
 
 import secrets

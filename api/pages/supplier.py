@@ -1,7 +1,7 @@
-"""The supplier's pages: the form for the components asked about, its documents, and thanks. No account, no cookie.
+"""Supplier pages: the form for the components asked about, its documents, and thanks. No account, no cookie.
 
-The token of the path is the whole authentication, so that a form needs no token of its own. What is sent goes the way
-of `api.supplier_data`; documents go the way of technical files and wait with the answer.
+The token of the path is the whole authentication, so that a form needs no token of its own. `api.supplier_data` handles
+the answer; documents are handled as technical files and wait with the answer.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""The supplier's form as data: which fields a component has, and the sent fields as the JSON body of the same answer.
+"""Lists the fields of the supplier's form for each component, and converts the sent fields to the same JSON body.
 
-A field's name in the form is its place: `0.weight_g`, `0.substances.pfas.status`. What is left empty is not answered.
-What an answer may hold is `schemas.supplier`'s to judge, for the form as for programs.
+A field's name in the form is its position: `0.weight_g`, `0.substances.pfas.status`. An empty field is not answered.
+`schemas.supplier` validates an answer, from the form as from programs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

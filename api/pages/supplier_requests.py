@@ -1,4 +1,4 @@
-"""Asking a supplier, for the people of the company: what was asked, and the link of a new request, shown once."""
+"""Supplier request pages for the company's people: the requests sent, and the link of a new request, shown once."""
 
 from typing import Any, Final
 from uuid import UUID

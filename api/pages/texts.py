@@ -1,6 +1,6 @@
-"""What the pages say, in each language: the rows of `texts/*.csv` (key, en, fr, de), by key.
+"""Loads the texts of the pages in each language: the rows of `texts/*.csv` (key, en, fr, de), by key.
 
-A text may have gaps, `{name}`. Words of fields and codes are `schemas.labels`.
+A text may have gaps, `{name}`. `schemas.labels` has the words of fields and codes.
 """
 
 import csv

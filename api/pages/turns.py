@@ -1,6 +1,6 @@
-"""Work behind a page that takes a core or much memory: a few at a time in one process.
+"""Limits concurrent page work that takes a core or much memory: a few at a time in one process.
 
-Who comes while all places are taken waits for one; the other pages and the interface do not.
+A request waits while all places are taken; the other pages and the REST API do not wait.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The pages as text: what of the document each shows. How it looks is `templates/`; what it says is the document's."""
+"""Text of the reference pages: the part of the OpenAPI document on each. `templates/` has the layout."""
 
 import json
 import re

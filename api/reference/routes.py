@@ -1,4 +1,4 @@
-"""/reference: the pages over HTTP. Rendered when the first of them is asked for; no part of the document."""
+"""/reference: serves the reference pages, rendered at the first request; they are not in the OpenAPI document."""
 
 from collections.abc import Mapping
 from importlib.resources import files

@@ -1,4 +1,4 @@
-"""Schemas of the document in words: the type of a field, its limits, and the fields of a body or an answer."""
+"""Describes JSON Schemas in words: the type of a field, its limits, and the fields of a body or an answer."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""One API process: `python -m api.server`, with its settings from the environment.
+"""Runs one API process: `python -m api.server`, with its settings from the environment.
 
 `pcds serve` starts it with `--fd`, the number of a listening socket that all API processes of the machine share.
 Without it the process listens itself, at the address of the settings.

@@ -1,4 +1,4 @@
-"""What one connection, and all of them, may ask of an API process: sizes in bytes, times in seconds."""
+"""Limits of one connection, and of all of them, in an API process: sizes in bytes, times in seconds."""
 
 from dataclasses import dataclass
 from typing import Any, Self

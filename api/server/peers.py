@@ -1,4 +1,4 @@
-"""How many connections each network holds in this process."""
+"""Counts the connections of each network in this process."""
 
 from collections import Counter
 from collections.abc import Collection

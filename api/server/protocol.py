@@ -1,8 +1,8 @@
-"""One connection under bounds: how large and how slow its requests may be, and how slowly it takes its answers.
+"""HTTP connection with limits: how large and how slow its requests may be, and how slowly it reads its answers.
 
-uvicorn reads the requests; this class measures them. It makes no timer of its own: `Server` looks at every connection
-twice a second and adds the time that the caller let pass. Time in which this process did not read, because the
-application was busy or the machine was, is not the caller's and is not counted.
+uvicorn reads the requests; this class measures them. It makes no timer of its own: `Server` checks every connection
+twice a second and adds the time that the caller used up. Time in which this process did not read, because the
+application or the machine was busy, is not charged to the caller.
 """
 
 from enum import Enum, auto

@@ -1,4 +1,4 @@
-"""What never becomes a request is answered too: the error body of the service, as bytes of HTTP/1.1.
+"""Answers connections that never become a request: the error body of the service, as bytes of HTTP/1.1.
 
 The connection ends after it. The codes are those of every answer (`schemas.errors`); the statuses are HTTP's own for
 the case (RFC 9110, RFC 6585).

@@ -1,7 +1,7 @@
-"""Whether a request was addressed to this service, by a page of it: Host and Origin, for a browser's sake.
+"""Checks by Host and Origin whether a browser sent a request to this service from one of its pages.
 
-A name of another site may be made to lead to this machine (DNS rebinding), and any site may send requests here; what a
-browser says in these two headers no page can change.
+A name of another site may be made to lead to this machine (DNS rebinding), and any site may send requests here; no page
+can change what a browser sends in these two headers.
 """
 
 from ipaddress import ip_address

@@ -1,7 +1,8 @@
-"""The door to Dagster: who comes through, and what for. What comes through is passed on by `api.staff.upstream`.
+"""Access control of Dagster's web server: decides who may send which request. `api.staff.upstream` forwards it.
 
-Dagster's web server itself takes mutations by GET, checks no Host, can be framed and has no sign-in. So here: signed-in
-staff alone, reading by GET, GraphQL by POST of JSON from pages of ours, and mutations by operators alone.
+Dagster's web server itself accepts mutations by GET, checks no Host, can be framed and has no sign-in. This module
+therefore admits signed-in staff only, reading by GET, GraphQL by POST of JSON from our own pages, and mutations by
+operators only.
 """
 
 from typing import Final

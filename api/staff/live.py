@@ -1,6 +1,6 @@
-"""Dagster's web socket, over which its pages follow runs: bridged for signed-in staff, frame by frame.
+"""Bridges Dagster's web socket, over which its pages follow runs, for signed-in staff, frame by frame.
 
-Only subscriptions are passed on. Whether the session still stands is asked anew each minute.
+Only subscriptions are forwarded. The session is checked again each minute.
 """
 
 from contextlib import suppress

@@ -1,6 +1,6 @@
-"""What a GraphQL request asks: read here by the library that Dagster reads it with, so that both see the same.
+"""Parses GraphQL requests with the library that Dagster uses, so that both read the same.
 
-What is passed on is made anew from what was read; nothing that the reading left out goes along.
+The forwarded request is rebuilt from the parsed one; nothing that parsing left out is forwarded.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The routes of staff: their sign-in, and everything under /dagster. No part of the published document."""
+"""Routes of staff: their sign-in, and everything under /dagster. They are not in the OpenAPI document."""
 
 from fastapi import APIRouter, FastAPI
 from starlette.routing import Match, Route, WebSocketRoute

@@ -1,4 +1,4 @@
-"""Where staff see the runs of something in Dagster: the address of its Runs page, filtered by tag."""
+"""Builds links for staff to runs in Dagster: the address of its Runs page, filtered by tag."""
 
 from typing import Final
 from urllib.parse import urlencode

@@ -1,6 +1,7 @@
-"""Who of the staff is signed in: a cookie and a session apart from those of companies' people (`api.pages.sessions`).
+"""Identifies signed-in staff by a cookie and a session separate from those of companies' people.
 
-A person's session is none of staff's, and the other way round: they are other cookies, looked up in other tables.
+A person's session (`api.pages.sessions`) does not count as a staff session, nor the reverse: the cookies differ and are
+looked up in different tables.
 """
 
 from dataclasses import dataclass

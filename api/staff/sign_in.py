@@ -1,6 +1,6 @@
-"""Staff signing in and out, held against guessing and forged forms as people's sign-in is (`api.pages.sign_in`).
+"""Signs staff in and out, protected against guessing and forged forms as people's sign-in is (`api.pages.sign_in`).
 
-An account that nobody has, one that was disabled and a wrong password are told in the same words after the same work.
+An unknown account, a disabled one and a wrong password get the same words after the same work.
 """
 
 import secrets

@@ -1,7 +1,7 @@
-"""Dagster's web server as the door asks it: what of a request goes there, and what of its answer comes back.
+"""Forwards requests to Dagster's web server, and its answers back, each reduced to what is needed.
 
-Headers go by a list of those that are needed, never all but some. Answers are streamed and made safe: not to be framed,
-with pictures from nowhere but here. Whoever may ask is `api.staff.door`.
+Only listed headers are forwarded, never all except some. Answers are streamed and made safe: they cannot be framed, and
+load pictures only from here. `api.staff.door` decides who may ask.
 """
 
 from collections.abc import AsyncIterator

@@ -1,7 +1,7 @@
-"""A declaration by scheme category: tonnes of one market and period, what is not counted, and what they oblige to.
+"""Declaration by scheme category: tonnes of one market and period, uncounted SKUs, and the obligations that follow.
 
-The document is decisions, section 10, field by field; numbers are exact decimals, rounded once, here. The file of the
-United Kingdom is `compliance.declarations.uk`.
+The document follows decisions, section 10, field by field; numbers are exact decimals, rounded once, here.
+`compliance.declarations.uk` makes the file of the United Kingdom.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The part of a portfolio that a declaration is about: one market, one year, and the SKUs that have units there."""
+"""Selects the part of a portfolio for a declaration: one market, one year, and the SKUs with units there."""
 
 from collections.abc import Mapping
 

@@ -1,7 +1,7 @@
-"""The recyclability grade of a record, what it rests on, and what a caller should know about it.
+"""Grades the recyclability of a record, with the facts that the grade rests on and warnings for the caller.
 
-One implementation for one SKU and a million (docs/decisions/0002-grading-kernel.md). The algorithm is followed
-step by step in the modules beside this one; `docs/grading.md` says how to read a grade that one doubts.
+One implementation grades one SKU and a million (docs/decisions/0002-grading-kernel.md). The modules here follow the
+algorithm step by step; `docs/grading.md` explains how to check a doubtful grade.
 """
 
 from dataclasses import dataclass

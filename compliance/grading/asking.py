@@ -1,7 +1,7 @@
-"""What a grade asks for, in English: the fields that it lacks, and the open facts that could change it.
+"""Words the questions of a grade in English: the fields that it lacks, and the open facts that could change it.
 
-Questions are the tables' (`attribute_questions.csv`); a rule-set may lack them, then it is said plainly what to send.
-Other languages are the business of `compliance.grading.languages`.
+The questions come from the tables (`attribute_questions.csv`). Where a rule-set lacks them, a plain sentence says what
+to send. `compliance.grading.languages` translates.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A unit and a SKU assessed: steps 2 to 7 of grading.md in their order, everything that the trace tells kept."""
+"""Assesses a unit and a SKU: steps 2 to 7 of grading.md in order, keeping everything that the trace reports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
-"""Step 2 of grading.md: a record's components as parts with a code, attributes and a weight.
+"""Step 2 of grading.md: converts a record's components to parts with a code, attributes and a weight.
 
-What a part is can be made again with one fact more, which step 8 needs. Which unit a part belongs to is the business
-of `compliance.grading.units`.
+A part can be made again with one more fact, which step 8 needs. `compliance.grading.units` decides to which unit a part
+belongs.
 """
 
 from collections.abc import Hashable, Mapping, Sequence

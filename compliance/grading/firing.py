@@ -1,7 +1,7 @@
-"""Step 5 of grading.md: which rows of the tables speak of a part, and whether their conditions hold.
+"""Step 5 of grading.md: finds the table rows that apply to a part, and whether their conditions hold.
 
-What does not depend on weights is found once for each face that parts show to a stream, and kept; the shares that
-decide the rest are weighed for each unit. What follows from rows that fire is in `compliance.grading.listing`.
+Results that do not depend on weights are computed once for each distinct part and stream, and cached; the shares that
+decide the rest are computed for each unit. `compliance.grading.listing` applies the rows that fire.
 """
 
 from collections.abc import Iterable, Sequence

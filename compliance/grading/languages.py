@@ -1,7 +1,7 @@
-"""A trace in the caller's language: it is made in English, and only its sentences change.
+"""Translates a trace to the caller's language: it is made in English, and only its sentences change.
 
-Sentences of ours are known by `schemas.sentences` (decision 0018). What tables say, questions and the rules' texts, has
-its other languages in the tables: of the rule-set that graded, or of the day's where that says the same in English.
+`schemas.sentences` recognises our own sentences (decision 0018). Questions and the rules' texts have translations in
+the tables: those of the rule-set that graded, or those of today's where its English is the same.
 """
 
 import re

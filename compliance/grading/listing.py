@@ -1,7 +1,7 @@
-"""Steps 5 and 6 of grading.md for one part: which rows stand, and what if no row lists its material.
+"""Steps 5 and 6 of grading.md for one part: which rows apply, and the result where no row lists its material.
 
-An `Effect` is all that the score needs to know of a part; the rows are kept for the trace. What the effects of a
-unit's parts add up to is the business of `compliance.grading.score`.
+An `Effect` has everything that the score needs from a part; the rows are kept for the trace. `compliance.grading.score`
+adds up the effects of a unit's parts.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""The open facts that could change a grade, with what it could become: what makes it provisional, by name (step 8).
+"""Finds the open facts that could change a grade, and the grades it could become: why it is provisional (step 8).
 
-The trials are those of `compliance.grading.provisional`, all of them: for the trace of one SKU, not for many.
+It runs all the trials of `compliance.grading.provisional`: for the trace of one SKU, not for many.
 """
 
 from collections.abc import Iterator

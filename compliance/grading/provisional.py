@@ -1,9 +1,9 @@
-"""Step 8 of grading.md: whether a fact that nobody gave could still change the grade.
+"""Step 8 of grading.md: decides whether a missing fact could still change the grade.
 
-Each open attribute is given each of its values in turn, all else equal. Values that every row of the stream treats
-alike are tried once; a value that leaves the part's material as it is changes that part alone. Here the first that
-changes the grade ends the search; which facts could do so is collected by `compliance.grading.open_facts`. What a trial
-makes of the score is `compliance.grading.trials`.
+Each open attribute is tried with each of its values, all else equal. Values that every row of the stream treats alike
+are tried once; a value that leaves the part's material unchanged changes that part alone. The first one that changes
+the grade ends the search; `compliance.grading.open_facts` collects all of them. `compliance.grading.trials` computes a
+trial's score.
 """
 
 from collections.abc import Iterator

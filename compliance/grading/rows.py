@@ -1,8 +1,7 @@
-"""Grading stored rows: the same kernel, asked once for each distinct input and remembered.
+"""Grades stored rows: calls the same kernel once for each distinct input and caches the grade.
 
-A grade is remembered for long, because a file repeats its inputs; the assessment behind it for a moment, because a
-write that grades one SKU explains it right after. Which columns are read is said at `GRADED_INPUTS`; nothing about a
-rule stands here.
+A grade is cached for long, because a file repeats its inputs; its assessment is cached briefly, because a write that
+grades one SKU explains it right after. `GRADED_INPUTS` lists the columns that are read; no rule is here.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Step 7 of grading.md: from the effects of a unit's parts to its score and grade, and from units to the SKU."""
+"""Step 7 of grading.md: computes score and grade of a unit from its parts' effects, and of the SKU from its units."""
 
 from collections.abc import Sequence
 from math import floor

@@ -1,7 +1,7 @@
-"""What a trace follows from, as one value: equal values are equal traces but for the rule-set's version.
+"""Reduces a trace to one value: equal values mean equal traces except for the rule-set's version.
 
-For regrading, which asks of a million records whether a new rule-set tells them anything new. Where the values differ
-the traces themselves are compared (`compliance.grading.trace`): some of it may not be told.
+Regrading uses it to ask for a million records whether a new rule-set changes their trace. Where the values differ, the
+traces themselves are compared (`compliance.grading.trace`): a difference may not appear in them.
 """
 
 from collections.abc import Hashable, Iterator

@@ -1,6 +1,6 @@
-"""The published trace of a grade: units, parts, rules, what is missing, open and assumed (step 7e, step 8).
+"""Builds the published trace of a grade: units, parts, rules, missing, open and assumed facts (step 7e, step 8).
 
-It tells what `compliance.grading.assessment` found and decides nothing.
+It reports the findings of `compliance.grading.assessment` and decides nothing.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,9 +1,9 @@
-"""What a SKU's score were with another effect or another part in one place of a unit (step 8).
+"""Computes a SKU's score with another effect or another part in one place of a unit (step 8).
 
-A unit's score follows from its distinct parts and from what each of them weighs together. Packs of few parts are scored
-part by part, as they are graded; in one of many, equal parts are put together first, because every open fact of every
-part is tried, and a trial that walks over all parts makes that quadratic. Sums of those are exact, then rounded once.
-Which trials there are is the business of `compliance.grading.provisional`.
+A unit's score follows from its distinct parts and from the total weight of each. A pack of few parts is scored part by
+part, as it is graded. In a pack of many, equal parts are first put together, because every open fact of every part is
+tried, and a trial that walks over all parts makes that quadratic. Their sums are exact, then rounded once.
+`compliance.grading.provisional` decides which trials there are.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

@@ -1,6 +1,6 @@
-"""Steps 3 and 4 of grading.md: which parts are graded together, and in which sorting stream.
+"""Steps 3 and 4 of grading.md: groups the parts that are graded together, and assigns each group a sorting stream.
 
-What rules then say about the parts of a unit is the business of `compliance.grading.firing`.
+`compliance.grading.firing` applies the rules to the parts of a unit.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
-"""What a write should tell its caller about material texts: unknown ones, and ones that contradict the family.
+"""Warns the caller of a write about material texts: unknown ones, and ones that contradict the family.
 
-A warning changes no grade by itself; `compliance.grading.components` says how such texts are graded.
+A warning changes no grade by itself; `compliance.grading.components` decides how such texts are graded.
 """
 
 from collections.abc import Iterator

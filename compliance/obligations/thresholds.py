@@ -1,7 +1,7 @@
-"""The table of thresholds: which duty stands at which tonnes in which market, by whom, and how sure that is.
+"""Loads the table of thresholds: for each market, the tonnes from which a duty applies, its source and its confidence.
 
-Rows are `rules/catalogue/thresholds.csv`; where tonnes stand against a row is `compliance.obligations.verdicts`. A fee
-or a legal opinion never stands here.
+The rows are `rules/catalogue/thresholds.csv`; they never contain a fee or a legal opinion.
+`compliance.obligations.verdicts` compares tonnes with a row.
 """
 
 from collections.abc import Iterator, Sequence

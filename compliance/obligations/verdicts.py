@@ -1,7 +1,7 @@
-"""Where tonnes stand against the thresholds of a market (rollup.md, step 7).
+"""Compares tonnes with the thresholds of a market (rollup.md, step 7).
 
-A verdict says where the quantity of a calendar year stands, with the row's source and how sure that is. It is no legal
-advice, and never a fee. What the record cannot decide is `undecidable`, with the reason; a fact that is missing makes
+A verdict compares the quantity of a calendar year with the threshold, and names the row's source and confidence. It is
+no legal advice, and never a fee. What the record cannot decide is `undecidable`, with the reason; a missing fact makes
 undecidable only what it could change.
 """
 

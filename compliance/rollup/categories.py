@@ -1,7 +1,7 @@
-"""The category of a material path in a jurisdiction (rollup.md, step 4): rows of `scheme_categories.csv`.
+"""Finds the category of a material path in a jurisdiction (rollup.md, step 4): rows of `scheme_categories.csv`.
 
-An official code is never made up: where no row fits, the jurisdiction's own *other* row, the next level's or the
-material's family stands in, and the basis says `fallback`. Which path a part has is `compliance.material_path`.
+An official code is never made up. Where no row fits, the jurisdiction's own *other* row, the next level's row or the
+material's family is used instead, and the basis says `fallback`. `compliance.material_path` finds a part's path.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

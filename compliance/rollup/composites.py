@@ -1,7 +1,8 @@
-"""Lines: what of a SKU is declared together in a market (rollup.md, step 5).
+"""Makes lines: groups the parts of a SKU that are declared together in a market (rollup.md, step 5).
 
-Layers of the body make one unit, every other part is one by itself. A unit is one material, or a composite, which each
-jurisdiction counts by its own rule: by constituents, by the predominant material, or in a category of its own.
+The layers of the body make one unit, every other part is one by itself. A unit is one material or a composite. Each
+jurisdiction counts a composite by its own rule: by constituents, by the predominant material, or in a category of its
+own.
 """
 
 from typing import Final

@@ -1,8 +1,8 @@
-"""Grams and tonnes as exact decimals: the one place where a weight becomes a number to sum, and a sum a figure.
+"""Exact decimals of grams and tonnes: the only module that converts a weight to a number and rounds a sum to a figure.
 
 Polars cuts a product of decimals, rounds halves to even and wraps a grouped sum that is too large; a float cast to a
 decimal brings its binary error along. So weights are cast by their text, only whole numbers multiply them, sums are
-held within reach, and a figure is rounded once, here.
+kept within range, and a figure is rounded once, here.
 """
 
 from decimal import ROUND_HALF_UP, Context, Decimal

@@ -1,7 +1,7 @@
-"""Lines that count: of each market what SKUs are declared with, and what of them is not counted (steps 1 to 5).
+"""Makes the lines that count in each market, and lists what is not counted (steps 1 to 5).
 
-Markets are worked out one after the other, each over the SKUs that have units there. What lines weigh in tonnes is
-`compliance.rollup.tonnes`.
+Markets are computed one after the other, each over the SKUs with units there. `compliance.rollup.tonnes` adds up the
+tonnes of lines.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,7 @@
-"""The parts of a SKU with their material paths (rollup.md, steps 2 and 3), once for all markets.
+"""Makes the parts of a SKU with their material paths (rollup.md, steps 2 and 3), once for all markets.
 
-A part is a layer of the body, a unit of its own or a rider, which has no path and goes with the body. What has no
-weight or no material is left out here and listed. How layers make a composite is `compliance.rollup.composites`.
+A part is a layer of the body, a unit of its own or a rider, which has no path and counts with the body. Parts without
+weight or material are left out here and listed. `compliance.rollup.composites` combines layers.
 """
 
 from typing import Final, NamedTuple

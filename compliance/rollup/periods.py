@@ -1,6 +1,7 @@
-"""Units of a period from volume rows (rollup.md, step 1): a half from its own row, a year from its row or both halves.
+"""Computes units of a period from volume rows (rollup.md, step 1): a half from its row, a year from its row or halves.
 
-A year is never added to its halves. What a unit weighs is not here.
+A year comes from both halves where it has no row of its own; a year is never added to its halves. The weight of a unit
+is not here.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,7 @@
-"""Which part of the grams a category or a duty is about, and what is missing to know it (rollup.md, steps 6 and 7a).
+"""Computes which part of the grams is in a category's or duty's scope, and which facts are missing (steps 6 and 7a).
 
-Grams come summed by path and standing. What a standing means to a scope is `compliance.rollup.standings`.
+Grams come summed by path and standing (rollup.md). `compliance.rollup.standings` defines what a standing means to a
+scope.
 """
 
 from collections.abc import Iterable, Sequence

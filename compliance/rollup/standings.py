@@ -1,6 +1,6 @@
-"""What the SKUs of a portfolio answer to the facts that decide a scope, and how a market's scopes judge that (step 7a).
+"""Standings: a SKU's answers to the facts that decide a scope, and each market scope's verdict on them (step 7a).
 
-Many SKUs give few different answers: each is worked out once by `compliance.scopes`, and SKUs hold its number.
+Many SKUs give few different answers: `compliance.scopes` evaluates each once, and SKUs refer to it by number.
 """
 
 from functools import lru_cache

@@ -1,8 +1,8 @@
-"""Figures: tonnes by market, year, half and category, and what could not be counted (rollup.md, step 6).
+"""Computes figures: tonnes by market, year, half and category, and what could not be counted (rollup.md, step 6).
 
 Figures add up over SKUs: a large portfolio is rolled up in blocks of SKUs, whose figures `combined` adds, so that
-memory follows the block. Figures stay exact here; `compliance.rollup.exact` rounds them when written. Which part of
-them a category or a duty is about is `compliance.rollup.scoped`.
+memory follows the block. Figures stay exact here; `compliance.rollup.exact` rounds them when written.
+`compliance.rollup.scoped` computes the part that a category or a duty covers.
 """
 
 from collections.abc import Iterable

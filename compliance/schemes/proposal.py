@@ -1,4 +1,4 @@
-"""What is told of a scheme's rating: the entry of a SKU as it is published, and its parts' ratings for a declaration.
+"""Publishes a scheme's rating: the entry of a SKU, and the ratings of its parts for a declaration.
 
 A SKU has the worst rating of its units, and none while one of them lacks a fact. A declaration asks by component type:
 parts of one type in units of different ratings have the worst.

@@ -1,7 +1,7 @@
-"""The rating of a unit: every row that speaks of one of its parts and holds, and of these the worst.
+"""Rates a unit: of all rows that apply to one of its parts and hold, the worst decides.
 
-A unit has a rating where a row of the base says what its body is; other rows can only make it worse. Which facts that
-nobody gave could do so is `compliance.schemes.settling`.
+A unit has a rating where a row of the base names its body; other rows can only make it worse.
+`compliance.schemes.settling` finds the missing facts that could do so.
 """
 
 from collections.abc import Sequence

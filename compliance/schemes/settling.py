@@ -1,6 +1,6 @@
-"""The open facts of a record: what nobody gave, and what a scheme's rating could become if somebody did.
+"""Finds the open facts of a record: missing facts, and the ratings that a scheme could give with each of their values.
 
-Each is tried with its values, all else equal, as `compliance.grading.provisional` does: an attribute with one value for
+Each is tried with its values, all else equal, as in `compliance.grading.provisional`: an attribute with one value for
 each way in which rows answer it, a material with one code for each, a format with one word for each shape, a weight
 with a light and a heavy one.
 """

@@ -1,6 +1,6 @@
-"""The tables of a national scheme: rules/schemes/<scheme>/<version>/*.csv, read once into an immutable object.
+"""Loads the tables of a national scheme: rules/schemes/<scheme>/<version>/*.csv, read once into an immutable object.
 
-Conditions are those of `compliance.rule_rows`. What a unit is and how rows decide is not here.
+Conditions are those of `compliance.rule_rows`. How parts form a unit and how rows decide is not here.
 """
 
 from collections import defaultdict

@@ -1,7 +1,7 @@
-"""What a scheme rates together: the body with all that stays on it, and each part that comes off by itself.
+"""Groups the parts that a scheme rates together: the body with all that stays on it, and each separable part.
 
 Units are those of `compliance.grading.units`, paths those of `compliance.material_path`; the category is that of the
-declaration in the scheme's market. What rows say of a unit is `compliance.schemes.rating`.
+declaration in the scheme's market. `compliance.schemes.rating` applies the rows to a unit.
 """
 
 from collections.abc import Mapping, Sequence

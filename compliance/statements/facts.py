@@ -1,4 +1,4 @@
-"""The facts that statements are held against: one row each, with what it is about, what it says and where that stands.
+"""Loads the facts against which statements are checked: one row each, with its topics, its claim and its source.
 
 Cells of `rules/statements/regulation.csv` and `service.csv`:
 
@@ -6,9 +6,9 @@ Cells of `rules/statements/regulation.csv` and `service.csv`:
     allows    concepts that it may have besides
     excludes  concepts that contradict the fact: with them it would be wider or another
     claim     forbid, require, permit, exempt; define (it is so), untrue (it is not so)
-    values    quantities with their comparison, such as `>=25 ppb`; of what is forbidden, where the claim is forbid
+    values    quantities with their comparison, such as `>=25 ppb`; for the claim forbid, of what is forbidden
     dates     `from:`, `until:` or `by:` an ISO day
-    refs      articles and annexes, and `act` the regulation that they are of
+    refs      articles and annexes, and `act` the regulation that they belong to
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""Figures in a text: numbers with units, dates, articles and acts, each taken out and left as a mark in its place.
+"""Extracts figures from a text: numbers with units, dates, articles and acts, each replaced by a mark.
 
-A unit is a row of `rules/statements/units.csv`: figures of one dimension compare after conversion. What a figure means
-in its sentence (at least, until) is `reading`'s to say.
+A unit is a row of `rules/statements/units.csv`: figures of one dimension compare after conversion. `reading` decides
+the meaning of a figure in its sentence (at least, until).
 """
 
 import re

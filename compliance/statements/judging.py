@@ -1,7 +1,7 @@
-"""A statement against facts: each fact says it, says otherwise, or does not speak of it.
+"""Compares a statement with facts: each fact supports it, contradicts it, or does not concern it.
 
-Supported needs one fact that says all of a part, for every part, and no word that nobody knows. Contradicted needs a
-fact about just that which says otherwise. In all other cases the statement is not covered.
+Supported needs, for every part, one fact that says all of it, and no unknown word. Contradicted needs a fact about
+exactly that part which says otherwise. In all other cases the statement is not covered.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""A statement taken apart: what it speaks of, its figures with what is said of them, what it demands, what is unknown.
+"""Parses a statement: its topics, its figures with their comparison, its demands, its unknown words.
 
-A statement of several figures ("25 ppb for one and 250 ppb for the sum") is read in parts, each with one figure: what
-stands in the other parts is lent to it.
+A statement of several figures ("25 ppb for one and 250 ppb for the sum") is parsed in parts with one figure each; a
+part takes over what the other parts supply.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""Which facts a statement may be about: an index of every fact's concepts and sentence, in memory, searched by both.
+"""Searches the facts that may concern a statement: an in-memory index of every fact's concepts and sentence.
 
-The index is made once in a process. That a fact is found says nothing yet: `judging` holds it against the statement.
+The index is built once in a process. A found fact proves nothing yet: `judging` compares it with the statement.
 """
 
 from collections.abc import Iterable

@@ -1,11 +1,11 @@
-"""The words of three languages: which concept a phrase stands for, and which words say nothing by themselves.
+"""Loads the words of three languages: the concept of a phrase, and the words without meaning of their own.
 
-Rows are `rules/statements/concepts.csv` and `neutral.csv`. A concept is of one kind:
+The rows are `rules/statements/concepts.csv` and `neutral.csv`. A concept is of one kind:
 
-    topic   what is spoken of; a fact must name each one that a statement has
-    soft    what is spoken of, and any fact may leave unnamed
-    free    what every statement here may have (packaging, the market, the Union)
-    mark    what is demanded, compared, dated or negated
+    topic   the subject; a fact must name each one that a statement has
+    soft    a subject that any fact may leave unnamed
+    free    a subject that every statement may have (packaging, the market, the Union)
+    mark    a demand, comparison, date or negation
 """
 
 from collections.abc import Iterator

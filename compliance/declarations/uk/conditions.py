@@ -1,8 +1,8 @@
-"""Conditions over a row of the file, as the cells `when` of `errors.csv` and `terms.csv` write them.
+"""Parses conditions over a row of the file, from the cells `when` of `errors.csv` and `terms.csv`.
 
-Clauses joined by ` OR `, each of atoms joined by ` AND `. An atom is `column=a|b`, `column~pattern` (of the whole
-cell) or `column>number`, with `!` before the sign for its contrary; or the name of a term, `!` before it for its
-contrary. `-` is a blank cell, `[codes]` every code of the column in `codes.csv`. What follows from one is `rules`.
+A condition is clauses joined by ` OR `, each of atoms joined by ` AND `. An atom is `column=a|b`, `column~pattern` (of
+the whole cell) or `column>number`, with `!` before the sign for its contrary; or the name of a term, `!` before it for
+its contrary. `-` is a blank cell, `[codes]` every code of the column in `codes.csv`. `rules` applies conditions.
 """
 
 import re

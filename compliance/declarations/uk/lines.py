@@ -1,7 +1,8 @@
-"""What each part of a portfolio is in the file: type, class, material, subtype, rating, and exact grams (steps 1 to 7).
+"""Computes the file's cells for each part of a portfolio: type, class, material, subtype, rating, grams (steps 1 to 7).
 
-Frames in, frames out, set by set. A part that the file cannot take is left out and listed with the reason; a SKU
-without level, or of which it is not known what it is, is left out whole. Rows are summed in `rows`.
+Functions take frames and return frames, set by set; grams are exact. A part that the file cannot include is left out
+and listed with the reason. A SKU is left out whole without level, or where facts are missing that decide its type.
+`rows` sums the rows.
 """
 
 from collections.abc import Iterable

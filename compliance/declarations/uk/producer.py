@@ -1,4 +1,4 @@
-"""What the producer states about itself and its submission, which no packaging data can tell."""
+"""A producer's statements about itself and its submission, which packaging data cannot supply."""
 
 from dataclasses import dataclass
 from typing import Final

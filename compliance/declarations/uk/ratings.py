@@ -1,4 +1,4 @@
-"""Recyclability ratings of the file: which part has which, and where one must be given (step 6).
+"""Fills the recyclability ratings of the file: each part's rating, and where one is required (step 6).
 
 A rating comes from the producer's own assessment (`--ram`), never from the recyclability grade of the Union's rules.
 """

@@ -1,4 +1,4 @@
-"""The rows of the file: lines of one identity summed exactly, in whole kilograms, ordered by their codes (step 8)."""
+"""Makes the rows of the file: sums lines of one identity exactly, in whole kilograms, ordered by codes (step 8)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""The regulator's published rules: which error codes a row has, and what a cell may hold.
+"""Applies the regulator's published rules: which error codes a row has, and which values a cell may have.
 
-A rule is a row of `errors.csv`; nothing about one stands here. The file that is written is held against them, and what
-decides a part's subtype and rating asks them too, so that the two cannot differ.
+A rule is a row of `errors.csv`; no rule is written here. The written file is checked against them, and the code that
+fills a part's subtype and rating asks them too, so that the two cannot differ.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Subtypes of the file: the shape of plastic, the name of other material, and where one must be given (step 5)."""
+"""Fills the subtypes of the file: the shape of plastic, the name of other material, where one is needed (step 5)."""
 
 from typing import Final
 

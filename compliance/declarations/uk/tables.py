@@ -1,7 +1,7 @@
-"""The code lists of the file, read once: columns, codes, terms, and which type and class a part has.
+"""Loads the code lists of the file: columns, codes, terms, and the type and class of a part.
 
-Rows are `rules/uk_packaging_data/*.csv`, each with its source: the regulator's own published validation code. The
-errors are `compliance.declarations.uk.rules`.
+The rows are `rules/uk_packaging_data/*.csv`, each with its source: the regulator's own published validation code. They
+are read once. `compliance.declarations.uk.rules` has the errors.
 """
 
 from collections.abc import Mapping
