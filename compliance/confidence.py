@@ -19,17 +19,18 @@ CONFIDENCES: Final = (
     "unverified",
     "unknown",
 )
-"""Read in the law; on a page of the authority; of the scheme, now or long ago; told by others, now or long ago; in
-somebody's data; a choice of ours; remembered; not verified; nothing found."""
+"""In this order: read in the law; on a page of the authority; of the scheme, now or long ago; reported by others, now
+or long ago; in somebody's data; a choice of ours; from memory; not verified; nothing found.
+"""
 NONE: Final = "none"
-"""Where no row of a table says anything: the family of a material stands for its category."""
+"""Where no row of a table applies and the family of a material is used as its category."""
 
 
 def word(text: str) -> str:
-    """The word of the vocabulary that a confidence begins with."""
+    """Return the word of the vocabulary with which a confidence begins."""
     return text.partition(", ")[0]
 
 
 def is_confidence(text: str) -> bool:
-    """Whether a cell says how sure its row is in the words of the vocabulary."""
+    """Return whether a cell states its row's confidence in the words of the vocabulary."""
     return word(text) in CONFIDENCES

@@ -34,7 +34,7 @@ __all__ = [
 class Grade:
     """The grade of one SKU: A, B, C, not_recyclable or not_assessed; `score` is 0 to 100, None if not assessed.
 
-    Indicative until the delegated acts under Article 6(4) of Regulation (EU) 2025/40 (due 1 January 2028) apply.
+    It is indicative until the delegated acts under Article 6(4) of Regulation (EU) 2025/40 (due 1 January 2028) apply.
     """
 
     grade: str
@@ -44,6 +44,6 @@ class Grade:
 
 
 def grade(record: Record, rules: RuleSet) -> Grade:
-    """The grade of a stored SKU; never fails on a record that the contract accepts."""
+    """Return the grade of a stored SKU; never fail on a record that the contract accepts."""
     assessed, provisional = judge(record, rules)
     return Grade(assessed.result.grade, stored(assessed.result.score), provisional, rules.version)

@@ -17,7 +17,7 @@ _CACHED = 65_536
 
 
 def told(assessed: Assessment, rules: RuleSet) -> Hashable:
-    """Everything that a trace follows from besides grade, score, and of a provisional one the facts that are open."""
+    """Return everything that a trace follows from except grade, score, and the open facts of a provisional one."""
     return assessed.why_none, tuple(assessed.missing), tuple(_unit(unit, rules) for unit in assessed.units)
 
 
@@ -40,7 +40,7 @@ def _unit(assessed: UnitAssessment, rules: RuleSet) -> Hashable:
 
 
 def _asked(assessed: UnitAssessment, rules: RuleSet) -> Iterator[Hashable]:
-    """What is assumed: of the attributes that are open, and of what no record holds."""
+    """Yield the assumptions: for open attributes, and for facts that no record has."""
     if assessed.stream is None:
         return
     for found in assessed.outcomes:
