@@ -13,7 +13,7 @@ ALWAYS: Final = (NO_STORE, NO_SNIFFING)
 
 
 def completed(headers: Iterable[tuple[bytes, bytes]], *more: tuple[bytes, bytes]) -> list[Any]:
-    """The headers of an answer with those of every answer that it lacks, and with `more` in place of its own."""
+    """Return the headers of an answer, adding the common ones that it lacks and replacing its own by `more`."""
     held = [each for each in headers if not any(each[0].lower() == name for name, _ in more)]
     names = {name.lower() for name, _ in held}
     return [*held, *(each for each in ALWAYS if each[0] not in names), *more]

@@ -24,9 +24,9 @@ log = structlog.get_logger(__name__)
 
 
 def prepared(settings: Settings, *, with_demo: bool, with_dagster_ui: bool) -> dict[str, Any]:
-    """Tables as this release needs them, and the demo company where it is wanted; call it inside `running`.
+    """Migrate the tables, and add the demo company if wanted; call it inside `running`.
 
-    `catalogue` says whether a catalogue is loaded, `greeting` is for whoever started the service. Raises what
+    `catalogue` says whether a catalogue is loaded, `greeting` is for the person who started the service. Raise what
     `migrate` raises.
     """
     database = Database.of(settings)
@@ -42,7 +42,7 @@ def prepared(settings: Settings, *, with_demo: bool, with_dagster_ui: bool) -> d
 
 
 def main() -> None:
-    """Prepare with the settings of the environment, and as the one argument says."""
+    """Prepare with the settings of the environment and the options in the one argument."""
     asked, settings = json.loads(sys.argv[1]), Settings.load()
     logs.configure(settings)
     told = prepared(settings, with_demo=asked["demo"], with_dagster_ui=asked["with_dagster_ui"])

@@ -30,9 +30,9 @@ def flags(record: Record, rules: RuleSet, *, today: date) -> list[dict[str, obje
 
 
 def bans(record: Record, rules: RuleSet) -> list[tuple[Ban, list[str]]]:
-    """The bans that the record points to, each with its open facts; none where all its markets are outside the Union.
+    """Return the bans that the record points to, each with its open facts; none where no market is in the Union.
 
-    An empty list of use contexts was never asked and points to no ban (rollup of the record, step 9).
+    An empty list of use contexts was never asked for and points to no ban (rollup of the record, step 9).
     """
     if not may_be_in_the_union(record.get("markets")):
         return []

@@ -98,7 +98,7 @@ class Jurisdiction:
     composite_basis: str
 
     def depth(self, today: date) -> int:
-        """1 signalled, 2 sourced, 3 reviewed by a lawyer not longer than 18 months ago (the same day included)."""
+        """Return 1 for signalled, 2 for sourced, 3 for reviewed by a lawyer at most 18 months ago (same day counts)."""
         if self.reviewed_on is None:
             return min(self.base_depth, 2)
         return 3 if today <= _months_later(self.reviewed_on, REVIEW_HOLDS_MONTHS) else 2

@@ -74,7 +74,7 @@ def material_path(
 
 
 def shape_of(component_type: str, packaging_format: str | None, rules: RuleSet) -> str:
-    """The shape of a part: bottle, rigid, flexible or unspecified. The SKU's format gives it to the body alone."""
+    """Return the shape of a part: bottle, rigid, flexible or unspecified. The SKU's format applies to the body only."""
     return _shape(component_type, resolve_format(packaging_format, rules) if packaging_format else None)
 
 

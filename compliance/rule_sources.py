@@ -17,7 +17,7 @@ OURS: Final = "ours"
 
 
 def by_kind(rules: RuleSet) -> Mapping[str, int]:
-    """The number of rules of each kind of source, the kinds in alphabetical order; one without rules has 0."""
+    """Return the number of rules of each kind of source, the kinds in alphabetical order; without rules it is 0."""
     found = Counter(_kind(rule.source_url) for rule in rules.rules.values())
     return {kind: found[kind] for kind in sorted({kind for _, kind in _kinds()}, key=str.casefold)}
 

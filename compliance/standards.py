@@ -7,5 +7,5 @@ from compliance.ruleset import RuleSet
 
 
 def unread(stream: str | None, rules: RuleSet) -> list[str]:
-    """The sentences to tell beside a grade of a recycling stream, in English; none where no standard is its own."""
+    """Return the sentences beside a grade of a recycling stream, in English; none for a stream without a standard."""
     return [part.say for part in rules.en18120 if part.say and stream in part.streams]

@@ -42,7 +42,7 @@ def add(
 
 
 def add_member(we: Operator, staff_id: UUID, *, email: str, role: Role, password: str) -> None:
-    """Hold an account; raises `Refusal` for what nobody could sign in with, and where the email is a live account's."""
+    """Store an account; raise `Refusal` for an unusable email or password, and where a live account has the email."""
     name = email_of(email)
     check_password(password)
     try:

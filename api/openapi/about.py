@@ -29,5 +29,5 @@ _TAGS: Final = {
 
 
 def tags() -> list[dict[str, Any]]:
-    """The tags in the order of the reference."""
+    """Return the tags in the order of the reference."""
     return [{"name": name, "description": sentence} for name, sentence in _TAGS.items()]

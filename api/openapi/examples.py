@@ -11,7 +11,7 @@ from api.openapi.schemas import operations
 
 
 def add(document: dict[str, Any]) -> None:
-    """Put the examples beside the schemas that they are examples of."""
+    """Add the examples beside their schemas."""
     held = {
         path.name.removesuffix(".json"): json.loads(path.read_text(encoding="utf-8"))
         for path in (files("api.openapi") / "examples").iterdir()

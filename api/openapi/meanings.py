@@ -17,6 +17,6 @@ def add(document: dict[str, Any]) -> None:
 
 @cache
 def table() -> dict[tuple[str, str], str]:
-    """The meanings by schema and field."""
+    """Return the meanings by schema and field."""
     rows = csv.DictReader((files("api.openapi") / "meanings.csv").read_text(encoding="utf-8").splitlines())
     return {(row["schema"], row["field"]): row["meaning"] for row in rows}

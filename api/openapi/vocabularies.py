@@ -25,7 +25,9 @@ _OPEN: Final = frozenset(
         "additive",
     }
 )
-"""What grows within v1, with the law and the guidelines; `x-open` in the document tells readers to expect it."""
+"""Vocabularies that grow within v1, with the law and the guidelines; `x-open` in the document tells readers to expect
+it.
+"""
 
 
 def _camel(name: str) -> str:

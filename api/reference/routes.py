@@ -69,7 +69,7 @@ def _language(request: Request) -> str:
 
 
 def _rendered(app: FastAPI, lang: str) -> Mapping[str, bytes]:
-    """The pages of a language by the last part of their path, rendered once."""
+    """Return the pages of a language by the last part of their path, rendered once."""
     if not hasattr(app.state, "reference"):
         app.state.reference = {}
     held: dict[str, dict[str, bytes]] = app.state.reference

@@ -157,7 +157,7 @@ def face(rules: RuleSet, stream: str, component_type: str, part: Part, facts: Fa
 
 
 def conditions(seen: Face) -> tuple[tuple[bool | None, ...], tuple[bool | None, ...]]:
-    """For each direct row and each analogy whether its condition holds; None where nobody gave the attribute."""
+    """Return for each direct row and each analogy whether its condition holds; None where an attribute is not given."""
     own, unit = dict(zip(seen.rows.own, seen.own, strict=True)), dict(zip(seen.rows.unit, seen.unit, strict=True))
 
     def met(rule: Rule) -> bool | None:

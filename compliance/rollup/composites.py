@@ -114,10 +114,10 @@ def _plain_lines(units: pl.DataFrame) -> pl.DataFrame:
 
 
 def _bodies(layers: pl.DataFrame) -> pl.DataFrame:
-    """`position` and `path` are those of the material's heaviest layer, the first of equals.
+    """Return a row per body and material; `position` and `path` are those of its heaviest layer, the first of equals.
 
-    `main_…` are those of the body's heaviest material, of equals the one that stands first in the order of the
-    components; `next_grams` are those of the heaviest of the others.
+    `main_…` are those of the body's heaviest material, of equals the first in the order of the components; `next_grams`
+    are those of the heaviest of the others.
     """
     ranked = layers.with_columns(_same_material().alias("same_material")).sort(
         "sku", "same_material", "grams", "position", descending=[False, False, True, False]

@@ -42,9 +42,10 @@ def times_units(grams_column: str) -> pl.Expr:
 
 
 def beyond_reach(lines: pl.DataFrame, counting: pl.DataFrame) -> pl.DataFrame:
-    """The rows of `counting` (`sku`, `units`) whose lines (`sku`, `grams` of one unit) come to more than `MOST`.
+    """Return the rows of `counting` (`sku`, `units`) whose lines (`sku`, `grams` of one unit) sum to more than `MOST`.
 
-    Floats are exact enough for an estimate. Nothing is joined where the heaviest and the most make no such row.
+    Floats are exact enough for an estimate. The frames are not joined where the heaviest line and the most units cannot
+    make such a row.
     """
     most, heaviest = (
         frame.select(pl.col(name).max()).item() for frame, name in ((counting, "units"), (lines, "grams"))

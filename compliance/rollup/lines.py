@@ -136,7 +136,7 @@ def codes(jurisdiction: Jurisdiction) -> pl.DataFrame:
 
 
 def bit_of_path(jurisdiction: Jurisdiction) -> pl.Expr:
-    """The bit of the category of a column `path`, 0 where it has none: gathered by the path's place in its table."""
+    """Return the bit of the category of a column `path`, or 0: gathered by the path's place in its table."""
     bits = dict(categories(jurisdiction).select("path", "bit").iter_rows())
     return pl.lit(pl.Series([bits.get(path, 0) for path in material_paths()], dtype=BIT)).gather(
         pl.col("path").to_physical()
@@ -165,7 +165,7 @@ def _unspecified(lines: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
 
 
 def _impossible(beyond: pl.DataFrame) -> pl.DataFrame:
-    """Entries of SKUs whose weight times units no company places: one of the two is wrong, and nothing counts."""
+    """Return entries of SKUs whose weight times units exceeds any company's: one of the two is wrong; none counts."""
     return beyond.select(
         "sku",
         "year",

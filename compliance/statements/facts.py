@@ -28,7 +28,7 @@ _OPERATORS: Final = (">=", "<=", ">", "<")
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One row. `amounts` are what is allowed, whatever the claim."""
+    """One row. `amounts` are the allowed values, whatever the claim."""
 
     key: str
     needs: tuple[frozenset[str], ...]
@@ -44,7 +44,7 @@ class Fact:
     values: str
 
     def as_dict(self) -> dict[str, object]:
-        """The entry as answers tell it."""
+        """Return the entry as answers publish it."""
         return {
             "key": self.key,
             "sentence": self.sentence,
@@ -57,7 +57,7 @@ class Fact:
 
 @lru_cache(maxsize=2)
 def load(name: str) -> tuple[Fact, ...]:
-    """The facts of `regulation` or `service`. Raises `TableError` where a row contradicts the table's form."""
+    """Return the facts of `regulation` or `service`. Raise `TableError` where a row contradicts the table's form."""
     return tuple(_fact(row, FOLDER / f"{name}.csv") for row in rows(FOLDER / f"{name}.csv"))
 
 

@@ -23,7 +23,7 @@ class Producer:
 
     @property
     def is_large(self) -> bool:
-        """Large organisations report by half, with types, shapes and ratings; small ones report the year."""
+        """Whether the organisation is large: it reports by half, with types, shapes and ratings; others by year."""
         return self.organisation_size == LARGE
 
     @property
