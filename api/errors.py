@@ -175,7 +175,7 @@ class TokenRefused(Refused):
         super().__init__(code, message, headers={**NO_STORE, **(headers or {})})
 
     def body(self, correlation_id: str) -> dict[str, Any]:
-        """The description is the message."""
+        """Return the error body, with the message as its description."""
         return super().body(correlation_id) | {"error_description": str(self)}
 
 

@@ -40,9 +40,9 @@ class Parameter(Generic[T]):
     description: str
 
     def of(self, request: Request, also: Sequence[str] = ()) -> T:
-        """The request's value, or the default where none was sent; `also` are those of a form's part of this name.
+        """Return the request's value, or the default where none was sent; `also` are values of the form's part.
 
-        Raises `InvalidBody`.
+        Raise `InvalidBody`.
         """
         values = [*request.query_params.getlist(self.name), *also]
         if not values:

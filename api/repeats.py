@@ -27,7 +27,7 @@ def known(request: Request, company_id: UUID, fingerprint: bytes, *, dry_run: bo
 
 
 def keep(conn: Connection, known: Once, response: Response, now: datetime) -> None:
-    """Store a success answer in the transaction of its write."""
+    """Store the answer of a successful write in the write's transaction."""
     if response.status_code < 300:
         known.keep(conn, Answer(response.status_code, str(response.media_type), bytes(response.body)), now)
 

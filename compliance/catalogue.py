@@ -1,4 +1,4 @@
-"""Loads the catalogue of jurisdictions: each packaging EPR system, its place, its confidence, and since when it stands.
+"""Loads the catalogue of jurisdictions: the packaging EPR system of each place, with its confidence and its dates.
 
 The rows are `rules/catalogue/jurisdictions.csv` or a file with the same columns; they never contain a fee amount or a
 legal opinion. How materials map to a jurisdiction's categories is not here.

@@ -13,7 +13,7 @@ MAX_COMPONENTS: Final = 500
 """Lines of one SKU's component graph, however it is sent."""
 
 MAX_VALUES: Final = 100_000
-"""JSON values in one record or array of rows: several times what 500 components or 10 000 volume rows can hold."""
+"""JSON values in one record or array of rows: several times what 500 components or 10 000 volume rows need."""
 
 MAX_FAULTS: Final = 100
 """Faults that an answer lists one by one; an import's report lists all."""

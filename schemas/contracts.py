@@ -79,7 +79,10 @@ def typed_rows(columns: Sequence[str]) -> pa.DataFrameSchema:
 def jurisdictions(
     regions: Collection[str], systems: Collection[str], composites: Collection[str]
 ) -> pa.DataFrameSchema:
-    """The contract of the jurisdiction catalogue with these vocabularies: a row per code, full dates, depth 1 to 3."""
+    """Return the contract of the jurisdiction catalogue with these vocabularies.
+
+    It has one row per code, full dates, and a depth from 1 to 3.
+    """
     text = pa.Column(pl.String, nullable=True)
     return pa.DataFrameSchema(
         {

@@ -277,7 +277,10 @@ class Issue:
     count: int | None = None
 
     def as_dict(self) -> dict[str, object]:
-        """The published shape: `row` is absent where there is no array, and what only counts has nothing else."""
+        """Return the published shape.
+
+        `row` is absent where the body is no array; an entry that only counts has no other field.
+        """
         if self.count is not None:
             return {"code": self.code, "count": self.count}
         shape: dict[str, object] = {"field": self.field, "code": self.code, "message": self.message}

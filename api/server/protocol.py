@@ -102,7 +102,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._enter(Phase.HEADER)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Ignore fields after a body (trailers)."""
+        """Add a header field; ignore fields after a body (trailers)."""
         if self._phase is Phase.HEADER:
             super().on_header(name, value)
 

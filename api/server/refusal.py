@@ -44,24 +44,24 @@ def new_correlation_id() -> str:
 
 
 def malformed() -> Refusal:
-    """Refuse data that is no HTTP/1.1 request."""
+    """Return the refusal of data that is no HTTP/1.1 request."""
     return Refusal(HTTPStatus.BAD_REQUEST, "invalid_body", "This is not a request of HTTP/1.1 (RFC 9112).")
 
 
 def large_header(most: int) -> Refusal:
-    """Refuse a header of more than `most` bytes."""
+    """Return the refusal of a header of more than `most` bytes."""
     message = f"Request line and headers have at most {most} bytes and 200 lines here; send the rest in the body."
     return Refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "payload_too_large", message)
 
 
 def slow_header(seconds: float) -> Refusal:
-    """Refuse a header that was not complete in time."""
+    """Return the refusal of a header that was not complete in time."""
     message = f"Request line and headers must be complete within {seconds:g} seconds; send the request again."
     return Refusal(HTTPStatus.REQUEST_TIMEOUT, "invalid_body", message)
 
 
 def slow_body(seconds: float, bytes_per_second: int) -> Refusal:
-    """Refuse a body that did not arrive in time."""
+    """Return the refusal of a body that did not arrive in time."""
     message = (
         f"A body must come with at least {bytes_per_second} bytes a second after the first {seconds:g} seconds; send "
         "it again, in smaller parts where the line is slow."
@@ -70,12 +70,12 @@ def slow_body(seconds: float, bytes_per_second: int) -> Refusal:
 
 
 def many_from_there(most: int) -> Refusal:
-    """Refuse a connection where `most` of one address are open."""
+    """Return the refusal of a connection where `most` of one address are open."""
     message = f"At most {most} connections of one address are open at once; use fewer, and each for many requests."
     return Refusal(HTTPStatus.TOO_MANY_REQUESTS, "rate_limited", message, {b"retry-after": b"1"})
 
 
 def many() -> Refusal:
-    """Refuse a connection where all that this process may have are open."""
+    """Return the refusal of a connection where this process has as many open as it may."""
     message = "The service holds as many connections as it can; send the request again."
     return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "internal_error", message, {b"retry-after": b"1"})
