@@ -1,5 +1,5 @@
-"""The REST door and the command line: what callers and operators see.
+"""REST API, web pages and command line of the service: what callers and operators use.
 
-A handler authenticates, validates, calls one step or one query, and answers. What a write is stands in
-`pipelines.writing`, what a read is in `warehouse`; nothing here computes a grade, and nothing imports Dagster.
+A handler authenticates, validates, calls one step or one query, and answers. `pipelines.writing` defines writes,
+`warehouse` defines reads. Nothing here computes a grade, and nothing imports Dagster.
 """

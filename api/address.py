@@ -1,6 +1,6 @@
-"""Where the service of a data directory answers, for commands that make links while it runs or rests.
+"""Determines the base URL of a data directory's service, for commands that make links while it runs or is stopped.
 
-`pcds serve` may be given its port or its public address as an option, which a command's own settings do not have.
+`pcds serve` may get its port or its public address as an option, which a command's own settings do not have.
 """
 
 from pathlib import Path
@@ -9,12 +9,12 @@ from warehouse.settings import Settings
 
 
 def keep(settings: Settings) -> None:
-    """Note the base address that the service is started with."""
+    """Store the base address with which the service is started."""
     _file(settings).write_text(settings.base_url, encoding="utf-8")
 
 
 def known(settings: Settings) -> str:
-    """The address that these settings name, else the one that the service was last started with."""
+    """Return the address in these settings, else the one with which the service was last started."""
     if settings.public_url is not None:
         return settings.base_url
     try:

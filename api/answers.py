@@ -1,4 +1,4 @@
-"""Answers with a body: JSON out of plain values, or JSON text that the database has written already."""
+"""Builds answers with a body: JSON from plain values, or JSON text that the database has already written."""
 
 import hashlib
 from collections.abc import Mapping
@@ -10,26 +10,26 @@ from starlette.responses import Response
 
 
 def json_of(value: Any, status: int = 200) -> Response:
-    """Plain values as JSON; dates as ISO text, UUIDs as text."""
+    """Return plain values as a JSON answer; dates as ISO text, UUIDs as text."""
     return Response(orjson.dumps(value), status, media_type="application/json")
 
 
 def json_text(text: str) -> Response:
-    """Goes out as it is: what the database wrote is not parsed and written again."""
+    """Return the database's JSON text as the answer, unchanged: it is not parsed and written again."""
     return Response(text, media_type="application/json")
 
 
 def json_kept(request: Request, value: Any, *, seconds: int) -> Response:
-    """Plain values as JSON that anyone may keep for so long; see `kept`."""
+    """Return plain values as JSON that anyone may cache for so long; see `kept`."""
     return kept(request, orjson.dumps(value), "application/json", seconds=seconds)
 
 
 def kept(
     request: Request, body: bytes, media_type: str, *, seconds: int, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """A body that anyone may keep for so long, and then ask for with If-None-Match (RFC 9110 §13.1.2).
+    """Return a body that anyone may cache for so long, and revalidate with If-None-Match (RFC 9110 §13.1.2).
 
-    304 without a body where what the caller holds is still what there is.
+    The answer is 304 without a body where the caller's copy is current.
     """
     tag = f'"{hashlib.sha256(body).hexdigest()}"'
     sent = {**(headers or {}), "ETag": tag, "Cache-Control": f"public, max-age={seconds}"}

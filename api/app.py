@@ -1,4 +1,4 @@
-"""The API process: one FastAPI app, its routes, and what it opens once.
+"""Creates the FastAPI app of an API process: its routes, and the resources that it opens once.
 
 `python -m api.server` starts it with settings from the environment; tests call `create` with their own.
 """
@@ -50,13 +50,13 @@ from warehouse.database import Database
 from warehouse.settings import Settings
 
 _NEW_OBJECTS: Final = 10_000
-"""So many more objects than before are looked through for cycles; the interpreter's own number is 700."""
+"""New objects after which the garbage collector runs; the interpreter's default is 700."""
 
 INTERFACE_VERSION = "1.8.0"
 
 
 def served() -> FastAPI:
-    """The app of a process that is there for nothing else."""
+    """Return the app of a process that runs nothing else."""
     return create(alone=True)
 
 
@@ -67,9 +67,10 @@ def create(
     *,
     alone: bool = False,
 ) -> FastAPI:
-    """An app that opens its pools when it starts and closes them when it ends; what is not given is the settings'.
+    """Return an app that opens its pools when it starts and closes them when it ends.
 
-    `alone` in its process, it says what of that is garbage when.
+    The settings supply what is not given. With `alone` it is the only app of its process and configures the garbage
+    collector.
     """
     chosen = settings or Settings.load()
     logs.configure(chosen)
@@ -97,15 +98,15 @@ def create(
 
 
 def _settle() -> None:
-    """What is here when requests begin stays: no collection looks at it while all of them wait (decision 0024)."""
+    """Freeze the objects that exist when requests begin, so that no garbage collection visits them (decision 0024)."""
     gc.collect()
     gc.freeze()
-    atexit.register(gc.unfreeze)  # libraries that tell of what they leak would tell of all that is frozen
+    atexit.register(gc.unfreeze)  # libraries that report leaks would report all frozen objects
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
 
 
 def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None) -> FastAPI:
-    """The app without its surroundings: enough for the published document."""
+    """Return the app without its resources: enough for the OpenAPI document."""
     app = FastAPI(
         title="Packaging Compliance Data Service",
         version=INTERFACE_VERSION,

@@ -1,4 +1,7 @@
-"""The audit ledger, listed and filtered. How entries come into it is `warehouse.audit.ledger`."""
+"""Lists and filters the audit ledger (GET /audit-log).
+
+`warehouse.audit.ledger` writes its entries.
+"""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time
@@ -27,7 +30,7 @@ _INSTANT_OR_DAY: Final = {"type": "string", "anyOf": [{"format": "date"}, {"form
 
 
 def _bound(of_day: time) -> Callable[[Sequence[str]], datetime]:
-    """Reads an instant, or a UTC day as its first or last moment."""
+    """Return a parser of an instant, or of a UTC day as its first or last moment."""
 
     def parsed(values: Sequence[str]) -> datetime:
         if len(values[-1]) != len("2026-08-12"):
@@ -107,7 +110,7 @@ async def list_audit_entries(request: Request, presented: Presented) -> Response
 
 
 def _filters(request: Request) -> dict[str, Any]:
-    """The parameters of the filters that the request names. Raises `InvalidBody`."""
+    """Return the parameters of the request's filters. Raise `InvalidBody`."""
     action, resource_type = ACTION.of(request), RESOURCE_TYPE.of(request)
     actions = [known for known in ACTIONS if action in (None, known)]
     if resource_type is not None:

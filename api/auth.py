@@ -1,8 +1,8 @@
-"""Who calls: a key or a bearer token to a live key, the scope that the operation needs, and the limit on requests.
+"""Authenticates a request by its key or bearer token, checks the operation's scope, and applies the request limit.
 
-An unknown and a revoked credential take the same path: one digest, one statement, one comparison, one answer. That
-statement counts the request too (`docs/decisions/0007-admission-in-one-statement.md`). Reads send it together with
-their query (`api.reading`); writes ask here first, before anything of their body is looked at.
+An unknown and a revoked credential are treated alike: one digest, one statement, one comparison, one answer. The same
+statement counts the request (`docs/decisions/0007-admission-in-one-statement.md`). Reads send it together with their
+query (`api.reading`); writes call this module before they look at the body.
 """
 
 import hmac
@@ -26,7 +26,7 @@ TOKEN_PATH = "/api/v1/oauth/token"  # noqa: S105  (a path)
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What a request presents, as its digest: not looked up yet."""
+    """The credential of a request, as its digest; not looked up yet."""
 
     digest: bytes
     is_token: bool
@@ -54,7 +54,7 @@ SCHEMES: Final[Mapping[str, Any]] = {
 
 
 async def presented(request: Request) -> Credential:
-    """The credential of the request, the key where it has both; raises `Unauthenticated` where it has none."""
+    """Return the request's credential, the key where it has both; raise `Unauthenticated` where it has none."""
     key = request.headers.get("X-API-Key")
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if not key and scheme.lower() == "bearer":
@@ -72,7 +72,7 @@ Presented = Annotated[Credential, Depends(presented)]
 
 
 async def offered(request: Request) -> Credential | None:
-    """The credential of a request that needs none."""
+    """Return the credential of a request that needs none."""
     try:
         return await presented(request)
     except Unauthenticated:
@@ -80,7 +80,7 @@ async def offered(request: Request) -> Credential | None:
 
 
 def presenting(request: Request, credential: Credential) -> dict[str, Any]:
-    """The parameters of `ADMIT`."""
+    """Return the parameters of `ADMIT`."""
     return {
         "presented": credential.digest,
         "is_token": credential.is_token,
@@ -90,9 +90,9 @@ def presenting(request: Request, credential: Credential) -> dict[str, Any]:
 
 
 def accepted(request: Request, row: Sequence[Any] | None, credential: Credential, scope: str) -> Key:
-    """The live key behind the row of `ADMIT`; notes its company for the log.
+    """Return the live key behind the row of `ADMIT`; add its company to the log.
 
-    Raises `Unauthenticated`, `RateLimited` or `Forbidden`, in this order.
+    Raise `Unauthenticated`, `RateLimited` or `Forbidden`, in this order.
     """
     request.state.credential = None
     held = bytes(row[5]) if row else bytes(len(credential.digest))
@@ -108,7 +108,7 @@ def accepted(request: Request, row: Sequence[Any] | None, credential: Credential
 
 
 async def admitted(request: Request, credential: Credential, scope: str) -> Key:
-    """The live key behind a credential, looked up and counted by itself; raises as `accepted` does."""
+    """Return the live key of a credential, looked up and counted by itself; raise as `accepted` does."""
     asked = presenting(request, credential)
 
     async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
@@ -118,22 +118,22 @@ async def admitted(request: Request, credential: Credential, scope: str) -> Key:
 
 
 def let_in(requests: Sequence[Request], credential: Credential, scope: str) -> list[Key | Exception]:
-    """The same for each request in a thread, on the connection that the write is going to have next (decision 0007).
+    """Admit each of several requests in a thread, on the connection that the write uses next (decision 0007).
 
-    Returns what `accepted` would raise.
+    Return the errors that `accepted` would raise.
     """
     asked = presenting(requests[0], credential)
     if len(requests) > 1:
         asked["asked_at"] = [asked["asked_at"]] * len(requests)
     rows = service_of(requests[0]).writes.asked(ADMIT if len(requests) == 1 else ADMIT_EACH, asked)
-    each = zip_longest(requests, rows)  # a credential that does not count has no rows
+    each = zip_longest(requests, rows)  # an invalid credential has no rows
     return [caught(accepted, request, row, credential, scope) for request, row in each]
 
 
 async def admit_left_over(request: Request) -> None:
-    """Let in what was refused for another reason before its credential was looked up, so that it counts like any other.
+    """Admit a request that was refused for another reason before its credential was looked up, so that it is counted.
 
-    Raises as `accepted` does: who may not call is told nothing else.
+    Raise as `accepted` does: a caller without access learns nothing else.
     """
     credential: Credential | None = getattr(request.state, "credential", None)
     if credential is not None:
@@ -145,4 +145,4 @@ async def _writer(request: Request) -> Key:
 
 
 Writer = Annotated[Key, Depends(_writer)]
-"""The key of a write, checked before anything else of the request is looked at."""
+"""The key of a write, checked before any other part of the request."""

@@ -1,4 +1,4 @@
-"""POST /skus/batch: many SKUs in one body, each accepted or rejected by itself."""
+"""POST /skus/batch: writes many SKUs from one body and accepts or rejects each by itself."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -32,7 +32,7 @@ _OUTCOMES: Final = ("created", "updated", "unchanged", "rejected")
 
 
 class _BatchOfRows(SkuBatchInput):
-    """A batch whose rows are looked at one by one, as each is refused by itself."""
+    """A batch whose rows are validated one by one, because each is refused by itself."""
 
     skus: Annotated[list[Any], PydanticField(max_length=MAX_BATCH)]
 
@@ -76,7 +76,7 @@ def _written_many(request: Request, key: Key, body: Any) -> Response:
 
 
 def _said_in(body: Any) -> list[str]:
-    """`dry_run` as the body says it, if it does; another value than a truth is `_validated`'s to refuse."""
+    """Return `dry_run` from the body where it is a boolean; `_validated` refuses another type."""
     said = body.get("dry_run") if isinstance(body, dict) else None
     return [str(said).lower()] if isinstance(said, bool) else []
 
@@ -95,12 +95,12 @@ def _shown(rows: Rows, *, dry_run: bool) -> Response:
 @router.get("/batch", include_in_schema=False)
 @router.put("/batch", include_in_schema=False)
 def wrong_method() -> Response:
-    """Without this, the path would be taken for the one of a SKU whose id is “batch”."""
+    """Refuse GET and PUT; without these routes the path would be read as that of a SKU with the id “batch”."""
     raise WrongMethod(["POST"])
 
 
 def _validated(body: Any) -> tuple[Records, Rows]:
-    """Valid records and rejected rows by their index; raises `InvalidBody` for a fault above the rows."""
+    """Return valid records and rejected rows by their index; raise `InvalidBody` for a fault above the rows."""
     try:
         rows = _BatchOfRows.model_validate(body).skus
     except ValidationError as error:
@@ -117,7 +117,7 @@ def _validated(body: Any) -> tuple[Records, Rows]:
 
 
 def _published(index: int, row: RowResult) -> dict[str, Any]:
-    """BatchRow of decisions §1."""
+    """Return the BatchRow of decisions §1."""
     return {
         "index": index,
         "sku_code": row.sku_code or None,

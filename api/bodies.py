@@ -1,7 +1,7 @@
-"""Request bodies: bytes under a limit while they stream in, and JSON out of them.
+"""Reads request bodies: counts bytes against a limit while they arrive, and parses JSON.
 
-Nothing here knows what a field means; models are `schemas.models`. What is refused here is what is no JSON at all
-or larger than the operation takes: never a fault of the service, whatever the bytes.
+Nothing here knows the meaning of a field; the models are in `schemas.models`. This module refuses bodies that are not
+JSON or larger than the operation accepts; no bytes make it fail.
 """
 
 import hashlib
@@ -22,21 +22,21 @@ from schemas.normalise import shown
 from schemas.technical_file_form import visible
 
 MAX_JSON_BYTES: Final = 2 * 2**20
-"""Body of a SKU write, a batch or a volumes write (interface v1, Limits)."""
+"""Largest body of a SKU write, a batch or a volumes write (interface v1, Limits)."""
 
 IMPORT_PARTS: Final = ("file", "dry_run", "mapping", "mapping_name")
 """The parts that a multipart import may have (decisions §12)."""
 
 MAX_IMPORT_BYTES: Final = 10 * 2**20
-"""An import file (interface v1, Limits)."""
+"""Largest import file (interface v1, Limits)."""
 
 _MULTIPART_ALLOWANCE: Final = 64 * 2**10
-"""What part headers and the mapping may add around a file of the full size."""
+"""Bytes that part headers and the mapping may add to a file of the full size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file as it was sent, and the text fields sent beside it."""
+    """A file as it was sent, and the text fields sent with it."""
 
     data: bytes
     filename: str
@@ -44,13 +44,13 @@ class Upload:
 
 
 def announced(request: Request) -> int | None:
-    """The bytes that Content-Length says, None where it does not; what is absurd is more than any limit."""
+    """Return the number of bytes in Content-Length, None without the header; an absurd value exceeds every limit."""
     length = request.headers.get("content-length", "")
     return int(length[:20]) if length.isdecimal() else None
 
 
 async def limited(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
-    """The body's chunks; raises `TooLarge` at once for an announced excess, else at the byte that passes it."""
+    """Yield the body's chunks; raise `TooLarge` at once for an announced excess, else at the byte above the limit."""
     if (announced(request) or 0) > limit:
         raise TooLarge(limit)
     received = 0
@@ -62,19 +62,19 @@ async def limited(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
 
 
 async def json_body(request: Request) -> Any:
-    """The parsed JSON of a body, whatever its content type says; raises as `parsed` and `limited`."""
+    """Return the parsed JSON of a body, whatever its content type; raise as `parsed` and `limited`."""
     return parsed(await json_bytes(request))
 
 
 async def json_bytes(request: Request) -> bytes:
-    """A JSON body as it was sent. Raises `TooLarge`."""
+    """Return a JSON body as it was sent. Raise `TooLarge`."""
     return b"".join([chunk async for chunk in limited(request, MAX_JSON_BYTES)])
 
 
 def parsed(body: bytes) -> Any:
-    """The JSON of a body.
+    """Parse the JSON of a body.
 
-    NaN, invalid UTF-8, lone surrogates and nesting beyond reason are refused by the parser as no JSON.
+    The parser refuses NaN, invalid UTF-8, lone surrogates and excessive nesting as invalid JSON.
     """
     try:
         value = orjson.loads(body)
@@ -82,22 +82,24 @@ def parsed(body: bytes) -> Any:
         where = f"line {error.lineno}, column {error.colno}"
         raise unreadable(f"The body is no valid JSON (RFC 8259) at {where}: {error.msg}.") from None
     try:
-        orjson.dumps(value)  # its bound is 254 levels: what passes can be quoted in a refusal without recursing too far
+        orjson.dumps(
+            value
+        )  # its limit is 254 levels: a value below it can be quoted in a refusal without recursing too deep
     except orjson.JSONEncodeError:
         raise unreadable("The body is nested more deeply than any field of the contract.") from None
     return value
 
 
 def fingerprint(meaning: Any) -> bytes:
-    """SHA-256 of what a request asks for, as JSON: equal for bodies that differ in white space or order of keys only.
+    """Return the SHA-256 of a request's meaning as JSON: equal for bodies that differ only in white space or key order.
 
-    A file stands in it by its own hash. A multipart boundary does not belong in it, nor a header.
+    A file is included by its own hash. A multipart boundary does not belong in it, nor a header.
     """
     return hashlib.sha256(orjson.dumps(meaning, option=orjson.OPT_SORT_KEYS)).digest()
 
 
 async def upload(request: Request) -> Upload:
-    """The file of an import: the `file` part of a multipart body, or the raw body with `?filename=`."""
+    """Return the file of an import: the `file` part of a multipart body, or the raw body with `?filename=`."""
     if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         return await _multipart(request)
     filename = FILENAME.of(request)
@@ -108,7 +110,7 @@ async def upload(request: Request) -> Upload:
 
 
 class _Parser(MultiPartParser):
-    """Notes whether the closing boundary came: the framework takes a body that was cut off for a whole one."""
+    """Records whether the closing boundary came: the framework accepts a truncated body as complete."""
 
     closed = False
 
@@ -152,7 +154,7 @@ def _named(filename: str) -> str:
 
 
 def refuse_unknown(names: Iterable[str], known: Sequence[str], what: str) -> None:
-    """Refuse a part or a parameter that an import does not have: whoever sends one means something by it."""
+    """Refuse a part or a parameter that an import does not have: the sender expects an effect of it."""
     issues = [
         Issue("unknown_field", f"An import has no {what} {shown(name)}; it has {', '.join(known)}.", name)
         for name in dict.fromkeys(names)
@@ -163,7 +165,7 @@ def refuse_unknown(names: Iterable[str], known: Sequence[str], what: str) -> Non
 
 
 def unreadable(message: str, field: str | None = None) -> InvalidBody:
-    """A body or parameter that does not have its form at all."""
+    """Return the refusal of a body or parameter that is malformed."""
     return InvalidBody([Issue("invalid_format", message, field)])
 
 

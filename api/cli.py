@@ -44,11 +44,11 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "declaration": ("declaration", "app"),
     "doctor": ("doctor", "doctor"),
 }
-"""Each command's file below api/commands, and the function, group or groups by name that it has there."""
+"""Each command's module in api/commands, and its function, group or groups by name."""
 
 
 def assembled(names: Iterable[str]) -> typer.Typer:
-    """The program with these commands; the files of others are not imported, which takes longer than most commands."""
+    """Return the program with these commands; other commands' modules are not imported, as that takes long."""
     app = typer.Typer(
         name="pcds", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True
     )
@@ -78,21 +78,21 @@ def _main() -> None:
 
 
 def in_plain_words(program: Callable[[], None]) -> None:
-    """Run a program; where it is refused it ends with status 1 and one sentence, never a traceback."""
+    """Run a program; where it is refused, exit with status 1 and one sentence, never a traceback."""
     try:
         program()
     except (Refusal, SettingsError, ServerError) as refusal:
         _refuse(str(refusal))
     except Exception as error:
         sentence = _of_surroundings(error)
-        if sentence is None:  # a fault of ours, whose place we need
+        if sentence is None:  # a fault of this program: its traceback is needed
             raise
         _refuse(sentence)
 
 
 def _of_surroundings(error: BaseException) -> str | None:
-    """What is wrong with the machine around the command, in one sentence; None where it is the command itself."""
-    told = getattr(error, "orig", None) or error  # SQLAlchemy wraps what the database says
+    """Return what is wrong with the machine around the command, in one sentence; None where the command is at fault."""
+    told = getattr(error, "orig", None) or error  # SQLAlchemy wraps the database's error
     if isinstance(told, OSError) and told.filename is not None:
         return f"{told.filename} cannot be used: {told.strerror}. Make it usable, or name another place."
     if isinstance(told, psycopg.OperationalError):
@@ -103,7 +103,7 @@ def _of_surroundings(error: BaseException) -> str | None:
 
 
 def _first_line(error: psycopg.Error) -> str:
-    """What the database said, without the statement and the place in it that may follow."""
+    """Return the database's message, without the statement and the position that may follow."""
     said = error.diag.message_primary or " ".join(str(error).split())
     return said.rstrip(".")
 

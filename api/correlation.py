@@ -1,8 +1,8 @@
-"""One identifier and one log line a request: X-Correlation-Id in and out, and the answer to a fault of ours.
+"""Adds a correlation id and one log line to each request, and answers exceptions of the service.
 
-The outermost layer, so that every answer passes it: handlers', the framework's own, the one for an exception that
-nobody caught, and the one for a request that was under way when the process had to end. The log line names company and
-route, never a header's value or a body.
+This is the outermost layer, so that every answer passes it: those of handlers and of the framework, the one for an
+uncaught exception, and the one for a request that was running when the process had to end. The log line names company
+and route, never a header's value or a body.
 """
 
 import asyncio
@@ -25,19 +25,19 @@ from api.languages import spoken
 HEADER: Final = "X-Correlation-Id"
 _ACCEPTED: Final = re.compile(r"[\x21-\x7e]{1,128}")
 _CLIENT_CLOSED: Final = 499
-"""Logged, never sent: the caller went away before its body was complete."""
+"""Status that is logged, never sent: the caller closed the connection before its body was complete."""
 
 
 class Correlation:
-    """ASGI middleware; puts `correlation_id` on the request's state and into every log line written under it."""
+    """ASGI middleware; adds `correlation_id` to the request's state and to every log line written during it."""
 
     def __init__(self, app: ASGIApp, fault: Callable[[Request, Refused], Response] | None = None) -> None:
-        """`app` is what answers, `fault` the answer to what nobody caught; without it that is JSON."""
+        """`app` answers requests, `fault` answers an uncaught exception; without it that answer is JSON."""
         self.app, self.fault = app, fault or _json
         self.log: structlog.stdlib.BoundLogger = structlog.get_logger("pcds.requests").bind()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, name it, time it, log it."""
+        """Pass the request on, with an id; measure its time, log it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -61,7 +61,7 @@ class Correlation:
                 await self.app(scope, receive, named)
             except ClientDisconnect:
                 status = _CLIENT_CLOSED
-            except asyncio.CancelledError:  # the time that requests under way have at a stop is over
+            except asyncio.CancelledError:  # the grace period of running requests at a stop is over
                 if status:
                     raise
                 await self._answer(scope, receive, named, Stopping())
@@ -74,11 +74,11 @@ class Correlation:
                 self._log_request(scope, status, begun)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, refused: Refused) -> None:
-        """The answer to a fault or a stop; JSON where making it is what fails."""
+        """Send the answer to a fault or a stop; JSON where rendering the page fails."""
         request = Request(scope)
         try:
             answer = self.fault(request, refused)
-        except Exception:  # pages may be what is broken
+        except Exception:  # the pages themselves may be broken
             self.log.exception("fault", method=scope["method"], route=_route(scope))
             answer = _json(request, refused)
         await answer(scope, receive, send)
@@ -102,9 +102,9 @@ def _json(request: Request, refused: Refused) -> Response:
 
 
 _PROBES: Final = ("/healthz", "/readyz")
-"""Asked every second by whoever watches the service; what they hear is no news."""
+"""Paths that monitors request every second; their answers are not logged."""
 
 
 def _route(scope: Scope) -> str | None:
-    """The path's template: it groups, and holds nothing that a caller has made up."""
+    """Return the path's template: it groups log lines, and contains nothing that a caller made up."""
     return getattr(scope.get("route"), "path", None)

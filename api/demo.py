@@ -1,8 +1,8 @@
-"""The demo company: something to try the service on at once, made at the first start and found again at every other.
+"""Creates the demo company at the first start, with which a newcomer can try the service; later starts find it again.
 
-With it comes an account of the operator's staff where there is none yet, so that Dagster can be looked at. The
-company's key and both passwords lie in `demo.json` of the data directory, readable by the service's own account alone;
-they are the only ones kept anywhere, because losing them would leave a newcomer with nothing to try.
+It also creates a staff account where there is none yet, so that Dagster can be viewed. The company's key and both
+passwords are in `demo.json` of the data directory, readable by the service's own account alone. They are the only
+credentials stored anywhere, because without them a newcomer has nothing to try.
 """
 
 import contextlib
@@ -116,12 +116,14 @@ OF_EXAMPLES: Final[dict[UUID, tuple[str, dict[str, Any]]]] = {
         },
     ),
 }
-"""What the examples of the reference refer to. The ids are the same in every deployment, so that they can be sent."""
+"""Records to which the reference's examples refer. The ids are the same in every deployment, so that the examples can
+be sent.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The demo company, its key, how its person signs in, and how staff does: empty where staff was there before."""
+    """The demo company, its key, and the sign-ins of its person and of staff: empty where staff existed before."""
 
     company_id: str
     client_id: str
@@ -133,9 +135,9 @@ class Demo:
 
 
 def prepare(settings: Settings, database: Database) -> Demo:
-    """The demo company of a data directory, made as far as it is not there; call it inside `running`, migrated.
+    """Return the demo company of a data directory, completing missing parts; call it inside `running`, migrated.
 
-    The file comes first and the key last: whatever a crash leaves undone, the next start does.
+    The file comes first and the key last: the next start completes whatever a crash left undone.
     """
     path = settings.data_dir / "demo.json"
     demo = _kept(path)
@@ -158,9 +160,9 @@ def prepare(settings: Settings, database: Database) -> Demo:
 
 
 def _kept(path: Path) -> Demo:
-    """What the file says; a new one is written whole or not at all, for the service's account alone.
+    """Return the file's contents; a new file is written whole or not at all, readable by the service's account alone.
 
-    One from before there were people, or staff, gets them.
+    A file from before there were people, or staff, gets them.
     """
     held = orjson.loads(path.read_bytes()) if path.exists() else {}
     if "staff_password" in held:
@@ -192,23 +194,23 @@ def _make(we: Operator, demo: Demo) -> None:
             companies.add(connection, company_id, name=_NAME, plan=_PLAN, at=we.clock.now())
             we.enter(connection, company_id, "company.created", company_id, after={"name": _NAME, "plan": _PLAN})
     for resource, values in _RECORDS:
-        with contextlib.suppress(Refusal):  # held already, from a start that did not come to its end
+        with contextlib.suppress(Refusal):  # stored already, by a start that was interrupted
             added(we, resource, company_id, values)
     issue_key(we, company_id, name="demo", scopes=["read", "write"], client_id=UUID(demo.client_id), key=demo.api_key)
 
 
 def _add_records_of_examples(we: Operator, company_id: UUID) -> None:
-    """Add those that are missing: a demo company from before there were such records has none of them."""
+    """Add the missing records: a demo company from before there were such records has none of them."""
     for record_id, (resource, values) in OF_EXAMPLES.items():
         with we.company(company_id) as connection:
             held = library.holds(connection, resource, record_id)
         if not held:
-            with contextlib.suppress(Refusal):  # its name is taken by a record of the person who tries things out
+            with contextlib.suppress(Refusal):  # a record of the demo's user has its name
                 added(we, resource, company_id, values, record_id)
 
 
 def banner(settings: Settings, demo: Demo, *, first_start: bool, with_dagster_ui: bool) -> str:
-    """What a newcomer tries next: import a file, poll it, read a graded SKU. The key is shown once."""
+    """Return the first steps for a newcomer: import a file, poll it, read a graded SKU. The key is shown once."""
     base = settings.base_url
     kept = shlex.quote(str(settings.data_dir / "demo.json"))
     key = f"KEY={demo.api_key}" if first_start else f"KEY=$(grep -o 'svc_[A-Za-z0-9_-]*' {kept})"
@@ -236,5 +238,5 @@ def banner(settings: Settings, demo: Demo, *, first_start: bool, with_dagster_ui
 
 
 def _password(password: str, kept: str, *, first_start: bool) -> str:
-    """The password, shown once as the key is; afterwards where it is kept."""
+    """Return the password, shown once like the key; afterwards the place where it is stored."""
     return f"password {password}" if first_start else f"password as {kept} has it"

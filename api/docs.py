@@ -1,4 +1,4 @@
-"""GET /docs: Declarations of Conformity, their metadata. Adding one is the operator's (`api.commands.doc`)."""
+"""GET /docs: lists the metadata of Declarations of Conformity. An operator adds one by `api.commands.doc`."""
 
 from starlette.requests import Request
 from starlette.responses import Response

@@ -1,8 +1,8 @@
-"""The OpenAPI 3.1 document: what each operation takes and answers, from the models that the handlers validate with.
+"""Builds the OpenAPI 3.1 document from the models with which the handlers validate.
 
-Bodies are read and validated by the handlers themselves, so a route names their models here; error answers come
-from the one table of codes. What holds for every operation alike (limits, scopes, headers, names of vocabularies) is
-added by `api.openapi`, so that a route says only what is its own.
+The handlers read and validate bodies themselves, so a route names their models here; error answers come from the one
+table of codes. `api.openapi` adds what is common to all operations (limits, scopes, headers, names of vocabularies), so
+that a route states only its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,11 +21,11 @@ from schemas.json_schemas import Published
 from schemas.responses import Error
 
 V1: Final = "/api/v1"
-"""Where the paths of the interface begin; v1 stays v1 (interface v1, Versioning)."""
+"""Prefix of the interface's paths; v1 stays v1 (interface v1, Versioning)."""
 
 _REFERENCE: Final = "#/components/schemas/{model}"
 _published_bodies: dict[str, type[BaseModel]] = {}
-"""The models that `body_of` and `rows_of` were asked for while the routes were declared."""
+"""The models passed to `body_of` and `rows_of` while the routes were declared."""
 
 _KEPT: Final = {
     "ETag": "Names these bytes; send it back as If-None-Match.",
@@ -33,7 +33,7 @@ _KEPT: Final = {
 }
 
 PUBLIC_ERRORS: Final = ("invalid_body", "rate_limited", "internal_error")
-"""What an operation without a credential can answer."""
+"""Error codes of an operation without a credential."""
 READ_ERRORS: Final = (
     "invalid_body",
     "missing_api_key",
@@ -43,9 +43,9 @@ READ_ERRORS: Final = (
     "rate_limited",
     "internal_error",
 )
-"""What every operation with a credential can answer."""
+"""Error codes of every operation with a credential."""
 WRITE_ERRORS: Final = (*READ_ERRORS, "plan_limit_reached", "idempotency_key_reuse", "payload_too_large")
-"""What every write can answer."""
+"""Error codes of every write."""
 
 
 def operation(
@@ -58,11 +58,11 @@ def operation(
     headers: Mapping[str, str] | None = None,
     kept: bool = False,
 ) -> dict[str, Any]:
-    """The arguments that a route takes beside its path: what is published of it, with the handler's docstring.
+    """Return a route's arguments beside its path: its published description, with the handler's docstring.
 
-    `body` maps media types to what `body_of`, `rows_of` or a schema of one's own describe. Whoever can answer
-    `missing_api_key` asks for a credential. `headers` are those of its successes, with their meanings, beside the ones
-    that every operation has. `kept` where the handler answers with `api.answers.kept`.
+    `body` maps media types to descriptions by `body_of`, `rows_of` or a schema of one's own. An operation that can
+    answer `missing_api_key` needs a credential. `headers` are those of its successes, with their meanings, beside the
+    common ones. `kept` where the handler answers with `api.answers.kept`.
     """
     extra: dict[str, Any] = {"x-stability": "stable"}
     if parameters:
@@ -101,12 +101,12 @@ def _headers(meanings: Mapping[str, str]) -> dict[str, Any]:
 
 
 def body_of(model: type[BaseModel], media_type: str = "application/json") -> dict[str, Any]:
-    """A body of this model."""
+    """Return a body of this model."""
     return {media_type: {"schema": _reference_to(model)}}
 
 
 def rows_of(model: type[BaseModel], *, most: int | None = None) -> dict[str, Any]:
-    """A JSON body that is an array of this model."""
+    """Return a JSON body that is an array of this model."""
     bound = {} if most is None else {"maxItems": most}
     return {"application/json": {"schema": {"type": "array", "items": _reference_to(model), **bound}}}
 
@@ -117,7 +117,7 @@ def _reference_to(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def install(app: FastAPI) -> None:
-    """Make `app.openapi()` answer the document; it is built once."""
+    """Make `app.openapi()` return the document; it is built once."""
 
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:

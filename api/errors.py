@@ -1,4 +1,4 @@
-"""Refusals: exceptions that carry their status and code, and the one body that all of them answer with.
+"""Exceptions of refusals, with status and code, and the body with which all of them answer.
 
     Refused
     ├── Unauthenticated   401  missing_api_key, invalid_api_key, invalid_token
@@ -17,7 +17,7 @@
     ├── Fault             500  internal_error
     └── Stopping          500  internal_error
 
-Codes and their meanings are `schemas.errors`; turning the framework's errors into these is `api.refusals`.
+The codes and their meanings are in `schemas.errors`; `api.refusals` converts the framework's errors into these.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,14 +32,14 @@ from schemas.errors import ERROR_CODES
 from schemas.issues import Issue
 
 NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
-"""Of every answer about a token (RFC 6749, section 5.1)."""
+"""Headers of every answer about a token (RFC 6749, section 5.1)."""
 
 
 class Refused(Exception):  # noqa: N818  (an answer, not a fault of the program)
-    """An answer other than success. `details` are published as they are."""
+    """An answer other than success. `details` are published unchanged."""
 
     status: ClassVar[int | None] = None
-    """Where the status is not the code's own."""
+    """The status where it differs from the code's own."""
 
     def __init__(
         self,
@@ -54,12 +54,12 @@ class Refused(Exception):  # noqa: N818  (an answer, not a fault of the program)
         self.code, self.details, self.headers = code, details, dict(headers or {})
 
     def response(self, correlation_id: str) -> Response:
-        """What is sent, with the status of the code or of the class."""
+        """Return the answer, with the status of the code or of the class."""
         status = self.status or ERROR_CODES[self.code].status
         return Response(orjson.dumps(self.body(correlation_id)), status, self.headers, media_type="application/json")
 
     def body(self, correlation_id: str) -> dict[str, Any]:
-        """The error body of the contract, with `message` added to it."""
+        """Return the error body of the contract, with `message` added to it."""
         body: dict[str, Any] = {"error": self.code, "correlationId": correlation_id, "message": str(self)}
         if self.details is not None:
             body["details"] = list(self.details)
@@ -67,7 +67,7 @@ class Refused(Exception):  # noqa: N818  (an answer, not a fault of the program)
 
 
 class Unauthenticated(Refused):
-    """No credential, or none that counts; RFC 9110 asks for the challenge, RFC 6750 says a bearer's."""
+    """No credential, or an invalid one; RFC 9110 requires the challenge, RFC 6750 defines the one for bearer tokens."""
 
     _CHALLENGES: ClassVar[Mapping[str, str]] = {
         "missing_api_key": 'ApiKey realm="api", header="X-API-Key", Bearer realm="api"',
@@ -81,18 +81,18 @@ class Unauthenticated(Refused):
 
 
 class Forbidden(Refused):
-    """The credential is good and may not do this."""
+    """The credential is valid but does not allow this operation."""
 
     def __init__(self, scope: str) -> None:
-        """`scope` is the one that is missing."""
+        """`scope` is the missing one."""
         super().__init__("insufficient_scope", f"This operation needs the scope {scope}, which the credential lacks.")
 
 
 class OverPlan(Refused):
-    """The write would pass what the plan holds, SKUs or bytes of files; nothing of it was written."""
+    """The write would exceed the plan's limit of SKUs or bytes of files; nothing of it was written."""
 
     def __init__(self, *, limit: int, held: int, new: int, message: str | None = None) -> None:
-        """`new` counts distinct new codes of the whole body or file; with a `message` the three are what it says."""
+        """`new` counts distinct new codes of the whole body or file; a `message` describes the three instead."""
         message = message or f"The plan holds {limit} SKUs; {held} are held and the request brings {new} new ones."
         issue = {"code": "plan_limit_reached", "limit": limit, "held": held, "new": new, "message": message}
         super().__init__("plan_limit_reached", message, details=[issue])
@@ -102,13 +102,13 @@ class WithoutAuditLog(Refused):
     """The company's plan does not include the audit log (interface v1, Authentication 10)."""
 
     def __init__(self) -> None:
-        """Nothing is counted here, so that nothing is told of limits."""
+        """Nothing is counted here, so that no limits are reported."""
         message = "The plan of this company does not include the audit log; the enterprise plan does."
         super().__init__("plan_limit_reached", message, details=[{"code": "plan_limit_reached", "message": message}])
 
 
 class KeyReused(Refused):
-    """The Idempotency-Key stands for another payload."""
+    """The Idempotency-Key was used with another payload."""
 
     def __init__(self) -> None:
         """Shows nothing of the other payload."""
@@ -116,10 +116,10 @@ class KeyReused(Refused):
 
 
 class NotFound(Refused):
-    """No such record in the company; a foreign id answers exactly as an unknown one."""
+    """No such record in the company; a foreign id gets exactly the answer of an unknown one."""
 
     def __init__(self) -> None:
-        """Says nothing about what might exist elsewhere."""
+        """The answer does not reveal what exists elsewhere."""
         super().__init__("not_found")
 
 
@@ -135,7 +135,7 @@ class WrongMethod(Refused):
 
 
 class InvalidBody(Refused):
-    """Something in the request is not valid; one issue per fault."""
+    """The request is invalid; one issue per fault."""
 
     def __init__(self, issues: Sequence[Issue]) -> None:
         """`issues` is never empty."""
@@ -143,13 +143,13 @@ class InvalidBody(Refused):
 
 
 class UnsupportedMediaType(InvalidBody):
-    """A file of a kind that the operation does not take (interface v1, Errors: reported with this code)."""
+    """A kind of file that the operation does not accept (interface v1, Errors: reported with this code)."""
 
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 
 
 class TooLarge(Refused):
-    """More bytes than the operation takes."""
+    """More bytes than the operation accepts."""
 
     def __init__(self, limit: int) -> None:
         """`limit` in bytes."""
@@ -157,7 +157,7 @@ class TooLarge(Refused):
 
 
 class RateLimited(Refused):
-    """The key and its tokens have sent what they may for now; the request was not counted and not looked at."""
+    """The key and its tokens have used up their requests for now; the request was neither counted nor handled."""
 
     def __init__(self, retry_after: int) -> None:
         """`retry_after` is whole seconds, at least 1: the next request then has room, if no other takes it."""
@@ -165,17 +165,17 @@ class RateLimited(Refused):
 
 
 class TokenRefused(Refused):
-    """An answer of the token endpoint (RFC 6749, section 5.2): the error body of all, and its `error_description`.
+    """An error of the token endpoint (RFC 6749, section 5.2): the common error body and its `error_description`.
 
-    Messages are printable ASCII without quotation marks and backslashes, as the section asks. Never to be cached.
+    Messages are printable ASCII without quotation marks and backslashes, as the section requires. Never to be cached.
     """
 
     def __init__(self, code: str, message: str | None = None, *, headers: Mapping[str, str] | None = None) -> None:
-        """`headers` beside those that forbid caching."""
+        """`headers` are sent beside those that forbid caching."""
         super().__init__(code, message, headers={**NO_STORE, **(headers or {})})
 
     def body(self, correlation_id: str) -> dict[str, Any]:
-        """The description is the message."""
+        """Return the error body, with the message as its description."""
         return super().body(correlation_id) | {"error_description": str(self)}
 
 
@@ -183,20 +183,20 @@ class NotServed(Refused):
     """Documented, but this environment lacks what it needs."""
 
     def __init__(self) -> None:
-        """The meaning of the code says all there is to say."""
+        """The meaning of the code is the message."""
         super().__init__("not_implemented")
 
 
 class Fault(Refused):
-    """A fault of ours: the answer shows nothing of it, the log line of the correlation id shows all."""
+    """A fault of the service: the answer reveals nothing of it; the log line of the correlation id has everything."""
 
     def __init__(self) -> None:
-        """Takes no message on purpose."""
+        """It accepts no message on purpose."""
         super().__init__("internal_error")
 
 
 class Stopping(Refused):
-    """The process had to end before the request was done: a write may have been stored and may not have been."""
+    """The process had to end before the request was done: a write may or may not have been stored."""
 
     def __init__(self) -> None:
         """Another process, or this one started again, answers in a few seconds."""

@@ -1,4 +1,4 @@
-"""Technical files of a SKU: the list, and the upload of one. Bytes come in; no operation gives them out."""
+"""Technical files of a SKU: lists them and uploads one. No operation returns their bytes."""
 
 import asyncio
 from collections.abc import Callable
@@ -38,7 +38,9 @@ from warehouse.technical_files.queries import File
 router = resource(prefix=f"{V1}/skus/{{id}}/files", tags=["Technical files"])
 
 _SLOWEST_SECONDS: Final = 1800.0
-"""How long a body may take: less than what is swept must be old, so that no upload is swept under way."""
+"""Longest time for a body: less than the age at which housekeeping removes files, so that it removes no upload in
+progress.
+"""
 
 
 def _text(meaning: str) -> dict[str, Any]:
@@ -115,7 +117,7 @@ async def post_file(request: Request, key: Writer) -> Response:
 
 
 async def _require_sku(request: Request, key: Key, sku_id: UUID) -> None:
-    """Refuse before the body is read."""
+    """Refuse an unknown SKU before the body is read."""
     async with service_of(request).reads.company(key.company_id) as connection:
         found = await skus.exists(connection, sku_id)
     if not found:
@@ -125,9 +127,9 @@ async def _require_sku(request: Request, key: Key, sku_id: UUID) -> None:
 async def _settled(
     request: Request, key: Key, sku_id: UUID, file_id: UUID, form: FileForm, *, dry_run: bool
 ) -> Response:
-    """Judge the bytes that have arrived and record them; what no record names is removed.
+    """Check the bytes that have arrived and record them; remove bytes that no record names.
 
-    Where it is not known whether the record was committed the bytes stay: housekeeping removes them if it was not.
+    Where the commit is in doubt the bytes stay: housekeeping removes them if there is no record.
     """
     objects, object_key = service_of(request).objects, key_of(key.company_id, file_id)
     try:

@@ -1,7 +1,7 @@
-"""What a token request asks for: its parameters out of form or JSON, and the client out of HTTP Basic or body.
+"""Parses a token request: its parameters from form or JSON, and the client from HTTP Basic or the body.
 
-Only the form of the request is looked at here (RFC 6749, sections 2.3.1, 3.2 and 4.4.2); whether the client is one,
-and what it may have, is `api.tokens`.
+Only the form of the request is checked here (RFC 6749, sections 2.3.1, 3.2 and 4.4.2). `api.tokens` authenticates the
+client and decides its scopes.
 """
 
 import json
@@ -18,14 +18,14 @@ from api.bodies import limited
 from api.errors import TokenRefused, TooLarge
 
 _MAX_BYTES: Final = 8 * 2**10
-"""Of a body whose parameters are at most a few hundred characters together."""
+"""Largest body; its parameters have at most a few hundred characters together."""
 _KNOWN: Final = ("grant_type", "client_id", "client_secret", "scope")
 _FORM, _JSON = "application/x-www-form-urlencoded", "application/json"
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A client as it names itself, and the scopes that it wants. One that names no UUID names no client."""
+    """The client and scopes that a token request names. A client id that is no UUID names no client."""
 
     client_id: UUID | None = None
     secret: str = ""
@@ -33,11 +33,11 @@ class Grant:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """The members of a JSON object in their order, repeated ones too."""
+    """The members of a JSON object in their order, including repeated ones."""
 
 
 async def asked_for(request: Request) -> Grant:
-    """The grant of a request. Raises `TokenRefused` where it is malformed or of another type."""
+    """Return the grant of a request. Raise `TokenRefused` where it is malformed or of another type."""
     sent = _once(await _pairs(request))
     if "grant_type" not in sent:
         raise TokenRefused("invalid_request", "The parameter grant_type is missing; send client_credentials.")
@@ -54,7 +54,7 @@ async def asked_for(request: Request) -> Grant:
 
 
 def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, str]:
-    """The known parameters that have a value (section 3.2: one without is omitted, none is repeated)."""
+    """Return the known parameters that have a value (section 3.2: one without is omitted, none is repeated)."""
     sent: dict[str, str] = {}
     for name, value in pairs:
         if name not in _KNOWN or value in ("", None):
@@ -87,7 +87,7 @@ def _members(text: str) -> _Pairs:
 
 
 def _basic(header: str) -> tuple[str, str] | None:
-    """Client id and secret of HTTP Basic, each form-encoded before (section 2.3.1); empty where they are no such."""
+    """Return client id and secret of HTTP Basic, form-decoded (section 2.3.1); empty where the header is malformed."""
     scheme, _, encoded = header.partition(" ")
     if scheme.lower() != "basic":
         return None

@@ -1,7 +1,7 @@
-"""What every answer says of itself: it is not kept by anybody, and it is of the type that it names.
+"""Adds the headers that every answer has: it must not be cached, and its media type must not be guessed.
 
-An answer that may be kept says so itself (`api.answers.kept`), and stands. Added where every answer passes
-(`api.correlation`), and to the few that no request leads to (`api.server.refusal`).
+A cacheable answer sets its own header (`api.answers.kept`), which is left unchanged. The headers are added where every
+answer passes (`api.correlation`), and to the few answers without a request (`api.server.refusal`).
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ ALWAYS: Final = (NO_STORE, NO_SNIFFING)
 
 
 def completed(headers: Iterable[tuple[bytes, bytes]], *more: tuple[bytes, bytes]) -> list[Any]:
-    """The headers of an answer with those of every answer that it lacks, and with `more` in place of its own."""
+    """Return the headers of an answer, adding the common ones that it lacks and replacing its own by `more`."""
     held = [each for each in headers if not any(each[0].lower() == name for name, _ in more)]
     names = {name.lower() for name, _ in held}
     return [*held, *(each for each in ALWAYS if each[0] not in names), *more]

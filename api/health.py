@@ -1,4 +1,4 @@
-"""Whether the service is there and whether it is ready: for supervisors and balancers, without a credential."""
+"""Liveness and readiness endpoints for supervisors and load balancers, without a credential."""
 
 from typing import Any
 

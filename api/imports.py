@@ -1,4 +1,4 @@
-"""Imports: a file is accepted or refused as a whole here; its rows are written after the answer, by a run."""
+"""Import endpoints: accept or refuse a file as a whole; a run writes its rows after the answer."""
 
 import hashlib
 from collections.abc import Callable
@@ -104,9 +104,9 @@ async def post_import(request: Request, key: Writer, file: Annotated[Upload, Dep
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a request asks for beside its file: `sent` is the mapping that came with it, `mapping` the one that counts.
+    """The meaning of a request beside its file: `sent` is the mapping in it, `mapping` the one that applies.
 
-    `digest` stands for all of it, `now` is the instant of the submission.
+    `digest` is the digest of all of it, `now` is the instant of the submission.
     """
 
     digest: bytes
@@ -118,7 +118,7 @@ class _Asked:
 
 
 def _asked(request: Request, key: Key, file: Upload) -> _Asked | Response:
-    """What is asked for, or the answer that an equal request has had already."""
+    """Return the request's meaning, or the answer that an equal request has already had."""
     digest, dry_run = _fingerprint(request, file), _said(request, file, DRY_RUN)
     if earlier := answered(request, key, digest, dry_run=dry_run):
         return earlier
@@ -130,7 +130,7 @@ def _asked(request: Request, key: Key, file: Upload) -> _Asked | Response:
 def _accepted(
     request: Request, key: Key, file: Upload, asked: _Asked, read: PackedUpload
 ) -> tuple[Response, Launch | None]:
-    """The file that was read, held against the plan, kept and queued; the run it needs, unless it was sent before."""
+    """Check the file against the plan, store and queue it; return the run it needs, unless it was sent before."""
     service, dry_run, origin = service_of(request), asked.dry_run, origin_of(request, key)
     launch: Launch | None = None
 
@@ -158,20 +158,20 @@ def _accepted(
 
 
 def _fingerprint(request: Request, file: Upload) -> bytes:
-    """By what the caller sent, whichever way: the file, its name, and what is said about it."""
+    """Return the fingerprint of what the caller sent, by either way: the file, its name, and the parameters."""
     content = hashlib.sha256(file.data).hexdigest()
     fields = {name: said for name, said in file.fields.items() if name != DRY_RUN.name}
     return fingerprint([content, file.filename, fields, MAPPING.of(request), MAPPING_NAME.of(request)])
 
 
 def _said(request: Request, file: Upload, parameter: Parameter[T]) -> T:
-    """What the caller says as a parameter, as a part of the form, or in both places alike."""
+    """Return the caller's value, sent as a parameter, as a part of the form, or equal in both."""
     part = file.fields.get(parameter.name)
     return parameter.of(request, () if part is None else (part,))
 
 
 def _mapping(request: Request, file: Upload) -> dict[str, Any] | None:
-    """What the caller says about the file, as JSON; what its keys mean is the reader's to check."""
+    """Return the caller's mapping as JSON; the reader checks the meaning of its keys."""
     text = _said(request, file, MAPPING)
     if not text:
         return None
@@ -186,7 +186,7 @@ def _mapping(request: Request, file: Upload) -> dict[str, Any] | None:
 
 
 def _mapping_name(request: Request, file: Upload) -> str | None:
-    """What the caller calls the mapping; white space around it does not count."""
+    """Return the caller's name for the mapping; white space around it does not count."""
     given = _said(request, file, MAPPING_NAME)
     if given is None:
         return None
@@ -198,7 +198,7 @@ def _mapping_name(request: Request, file: Upload) -> str | None:
 
 
 def _kept(request: Request, key: Key, name: str) -> dict[str, Any]:
-    """The mapping that the company keeps under a name."""
+    """Return the mapping that the company stored under a name."""
     with service_of(request).writes.company(key.company_id) as conn:
         mapping = mappings.recall(conn, key.company_id, name)
     if mapping is None:

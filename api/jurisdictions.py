@@ -1,4 +1,4 @@
-"""GET /jurisdictions: the catalogue, for anyone. The depth of an entry is derived on the day that it is read."""
+"""GET /jurisdictions: lists the catalogue, without a credential. An entry's depth is computed for the current day."""
 
 from typing import Annotated
 

@@ -1,7 +1,7 @@
-"""The language of an answer: which one the caller asks for, and an answer's sentences in it.
+"""Chooses the language of an answer by the caller's request, and translates the answer's sentences.
 
 Only sentences change (`message` of errors and issues, `reason` of skipped lines): codes, fields and numbers are for
-programs. What is said in which language is `schemas.sentences`.
+programs. `schemas.sentences` has the translations.
 """
 
 import re
@@ -19,9 +19,9 @@ _QUALITY: Final = re.compile(r"\s*[qQ]\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*
 
 
 def preferred(header: str) -> str:
-    """The language that an Accept-Language prefers (RFC 9110 §12.5.4), English where it takes none of ours.
+    """Return the language that an Accept-Language prefers (RFC 9110 §12.5.4), English where it names none of ours.
 
-    A range such as `fr-CH` is taken for its language (RFC 4647 §3.4). A weight that is no weight counts as 0.
+    A range such as `fr-CH` counts as its language (RFC 4647 §3.4). A malformed weight counts as 0.
     """
     weights: dict[str, float] = {}
     for item in header.split(","):
@@ -41,7 +41,7 @@ def _weight(parameters: str) -> float:
 
 
 def weight_of(header: str, media_type: str) -> float:
-    """How much an Accept wants a media type (RFC 9110 §12.5.1); one that it does not name counts as not wanted."""
+    """Return the weight of a media type in an Accept header (RFC 9110 §12.5.1); 0 for one that it does not name."""
     ranges = {item.partition(";")[0].strip().lower(): item for item in header.split(",")}
     kind = media_type.partition("/")[0]
     named = next((name for name in (media_type, f"{kind}/*", "*/*") if name in ranges), None)
@@ -50,13 +50,13 @@ def weight_of(header: str, media_type: str) -> float:
 
 
 def asked_for(request: Request) -> str:
-    """The language of the answer to a request."""
+    """Return the language of the answer to a request."""
     headers = request.headers.getlist("accept-language")
     return preferred(",".join(headers)) if headers else ORIGINAL
 
 
 def spoken(request: Request, answer: Response) -> Response:
-    """A JSON answer with its sentences in the caller's language, and the headers that say so."""
+    """Return a JSON answer with its sentences in the caller's language, and the headers that declare it."""
     lang = asked_for(request)
     if lang != ORIGINAL:
         answer.body = orjson.dumps(_retold(orjson.loads(answer.body), lang))
@@ -79,7 +79,7 @@ def _retold(value: Any, lang: str) -> Any:
 
 
 def _is_sentence(name: str, held: Any, beside: Mapping[str, Any]) -> bool:
-    """Whether a member is the sentence of an error, of an issue, of a skipped line or of a sheet not read."""
+    """Return whether a member is the sentence of an error, an issue, a skipped line or an unread sheet."""
     if not isinstance(held, str):
         return False
     return (name == "message" and ("code" in beside or "error" in beside)) or (

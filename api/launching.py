@@ -1,8 +1,8 @@
-"""Asks Dagster for the run of an import that was just accepted, behind the caller's answer.
+"""Asks Dagster for the run of an import that was just accepted, after the caller's answer.
 
-By the one road that Dagster has for programs: the mutation `launchRun` of its webserver. Where that does not answer,
-nothing is lost: the sensor `queued_imports` asks for every import that has no run. What belongs here: what is asked.
-What does not: what the run does (`pipelines.defs.imports`), and the way to the webserver (`api.staff.upstream`).
+It uses Dagster's interface for programs: the mutation `launchRun` of its webserver. If that does not answer, nothing is
+lost: the sensor `queued_imports` requests a run for every import without one. What belongs here: the request. What does
+not: the work of the run (`pipelines.defs.imports`), and the connection to the webserver (`api.staff.upstream`).
 """
 
 import asyncio
@@ -31,7 +31,7 @@ mutation($partition: String!, $where: RepositorySelector!, $run: ExecutionParams
 """
 _TIMES: Final = httpx2.Timeout(connect=2, read=30, write=5, pool=5)
 _STARTED_BY: Final = "pcds"
-"""What the Runs page names as the one who launched it."""
+"""The name that the Runs page shows as the launcher."""
 
 log = structlog.get_logger(__name__)
 
@@ -47,7 +47,7 @@ class Launch:
     rows: int
 
     def variables(self) -> dict[str, Any]:
-        """What the mutation takes."""
+        """Return the variables of the mutation."""
         tags = {
             "dagster/partition": self.slug,
             "pcds/import_id": str(self.import_id),
@@ -67,15 +67,15 @@ class Launch:
 
 
 class Launching:
-    """Launches under way of one API process."""
+    """Running launches of one API process."""
 
     def __init__(self, upstream: Upstream) -> None:
-        """`upstream` is the way to Dagster's webserver."""
+        """`upstream` is the connection to Dagster's webserver."""
         self._upstream = upstream
         self._under_way: set[asyncio.Task[None]] = set()
 
     def soon(self, launch: Launch) -> None:
-        """Ask, and go on at once."""
+        """Request the launch and return at once."""
         task = asyncio.create_task(self._ask(launch))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)

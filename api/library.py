@@ -1,4 +1,4 @@
-"""Shared components, sites and brands, listed. Adding them is the operator's (`api.commands.library`)."""
+"""Lists shared components, sites and brands. An operator adds them by `api.commands.library`."""
 
 from starlette.requests import Request
 from starlette.responses import Response

@@ -1,8 +1,8 @@
-"""Operations of the REST interface: a handler takes the request and what async functions make of it.
+"""Registers handlers of REST operations directly on requests, without the framework's validation.
 
-The framework publishes an operation and finds its handler. What it would do around that (bodies, parameters, answers
-by models) none of ours asks of it, and its general way costs each request as much as grading a SKU does (decision
-0023). What belongs here: how a request reaches its handler. What does not: what is published (`api.document`).
+The framework publishes an operation and finds its handler. None of our handlers uses its further services (bodies,
+parameters, answers by models), which cost each request as much as grading a SKU does (decision 0023). What belongs
+here: how a request reaches its handler. What does not: what is published (`api.document`).
 """
 
 from collections.abc import Callable, Sequence
@@ -18,15 +18,18 @@ from starlette.routing import request_response
 
 
 class Operation(APIRoute):
-    """One operation; what its handler asks for by `Depends` are async functions of the request."""
+    """One operation; the dependencies of its handler (`Depends`) are async functions of the request."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """`options` as the framework takes them; the operation is published under its handler's name."""
+        """`options` are the framework's; the operation is published under its handler's name."""
         super().__init__(path, endpoint, **options | {"generate_unique_id_function": lambda route: route.name})
         self.app = request_response(self.get_route_handler())
 
     def get_route_handler(self) -> Any:
-        """All that the handler asks for, one after the other, then the handler: in a thread where it may wait."""
+        """Return a function that calls the handler's dependencies in turn, then the handler.
+
+        A handler that may block runs in a thread.
+        """
         name = self.dependant.request_param_name
         asked = {str(each.name): each.call for each in self.dependant.dependencies}
         assert set(signature(self.endpoint).parameters) <= {name, *asked}, f"{self.name} asks for what nobody makes"
@@ -43,10 +46,10 @@ class Operation(APIRoute):
 
 
 def resource(prefix: str = "", *, tags: Sequence[str] = (), include_in_schema: bool = True) -> APIRouter:
-    """A router of operations, each under the prefix and published with the tags."""
+    """Return a router of operations, each under the prefix and published with the tags."""
     return APIRouter(prefix=prefix, tags=list(tags), include_in_schema=include_in_schema, route_class=Operation)
 
 
 def serve(app: FastAPI, router: APIRouter) -> None:
-    """Have the app serve a router's operations as its own: an included router would look for each request twice."""
+    """Let the app serve a router's operations as its own: an included router would match each request twice."""
     app.router.routes.extend(router.routes)

@@ -1,4 +1,4 @@
-"""Where a request comes from: the client's address behind trusted proxies, and the origin that a write records."""
+"""Determines a request's origin: the client's address behind trusted proxies, and the origin that a write records."""
 
 from typing import Final
 
@@ -13,23 +13,23 @@ _LONGEST_AGENT: Final = 500
 
 
 def client_address(request: Request) -> str | None:
-    """The address of whoever sent a request, seen through the proxies that the operator trusts."""
+    """Return the address of the request's sender, seen through the proxies that the operator trusts."""
     peer, forwarded = request.client.host if request.client else "", request.headers.get("x-forwarded-for", "")
     return behind(peer, forwarded, service_of(request).settings.trusted_proxies)
 
 
 def client_network(request: Request) -> str:
-    """What a limit by address counts: one address of IPv4, a network of 64 bits of IPv6 (RFC 4291, section 2.5.4)."""
+    """Return the network that an address limit counts: an IPv4 address, or 64 bits of IPv6 (RFC 4291, 2.5.4)."""
     return network_of(client_address(request) or "unknown")
 
 
 def origin_of(request: Request, key: Key) -> Origin:
-    """What the audit ledger says of a write made with a key."""
+    """Return the audit ledger's origin of a write made with a key."""
     return acting(request, "api_key", str(key.client_id), key.name)
 
 
 def acting(request: Request, actor_type: str, actor_id: str, actor_name: str | None) -> Origin:
-    """What the audit ledger says of what a caller of any type does with a request."""
+    """Return the audit ledger's origin of a request by an actor of any type."""
     agent = request.headers.get("user-agent")
     return Origin(
         actor_type=actor_type,

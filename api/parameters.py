@@ -1,7 +1,7 @@
-"""Query and path parameters: each with its rule, its published description, and the reading of it.
+"""Parses and describes query and path parameters: each with its rule and its published description.
 
-They are read by these rules and not by the framework's, whose generic way costs a list as much as its query. A
-parameter that cannot be read is refused, never ignored; unknown ones are ignored (decisions §1).
+These rules read them and not the framework's, whose generic code costs a list as much as its query. A parameter that
+cannot be read is refused, never ignored; unknown ones are ignored (decisions §1).
 """
 
 import re
@@ -31,7 +31,7 @@ _TRUTHS: Final = {"true": True, "1": True, "false": False, "0": False}
 
 @dataclass(frozen=True, slots=True)
 class Parameter(Generic[T]):
-    """One query parameter: `parse` takes all values that were sent, in their order, and raises `Unfit`."""
+    """One query parameter: `parse` gets all sent values, in their order, and raises `Unfit`."""
 
     name: str
     parse: Callable[[Sequence[str]], T]
@@ -40,9 +40,9 @@ class Parameter(Generic[T]):
     description: str
 
     def of(self, request: Request, also: Sequence[str] = ()) -> T:
-        """The request's value, or the default where none was sent; `also` are those of a form's part of this name.
+        """Return the request's value, or the default where none was sent; `also` are values of the form's part.
 
-        Raises `InvalidBody`.
+        Raise `InvalidBody`.
         """
         values = [*request.query_params.getlist(self.name), *also]
         if not values:
@@ -53,7 +53,7 @@ class Parameter(Generic[T]):
             raise InvalidBody([Issue(unfit.code, unfit.message, self.name)]) from None
 
     def published(self) -> dict[str, Any]:
-        """The OpenAPI parameter object."""
+        """Return the OpenAPI parameter object."""
         return {
             "name": self.name,
             "in": "query",
@@ -64,7 +64,7 @@ class Parameter(Generic[T]):
 
 
 def record_id(request: Request) -> UUID:
-    """The `id` of the path; a malformed one is an unknown one, not a bad request."""
+    """Return the `id` of the path; a malformed one counts as unknown, not as a bad request."""
     try:
         return UUID(request.path_params["id"])
     except ValueError:
@@ -81,9 +81,9 @@ RECORD_ID: Final = {
 
 
 def idempotency_key(request: Request) -> str | None:
-    """The value of the header `Idempotency-Key` as it was sent, None where there is none; raises `InvalidBody`.
+    """Return the header `Idempotency-Key` as it was sent, None where there is none; raise `InvalidBody`.
 
-    Any string of 1 to 255 characters; bytes that are UTF-8 are counted as its characters.
+    It is any string of 1 to 255 characters; UTF-8 bytes are counted as characters.
     """
     values = request.headers.getlist("Idempotency-Key")
     if not values:
@@ -111,19 +111,19 @@ def _truth(values: Sequence[str]) -> bool:
 
 
 def _once(values: Sequence[V]) -> V:
-    """The one value that is said, however often: of two that differ nobody knows which is meant."""
+    """Return the one value that is sent, however often; two different values are refused as ambiguous."""
     if any(value != values[0] for value in values):
         raise Unfit("invalid_format", "This parameter is given twice with different values; send it once.")
     return values[0]
 
 
 def instant(values: Sequence[str]) -> datetime:
-    """The last value as an instant of RFC 3339; raises `Unfit`."""
+    """Return the last value as an instant of RFC 3339; raise `Unfit`."""
     if _RFC_3339.fullmatch(values[-1]):
         try:
             return datetime.fromisoformat(values[-1].upper())
         except ValueError:
-            pass  # the form of an instant, but no day of the calendar or hour of the day
+            pass  # the form of an instant, but no real date or time
     raise Unfit("invalid_format", "Send an RFC 3339 instant with Z or an offset, and write its + as %2B.")
 
 

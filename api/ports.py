@@ -1,6 +1,6 @@
-"""The ports of `pcds serve`: taken before anything starts, or refused with who has them and what to do.
+"""Reserves the ports of `pcds serve` before anything starts, or refuses and names who uses them and what to do.
 
-What belongs here: which address is listened on, and by whom it is held. What does not: what answers there.
+What belongs here: which address is listened on, and which process occupies it. What does not: what answers there.
 """
 
 import socket
@@ -16,13 +16,16 @@ _DAGSTER: Final = "--dagster-port or PCDS_DAGSTER_PORT"
 
 
 def refuse_taken(settings: Settings) -> None:
-    """Raise `SettingsError` where a port of ours is another's: before the database starts, which takes seconds."""
+    """Raise `SettingsError` where another process uses one of the ports.
+
+    This is checked before the database starts, which takes seconds.
+    """
     _bind(settings.host, settings.port, _API).close()
-    _bind(dagster_home.HOST, settings.dagster_port, _DAGSTER).close()  # on loopback, whatever the host (decision 0032)
+    _bind(dagster_home.HOST, settings.dagster_port, _DAGSTER).close()  # always on loopback (decision 0032)
 
 
 def bound(settings: Settings) -> socket.socket:
-    """The socket that all API processes accept on; nobody is let in before the first of them listens."""
+    """Return the socket on which all API processes accept; no caller gets through before the first of them listens."""
     return _bind(settings.host, settings.port, _API)
 
 
@@ -45,7 +48,7 @@ def _bind(host: str, port: int, how: str) -> socket.socket:
 
 
 def _named(holder: psutil.Process | None) -> str:
-    """Who has the port, and what to do about it."""
+    """Return which process has the port, and what to do about it."""
     if holder is None:
         return ""
     mark = leftovers.Mark.of(holder)

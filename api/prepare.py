@@ -1,8 +1,8 @@
-"""What must be in the database before the service can answer: `python -m api.prepare`, which `pcds serve` runs first.
+"""Prepares the database before the service can answer: `python -m api.prepare`, which `pcds serve` runs first.
 
-It is a program of its own so that what it needs, migrations above all, is gone from memory when it has ended. What
-belongs here: the order of these things, and what the supervisor is told of them, as JSON on standard output. What does
-not: how each is done.
+It is a separate program so that the memory of its work, migrations above all, is free when it has ended. What belongs
+here: the order of these steps, and what is reported to the supervisor, as JSON on standard output. What does not: how
+each step is done.
 """
 
 import json
@@ -24,9 +24,9 @@ log = structlog.get_logger(__name__)
 
 
 def prepared(settings: Settings, *, with_demo: bool, with_dagster_ui: bool) -> dict[str, Any]:
-    """Tables as this release needs them, and the demo company where it is wanted; call it inside `running`.
+    """Migrate the tables, and add the demo company if wanted; call it inside `running`.
 
-    `catalogue` says whether a catalogue is loaded, `greeting` is for whoever started the service. Raises what
+    `catalogue` says whether a catalogue is loaded, `greeting` is for the person who started the service. Raise what
     `migrate` raises.
     """
     database = Database.of(settings)
@@ -42,7 +42,7 @@ def prepared(settings: Settings, *, with_demo: bool, with_dagster_ui: bool) -> d
 
 
 def main() -> None:
-    """Prepare with the settings of the environment, and as the one argument says."""
+    """Prepare with the settings of the environment and the options in the one argument."""
     asked, settings = json.loads(sys.argv[1]), Settings.load()
     logs.configure(settings)
     told = prepared(settings, with_demo=asked["demo"], with_dagster_ui=asked["with_dagster_ui"])

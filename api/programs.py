@@ -1,7 +1,7 @@
-"""The programs of the service on one machine, and how each is started (docs/operations.md says what each is for).
+"""Lists the programs of the service on one machine and the command of each (docs/operations.md describes them).
 
-What belongs here: commands. What does not: who keeps them running, which is `api.serve` or whatever starts processes
-on your machines.
+What belongs here: commands. What does not: supervision, which is the work of `api.serve` or of your machines' own
+process manager.
 """
 
 import sys
@@ -13,15 +13,15 @@ from warehouse import dagster_home
 from warehouse.settings import Settings
 
 WORKERS: Final = 2
-"""One more than the large runs that dagster.yaml lets run at a time: a small file always finds a worker."""
+"""One more than the number of large runs that dagster.yaml allows at a time: a small file always finds a worker."""
 MEMORY: Final = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:30000,muzzy_decay_ms:30000"}
-"""Polars' allocator keeps what a table left behind for half a minute: the next one need not ask the kernel again."""
+"""Polars' allocator keeps freed memory for half a minute, so that the next table need not ask the kernel again."""
 _PYTHON: Final = (sys.executable, "-m")
 _QUIET: Final = ("--log-level", "warning")
 
 
 class Program(NamedTuple):
-    """One program; one with `after` needs somebody who answers at that socket first."""
+    """One program; one with `after` waits until another program answers at that socket."""
 
     name: str
     command: tuple[str, ...]
@@ -29,36 +29,36 @@ class Program(NamedTuple):
 
 
 def code_server(settings: Settings) -> Program:
-    """Tells the webserver and the daemon what the definitions are."""
+    """Return the code server: it serves the definitions to the webserver and the daemon."""
     served = ("dagster", "api", "grpc", "--module-name", dagster_home.DEFINITIONS)
     where = ("--socket", str(dagster_home.code_socket(settings)), "--location-name", dagster_home.LOCATION)
     return Program("dagster-code", (*_PYTHON, *served, *where, "--use-python-environment-entry-point", *_QUIET))
 
 
 def webserver(settings: Settings) -> Program:
-    """Dagster's pages behind our door, and the road by which runs are asked for."""
+    """Return the webserver: Dagster's pages behind `api.staff.door`, and the interface by which runs are requested."""
     return Program("dagster-ui", (*_PYTHON, "pipelines.engine.ui"), dagster_home.code_socket(settings))
 
 
 def daemon(settings: Settings) -> Program:
-    """Dagster's schedules, sensors, queue, backfills and run monitoring."""
+    """Return the daemon: Dagster's schedules, sensors, queue, backfills and run monitoring."""
     workspace = ("--workspace", str(dagster_home.workspace(settings)))
     command = (*_PYTHON, "dagster._daemon", "run", *workspace, *_QUIET)
     return Program("dagster-daemon", command, dagster_home.code_socket(settings))
 
 
 def worker(_: Settings) -> Program:
-    """Executes runs, one at a time."""
+    """Return a worker: it executes runs, one at a time."""
     return Program("worker", (*_PYTHON, "pipelines.engine.worker"))
 
 
 def workers(number: int = WORKERS) -> list[Program]:
-    """Several of them on one machine."""
+    """Return several workers for one machine."""
     return [Program(f"worker {which}", (*_PYTHON, "pipelines.engine.worker")) for which in range(1, number + 1)]
 
 
 def celery_worker(_: Settings) -> Program:
-    """In place of it, where `PCDS_DAGSTER_YAML` names deploy/celery/dagster.yaml: as many runs at a time as cores."""
+    """Return the worker of deploy/celery/dagster.yaml (`PCDS_DAGSTER_YAML`), which runs as many at a time as cores."""
     app = (
         "celery",
         "--app",
@@ -73,12 +73,12 @@ def celery_worker(_: Settings) -> Program:
 
 
 def server(_: Settings) -> Program:
-    """One process of the API, listening by itself."""
+    """Return one process of the API, which listens by itself."""
     return Program("api", (*_PYTHON, "api.server"))
 
 
 def orchestration(settings: Settings, *, number_of_workers: int = WORKERS) -> list[Program]:
-    """All of them that make runs happen, whoever brings work before whoever does it."""
+    """Return all programs that execute runs, those that supply work before those that do it."""
     return [webserver(settings), daemon(settings), *workers(number_of_workers), code_server(settings)]
 
 
@@ -90,4 +90,4 @@ BY_NAME: Final[Mapping[str, Callable[[Settings], Program]]] = {
     "dagster-ui": webserver,
     "worker": worker,
 }
-"""Those that may be started each by itself (`api.start`)."""
+"""Programs that can be started separately (`api.start`)."""

@@ -1,4 +1,4 @@
-"""GET /openapi.json: the document, as bytes made once."""
+"""GET /openapi.json: serves the OpenAPI document as bytes made once."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""How a handler has a file read: in a reader process, and the event loop waits for it without holding up others."""
+"""Reads files in a reader process on behalf of a handler, without blocking the event loop."""
 
 import asyncio
 from typing import Final, Literal, TypeVar
@@ -16,14 +16,14 @@ T = TypeVar("T")
 _COME_AGAIN_SECONDS: Final = 10
 
 Door = Literal["company", "supplier"]
-"""Who sends: the company itself, or somebody whom it has sent a link. In a company they take turns."""
+"""The sender: the company itself, or a supplier to whom it sent a link. Within a company the two take turns."""
 
 
 async def read_apart(request: Request, company_id: UUID, door: Door, order: Order[T], *, field: str | None = None) -> T:
-    """What the order asks for, when the file's turn has come.
+    """Return the result of the order, when it is the file's turn.
 
-    Raises `InvalidBody`, whose issues are of the part `field`, where the file is refused; `schemas.normalise.Unfit`
-    where a document is of no kind that is taken; `RateLimited` where too many files of the company wait.
+    Raise `InvalidBody`, whose issues are of the part `field`, where the file is refused; `schemas.normalise.Unfit`
+    where a document is of no accepted kind; `RateLimited` where too many files of the company wait.
     """
     try:
         future = service_of(request).readers.submit(company_id, door, order)

@@ -1,8 +1,7 @@
-"""Whether this process could do now what callers ask of it: each check by its name, tried and not inferred.
+"""Checks whether this process can serve callers now: each check has a name and tries the operation.
 
-What belongs here: what is tried, and how often. What does not: how it is answered (`api.health`). The checks write, so
-that a full disk is found before a caller finds it, and anyone may ask without a credential: so one answer stands for a
-second, however many ask.
+What belongs here: what is tried, and how often. What does not: the answer (`api.health`). The checks write, so that a
+full disk is found before a caller finds it. Anyone may ask without a credential, so one result is reused for a second.
 """
 
 import asyncio
@@ -25,11 +24,11 @@ from warehouse.sessions import AsyncConnection, commits
 STANDS_SECONDS: Final = 1.0
 _PROBE_BYTES: Final = 65_536
 _COMMIT_SECONDS: Final = 5.0
-"""A database that takes longer than this for a commit of nothing cannot serve anybody."""
+"""Longest time for an empty commit; a slower database can serve nobody."""
 
 
 class Readiness:
-    """The checks of one process, and what they last found."""
+    """The checks of one process, and their last result."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
@@ -37,7 +36,7 @@ class Readiness:
         self._until = 0.0
 
     async def failing(self, service: Service) -> tuple[str, ...]:
-        """The checks that fail, in the order in which one would mend them; none where everything is ready."""
+        """Return the failing checks, in the order in which to repair them; none where everything is ready."""
         async with self._turn:
             if time.monotonic() >= self._until:
                 held = {"storage": await run_in_threadpool(_storage_takes, service), **await _database(service)}
@@ -47,7 +46,7 @@ class Readiness:
 
 
 def _storage_takes(service: Service) -> bool:
-    """Whether the data directory, and the embedded database beside it, have room: by its size, and by writing."""
+    """Return whether the data directory and the embedded database have room: by free space, and by writing."""
     data_dir, least = service.settings.data_dir, service.settings.free_bytes
     cluster = data_dir / "postgres"
     try:
@@ -66,7 +65,7 @@ def _written(folder: Path) -> bool:
 
 
 async def _database(service: Service) -> Mapping[str, bool]:
-    """Whether it answers, commits, has the catalogue, and has a worker that waits."""
+    """Return whether the database answers, commits, has the catalogue, and has a waiting worker."""
 
     async def ask(connection: AsyncConnection) -> dict[str, bool]:
         found = {"catalogue": await catalogue.read_is_loaded(connection)}

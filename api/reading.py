@@ -1,4 +1,4 @@
-"""Reads of one query: the caller is let in and the query answered in one statement, at the cost of one."""
+"""Handles reads of one query: authenticates the caller and answers the query in one statement, at the cost of one."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,9 +12,9 @@ from warehouse.sessions import AsyncConnection
 
 
 async def read(request: Request, credential: Credential, query: str, parameters: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The columns of the query's one row, seen as the key's company; all null where the company has no such row.
+    """Return the columns of the query's one row, read as the key's company; all null where it has no such row.
 
-    Raises the refusals of `api.auth`.
+    Raise the refusals of `api.auth`.
     """
     asked = {**parameters, **presenting(request, credential)}
 

@@ -1,4 +1,4 @@
-"""The framework's errors as ours: whatever goes wrong before a handler answers in the same body and codes."""
+"""Converts the framework's errors into ours: an error before a handler has the same body and codes."""
 
 import re
 
@@ -16,7 +16,7 @@ from api.pages.refusals import for_people
 
 
 def install(app: FastAPI) -> None:
-    """Register the handlers; exceptions that are none of these are `api.correlation`'s."""
+    """Register the handlers; `api.correlation` handles all other exceptions."""
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(HTTPException, _framework)
 
@@ -25,7 +25,7 @@ def _answer(request: Request, refused: Refused) -> Response:
     if (shown := for_people(request, refused)) is not None:
         return shown
     answer = refused.response(request.state.correlation_id)
-    # RFC 6749 (section 5.2) takes ASCII alone for what the token endpoint says.
+    # RFC 6749 (section 5.2) allows only ASCII in the token endpoint's messages.
     return answer if isinstance(refused, TokenRefused) else spoken(request, answer)
 
 
@@ -51,7 +51,7 @@ async def _framework(request: Request, error: Exception) -> Response:
 
 
 def allowed(app: FastAPI, path: str) -> list[str]:
-    """Every published method of a path. The framework names only those of the first route that fits it."""
+    """Return every published method of a path. The framework names only those of the first route that fits it."""
     methods: set[str] = set()
     paths = app.openapi()["paths"]
     for template, operations in ({path: paths[path]} if path in paths else paths).items():
@@ -61,7 +61,7 @@ def allowed(app: FastAPI, path: str) -> list[str]:
 
 
 def _of_routes(request: Request) -> list[str]:
-    """Every method of a path that is not published: of the pages, and of the authorization server."""
+    """Return every method of an unpublished path: of the pages, and of the authorization server."""
     routes = request.app.routes
     return [
         method

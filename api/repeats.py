@@ -1,7 +1,7 @@
-"""Requests that may be sent again: what their repeats are known by, and the answer that is kept for them.
+"""Idempotency: recognises repeated requests and replays the stored answer.
 
-The Idempotency-Key of interface v1 as HTTP has it. What is kept, how long, and who waits for whom is
-`pipelines.writing.once`.
+This is the Idempotency-Key of interface v1 as HTTP has it. `pipelines.writing.once` defines what is stored, how long,
+and which request waits for which.
 """
 
 from datetime import datetime
@@ -19,7 +19,7 @@ _REPLAYED: Final = {"Idempotent-Replayed": "true"}
 
 
 def known(request: Request, company_id: UUID, fingerprint: bytes, *, dry_run: bool) -> Once | None:
-    """What repeats of the request are known by; None where it carries no Idempotency-Key or would write nothing."""
+    """Return the identity of a repeatable request; None without an Idempotency-Key or if nothing would be written."""
     header = idempotency_key(request)
     if header is None or dry_run:
         return None
@@ -27,11 +27,11 @@ def known(request: Request, company_id: UUID, fingerprint: bytes, *, dry_run: bo
 
 
 def keep(conn: Connection, known: Once, response: Response, now: datetime) -> None:
-    """Keep an answer of success in the transaction that it is about."""
+    """Store the answer of a successful write in the write's transaction."""
     if response.status_code < 300:
         known.keep(conn, Answer(response.status_code, str(response.media_type), bytes(response.body)), now)
 
 
 def replayed(kept: Answer) -> Response:
-    """The answer that was kept, with the word that it is a repeat."""
+    """Return the stored answer, with the header that marks a repeat."""
     return Response(kept.body, kept.status, _REPLAYED, media_type=kept.media_type)

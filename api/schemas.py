@@ -1,4 +1,4 @@
-"""GET /schemas/…: JSON Schemas for others than callers of the API, made from the models that validate."""
+"""GET /schemas/…: serves JSON Schemas for other readers than callers of the API, made from the models that validate."""
 
 from typing import Final
 

@@ -1,7 +1,7 @@
-"""The supervisor behind `pcds serve`: one command starts everything, restarts what dies, ends everything.
+"""Supervisor behind `pcds serve`: one command starts all processes, restarts those that die, and ends all.
 
-What belongs here: which processes there are, their order, their ends. What does not: what they do, and the embedded
-server itself (`warehouse.embedded`).
+What belongs here: which processes there are, their order, how they end. What does not: their work, and the embedded
+database server (`warehouse.embedded`).
 """
 
 import contextlib
@@ -32,7 +32,7 @@ from warehouse.settings import Settings
 _TICK_SECONDS: Final = 0.25
 _GRACE_SECONDS: Final = leftovers.GRACE_SECONDS
 _HEALTHY_SECONDS: Final = 30.0
-"""A child that lived this long is started again at once; one that did not waits longer each time."""
+"""A child that lived this long is restarted at once; one that did not waits longer each time."""
 _LONGEST_PAUSE_SECONDS: Final = 30.0
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _PR_SET_PDEATHSIG: Final = 1  # prctl(2)
@@ -41,10 +41,10 @@ log = structlog.get_logger(__name__)
 
 
 def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True, demo: bool = True) -> None:
-    """Run the service until SIGTERM, SIGINT or SIGHUP; no process of it is left when this returns.
+    """Run the service until SIGTERM, SIGINT or SIGHUP; none of its processes is left when this returns.
 
-    `workers` is the number of API processes. Raises `SettingsError` where a port is taken, what `running` raises, and
-    `SystemExit` where the database cannot be prepared, which has said why.
+    `workers` is the number of API processes. Raise `SettingsError` where a port is taken, what `running` raises, and
+    `SystemExit` where `api.prepare` fails, which has printed why.
     """
     logs.configure(settings)
     _take_over(settings)
@@ -68,9 +68,9 @@ def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True,
 
 @dataclass(slots=True)
 class _Child:
-    """One program that is kept running; `once` is done when it has succeeded.
+    """One program that is kept running; a `once` program is done when it has succeeded.
 
-    One with `after` is started when somebody answers at that socket.
+    One with `after` is started when a program answers at that socket.
     """
 
     name: str
@@ -86,7 +86,7 @@ class _Child:
     _pause: float = field(default=_TICK_SECONDS)
 
     def keep(self, environment: Mapping[str, str]) -> None:
-        """Start the program when it is due, and take note when it has ended."""
+        """Start the program when it is due, and notice when it has ended."""
         now = time.monotonic()
         if self.process is None:
             if not self.done and now >= self._due and (self.after is None or is_served(self.after)):
@@ -109,18 +109,18 @@ class _Child:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=self.descriptors,
-            start_new_session=True,  # an interrupt from the terminal reaches the supervisor alone
+            start_new_session=True,  # an interrupt from the terminal reaches only the supervisor
             preexec_fn=_end_with_parent(),  # noqa: PLW1509  (nothing else runs in this process while it forks)
         )
         log.info("child.started", child=self.name, pid=self.process.pid)
 
     def ask_to_end(self) -> None:
-        """SIGTERM to the program itself, which ends what it has started."""
+        """Send SIGTERM to the program itself, which ends the processes that it started."""
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
 
     def end(self, deadline: float) -> None:
-        """Wait for it until a `time.monotonic` deadline, then kill it; whatever it left in its group ends with it."""
+        """Wait for it until a `time.monotonic` deadline, then kill it and all processes left in its group."""
         if self.process is None:
             return
         try:
@@ -130,7 +130,7 @@ class _Child:
         self._sweep()
 
     def _sweep(self) -> None:
-        """Kill what is left of it: a program without its parent works for nobody."""
+        """Kill the processes left in its group: without their parent they work for nobody."""
         if self.process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -139,7 +139,7 @@ class _Child:
 
 
 class _Supervisor:
-    """Children in the order in which they end: whoever brings work ends before whoever does it."""
+    """Children in the order in which they end: those that accept work end before those that do it."""
 
     def __init__(self, settings: Settings, children: list[_Child], listener: socket.socket, ready: bool) -> None:
         self._settings, self._children, self._listener, self._ready = settings, children, listener, ready
@@ -147,7 +147,7 @@ class _Supervisor:
         self._environment = self._fresh_environment()
 
     def run(self, stopping: threading.Event, greeting: str) -> None:
-        """Keep everything running until told to stop; greet once when it is ready."""
+        """Keep everything running until asked to stop; print the greeting once when it is ready."""
         greeted = False
         with _keeper(self._environment) as keeper:
             try:
@@ -157,7 +157,7 @@ class _Supervisor:
                         print(f"{greeting}\n", flush=True)
                         greeted = True
             finally:
-                self._listener.close()  # nobody new is let in while those inside are served
+                self._listener.close()  # no new connection is accepted while open requests are served
                 self._end()
                 keeper.terminate()
                 keeper.wait()
@@ -166,7 +166,7 @@ class _Supervisor:
     def _tick(self) -> None:
         self._keep_postgres()
         for child in self._children:
-            # Before the first catalogue is there, imports would refuse every market.
+            # Before the first catalogue is loaded, imports would refuse every market.
             if self._ready or child.first:
                 child.keep(self._environment)
             self._ready = self._ready or (child.once and child.done)
@@ -174,7 +174,7 @@ class _Supervisor:
     def _keep_postgres(self) -> None:
         try:
             revived = revive(self._settings)
-        except ServerError as error:  # a full disk, for one; the children wait for the database by themselves
+        except ServerError as error:  # for example a full disk; the children wait for the database by themselves
             log.error("postgres.down", error=str(error))
             return
         if revived:
@@ -198,8 +198,8 @@ class _Supervisor:
 
 
 def _children(settings: Settings, listener: socket.socket, api_workers: int) -> list[_Child]:
-    """The programs of one machine (`api.programs`), and what must have happened once before."""
-    # All API processes accept on one socket, which is bound once and outlives each of them.
+    """Return the programs of one machine (`api.programs`), and the ones that must succeed once before."""
+    # All API processes accept on one socket, which is bound once and stays open when one of them ends.
     api = (sys.executable, "-m", "api.server", "--fd", str(listener.fileno()))
     names = ["api"] if api_workers == 1 else [f"api {number}" for number in range(1, api_workers + 1)]
     catalogue = (sys.executable, "-m", "pipelines.engine.run", "catalogue-refresh", "--if-needed")
@@ -215,7 +215,7 @@ def _children(settings: Settings, listener: socket.socket, api_workers: int) -> 
 
 
 def is_served(path: Path) -> bool:
-    """Whether a program accepts connections at a socket."""
+    """Return whether a program accepts connections at a socket."""
     with socket.socket(socket.AF_UNIX) as client:
         try:
             client.connect(str(path))
@@ -225,7 +225,7 @@ def is_served(path: Path) -> bool:
 
 
 def _take_over(settings: Settings) -> None:
-    """End what a killed supervisor left on this data directory: its API processes still hold the port."""
+    """End what a killed supervisor left on this data directory: its API processes still occupy the port."""
     left = leftovers.orphans(settings.data_dir)
     if left:
         log.warning("leftovers.ended", pids=[process.pid for process in left])
@@ -233,9 +233,9 @@ def _take_over(settings: Settings) -> None:
 
 
 def _prepared(settings: Settings, *, demo: bool, with_dagster_ui: bool) -> dict[str, Any]:
-    """What `api.prepare` answers. It works in a process of its own, whose memory nobody needs afterwards.
+    """Return the answer of `api.prepare`, run in a process of its own, whose memory is freed afterwards.
 
-    Raises `SystemExit` where it fails.
+    Raise `SystemExit` where it fails.
     """
     asked = json.dumps({"demo": demo, "with_dagster_ui": with_dagster_ui})
     done = subprocess.run(  # noqa: S603  (our own program, no shell)
@@ -268,20 +268,20 @@ def _answers(settings: Settings) -> bool:
 
 
 def _runs_begin(settings: Settings) -> bool:
-    """Whether Dagster's webserver takes connections, so that an import begins at once."""
+    """Return whether Dagster's webserver accepts connections, so that an import begins at once."""
     with contextlib.suppress(OSError), socket.create_connection((dagster_home.HOST, settings.dagster_port), timeout=1):
         return True
     return False
 
 
 def _keeper(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """The process that stops the embedded server should this one be killed (`warehouse.keeper`)."""
+    """Start the process that stops the embedded server if this process is killed (`warehouse.keeper`)."""
     command = (sys.executable, "-m", "warehouse.keeper")
     return subprocess.Popen(command, env=dict(environment), stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603
 
 
 def _end_with_parent() -> Callable[[], None] | None:
-    """What a child does before its program: have the kernel end it when the supervisor is killed. Linux alone can."""
+    """Return a child's function that makes the kernel end it when the supervisor is killed; only Linux can do it."""
     if sys.platform != "linux":
         return None
     prctl, parent = ctypes.CDLL(None, use_errno=True).prctl, os.getpid()

@@ -1,6 +1,6 @@
-"""What the handlers stand on: settings, clock, pools and the object store, opened once for the process.
+"""Resources that the handlers share: settings, clock, pools and the object store, opened once for the process.
 
-Opening and closing is the lifespan's (`api.app`); nothing here is a global, so that two apps can live in one test.
+The lifespan (`api.app`) opens and closes them; nothing here is a global, so that one test can run two apps.
 """
 
 import time
@@ -25,14 +25,14 @@ from warehouse.settings import Settings
 
 T = TypeVar("T")
 _REUNION_SECONDS: Final = 10.0
-"""How long a read is sent again while its connections prove dead: the database was restarted."""
+"""How long a read is repeated while its connections prove dead, as after a restart of the database."""
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The process's own: `writes` for handlers in threads, `reads` for those in the event loop.
+    """The resources of the process: `writes` for handlers in threads, `reads` for those in the event loop.
 
-    `together` has the writes that wait for others of their caller, `readers` the processes that read files.
+    `together` groups writes of one caller, `readers` are the processes that read files.
     """
 
     settings: Settings
@@ -45,9 +45,9 @@ class Service:
     readers: Readers
 
     async def rules_for(self, version: str, before: str | None) -> tuple[RuleSet, RuleSet, RuleSet | None]:
-        """The rule-set of the day, the one of a version and, if there is one, of the version before, for a read.
+        """Return three rule-sets for a read: the day's, that of a version, and that of `before` where it is given.
 
-        They are asked for in a thread where one is not known lately.
+        They are loaded in a thread where one is not cached.
         """
         of_the_day, known = self.rulesets.lately(), self.rulesets.known(version)
         earlier = None if before is None else self.rulesets.known(before)
@@ -61,7 +61,7 @@ class Service:
             return self.rulesets.active(connection), self.rulesets.of(connection, version), earlier
 
     async def reading(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        """The result of a read on a connection without a company, sent again where the connection had died."""
+        """Return the result of a read on a connection without a company, repeated where the connection was dead."""
         deadline = time.monotonic() + _REUNION_SECONDS
         while True:
             async with self.reads.connection() as connection:
@@ -74,14 +74,14 @@ class Service:
 
 @asynccontextmanager
 async def opened(settings: Settings, database: Database, clock: Clock) -> AsyncIterator[Service]:
-    """Open what a process needs, and close it again."""
+    """Open the resources of a process, and close them again."""
     with Pool(database.app_url, size=settings.pool_size, clock=clock) as writes, Readers.of(settings) as readers:
         async with AsyncPool(database.app_url, size=settings.pool_size) as reads:
             yield Service(settings, clock, writes, reads, Objects.of(settings), Rulesets(), Together(), readers)
 
 
 def service_of(request: HTTPConnection) -> Service:
-    """The service that the app of this request was opened with."""
+    """Return the service that the app of this request opened."""
     service = request.app.state.service
     assert isinstance(service, Service)
     return service

@@ -1,6 +1,6 @@
-"""Writes that go together: let in by one statement, done in one transaction, each answered as if it were alone.
+"""Writes several requests in one transaction: admits them by one statement, and answers each as if it were alone.
 
-Decision 0027. Which go together, and when, is `api.together`; the door of a write by itself is `api.writing`.
+See decision 0027. `api.together` decides which requests are grouped, and when; `api.writing` handles a single write.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,12 +25,12 @@ from warehouse.access.keys import Key
 from warehouse.sessions import Connection
 
 Write: TypeAlias = Callable[[Request, Key, Any], Response]
-"""What answers one request of a key with a parsed body; refusals are raised."""
+"""Answers one request of a key with a parsed body; refusals are raised."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request that was let in, with its parsed body."""
+    """An admitted request, with its parsed body."""
 
     request: Request
     key: Key
@@ -38,20 +38,20 @@ class Sent:
 
 
 WriteSeveral: TypeAlias = Callable[[Connection, Mapping[int, Sent]], Mapping[int, Callable[[], Response] | Exception]]
-"""Writes several requests of one key, by their places, in the transaction that it is given; as `Work` for each.
+"""Writes several requests of one key, by their places, in the given transaction; for each as `Work`.
 
-It returns a refusal in place of what renders, and leaves out what it cannot do together with the rest. What it raises
-undoes all: each is then done by itself.
+It returns a refusal in place of a renderer, and leaves out the requests that it cannot write with the others. An
+exception undoes all: each is then done by itself.
 """
 
 Call: TypeAlias = tuple[Request, bytes]
-"""A request that was not let in yet, with its body."""
+"""A request that is not admitted yet, with its body."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger("pcds.writes")
 
 
 def let_in_one(credential: Credential, write: Write, call: Call) -> Response:
-    """The answer to a call by itself: its caller is let in, then its body is looked at."""
+    """Return the answer to a single call: admit its caller, then read its body."""
     request, body = call
     [key] = let_in([request], credential, "write")
     if isinstance(key, Exception):
@@ -62,7 +62,7 @@ def let_in_one(credential: Credential, write: Write, call: Call) -> Response:
 def let_in_each(
     credential: Credential, write: Write, several: WriteSeveral, calls: Sequence[Call]
 ) -> list[Response | Exception]:
-    """What becomes of each call of one caller. What cannot be done with the others is done by itself."""
+    """Return the result of each call of one caller. Calls that cannot be done with the others are done singly."""
     if len(calls) == 1:
         return [caught(let_in_one, credential, write, calls[0])]
     keys = let_in([request for request, _ in calls], credential, "write")
@@ -81,7 +81,7 @@ def let_in_each(
 
 
 def _done_together(several: WriteSeveral, sent: Mapping[int, Sent]) -> Mapping[int, Response | Exception]:
-    """The answers of those that one transaction could do. Of equal requests it takes the first."""
+    """Return the answers of the requests that one transaction could write. Of equal requests it takes the first."""
     onces = {place: caught(_once, one) for place, one in sent.items()}
     first = {once.request: place for place, once in reversed(onces.items()) if isinstance(once, Once)}
     known = {place: once for place, once in onces.items() if isinstance(once, Once) and first[once.request] == place}
@@ -91,7 +91,7 @@ def _done_together(several: WriteSeveral, sent: Mapping[int, Sent]) -> Mapping[i
     try:
         return _in_one_transaction(several, todo, known)
     except psycopg.OperationalError:
-        raise  # the database is away, or whether it has done it is in doubt: nobody's is done once more
+        raise  # the database is away, or the commit is in doubt: no request is repeated
     except Exception as error:
         _log.info("not_together", writes=len(todo), reason=type(error).__name__)
         return {}

@@ -1,4 +1,4 @@
-"""SKUs one by one: the list, the detail, and the two ways to write a single one. Many at once are `api.batches`."""
+"""SKU endpoints: the list, the detail, and the two writes of one SKU. `api.batches` writes many at once."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -125,7 +125,7 @@ async def put_sku(request: Request) -> Response:
 
 
 def _written_one(request: Request, key: Key, body: Any) -> Response:
-    """The answer to one SKU's write, be it the one that the body names or the one that the path names too."""
+    """Return the answer to a write of one SKU, by its code or also by the id of the path."""
     addressed = record_id(request) if "id" in request.path_params else None
     dry_run, service, origin = DRY_RUN.of(request), service_of(request), origin_of(request, key)
     now = service.clock.now()
@@ -134,7 +134,7 @@ def _written_one(request: Request, key: Key, body: Any) -> Response:
         code = None if addressed is None else _code_of(conn, addressed)
         record = _valid(body)
         if code is not None and texts.code(code) == record["sku_code"]:
-            record["sku_code"] = code  # held from before codes had one form, and addressed by its id
+            record["sku_code"] = code  # stored before codes had one form, and addressed by its id
         if code not in (None, record["sku_code"]):
             sentence = f"This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus."
             raise InvalidBody([Issue("sku_code_mismatch", sentence, "sku_code")])
@@ -149,7 +149,7 @@ def _written_one(request: Request, key: Key, body: Any) -> Response:
 
 
 def _written_together(conn: Connection, sent: Mapping[int, Sent]) -> dict[int, Callable[[], Response] | Exception]:
-    """POSTs of one key, each with a link of its own in the ledger; of one code the first alone."""
+    """Write POSTs of one key together, each with its own ledger entry in the chain; of equal codes only the first."""
     done: dict[int, Callable[[], Response] | Exception] = {}
     records: dict[str, tuple[int, dict[str, Any]]] = {}
     for place, one in sent.items():

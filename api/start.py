@@ -1,7 +1,7 @@
-"""One program of the service, where something else than `pcds serve` starts them: `python -m api.start NAME`.
+"""Starts one program of the service for a process manager other than `pcds serve`: `python -m api.start NAME`.
 
-The process becomes the program, with the variables that it needs (`warehouse.dagster_home`). What belongs here: that.
-What does not: which programs there are (`api.programs`), and keeping them running.
+The process becomes the program, with the environment variables that it needs (`warehouse.dagster_home`). Which programs
+there are (`api.programs`) and supervision do not belong here.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""POST /api/supplier-data/{token}: a supplier's answer to a request; the token in the path is the whole authentication.
+"""POST /api/supplier-data/{token}: stores a supplier's answer to a request, authenticated by the token in the path.
 
-An unknown token, and one whose request has its answer, are told the same after the same statement. What the supplier
-sees in a browser is `api.pages.supplier`; both come to `answered`.
+An unknown token and a token whose request already has its answer get the same answer after the same statement.
+`api.pages.supplier` is what the supplier sees in a browser; both call `answered`.
 """
 
 from collections.abc import Callable
@@ -78,7 +78,7 @@ async def post_supplier_data(request: Request) -> Response:
 
 
 async def admitted(request: Request) -> tuple[UUID, UUID]:
-    """Company and request behind the token of the path, counted. Raises `RateLimited`, then `NotFound`."""
+    """Return company and request of the path's token, and count the call. Raise `RateLimited`, then `NotFound`."""
     service = service_of(request)
     token, address, now = request.path_params["token"], client_network(request), service.clock.now()
     found = await service.reading(partial(queries.admit, token=token, address=address, at=now))
@@ -91,7 +91,7 @@ async def admitted(request: Request) -> tuple[UUID, UUID]:
 
 
 def answered(request: Request, company_id: UUID, request_id: UUID, response: dict[str, Any]) -> review.Entry:
-    """The entry of an answer that was filed for review; `response` is parsed. Raises `NotFound` and `InvalidBody`."""
+    """File an answer for review and return its entry; `response` is parsed. Raise `NotFound` and `InvalidBody`."""
     return service_of(request).writes.run(
         company_id, lambda conn: _filed(conn, request, company_id, request_id, response)
     )

@@ -1,8 +1,8 @@
-"""Calls of one caller that come while another of theirs is under way, done together as soon as that is done.
+"""Groups calls of one caller that arrive while another of theirs is running, and runs them together after it.
 
-What one call costs, most of it is not its own: a thread, a connection, the waits for the database. A caller with many
-connections shares that among them; one with a single connection waits for nobody. What belongs here: which calls go
-together, and when. What does not: what is done with them (`api.writing`).
+Most of the cost of a call is not its own: a thread, a connection, the waits for the database. A caller with many
+connections shares that cost among them; one with a single connection never waits. What belongs here: which calls are
+grouped, and when. What does not: what is done with them (`api.writing`).
 """
 
 import asyncio
@@ -19,13 +19,13 @@ Do: TypeAlias = Callable[[Sequence[C]], Sequence[R | Exception]]
 P = ParamSpec("P")
 
 MOST: Final = 32
-"""Calls of one group: their rows stay locked until the last of them is stored."""
+"""Most calls of one group: their rows stay locked until the last of them is stored."""
 PATIENCE_SECONDS: Final = 0.05
-"""Nobody waits longer for a group under way: it may itself wait for a row that the others do not touch."""
+"""Longest wait for a running group: it may itself wait for a row that the others do not touch."""
 
 
 def caught(make: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | Exception:
-    """What a function returns, or the exception that it raises: in a group nobody's stops the others."""
+    """Return a function's result, or the exception that it raises: in a group, no exception stops the others."""
     try:
         return make(*args, **kwargs)
     except Exception as error:
@@ -34,7 +34,7 @@ def caught(make: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | Excep
 
 @dataclass(slots=True, eq=False)
 class _Group:
-    """Calls of one caller, and who waits for their results."""
+    """Calls of one caller, and the callers that wait for their results."""
 
     caller: Hashable
     do: Do[Any, Any]
@@ -43,7 +43,7 @@ class _Group:
 
 
 class Together:
-    """Calls by their caller: those under way, and those that wait. For one event loop."""
+    """Running and waiting calls by caller, for one event loop."""
 
     def __init__(self) -> None:
         self._under_way: dict[Hashable, _Group] = {}
@@ -52,16 +52,16 @@ class Together:
 
     @property
     def under_way(self) -> int:
-        """How many groups are being done that others wait for."""
+        """Number of running groups for which other calls wait."""
         return len(self._under_way)
 
     @property
     def waiting(self) -> int:
-        """How many calls are to be done with others."""
+        """Number of calls that wait for the next group."""
         return sum(len(group.calls) for group in self._waiting.values())
 
     async def join(self, caller: Hashable, call: C, do: Do[C, R]) -> R:
-        """The result of one call, done by itself where none of the caller's is under way, else with the next group.
+        """Return the result of one call: run by itself where none of the caller's is running, else in the next group.
 
         `do` is run in a thread and is the same for all calls of a caller. It returns for each call its result or the
         exception to raise; what it raises itself is raised for every call of the group.
@@ -95,14 +95,14 @@ class Together:
             self._end(group)
 
     def _end(self, group: _Group) -> None:
-        """Nobody waits for this group any more."""
+        """End the group: no call waits for it any more."""
         if self._under_way.get(group.caller) is group:
             del self._under_way[group.caller]
             if group.caller in self._waiting:
                 self._go_on(group.caller)
 
     def _go_on(self, caller: Hashable) -> None:
-        """Begin with those who wait. It is nobody's request, so that no log line of it names one's correlation id."""
+        """Start the waiting calls. This belongs to no request, so that no log line has one request's correlation id."""
         group = self._begun(self._waiting.pop(caller))
         task = asyncio.get_running_loop().create_task(self._answer(group), context=Context())
         self._tasks.add(task)
@@ -114,7 +114,7 @@ class Together:
         except Exception as error:
             outcomes = [error] * len(group.calls)
         for future, outcome in zip(group.futures, outcomes, strict=True):
-            if future.done():  # whoever asked is gone
+            if future.done():  # its caller disconnected
                 continue
             if isinstance(outcome, Exception):
                 future.set_exception(outcome)

@@ -1,7 +1,7 @@
-"""POST /oauth/token: client credentials for a bearer token (RFC 6749, section 4.4; interface v1, Authentication).
+"""POST /oauth/token: exchanges client credentials for a bearer token (RFC 6749, section 4.4; interface v1).
 
-What the request says is `api.grants`. Whatever is wrong with it, one statement is sent and the request is counted,
-so that an unknown client, a wrong secret and a revoked key cannot be told apart by their answer or their work.
+`api.grants` parses the request. Whatever is wrong with it, one statement is sent and the request is counted, so that an
+unknown client, a wrong secret and a revoked key cannot be told apart by their answer or their work.
 """
 
 import hmac
@@ -63,7 +63,7 @@ async def post_token(request: Request) -> Response:
 
 
 async def _client(request: Request, grant: Grant) -> Key | None:
-    """The live key that the grant names and whose secret it knows. Raises `TokenRefused` over the limits."""
+    """Return the live key that the grant names with the right secret. Raise `TokenRefused` over the limits."""
     service, presented = service_of(request), digest(grant.secret)
     client, address, now = grant.client_id, client_network(request), service.clock.now()
     found = await service.reading(partial(tokens.admit, client_id=client, presented=presented, address=address, at=now))
@@ -77,7 +77,7 @@ async def _client(request: Request, grant: Grant) -> Key | None:
 
 
 def _granted(grant: Grant, key: Key) -> list[str]:
-    """The scopes asked for, or all that the key holds, in the order of the vocabulary. Raises `TokenRefused`."""
+    """Return the requested scopes, or all of the key's, in the order of the vocabulary. Raise `TokenRefused`."""
     wanted = key.scopes if grant.scopes is None else grant.scopes
     if not wanted or not set(wanted) <= set(key.scopes):
         raise TokenRefused("invalid_scope")

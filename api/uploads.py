@@ -1,7 +1,8 @@
-"""A multipart body with one file, read part by part as it comes: the file's bytes go on, the text fields are kept.
+"""Reads a multipart body with one file as it arrives: passes on the file's bytes, and collects the text fields.
 
-What belongs here: the form of such a body (RFC 7578) and its bounds. What does not: what the fields mean
-(`schemas.technical_file_form`), where the bytes go (`warehouse.objects`), what they are (`services.technical_files`).
+What belongs here: the form of such a body (RFC 7578) and its limits. What does not: the meaning of the fields
+(`schemas.technical_file_form`), the storage of the bytes (`warehouse.objects`), their type
+(`services.technical_files`).
 """
 
 import hashlib
@@ -25,16 +26,16 @@ from schemas.technical_file_form import FIELDS, declared, own_name, parse_fields
 from schemas.technical_files import MAX_FILE_BYTES, MediaType
 
 _ALLOWANCE_BYTES: Final = 64 * 2**10
-"""What part headers and text fields may add around a file of the full size."""
+"""Bytes that part headers and text fields may add to a file of the full size."""
 _MOST_PARTS: Final = 16
 _MOST_FIELD_BYTES: Final = 16 * 2**10
 _MOST_BESIDE: Final = 1_000
 _MOST_BYTES: Final = {False: MAX_FILE_BYTES + _ALLOWANCE_BYTES, True: 3 * MAX_FILE_BYTES}
-"""Of a body. One with an answer is read on when the file is too large, so that the answer is not lost."""
+"""Largest body. One with an answer is read to its end when the file is too large, so that the answer is not lost."""
 
 
 class FileForm:
-    """One upload as it arrives. Read `file()` to its end; then everything else is known."""
+    """One upload as it arrives. Read `file()` to its end; then all other fields are known."""
 
     def __init__(self, request: Request, *, answering: bool = False) -> None:
         """With `answering` the file is a part of a form with other fields, which are kept whatever the file is."""
@@ -45,31 +46,31 @@ class FileForm:
         self.size_bytes = 0
         self._answering = answering
         self._beside: list[tuple[str, bytearray]] = []
-        self._fault: Refused | None = None  # of the file of an answer, told when the answer is read
+        self._fault: Refused | None = None  # of an answer's file, raised when the answer is read
         self._request = request
         self._digest = hashlib.sha256()
         self._texts: dict[str, bytearray] = {}
         self._headers: dict[str, str] = {}
         self._header_name, self._header_value = bytearray(), bytearray()
-        self._field: bytearray | None = None  # of the part that is being read; None while that is the file
+        self._field: bytearray | None = None  # of the current part; None while that is the file
         self._file_seen = self._closed = False
         self._pending: list[bytes] = []
 
     @property
     def sha256(self) -> str:
-        """Of the file's bytes so far, hexadecimal."""
+        """SHA-256 of the file's bytes so far, hexadecimal."""
         return self._digest.hexdigest()
 
     @property
     def beside(self) -> list[tuple[str, str]]:
-        """The other fields of an answer as far as they were read, in their order; a name may come again."""
+        """The other fields of an answer as far as they were read, in their order; a name may repeat."""
         return [(name, data.decode(errors="replace")) for name, data in self._beside]
 
     async def file(self) -> AsyncIterator[bytes]:
-        """The file's bytes as they arrive. Ends with the body.
+        """Yield the file's bytes as they arrive. End with the body.
 
-        Raises `InvalidBody`, `UnsupportedMediaType` and `TooLarge` as early as the fault is seen: at the latest when
-        the body has ended, so that whoever stores what is yielded has not finished yet.
+        Raise `InvalidBody`, `UnsupportedMediaType` and `TooLarge` as early as the fault is seen: at the latest when the
+        body has ended, so that a consumer of the bytes has not finished storing them.
         """
         parser = self._parser()
         async for chunk in limited(self._request, _MOST_BYTES[self._answering]):
@@ -144,7 +145,7 @@ class FileForm:
             self._refuse(refused(unfit))
 
     def _refuse(self, fault: Refused) -> None:
-        """Now, or of an answer once the rest of it is read."""
+        """Raise the fault now, or for an answer once the rest of it is read."""
         if not self._answering:
             raise fault
         self._fault = self._fault or fault
@@ -192,7 +193,7 @@ class FileForm:
 
 
 async def judged(request: Request, company_id: UUID, door: Door, object_key: str, form: FileForm) -> MediaType:
-    """The media type of the bytes that have arrived under a key. Raises `InvalidBody` and what `read_apart` raises."""
+    """Return the media type of the bytes stored under a key. Raise `InvalidBody` and what `read_apart` raises."""
     order = judging(partial(service_of(request).objects.file, object_key), form.declared)
     try:
         return await read_apart(request, company_id, door, order, field="file")
@@ -201,13 +202,13 @@ async def judged(request: Request, company_id: UUID, door: Door, object_key: str
 
 
 def refused(unfit: Unfit) -> InvalidBody:
-    """What is wrong with the part file: 415 where it is of a kind that is not taken."""
+    """Return the refusal of the part file: 415 where its kind is not accepted."""
     kind = UnsupportedMediaType if unfit.code == "unsupported_media_type" else InvalidBody
     return kind([Issue(unfit.code, unfit.message, "file")])
 
 
 def _text(value: bytes) -> str:
-    """A name out of a part's header; programs of old send others than UTF-8."""
+    """Decode a name in a part's header; old programs send other encodings than UTF-8."""
     try:
         return value.decode()
     except UnicodeDecodeError:

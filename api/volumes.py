@@ -1,4 +1,4 @@
-"""PUT /skus/{id}/volumes: units placed on the market, by market and period."""
+"""PUT /skus/{id}/volumes: writes the units placed on the market, by market and period."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,7 @@
-"""The door of every write: one transaction of the key's company around it, its answer rendered behind.
+"""Runs every write of the REST API: authenticates, runs one transaction of the key's company, renders the answer.
 
-With an Idempotency-Key the answer is rendered and kept in that same transaction, and a repeat is given it instead of
-writing again. What a handler does in the transaction is its own: this module knows no field and no record.
+With an Idempotency-Key the answer is rendered and stored in the same transaction, and a repeat gets it instead of a
+second write. The work in the transaction belongs to the handler: this module knows no field and no record.
 """
 
 from collections.abc import Callable
@@ -27,23 +27,23 @@ from warehouse.access.keys import Key
 from warehouse.sessions import Connection
 
 Work: TypeAlias = Callable[[Connection], Callable[[], Response]]
-"""Writes in the transaction that it is given, and returns what renders the answer; refusals are raised.
+"""Writes in the given transaction, and returns a function that renders the answer; refusals are raised.
 
-It may be called again. The rendering asks the database nothing: it is done while the commit travels, unless the answer
-is kept in the transaction.
+It may be called again. The rendering does not query the database: it runs during the commit, unless the answer is
+stored in the transaction.
 """
 
 _IN_ONE_PIECE: Final = 64 * 2**10
-"""Bytes of a body that is read before its caller is let in: the server holds as many of any request."""
+"""Bytes of a body that is read before its caller is admitted: the server buffers as many of any request."""
 
 
 async def written(request: Request, write: Write, several: WriteSeveral | None = None) -> Response:
-    """The answer of `write` to a request with a JSON body: who calls is asked first, then the body is looked at.
+    """Return the answer of `write` to a request with a JSON body; its caller is admitted before the body is parsed.
 
-    Asked here and not by the framework, whose way from one dependency to the next costs as much as a step of the write.
-    `write` runs in a thread, as it waits for the database. A small body is taken along, so that the thread asks, too.
-    With `several`, those of one caller that come while others are under way are done together (decision 0027), unless
-    they have parameters; with an Idempotency-Key among their like.
+    This module authenticates and not the framework, whose dependency handling costs as much as a step of the write.
+    `write` runs in a thread, because it waits for the database. A small body is read first, so that the same thread can
+    authenticate. With `several`, calls of one caller that arrive while others are running are done together (decision
+    0027), unless they have parameters; calls with an Idempotency-Key only with each other.
     """
     credential = await presented(request)
     if (announced(request) or MAX_JSON_BYTES) > _IN_ONE_PIECE:
@@ -60,11 +60,11 @@ async def written(request: Request, write: Write, several: WriteSeveral | None =
 def answer(
     request: Request, key: Key, fingerprint: bytes, work: Work, *, dry_run: bool, pipelined: bool = False
 ) -> Response:
-    """The answer of `work`, done in one transaction, which is repeated where writers collide or a connection is lost.
+    """Return the answer of `work`, run in one transaction; repeat it where writers collide or a connection is lost.
 
-    `fingerprint` is what `api.bodies.fingerprint` makes of everything that the request means beside its path. An
-    equal request with the same Idempotency-Key gets the first one's answer; only answers of success are kept. A
-    `dry_run` keeps none and is given none. With `pipelined` the statements of `work` travel together (`Pool.company`).
+    `fingerprint` is `api.bodies.fingerprint` of the whole meaning of the request beside its path. An equal request with
+    the same Idempotency-Key gets the first one's answer; only success answers are stored. A `dry_run` stores none and
+    gets none. With `pipelined` the statements of `work` travel together (`Pool.company`).
     """
     return answer_for(request, key.company_id, fingerprint, work, dry_run=dry_run, pipelined=pipelined)
 
@@ -78,7 +78,7 @@ def answer_for(
     dry_run: bool = False,
     pipelined: bool = False,
 ) -> Response:
-    """The same for a request that shows no key and is known to be the company's: a supplier's answer."""
+    """Return the same for a request of the company without a key: a supplier's answer."""
     service, known = service_of(request), repeats.known(request, company_id, fingerprint, dry_run=dry_run)
 
     def done(conn: Connection) -> Callable[[], Response]:
@@ -103,7 +103,7 @@ def answer_for(
 
 
 def answered(request: Request, key: Key, fingerprint: bytes, *, dry_run: bool) -> Response | None:
-    """The answer that an equal request has had already, for a handler whose work begins before its transaction."""
+    """Return the answer that an equal request already had, for a handler whose work begins before its transaction."""
     service, known = service_of(request), repeats.known(request, key.company_id, fingerprint, dry_run=dry_run)
     if known is None:
         return None

@@ -1,8 +1,8 @@
-"""Banned packaging formats: Annex V of Regulation (EU) 2025/40, and Annex Part B of Directive (EU) 2019/904.
+"""Flags banned packaging formats: Annex V of Regulation (EU) 2025/40, Annex Part B of Directive (EU) 2019/904.
 
-A flag says that the stored facts point to a ban; it is *certain* where they decide it, else it *depends* on facts
-that the record does not hold. Rows are `annex_v.csv`; what a row's facts mean is read here, and nothing refused. How a
-flag reads, on a day and in a language, is `compliance.flag_texts`.
+A flag says that the stored facts point to a ban. It is *certain* where they decide it; otherwise it *depends* on facts
+that the record lacks. The rows are `annex_v.csv`; this module reads the facts of a row, and refuses nothing.
+`compliance.flag_texts` words a flag, for a day and in a language.
 """
 
 import re
@@ -20,19 +20,19 @@ from compliance.ruleset import RuleSet
 from compliance.words import resolve_format, resolve_material
 
 LAYERS: Final = frozenset({"body", "coating", "liner", "tie_layer"})
-"""Types of component that a body may be made of; others say nothing about it."""
+"""Types of component that may make up a body; other types are ignored here."""
 _ATOM: Final = re.compile(r"(\w+)(!=|=|<)(.+)")
 
 
 def flags(record: Record, rules: RuleSet, *, today: date) -> list[dict[str, object]]:
-    """The record's flags in the order of the table, as published; `today` says which bans are in force (UTC)."""
+    """Return the record's flags in table order, as published; `today` decides which bans are in force (UTC)."""
     return [_flag(ban, open_facts, today) for ban, open_facts in bans(record, rules)]
 
 
 def bans(record: Record, rules: RuleSet) -> list[tuple[Ban, list[str]]]:
-    """The bans that the record points to, each with its open facts; none where all its markets are outside the Union.
+    """Return the bans that the record points to, each with its open facts; none where no market is in the Union.
 
-    An empty list of use contexts was never asked and points to no ban (rollup of the record, step 9).
+    An empty list of use contexts was never asked for and points to no ban (rollup of the record, step 9).
     """
     if not may_be_in_the_union(record.get("markets")):
         return []
@@ -40,18 +40,18 @@ def bans(record: Record, rules: RuleSet) -> list[tuple[Ban, list[str]]]:
 
 
 def depend_on_body(record: Record, rules: RuleSet) -> bool:
-    """Whether some body with the record's additives could bring it a flag in the Union: asked once for many alike.
+    """Return whether some body with the record's additives could cause a flag in the Union; asked once for many alike.
 
-    Most records are of a level, format, use and additives that no ban speaks of; their layers need not be looked at.
+    Most records have a level, format, use and additives that no ban names; their layers need not be read.
     """
     facts = {**_face(record, rules), "body_additives": _additives(record)}
     return any(_may_hold(ban, facts) for ban in rules.bans)
 
 
 def use_decides(record: Record, rules: RuleSet) -> bool:
-    """Whether nobody said what the packaging is used for, and a ban of its kind of packaging asks for that.
+    """Return whether the packaging's use is not given and a ban of its kind of packaging depends on it.
 
-    Such a record has no flag by that ban; that says nothing before somebody has answered.
+    Such a record has no flag by that ban; the missing flag means nothing until the use is given.
     """
     facts = _face(record, rules)
     if facts.pop("use_contexts"):
@@ -60,7 +60,7 @@ def use_decides(record: Record, rules: RuleSet) -> bool:
 
 
 def _may_hold(ban: Ban, known: Mapping[str, Any]) -> bool:
-    """Whether the ban's clauses hold, were each fact that is not among the known ones as the ban wants it."""
+    """Return whether the ban's clauses could hold if every fact outside the known ones were as the ban requires."""
     return all(
         any(_parsed(atom)[0] not in known or _holds(atom, known) for atom in atoms)
         for atoms in _clauses(ban.required_facts)
@@ -68,14 +68,14 @@ def _may_hold(ban: Ban, known: Mapping[str, Any]) -> bool:
 
 
 def may_be_in_the_union(markets: Sequence[str] | None) -> bool:
-    """Whether one of the markets is in the European Union, or none is given."""
+    """Return whether one of the markets is in the European Union, or none is given."""
     codes = catalogue.eu_codes()
     return not markets or any(code in codes or code[:2] in codes for code in markets)
 
 
 @lru_cache(maxsize=4096)
 def _bans(stored: tuple[tuple[str, Any], ...], rules: RuleSet) -> list[tuple[Ban, list[str]]]:
-    """The bans that the facts point to, each with the facts that stay open; most packs share theirs with others."""
+    """Return the bans that the facts point to, each with its open facts; cached, as most packs share their facts."""
     facts = dict(stored)
     judged = [(ban, _open_facts(ban, facts)) for ban in rules.bans if _required(ban.required_facts, facts)]
     return [(ban, open_facts) for ban, open_facts in judged if open_facts is not None]
@@ -94,12 +94,12 @@ def _flag(ban: Ban, open_facts: Sequence[str], today: date) -> dict[str, object]
 
 
 def _facts(record: Record, rules: RuleSet) -> dict[str, Any]:
-    """The fields that atoms may name."""
+    """Return the fields that atoms may name."""
     return {**_face(record, rules), **_body(record, rules), "body_additives": _additives(record)}
 
 
 def _face(record: Record, rules: RuleSet) -> dict[str, Any]:
-    """Those of them that do not come from the body."""
+    """Return the fields among them that do not come from the body."""
     text = record.get("packaging_format")
     found = resolve_format(text, rules) if text else None
     return {
@@ -111,7 +111,7 @@ def _face(record: Record, rules: RuleSet) -> dict[str, Any]:
 
 
 def _body(record: Record, rules: RuleSet) -> dict[str, Any]:
-    """Family, code and thickness of the heaviest material among the body's layers; the first of equals."""
+    """Return family, code and thickness of the heaviest material among the body's layers; the first of equals."""
     by_material: dict[str, list[tuple[float, str, Mapping[str, Any]]]] = {}
     for layer in _layers(record):
         path = material_path(
@@ -137,13 +137,13 @@ def _body(record: Record, rules: RuleSet) -> dict[str, Any]:
 
 
 def _additives(record: Record) -> tuple[str, ...]:
-    """The additives given on body components, together, in the order of the alphabet."""
+    """Return the additives of all body components, in alphabetical order."""
     bodies = [line for line in lines(record) if line["component_type"] == "body"]
     return tuple(sorted({additive for line in bodies for additive in line.get("additives") or ()}))
 
 
 def _layers(record: Record) -> list[Mapping[str, Any]]:
-    """The layers of the body, without what only rides on them; the SKU's own material where there is no graph."""
+    """Return the layers of the body, without attached parts; the SKU's own material where it has no graph."""
     graph = lines(record)
     if not graph:
         family, text = record.get("material"), record.get("material_subtype")
@@ -159,7 +159,7 @@ def _layers(record: Record) -> list[Mapping[str, Any]]:
 
 
 def _required(clauses: str, facts: Mapping[str, Any]) -> bool:
-    """Whether all clauses hold; a clause is atoms of which one must."""
+    """Return whether all clauses hold; a clause is a list of atoms of which one must hold."""
     return all(any(_holds(atom, facts) for atom in atoms) for atoms in _clauses(clauses))
 
 
@@ -182,7 +182,7 @@ def _holds(atom: str, facts: Mapping[str, Any]) -> bool:
 
 
 def _open_facts(ban: Ban, facts: Mapping[str, Any]) -> list[str] | None:
-    """The keys that stay open, in order; None where a stored fact says that the ban does not apply."""
+    """Return the keys that stay open, in order; None where a stored fact says that the ban does not apply."""
     still_open = []
     for item in filter(None, ban.open_facts.split("; ")):
         key, _, atom = item.partition("=")
@@ -202,5 +202,5 @@ def _parsed(atom: str) -> tuple[str, str, str]:
 
 
 def _as_text(value: object) -> str | None:
-    """A truth as the table writes it."""
+    """Return a boolean as the table writes it."""
     return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)

@@ -1,7 +1,7 @@
-"""The catalogue of jurisdictions: which packaging EPR system stands where, how sure that is, and since when.
+"""Loads the catalogue of jurisdictions: the packaging EPR system of each place, with its confidence and its dates.
 
-Rows are `rules/catalogue/jurisdictions.csv` or a file of the same columns; a fee amount or a legal opinion never
-stands in them. How materials map to a jurisdiction's categories is not here.
+The rows are `rules/catalogue/jurisdictions.csv` or a file with the same columns; they never contain a fee amount or a
+legal opinion. How materials map to a jurisdiction's categories is not here.
 """
 
 import re
@@ -67,7 +67,7 @@ MONEY: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Jurisdiction:
-    """One row of the catalogue; None is what nobody found, never what does not exist.
+    """One row of the catalogue. None means that nobody found the fact, never that it does not exist.
 
     `composite_rule` and `composite_threshold_percent` say how a pack of several materials is counted.
     """
@@ -98,13 +98,13 @@ class Jurisdiction:
     composite_basis: str
 
     def depth(self, today: date) -> int:
-        """1 signalled, 2 sourced, 3 reviewed by a lawyer not longer than 18 months ago (the same day included)."""
+        """Return 1 for signalled, 2 for sourced, 3 for reviewed by a lawyer at most 18 months ago (same day counts)."""
         if self.reviewed_on is None:
             return min(self.base_depth, 2)
         return 3 if today <= _months_later(self.reviewed_on, REVIEW_HOLDS_MONTHS) else 2
 
     def as_dict(self, today: date) -> dict[str, object]:
-        """The entry as the jurisdiction list publishes it."""
+        """Return the entry as the jurisdiction list publishes it."""
         return {
             "code": self.code,
             "name": self.name,
@@ -130,10 +130,10 @@ class Jurisdiction:
 
 
 def load(path: Path = PINNED) -> tuple[Jurisdiction, ...]:
-    """All rows of a catalogue file, sorted by code, whether served or kept as a fact only.
+    """Return all rows of a catalogue file, sorted by code, whether served or only recorded.
 
-    Raises `TableError` with every fault found: a column missing, a code that is no ISO 3166 code, a row without
-    source, an amount of money, a Member State or GB missing.
+    Raise `TableError` with every fault found: a missing column, a code that is no ISO 3166 code, a row without source,
+    an amount of money, a missing Member State or GB.
     """
     table = rows(path)
     if table and (missing := [column for column in _COLUMNS if column not in table[0]]):
@@ -146,23 +146,23 @@ def load(path: Path = PINNED) -> tuple[Jurisdiction, ...]:
 
 @lru_cache(maxsize=1)
 def pinned() -> tuple[Jurisdiction, ...]:
-    """The rows that come with the release."""
+    """Return the rows that come with the release."""
     return load()
 
 
 def served(entries: Iterable[Jurisdiction]) -> list[Jurisdiction]:
-    """The rows that the jurisdiction list shows, in their order."""
+    """Return the rows that the jurisdiction list shows, in their order."""
     return [entry for entry in entries if entry.served]
 
 
 @lru_cache(maxsize=1)
 def eu_codes() -> frozenset[str]:
-    """The codes of the European Union's territory: its Member States, and their regions that have a row."""
+    """Return the codes of the European Union's territory: its Member States, and their regions that have a row."""
     return frozenset(entry.code for entry in pinned() if entry.region == "eu")
 
 
 def coverage(entries: Sequence[Jurisdiction], today: date) -> dict[str, object]:
-    """How deep the served rows go on a day: counts by depth, the newest verification, the breakdown."""
+    """Return the depth of the served rows on a day: counts by depth, the newest verification, the breakdown."""
     depths = Counter(entry.depth(today) for entry in entries)
     verified = [entry.verified_on for entry in entries if entry.verified_on]
     return {
@@ -178,7 +178,7 @@ def coverage(entries: Sequence[Jurisdiction], today: date) -> dict[str, object]:
 
 
 def is_iso_3166(code: str) -> bool:
-    """Whether it is the code of a country (alpha-2) or of a subdivision."""
+    """Return whether the text is the code of a country (alpha-2) or of a subdivision."""
     if "-" in code:
         return pycountry.subdivisions.get(code=code) is not None  # type: ignore[no-untyped-call]
     return pycountry.countries.get(alpha_2=code) is not None
@@ -261,7 +261,7 @@ def _iso(day: date | None) -> str | None:
 
 
 def _months_later(day: date, months: int) -> date:
-    """The same day so many months on, or the last day of a shorter month."""
+    """Return the same day so many months later, or the last day of a shorter month."""
     years, month = divmod(day.month - 1 + months, 12)
     year = day.year + years
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))

@@ -1,7 +1,7 @@
-"""How sure a row of the EPR tables is: one vocabulary for all of them.
+"""Vocabulary of confidence: how sure a row of the EPR tables is, in the same words for all of them.
 
-The word of a row stands behind its source. A text may go on behind the word, separated by a comma: what of the row is
-less sure. What a word means to a reader is a text of the pages.
+A row has the word after its source. A text may follow the word, separated by a comma, and says which part of the row is
+less sure. The pages have the texts that explain a word to a reader.
 """
 
 from typing import Final
@@ -19,17 +19,18 @@ CONFIDENCES: Final = (
     "unverified",
     "unknown",
 )
-"""Read in the law; on a page of the authority; of the scheme, now or long ago; told by others, now or long ago; in
-somebody's data; a choice of ours; remembered; not verified; nothing found."""
+"""In this order: read in the law; on a page of the authority; of the scheme, now or long ago; reported by others, now
+or long ago; in somebody's data; a choice of ours; from memory; not verified; nothing found.
+"""
 NONE: Final = "none"
-"""Where no row of a table says anything: the family of a material stands for its category."""
+"""Where no row of a table applies and the family of a material is used as its category."""
 
 
 def word(text: str) -> str:
-    """The word of the vocabulary that a confidence begins with."""
+    """Return the word of the vocabulary with which a confidence begins."""
     return text.partition(", ")[0]
 
 
 def is_confidence(text: str) -> bool:
-    """Whether a cell says how sure its row is in the words of the vocabulary."""
+    """Return whether a cell states its row's confidence in the words of the vocabulary."""
     return word(text) in CONFIDENCES

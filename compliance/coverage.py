@@ -1,7 +1,7 @@
-"""Which packaging each jurisdiction's duties reach: household, commercial, transport, reusable, deposit containers.
+"""Loads which packaging each jurisdiction's duties cover: household, commercial, transport, reusable, deposit.
 
-Rows are `rules/catalogue/coverage.csv`, one for every row of the catalogue. It describes whole jurisdictions; which
-SKUs count towards one duty is `compliance.scopes`.
+The rows are `rules/catalogue/coverage.csv`, one for every row of the catalogue. They describe whole jurisdictions;
+`compliance.scopes` decides which SKUs count towards one duty.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,14 +17,14 @@ from compliance.tables import RULES, Row, TableError, rows
 
 PINNED: Final = RULES / "catalogue" / "coverage.csv"
 KINDS: Final = ("household", "commercial", "transport", "reusable", "deposit")
-"""The kinds of packaging that a row speaks of."""
+"""The kinds of packaging that a row covers."""
 ANSWERS: Final = frozenset({"Y", "N", "partly", "other_scheme", "none", "unknown"})
-"""Covered; not; in part; by a scheme of its own; there is none of it, or no duty; not found."""
+"""In this order: covered; not covered; in part; by a scheme of its own; none of it exists, or no duty; not found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """One row; each kind is one of `ANSWERS`. `missing_to_serve` is what a jurisdiction lacks that is not served."""
+    """One row; each kind is one of `ANSWERS`. `missing_to_serve` names what a jurisdiction lacks that is not served."""
 
     household: str
     commercial: str
@@ -37,18 +37,18 @@ class Coverage:
     note: str | None
 
     def as_dict(self) -> dict[str, object]:
-        """The row as answers tell it."""
+        """Return the row as answers publish it."""
         return asdict(self)
 
 
 @lru_cache(maxsize=1)
 def coverages() -> Mapping[str, Coverage]:
-    """The rows that come with the release, by jurisdiction code."""
+    """Return the rows that come with the release, by jurisdiction code."""
     return read(PINNED)
 
 
 def read(path: Path) -> Mapping[str, Coverage]:
-    """The coverage of a file. Raises `TableError` with every fault, a jurisdiction without a row among them."""
+    """Return the coverage of a file. Raise `TableError` with every fault, including a jurisdiction without a row."""
     table = rows(path)
     served = {entry.code: entry.served for entry in catalogue.pinned()}
     codes = [row["code"] for row in table]

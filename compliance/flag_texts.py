@@ -1,7 +1,7 @@
-"""How a flag of a banned format reads: the ban, whether it is in force, and the facts that would decide it.
+"""Words the flag of a banned format: the ban, whether it is in force, and the facts that would decide it.
 
-A reason is made in English where the flag is found and may be kept so, as a decided entry of the review queue keeps it;
-pages and answers tell it again in their language. Which record has which flag is `compliance.annex_v`.
+A reason is written in English where the flag is found, and may be stored so, as in a decided entry of the review queue;
+pages and answers translate it. `compliance.annex_v` decides which record has which flag.
 """
 
 import re
@@ -14,33 +14,33 @@ from compliance.ruleset import RuleSet
 from schemas.sentences import ORIGINAL, told
 
 _DECIMAL: Final = re.compile(r"(?<=\d)_(?=\d)")
-"""What stands for the decimal point in the key of a fact."""
+"""The character that replaces the decimal point in the key of a fact."""
 _REASON: Final = re.compile(
     r"(?P<ban>.*?)(?:, (?P<when>(?:in force since|from) \d{4}-\d\d-\d\d))?(?:, if: (?P<facts>.*))?", re.DOTALL
 )
-"""A reason taken apart; those kept from before 2026-11-22 have no date."""
+"""Splits a reason into its parts; reasons stored before 2026-11-22 have no date."""
 
 
 def reason(ban: Ban, open_facts: Sequence[str], today: date) -> str:
-    """The sentence of a flag on a UTC day, in English; the open facts are those that the record does not hold."""
+    """Return the sentence of a flag on a UTC day, in English; the open facts are those that the record lacks."""
     said = dated(ban.flag_text, ban.applies_from, today)
     return f"{said}, if: {', '.join(map(in_words, open_facts))}" if open_facts else said
 
 
 def dated(text: str, applies_from: date, today: date) -> str:
-    """What is banned, with whether the ban is in force on a UTC day or from when it will be."""
+    """Return the ban, with whether it is in force on a UTC day or from when it will be."""
     return f"{text}, {'in force since' if applies_from <= today else 'from'} {applies_from.isoformat()}"
 
 
 def in_words(fact: str) -> str:
-    """An open fact as people read it: `produce_below_1_5_kg` holds a decimal number."""
+    """Return an open fact as people read it: `produce_below_1_5_kg` contains a decimal number."""
     return _DECIMAL.sub(".", fact).replace("_", " ")
 
 
 def retold(code: str, reason: str, rules: RuleSet, lang: str) -> str:
-    """A flag's reason in a language of `LANGUAGES`: the ban in the words of the rules, all else in those of the house.
+    """Return a flag's reason in a language of `LANGUAGES`: the ban in the rules' words, the rest in the service's.
 
-    What neither knows stays English, such as the words of a ban that the rules no longer have.
+    Words that neither has stay English, such as a ban that the rules no longer have.
     """
     found = _REASON.fullmatch(reason)
     if lang == ORIGINAL or found is None:

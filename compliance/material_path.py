@@ -1,7 +1,7 @@
-"""The material path of a part: where the EPR tables look for its category (`plastic/PET/bottle`).
+"""Resolves the material path of a part, by which the EPR tables find its category (`plastic/PET/bottle`).
 
-Rows are `rules/catalogue/material_map.csv`, `shape_map.csv` and `material_paths.csv`. Codes come from
-`compliance.words`, the same as for grading; which category a path has in a jurisdiction is not here.
+The rows are `rules/catalogue/material_map.csv`, `shape_map.csv` and `material_paths.csv`. Codes come from
+`compliance.words`, as for grading; the category of a path in a jurisdiction is not here.
 """
 
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ _FOLDER: Final = RULES / "catalogue"
 class MaterialPath:
     """One row of `material_paths.csv`.
 
-    `same_material` is what counts as one material when layers are compared: all plastics are one, each metal its own.
-    `composite_as` is the kind of composite whose main material this is. A path of unknown kind `stands_for` a set of
-    patterns, and `fields_missing` would settle it. An undivided composite is mainly `main_material`. `uk_other_name`
+    `same_material` names the material as which it counts when layers are compared: all plastics are one, each metal its
+    own. `composite_as` is the kind of composite whose main material this is. A path of unknown kind `stands_for` a set
+    of patterns, and `fields_missing` would settle it. An undivided composite is mainly `main_material`. `uk_other_name`
     is the subtype under which the UK file reports the path as other material, where it does.
     """
 
@@ -39,7 +39,7 @@ class MaterialPath:
 
     @property
     def family(self) -> str:
-        """The first segment."""
+        """The first segment of the path."""
         return self.path.partition("/")[0]
 
 
@@ -59,7 +59,7 @@ class _MapRow:
 def material_path(
     component_type: str, family: str | None, text: str | None, packaging_format: str | None, rules: RuleSet
 ) -> str | None:
-    """The path of a part, or None where its material is not given.
+    """Return the path of a part, or None where its material is not given.
 
     `text` is the polymer, grade or subtype as the caller wrote it, `packaging_format` the SKU's format text.
     """
@@ -74,19 +74,19 @@ def material_path(
 
 
 def shape_of(component_type: str, packaging_format: str | None, rules: RuleSet) -> str:
-    """The shape of a part: bottle, rigid, flexible or unspecified. The SKU's format gives it to the body alone."""
+    """Return the shape of a part: bottle, rigid, flexible or unspecified. The SKU's format applies to the body only."""
     return _shape(component_type, resolve_format(packaging_format, rules) if packaging_format else None)
 
 
 @lru_cache(maxsize=1)
 def material_paths() -> Mapping[str, MaterialPath]:
-    """All paths, in the order of the table."""
+    """Return all paths, in the order of the table."""
     return MappingProxyType({row["path"]: _material_path(row) for row in rows(_FOLDER / "material_paths.csv")})
 
 
 @lru_cache(maxsize=1)
 def same_material() -> Mapping[str, str]:
-    """What counts as one material when layers are compared, by path."""
+    """Return, by path, the material as which it counts when layers are compared."""
     return MappingProxyType({path: row.same_material for path, row in material_paths().items()})
 
 

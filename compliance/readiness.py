@@ -1,7 +1,7 @@
-"""What may stand between a SKU and a market: the findings, what each rests on and since when it holds.
+"""Loads the findings that may block a SKU from a market, each with its source and the day from which it applies.
 
-Rows are `rules/readiness/findings.csv`. When a record meets one is not here: over whole portfolios
-`warehouse.analytics.findings` asks it. A finding says what the records show and is never legal advice.
+The rows are `rules/readiness/findings.csv`. `warehouse.analytics.findings` finds, over whole portfolios, the records
+that meet one. A finding says what the records show and is never legal advice.
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +13,8 @@ from compliance.tables import RULES, TableError, rows, words
 
 Kind = Literal["blocks", "decide", "upcoming", "missing"]
 """`blocks`: a stored fact forbids it today. `decide`: a fact without a field would. `upcoming`: from a later day.
-`missing`: something that is needed is not recorded."""
+`missing`: a required fact is not recorded.
+"""
 
 _FILE: Final = RULES / "readiness" / "findings.csv"
 _KINDS: Final = frozenset({"blocks", "decide", "upcoming", "missing"})
@@ -21,9 +22,9 @@ _KINDS: Final = frozenset({"blocks", "decide", "upcoming", "missing"})
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One row: `fields` to look at, `weight` from 0 to 100 how much it stands in the way, `eu` if only the Union asks.
+    """One row: `fields` to check, `weight` from 0 to 100 how serious it is, `eu` if it applies only in the Union.
 
-    `applies_from` is the day from which the rule holds; None where it is no rule of law or each case has its own day.
+    `applies_from` is the day from which the rule applies; None where it is no rule of law or each case has its own day.
     """
 
     key: str
@@ -37,11 +38,11 @@ class Finding:
     source_url: str | None
 
     def on(self, today: date) -> "Finding":
-        """The finding as it counts on a day: `upcoming` before it applies."""
+        """Return the finding as it counts on a day: `upcoming` before it applies."""
         return replace(self, kind="upcoming") if self.applies_from and today < self.applies_from else self
 
     def as_dict(self) -> dict[str, object]:
-        """The finding as answers tell it."""
+        """Return the finding as answers publish it."""
         return {
             "code": self.key,
             "kind": self.kind,
@@ -55,7 +56,7 @@ class Finding:
 
 @lru_cache(maxsize=1)
 def findings() -> tuple[Finding, ...]:
-    """All of them, in the order of the table. Raises `TableError` where a row contradicts the table's form."""
+    """Return all findings, in the order of the table. Raise `TableError` where a row contradicts the table's form."""
     return tuple(_finding(row) for row in rows(_FILE))
 
 

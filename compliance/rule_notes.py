@@ -1,6 +1,6 @@
-"""Rows of a rule-set that are told beside a grade and decide nothing in it: questions, a standard's parts, guidance.
+"""Rule-set rows that are shown beside a grade and decide nothing in it: questions, a standard's parts, guidance.
 
-What decides a grade is in `compliance.rule_rows`.
+The rows that decide a grade are in `compliance.rule_rows`.
 """
 
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ from compliance.tables import words
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What to ask for a field that nobody gave (`attribute_questions.csv`), in English, French and German.
+    """The question for a field that is not given (`attribute_questions.csv`), in English, French and German.
 
-    `component_type` is empty where the question fits a part of any type; one with the type goes first.
+    `component_type` is empty where the question fits a part of any type; a question with the type takes precedence.
     """
 
     field: str
@@ -44,7 +44,7 @@ class StandardPart:
 
 @dataclass(frozen=True, slots=True)
 class Guidance:
-    """A document that explains the law and does not bind (`guidance.csv`); `read` says how much of it was seen."""
+    """A document that explains the law without binding force (`guidance.csv`); `read` says how much of it was read."""
 
     document: str
     date: str
@@ -56,17 +56,17 @@ class Guidance:
 
 
 def question(row: dict[str, str]) -> Question:
-    """A row of `attribute_questions.csv`."""
+    """Parse a row of `attribute_questions.csv`."""
     return Question(row["field"], row["component_type"], row["ask_en"], row["ask_fr"], row["ask_de"])
 
 
 def rule_text(row: dict[str, str]) -> Mapping[str, str]:
-    """A row of `rule_texts.csv`: what a rule says (`feature` of `dfr_rules.csv`, in English) by other language."""
+    """Parse a row of `rule_texts.csv`: a rule's text (`feature` of `dfr_rules.csv`, in English) by other language."""
     return MappingProxyType({"fr": row["text_fr"], "de": row["text_de"]})
 
 
 def standard_part(row: dict[str, str]) -> StandardPart:
-    """A row of `en18120.csv`."""
+    """Parse a row of `en18120.csv`."""
     return StandardPart(
         part=row["part"],
         title=row["title"],
@@ -81,7 +81,7 @@ def standard_part(row: dict[str, str]) -> StandardPart:
 
 
 def guidance(row: dict[str, str]) -> Guidance:
-    """A row of `guidance.csv`."""
+    """Parse a row of `guidance.csv`."""
     return Guidance(
         row["document"], row["date"], row["status"], row["on"], row["what_it_says"], row["read"], row["source_url"]
     )

@@ -1,6 +1,6 @@
-"""A rule-set as objects: what each field of its tables' rows means, how a row of text becomes one, and the whole.
+"""Classes of a rule-set and of its tables' rows: the meaning of each field, and how a row of text becomes an object.
 
-Which versions there are, and how their tables are read into one, is in `compliance.ruleset`.
+`compliance.ruleset` lists the versions and reads their tables into a rule-set.
 """
 
 import re
@@ -21,12 +21,12 @@ TOLERANCE: Final = 5e-10
 to nine decimals, half away from zero (grading.md, step 5), without rounding anything."""
 
 Value: TypeAlias = str | float | bool | frozenset[str]
-"""What a design attribute of a part can be; `additives` is a set."""
+"""The value of a part's design attribute; `additives` is a set."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Material:
-    """One canonical material code (`materials.csv`); `implied` are the attributes that its name already says."""
+    """One canonical material code (`materials.csv`); `implied` are the attributes that follow from its name."""
 
     code: str
     family: str
@@ -73,30 +73,30 @@ class Rule:
 
     @property
     def published(self) -> bool:
-        """Whether the row says what its published source says, and no more."""
+        """Whether the row says exactly what its published source says."""
         return (self.basis, self.confidence) == ("source", "published")
 
     @property
     def bounded(self) -> bool:
-        """Whether the row speaks of a band of shares."""
+        """Whether the row applies to a range of shares."""
         return bool(self.share_basis)
 
     def asks_type(self, component_type: str) -> bool:
-        """Whether the row speaks of parts of this type."""
+        """Return whether the row applies to parts of this type."""
         return component_type in self.types or "*" in self.types
 
     def names(self, material: Material, targets: frozenset[str]) -> bool:
-        """Whether the row names the code or its group; `@target` stands for the stream's target groups."""
+        """Return whether the row names the code or its group; `@target` means the stream's target groups."""
         return _meets(self.named, material, targets)
 
     def asks_code(self, material: Material, targets: frozenset[str]) -> bool:
-        """Whether the row speaks of the code: named, or every other where only exclusions are given."""
+        """Return whether the row applies to the code: named, or not excluded where the row has only exclusions."""
         if self.named and not _meets(self.named, material, targets):
             return False
         return not _meets(self.excluded, material, targets)
 
     def met_by(self, value: Value) -> bool:
-        """Whether the attribute's value fulfils the row's condition; an array does with one of its elements."""
+        """Return whether the attribute's value meets the row's condition; an array does with one of its elements."""
         match self.operator:
             case "eq" | "in":
                 if isinstance(value, frozenset):
@@ -139,7 +139,7 @@ class StreamRow:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """What a word for a packaging format stands for; `form` is None where the word does not decide it."""
+    """The meaning of a word for a packaging format; `form` is None where the word does not decide it."""
 
     key: str
     form: str | None
@@ -148,7 +148,7 @@ class Format:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A number of the law (`limits.csv`); `value` keeps the written digits for exact comparison."""
+    """A legal limit (`limits.csv`); `value` keeps the written digits for exact comparison."""
 
     comparator: str
     value: str
@@ -175,7 +175,7 @@ class Ban:
 
 
 def material(row: dict[str, str]) -> Material:
-    """A row of `materials.csv`."""
+    """Parse a row of `materials.csv`."""
     implied: dict[str, Value] = {}
     if row["typical_density_g_cm3"]:
         implied["density_g_cm3"] = float(row["typical_density_g_cm3"])
@@ -195,7 +195,7 @@ def material(row: dict[str, str]) -> Material:
 
 
 def rule(row: dict[str, str]) -> Rule:
-    """A row of `dfr_rules.csv`."""
+    """Parse a row of `dfr_rules.csv`."""
     tokens = words(row["polymer_codes"])
     comparing = row["attribute_op"] in {"gt", "ge", "lt", "le"}
     low_shift = -TOLERANCE if row["min_inclusive"] == "true" else TOLERANCE
@@ -228,7 +228,7 @@ def rule(row: dict[str, str]) -> Rule:
 
 
 def stream_row(row: dict[str, str]) -> StreamRow:
-    """A row of `streams.csv`."""
+    """Parse a row of `streams.csv`."""
     weighed, _, percent = row["when"].partition(">")
     return StreamRow(
         group=row["group"],
@@ -241,18 +241,18 @@ def stream_row(row: dict[str, str]) -> StreamRow:
 
 
 def packaging_format(row: dict[str, str]) -> Format:
-    """A row of `formats.csv`."""
+    """Parse a row of `formats.csv`."""
     return Format(row["key"], None if row["form"] == "other" else row["form"], frozenset(words(row["flags"])))
 
 
 def limit(row: dict[str, str]) -> Limit:
-    """A row of `limits.csv`."""
+    """Parse a row of `limits.csv`."""
     day = date.fromisoformat(row["applies_from"]) if row["applies_from"] else None
     return Limit(row["comparator"], row["value"], row["unit"], day, row["article_ref"])
 
 
 def ban(row: dict[str, str], texts: Mapping[str, str]) -> Ban:
-    """A row of `annex_v.csv`, with its row of `flag_texts.csv`: empty where there is none."""
+    """Parse a row of `annex_v.csv`, with its row of `flag_texts.csv`: empty where there is none."""
     return Ban(
         code=row["code"],
         format=row["format"],
@@ -267,9 +267,9 @@ def ban(row: dict[str, str], texts: Mapping[str, str]) -> Ban:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleSet:
-    """All tables of one version. Compared by identity, so that it can key a cache at no cost.
+    """All tables of one version. Compared by identity, so that it can be a cache key at no cost.
 
-    `attachments_speak_for_layers` says whether, by analogy, a row that also names a cap or a seal speaks for the wall
+    `attachments_speak_for_layers` says whether, by analogy, a row that also names a cap or a seal applies to the wall
     (grading.md, step 6). `questions` by field and component type, `texts` by rule and language, `en18120` and
     `guidance` are empty in versions before 2026-11-22.
     """
@@ -298,17 +298,17 @@ class RuleSet:
     guidance: tuple[Guidance, ...]
 
     def question(self, field: str, component_type: str = "") -> Question | None:
-        """What to ask for a field, of a part of this type where the tables have a question of its own for it."""
+        """Return the question for a field: that for parts of this type where the tables have one."""
         return self.questions.get((field, component_type)) or self.questions.get((field, ""))
 
     def cap(self, limited: int) -> float:
-        """The highest score that so many limited features leave."""
+        """Return the highest score with so many limited features."""
         return self.caps[min(limited, len(self.caps) - 1)]
 
     def band(self, field: str, number: float) -> float:
-        """A number that stands to every bound of the field as `number` does.
+        """Return a number that compares with every bound of the field as `number` does.
 
-        Conditions compare with a handful of bounds only, so parts that differ within a band are one to the caches.
+        Conditions compare with few bounds only, so that parts that differ within a band share one cache entry.
         """
         bounds = self.bands.get(field, ())
         place = bisect_left(bounds, number)

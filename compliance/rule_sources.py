@@ -1,6 +1,6 @@
-"""How many design rules of a rule-set rest on what kind of source: `rules/source_kinds.csv`, the first row that fits.
+"""Counts the design rules of a rule-set by kind of source: the first row of `rules/source_kinds.csv` that fits.
 
-What a single rule rests on stands in its own row (`basis`, `confidence`, `source_url`), and in the trace of a grade.
+A single rule's source is in its own row (`basis`, `confidence`, `source_url`), and in the trace of a grade.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ OURS: Final = "ours"
 
 
 def by_kind(rules: RuleSet) -> Mapping[str, int]:
-    """The number of rules of each kind of source, the kinds in alphabetical order; one without rules has 0."""
+    """Return the number of rules of each kind of source, the kinds in alphabetical order; without rules it is 0."""
     found = Counter(_kind(rule.source_url) for rule in rules.rules.values())
     return {kind: found[kind] for kind in sorted({kind for _, kind in _kinds()}, key=str.casefold)}
 

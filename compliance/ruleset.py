@@ -1,8 +1,7 @@
-"""The rule-sets that there are: the tables of a version, read once into an immutable object.
+"""Loads rule-sets: the tables of a version, read once into an immutable object.
 
-What that object is and what a row means is said in `compliance.rule_rows`; what is done with it, in
-`compliance.grading`. Whether the tables
-agree with each other is checked in `compliance.ruleset_checks`.
+`compliance.rule_rows` defines that object and the meaning of a row; `compliance.grading` uses it.
+`compliance.ruleset_checks` checks that the tables agree with each other.
 """
 
 import re
@@ -22,19 +21,19 @@ __all__ = ["RULES", "TABLES", "VERSION", "RuleSet", "load", "parse", "read", "te
 TABLES: Final = tuple(KEYS)
 """The file names of all tables of a rule-set."""
 VERSION: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
-"""How a version is named: by the day of its tables."""
+"""The name of a version: the day of its tables."""
 
 
 def versions() -> list[str]:
-    """The published versions, oldest first; a version is the day of its tables."""
+    """Return the published versions, oldest first; a version is the day of its tables."""
     return sorted(path.name for path in RULES.iterdir() if VERSION.fullmatch(path.name))
 
 
 @lru_cache(maxsize=16)
 def load(version: str | None = None) -> RuleSet:
-    """The rule-set of a published version, by default the newest: one object a version, however it is asked for.
+    """Return the rule-set of a published version, by default the newest; each version is one object.
 
-    Raises `TableError` where there is no such version or its tables contradict each other.
+    Raise `TableError` where there is no such version or its tables contradict each other.
     """
     if version is None:
         return load(versions()[-1])
@@ -44,23 +43,23 @@ def load(version: str | None = None) -> RuleSet:
 
 
 def read(folder: Path) -> RuleSet:
-    """The rule-set whose tables lie in a folder; the folder's name is its version. Raises `TableError` as `parse`."""
+    """Return the rule-set of a folder's tables; the folder's name is its version. Raise `TableError` as `parse`."""
     return parse(folder.name, texts(folder))
 
 
 def texts(folder: Path) -> dict[str, str]:
-    """The tables of a folder as they stand there, by file name; those that a rule-set may lack only if they are there.
+    """Return the text of a folder's tables by file name; optional ones only where they exist.
 
-    Raises `TableError` where one cannot be read.
+    Raise `TableError` where one cannot be read.
     """
     return {name: text(folder / name) for name in TABLES if name not in FURTHER or (folder / name).exists()}
 
 
 def parse(version: str, tables: Mapping[str, str]) -> RuleSet:
-    """The rule-set of these tables, each the text of a CSV file by its name.
+    """Return the rule-set of these tables, each the text of a CSV file by its name.
 
-    The tables that a rule-set may lack are empty where they are not there. Raises `TableError` where another table or a
-    column is missing, a cell has another form than its column, or the tables contradict each other.
+    Optional tables are empty where they are missing. Raise `TableError` where another table or a column is missing, a
+    cell does not fit its column, or the tables contradict each other.
     """
     try:
         found = {name: parsed(name, tables.get(name, "") if name in FURTHER else tables[name]) for name in TABLES}
@@ -123,7 +122,7 @@ def _assembled(version: str, tables: Mapping[str, Sequence[Row]]) -> RuleSet:
 
 
 def _vocabularies(attributes: Sequence[Row]) -> dict[str, tuple[Value, ...]]:
-    """The values of each closed vocabulary; numbers and derived fields have none."""
+    """Return the values of each closed vocabulary; numbers and derived fields have none."""
     found: dict[str, tuple[Value, ...]] = {}
     for row in attributes:
         if row["value"] not in {"number", "derived"}:
@@ -133,7 +132,7 @@ def _vocabularies(attributes: Sequence[Row]) -> dict[str, tuple[Value, ...]]:
 
 
 def _bands(rules: dict[str, Rule]) -> dict[str, tuple[float, ...]]:
-    """For each number field the bounds that any rule compares it with, ascending."""
+    """Return, for each number field, the bounds that any rule compares it with, ascending."""
     numeric = [rule for rule in rules.values() if rule.operator in {"gt", "ge", "lt", "le"}]
     fields = {rule.field for rule in numeric}
     return {field: tuple(sorted({rule.bound for rule in numeric if rule.field == field})) for field in fields}

@@ -1,6 +1,6 @@
-"""Whether the tables of a rule-set agree with each other: a set that does not is refused whole.
+"""Checks that the tables of a rule-set agree with each other: a rule-set that does not is refused whole.
 
-Each check returns the sentences of what is wrong; what the tables mean is in `compliance.rule_rows`.
+Each check returns a sentence for each fault; `compliance.rule_rows` defines the meaning of the tables.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ FORMS: Final = frozenset({"bottle", "rigid", "tray", "film"})
 STEP_6_RULES: Final = ("ANY-011a", "ANY-011b", "ANY-011c", "ANY-011d", "ANY-012")
 """The rows that step 6 applies by name; they have no component types."""
 BODY_WIDE: Final = ("colour", "additives")
-"""The attributes that hold for the whole body when one body component gives them."""
+"""The attributes that apply to the whole body when one body component gives them."""
 _UNIT_FIELDS: Final = frozenset({"form", "layers_recorded"})
 KEYS: Final = {
     "dfr_rules.csv": ("rule_id",),
@@ -43,7 +43,7 @@ KEYS: Final = {
 FURTHER: Final = frozenset(
     {"attribute_questions.csv", "rule_texts.csv", "flag_texts.csv", "en18120.csv", "guidance.csv"}
 )
-"""Those that a rule-set may lack, as those before 2026-11-22 do: nothing is graded by them."""
+"""The optional tables, which rule-sets before 2026-11-22 lack; no grade depends on them."""
 
 
 def check(rules: "RuleSet", tables: Mapping[str, Sequence[Row]]) -> None:

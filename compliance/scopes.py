@@ -1,8 +1,8 @@
-"""Which packaging a duty or a category is about, and whether a SKU is of it (rollup.md, step 7a).
+"""Decides whether a SKU is in the scope of a duty or a category (rollup.md, step 7a).
 
-Rows of `scopes.csv` say what a scope lets in, rows of `scope_facts.csv` how a record answers the five facts that
-decide; the first row that fits counts. A whole portfolio is judged by the few different answers that its SKUs give
-(`compliance.rollup.standings`). Which duty or category has which scope is said by their own tables.
+Rows of `scopes.csv` define what a scope includes; rows of `scope_facts.csv` derive the five deciding facts from a
+record, and the first row that fits counts. A whole portfolio is judged by the few different answers of its SKUs
+(`compliance.rollup.standings`). The tables of duties and categories name their scope.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,9 +18,9 @@ from compliance.tables import RULES, Row, TableError, rows, words
 PINNED: Final = RULES / "catalogue" / "scopes.csv"
 FACTS_TABLE: Final = RULES / "catalogue" / "scope_facts.csv"
 ALL: Final = "all"
-"""The scope of what has no narrower one, and of a category that no table names."""
+"""The scope of a duty without a narrower one, and of a category that no table names."""
 FACTS: Final = ("packaging_level", "reusable", "deposit_container", "household_like", "hazardous_contents")
-"""What decides, in the order in which it is asked."""
+"""The deciding facts, in the order in which they are checked."""
 IN: Final = "in"
 OUT: Final = "out"
 ASK: Final = "ask"
@@ -40,7 +40,7 @@ _CONDITIONS: Final = (
 
 
 class Face(NamedTuple):
-    """What of a SKU the facts are read from; None and an empty tuple are what nobody said."""
+    """The fields of a SKU from which the facts are read; None and an empty tuple are values that are not given."""
 
     packaging_level: str | None
     reusable: bool | None
@@ -50,7 +50,7 @@ class Face(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a record says of a fact; the `field` that would say it where the answer is not known."""
+    """The record's answer to a fact; where it is unknown, the `field` that would answer it."""
 
     answer: str
     field: str | None
@@ -63,22 +63,22 @@ class Standing(tuple[Answer, ...]):
 
     @property
     def is_single_use(self) -> bool:
-        """Whether it counts as single use: all that is not said to be reusable."""
+        """Whether it counts as single use: every SKU that is not declared reusable."""
         return self[FACTS.index("reusable")].answer != YES
 
     @property
     def code(self) -> str:
-        """All of it as one text, under which figures are kept: `sales|no|?reuse_deposit_system|yes|no`."""
+        """All answers as one text, under which figures are stored: `sales|no|?reuse_deposit_system|yes|no`."""
         return "|".join(f"?{each.field}" if each.field else each.answer for each in self)
 
     @classmethod
     def of(cls, code: str) -> "Standing":
-        """The standing of a code."""
+        """Parse the standing of a code."""
         return cls(Answer(_UNKNOWN, each[1:]) if each[0] == "?" else Answer(each, None) for each in code.split("|"))
 
 
 class Judgement(NamedTuple):
-    """`verdict` is in, out or ask; `fields` would decide it where it is ask, `fact` is the first that is out."""
+    """`verdict` is in, out or ask; `fields` would decide an ask, `fact` is the first that is out."""
 
     verdict: str
     fields: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class Judgement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One row: the answers that each fact lets in (None for any), and the facts whose absence has to be asked for."""
+    """One row: the answers that each fact allows (None for any), and the facts that are asked for where missing."""
 
     key: str
     lets_in: tuple[frozenset[str] | None, ...]
@@ -100,13 +100,13 @@ class Scope:
 
 @lru_cache(maxsize=4096)
 def standing_of(face: Face) -> Standing:
-    """How a record answers the facts."""
+    """Return the record's answers to the facts."""
     return Standing(next(row.answer for row in _facts()[fact] if row.fits(face)) for fact in FACTS)
 
 
 @lru_cache(maxsize=4096)
 def judged(scope_key: str, standing: Standing) -> Judgement:
-    """Whether packaging that answers so is in a scope. Raises `KeyError` for a scope that no row defines."""
+    """Return whether packaging with these answers is in a scope. Raise `KeyError` for a scope that no row defines."""
     scope = scopes()[scope_key]
     missing: list[str] = []
     for fact, (answer, field), allowed, asks in zip(FACTS, standing, scope.lets_in, scope.asks, strict=True):
@@ -121,18 +121,18 @@ def judged(scope_key: str, standing: Standing) -> Judgement:
 
 @lru_cache(maxsize=1)
 def asked_fields() -> tuple[str, ...]:
-    """The fields that may be missing, each once, in the order of the facts."""
+    """Return the fields that may be missing, each once, in the order of the facts."""
     return tuple(dict.fromkeys(row.answer.field for fact in FACTS for row in _facts()[fact] if row.answer.field))
 
 
 @lru_cache(maxsize=1)
 def scopes() -> Mapping[str, Scope]:
-    """The scopes that come with the release, by key."""
+    """Return the scopes that come with the release, by key."""
     return read(PINNED)
 
 
 def read(path: Path) -> Mapping[str, Scope]:
-    """The scopes of a file. Raises `TableError` with every fault found."""
+    """Return the scopes of a file. Raise `TableError` with every fault found."""
     table = rows(path)
     faults = [f"{row['scope_key']}: {fault}." for row in table for fault in _faults(row)]
     keys = [row["scope_key"] for row in table]
@@ -145,7 +145,7 @@ def read(path: Path) -> Mapping[str, Scope]:
 
 
 def read_facts(path: Path) -> Mapping[str, tuple["_FactRow", ...]]:
-    """How records answer, by fact. Raises `TableError` where the last row of a fact does not fit every record."""
+    """Return the answer rows, by fact. Raise `TableError` where the last row of a fact does not fit every record."""
     found: dict[str, tuple[_FactRow, ...]] = dict.fromkeys(FACTS, ())
     for row in rows(path):
         if row["fact"] not in found or (row["answer"] == _UNKNOWN) != bool(row["field"]):
@@ -158,7 +158,7 @@ def read_facts(path: Path) -> Mapping[str, tuple["_FactRow", ...]]:
 
 
 class _FactRow(NamedTuple):
-    """A fact's answer where a face fits all conditions; each is the set of values of a column."""
+    """A fact's answer where a face fits all conditions; each condition is a set of values of a column."""
 
     conditions: tuple[frozenset[str], ...]
     answer: Answer
@@ -200,7 +200,7 @@ def _scope(row: Row) -> Scope:
 
 
 def _if_unknown(row: Row, fact: str) -> str:
-    """What an unknown answer counts as; a fact without a column of its own is asked for."""
+    """Return what an unknown answer counts as; a fact without a column of its own is asked for."""
     return row.get(f"unknown_{fact}", ASK)
 
 

@@ -1,11 +1,11 @@
-"""Standards that go before a rule-set's rules and that nobody here has read: what is told beside a grade.
+"""Loads standards that take precedence over a rule-set's rules and that nobody here has read: notes beside a grade.
 
-Rows are `en18120.csv`; a rule-set without that table says nothing. No grade depends on it.
+The rows are `en18120.csv`; a rule-set without that table says nothing. No grade depends on it.
 """
 
 from compliance.ruleset import RuleSet
 
 
 def unread(stream: str | None, rules: RuleSet) -> list[str]:
-    """The sentences to tell beside a grade of a recycling stream, in English; none where no standard is its own."""
+    """Return the sentences beside a grade of a recycling stream, in English; none for a stream without a standard."""
     return [part.say for part in rules.en18120 if part.say and stream in part.streams]

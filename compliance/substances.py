@@ -1,7 +1,7 @@
-"""Substances in packaging: what a measured value says of a limit, and the one refusal by law.
+"""Compares measured substance values with their limits, and detects the one case that the law prohibits.
 
 The limits are rows of `limits.csv`: Article 5 of Regulation (EU) 2025/40, and Article 33 of REACH for substances of
-very high concern. Whether a declared status contradicts a value is the caller's question.
+very high concern. The caller decides whether a declared status contradicts a value.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -34,10 +34,10 @@ _PROHIBITION: Final = "pfas_single"
 
 
 def implied_status(substance: str, value: float, unit: str | None, basis: str | None, rules: RuleSet) -> str | None:
-    """What a measured value says: `above_limit` (a breach) or `below_limit`; None where it cannot decide.
+    """Return the status that a measured value implies: `above_limit` (a breach), `below_limit`, or None if undecided.
 
-    It cannot without a unit, and never for BPA, whose use is forbidden at any concentration. A PFAS value is of one
-    substance in ppb, of all PFAS together in other units, unless `basis` says otherwise (Article 5(5)(a) to (c)).
+    It is undecided without a unit, and always for BPA, whose use is forbidden at any concentration. A PFAS value is of
+    one substance in ppb, of all PFAS together in other units, unless `basis` says otherwise (Article 5(5)(a) to (c)).
     """
     if unit not in _MG_PER_KG:
         return None
@@ -63,7 +63,7 @@ def pfas_food_contact_prohibited(
     eu_codes: Collection[str],
     rules: RuleSet,
 ) -> str | None:
-    """The sentence that refuses a food-contact pack with PFAS for a market in the Union, or None.
+    """Return the sentence that refuses a food-contact pack with PFAS for a market in the Union, or None.
 
     `pfas` are the entries of the SKU and of its components. Article 5(5) of Regulation (EU) 2025/40; refusing on a
     declaration without a value is this service's reading, and the sentence says which of the two decided.
@@ -90,7 +90,7 @@ def pfas_food_contact_prohibited(
 
 
 def _measured(entry: Entry, rules: RuleSet) -> bool:
-    """Whether the entry's own value shows the breach."""
+    """Return whether the entry's own value shows the breach."""
     value = entry.get("value")
     if value is None:
         return False

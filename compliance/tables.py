@@ -1,6 +1,6 @@
-"""Reading CSV tables of facts, out of a file or a text: the one place that opens a file in this room.
+"""Reads CSV tables of facts, from a file or a text; no other module of this package opens a file.
 
-What the columns mean is the business of `compliance.ruleset` and `compliance.catalogue`.
+`compliance.ruleset` and `compliance.catalogue` define the meaning of the columns.
 """
 
 import csv
@@ -20,12 +20,12 @@ Row = dict[str, str]
 
 
 def rows(path: Path) -> list[Row]:
-    """All rows of one table. Raises `TableError` as `parsed`, and where the file cannot be read as UTF-8."""
+    """Return all rows of one table. Raise `TableError` as `parsed`, and where the file is not readable as UTF-8."""
     return parsed(path.name, text(path))
 
 
 def text(path: Path) -> str:
-    """A table as it stands in its file. Raises `TableError` where it cannot be read as UTF-8."""
+    """Return a table's text as it is in the file. Raise `TableError` where it cannot be read as UTF-8."""
     try:
         return path.read_bytes().decode()
     except OSError as error:
@@ -35,7 +35,7 @@ def text(path: Path) -> str:
 
 
 def parsed(name: str, content: str) -> list[Row]:
-    """The rows of a table's text. Raises `TableError` where it is no CSV or a row is longer than the header."""
+    """Parse the rows of a table's text. Raise `TableError` where it is no CSV or a row is longer than the header."""
     try:
         found = list(csv.DictReader(io.StringIO(content, newline="")))
     except csv.Error:
@@ -47,5 +47,5 @@ def parsed(name: str, content: str) -> list[Row]:
 
 
 def words(cell: str) -> tuple[str, ...]:
-    """The values of a cell that holds several, separated by `|`."""
+    """Return the values of a cell with several, separated by `|`."""
     return tuple(word for word in cell.split("|") if word)

@@ -1,7 +1,7 @@
-"""People's words for materials and packaging formats, resolved to codes (grading.md, step 1).
+"""Resolves people's words for materials and packaging formats to codes (grading.md, step 1).
 
-The words themselves are rows of `polymer_aliases.csv`, `alias_words.csv` and `formats.csv`. A near match never
-resolves: it is only offered in a warning.
+The words are rows of `polymer_aliases.csv`, `alias_words.csv` and `formats.csv`. A near match never resolves: it is
+only offered in a warning.
 """
 
 import re
@@ -17,16 +17,16 @@ from schemas.letters import without_accents
 _PERCENTAGE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d++)?+\s*+%")
 _RESIN_SIGNS: Final = {0x2673 + place: str(place + 1) for place in range(7)}
 _LONGEST: Final = 500
-"""Characters of the longest text in which words are looked for: a longer one is prose, and names no one material."""
+"""Characters of the longest text that is searched for words: a longer one is prose, and names no one material."""
 _LETTERS: Final = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o"})
 _JOINING: Final = frozenset(
     {"mit", "avec", "with", "et", "and", "und", "pour", "for", "fur", "de", "of", "en", "aus", "in"}
 )
-"""Words after which a format text speaks of something else: *bottle with cap* is a bottle."""
+"""Words after which a format text names something else: *bottle with cap* is a bottle."""
 
 
 def normalise(text: str) -> str:
-    """The form in which texts are compared: no percentages, accents or case, `/` kept, single spaces."""
+    """Return the form in which texts are compared: no percentages, accents or case, `/` kept, single spaces."""
     text = _PERCENTAGE.sub(" ", text).translate(_RESIN_SIGNS)
     plain = without_accents(text).lower().translate(_LETTERS)
     return " ".join("".join(c if c.isalnum() or c == "/" else " " for c in plain).split())
@@ -34,10 +34,10 @@ def normalise(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def resolve_material(text: str, rules: "RuleSet") -> str | None:
-    """The canonical code of a material text, or None where no alias fits.
+    """Return the canonical code of a material text, or None where no alias fits.
 
-    A code whose `specified` is N (plastic, metal, unknown …) is returned like any other; callers that grade treat
-    it as no material.
+    A code whose `specified` is N (plastic, metal, unknown …) is returned like any other; callers that grade treat it as
+    no material.
     """
     if len(text) > _LONGEST:
         return None
@@ -46,7 +46,7 @@ def resolve_material(text: str, rules: "RuleSet") -> str | None:
 
 
 def _alias(normal: str, rules: "RuleSet") -> str | None:
-    """The code of a normalised text as it stands, without its form words, or without its colours too."""
+    """Return the code of a normalised text unchanged, without its form words, or also without its colours."""
     return next((rules.aliases[reading] for reading in _readings(normal, rules) if reading in rules.aliases), None)
 
 
@@ -59,7 +59,7 @@ def _readings(normal: str, rules: "RuleSet") -> Iterator[str]:
 
 
 def _laminate(normal: str, rules: "RuleSet") -> str | None:
-    """The code of layers written with `/`: their common group, or the alias of their groups in order."""
+    """Return the code of layers written with `/`: their common group, or the alias of their groups in order."""
     codes = [_alias(part.strip(), rules) for part in normal.split("/")]
     if not all(codes):
         return None
@@ -70,14 +70,14 @@ def _laminate(normal: str, rules: "RuleSet") -> str | None:
 
 
 def nearest_materials(text: str, rules: "RuleSet") -> list[str]:
-    """The three known words nearest to an unresolved text, for its warning."""
+    """Return the three known words nearest to an unresolved text, for its warning."""
     found = process.extract(normalise(text[:_LONGEST]), rules.aliases.keys(), scorer=fuzz.ratio, limit=3)
     return [word for word, _, _ in found]
 
 
 @lru_cache(maxsize=65_536)
 def resolve_format(text: str, rules: "RuleSet") -> "Format | None":
-    """The packaging format that a text names, or None where no word of it is known or two are equally long."""
+    """Return the packaging format that a text names; None where no word is known or two are equally long."""
     if len(text) > _LONGEST:
         return None
     normal = normalise(text)
@@ -98,5 +98,5 @@ def _longest_format(said: list[str], rules: "RuleSet") -> "Format | None":
 
 @lru_cache(maxsize=16)
 def _longest_alias(rules: "RuleSet") -> int:
-    """The number of words of the longest format alias."""
+    """Return the number of words of the longest format alias."""
     return max(len(alias.split()) for alias in rules.formats)

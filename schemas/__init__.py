@@ -1,5 +1,5 @@
-"""What data is: vocabularies, field tables, the models derived from them, error codes.
+"""Vocabularies, field tables, the models derived from them, and error codes: what data is.
 
-Nothing here opens a file at run time besides the word tables that lie beside the code, and nothing here
-knows a database, a web request or a law. Every other room imports this one; it imports none of them.
+At run time nothing here opens a file except the word tables beside the code. Nothing here knows a database, a web
+request or a law. Every other package imports this one; it imports none of them.
 """

@@ -1,4 +1,7 @@
-"""The token endpoint's request as it is published. Reading it, with its two content types, is `api.tokens`."""
+"""Models of the token endpoint's request, as the OpenAPI document publishes it.
+
+`api.tokens` reads the request, with its two content types.
+"""
 
 from typing import Annotated, Literal
 

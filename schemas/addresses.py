@@ -1,4 +1,4 @@
-"""Network addresses of callers: which one counts behind proxies, and which network a limit counts it for."""
+"""Determines a caller's network address behind proxies, and the network that a limit counts it under."""
 
 from collections.abc import Collection
 from functools import lru_cache
@@ -7,9 +7,10 @@ from typing import Any
 
 
 def behind(peer: str, forwarded: str, trusted: Collection[Any]) -> str | None:
-    """The peer's address, or the proxy header's where the peer is in one of the trusted networks (decisions §11).
+    """Return the peer's address, or the proxy header's where the peer is in a trusted network (decisions §11).
 
-    Of X-Forwarded-For the last address that no trusted proxy has: those before it are the caller's own word.
+    Of X-Forwarded-For this is the last address that is not a trusted proxy: the caller could have written those before
+    it.
     """
     address = _address(peer)
     for hop in reversed(forwarded.split(",")):
@@ -21,9 +22,9 @@ def behind(peer: str, forwarded: str, trusted: Collection[Any]) -> str | None:
 
 
 def network_of(address: str) -> str:
-    """The network that a limit counts an address for: of IPv6 the first 64 bits, which one customer has alone.
+    """Return the network that a limit counts an address under: for IPv6 its first 64 bits, which one customer has.
 
-    One of IPv4 counts by itself, also where it is written as IPv6; what is no address is its own network.
+    An IPv4 address counts by itself, also where it is written as IPv6. Text that is no address is its own network.
     """
     found = _address(address)
     match found:

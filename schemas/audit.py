@@ -1,7 +1,7 @@
-"""What the audit ledger can say: every action with its meaning, and who may act. Published as enumerations.
+"""Lists the actions, resource types and actors of the audit ledger, published as enumerations.
 
-An action is `resource.verb`; the part before the dot is the entry's `resource_type` (decisions §2, §9). v1 is
-additive, so that a client takes an action that it does not know for one more of its resource.
+An action is `resource.verb`; the part before the dot is the entry's `resource_type` (decisions §2, §9). v1 is additive:
+a client treats an action that it does not know as one more of its resource.
 """
 
 from typing import Final
@@ -68,5 +68,5 @@ ACTORS: Final[dict[str, str]] = {
 
 
 def actions_of(resource_type: str) -> tuple[str, ...]:
-    """The actions that are about one type of resource."""
+    """Return the actions of one resource type."""
     return tuple(action for action in ACTIONS if action.partition(".")[0] == resource_type)

@@ -1,6 +1,6 @@
-"""How much one body may ask of the service: components of a SKU, values of a record, faults that an answer lists.
+"""Limits on one request body: components of a SKU, JSON values of a record, and faults that an answer lists.
 
-Released limits (docs/api.md): they may grow, and never shrink. A body's bytes are the door's to bound (`api.bodies`).
+The limits are released (docs/api.md): they may grow, never shrink. `api.bodies` limits a body's bytes.
 """
 
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from typing import Any, Final
 from schemas.issues import Issue, more
 
 MAX_COMPONENTS: Final = 500
-"""Lines of one SKU's component graph, by every road."""
+"""Lines of one SKU's component graph, however it is sent."""
 
 MAX_VALUES: Final = 100_000
-"""JSON values in one record or array of rows: several times what 500 components or 10 000 volume rows can hold."""
+"""JSON values in one record or array of rows: several times what 500 components or 10 000 volume rows need."""
 
 MAX_FAULTS: Final = 100
 """Faults that an answer lists one by one; an import's report lists all."""
@@ -22,7 +22,7 @@ TOO_MANY_COMPONENTS: Final = f"A SKU has at most {MAX_COMPONENTS} components."
 
 
 def too_large(body: object) -> Issue | None:
-    """The fault of a parsed body with more values than are looked at; it stops counting there."""
+    """Return the fault of a parsed body with too many values; counting stops at the limit."""
     waiting: list[Any] = [body]
     seen = 0
     while waiting:
@@ -36,7 +36,7 @@ def too_large(body: object) -> Issue | None:
 
 
 def listed(issues: Sequence[Issue]) -> list[Issue]:
-    """The first hundred faults, and an entry that says how many more there are."""
+    """Return the first hundred faults, and an entry with the number of the others."""
     found = [issue for issue in issues if issue.count is None]
     hidden = sum(issue.count or 0 for issue in issues) + max(len(found) - MAX_FAULTS, 0)
     return [*islice(found, MAX_FAULTS), *([more(hidden)] if hidden else [])]

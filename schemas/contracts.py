@@ -1,8 +1,8 @@
-"""Pandera contracts of frames, of imports made from the field tables: what a run checks before it writes.
+"""Pandera contracts of data frames, made from the field tables: an import run checks them before it writes.
 
-A contract restates, column by column, what the reader promises; a failure is a fault of ours and stops the run, never a
-verdict on a caller's row. It holds for a collected DataFrame only: on a LazyFrame Pandera checks names and types.
-Nothing here is imported by the API, whose start would pay for Pandera.
+A contract restates, column by column, what the reader promises. A failure is a fault of the service and stops the run;
+it never judges a caller's row. It checks a collected DataFrame: on a LazyFrame Pandera checks only names and types. The
+API imports nothing from here, because importing Pandera would slow its start.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,7 +23,7 @@ _PLACE: Final = {
     "line": pa.Column(pl.Int64, pa.Check.ge(1)),
     "sheet": pa.Column(pl.String, nullable=True),
 }
-"""Where a typed row stands: its position among the typed rows, and its line and sheet in the caller's file."""
+"""Position of a typed row among the typed rows, and its line and sheet in the caller's file."""
 
 _ENTRY_CODES: Final = {"unit": "substance_unit", "basis": "substance_basis", "source": "substances_source"}
 _DERIVED: Final = {
@@ -42,8 +42,9 @@ _DERIVED: Final = {
     "volumes": pa.Column(pl.String, pa.Check.str_startswith("{"), nullable=True),
     "components": pa.Column(pl.String, pa.Check.str_startswith("["), nullable=True),
 }
-"""Typed columns that are not the field of their name: parts of one, one as JSON text, or the name, which may stay empty
-for a SKU that is held."""
+"""Typed columns that differ from the field of their name: parts of a field, a field as JSON text, or the name, which
+may be empty for a SKU that is already stored.
+"""
 
 _CATALOGUE_TEXTS: Final = (
     "system",
@@ -65,20 +66,23 @@ _CATALOGUE_TEXTS: Final = (
 
 
 def parsed_table(columns: Sequence[str]) -> pa.DataFrameSchema:
-    """The contract of a sheet as it was read: every column text, every line with its number in the file."""
+    """Return the contract of a sheet as it was read: every column is text, every line has its number in the file."""
     texts = {name: pa.Column(pl.String, nullable=True) for name in columns if name != "line"}
     return pa.DataFrameSchema({"line": pa.Column(pl.Int64, pa.Check.ge(1)), **texts}, strict=True)
 
 
 def typed_rows(columns: Sequence[str]) -> pa.DataFrameSchema:
-    """The contract of typed rows with these columns. Raises KeyError for a column that no field table knows."""
+    """Return the contract of typed rows with these columns. Raise KeyError for a column that no field table has."""
     return pa.DataFrameSchema({name: _typed(name) for name in columns}, strict=True)
 
 
 def jurisdictions(
     regions: Collection[str], systems: Collection[str], composites: Collection[str]
 ) -> pa.DataFrameSchema:
-    """The contract of the jurisdiction catalogue with these vocabularies: a row per code, full dates, depth 1 to 3."""
+    """Return the contract of the jurisdiction catalogue with these vocabularies.
+
+    It has one row per code, full dates, and a depth from 1 to 3.
+    """
     text = pa.Column(pl.String, nullable=True)
     return pa.DataFrameSchema(
         {
@@ -105,7 +109,7 @@ def _typed(name: str) -> pa.Column:
 
 
 def _of_field(field: Field) -> pa.Column:
-    """The column of one field: its type, bounds, vocabulary or form."""
+    """Return the column of one field: its type, bounds, vocabulary or form."""
     checks: list[pa.Check] = []
     if field.minimum is not None and field.kind in _DTYPES:
         checks.append(pa.Check.ge(field.minimum))

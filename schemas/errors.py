@@ -1,7 +1,7 @@
-"""The codes of whole answers: what `error` can say, with which status, and what it means.
+"""Table of the error codes of whole answers: what `error` may be, with its HTTP status and meaning.
 
-One table for the handlers, the published document and the reference. Codes of single faults inside an
-`invalid_body` are not here but in `schemas.issues`.
+The error handlers, the OpenAPI document and the reference use this one table. The codes of single faults inside an
+`invalid_body` are in `schemas.issues`.
 """
 
 from dataclasses import dataclass
@@ -105,4 +105,4 @@ ERROR_CODES: Final[dict[str, ErrorCode]] = {
         "Send `read`, `write` or both separated by a space, or leave scope out for all that the key holds.",
     ),
 }
-"""Every code that is answered today; v1 is additive, so that a client treats an unknown code by its status."""
+"""Every code that is answered today. v1 is additive: a client treats an unknown code by its status."""

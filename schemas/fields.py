@@ -1,7 +1,7 @@
-"""The field tables: each field of a SKU and of a component once, with its type, unit, limits and meaning.
+"""Field tables: each field of a SKU and of a component once, with its type, unit, limits and meaning.
 
-The JSON models, the import's columns, the stored columns and the published documents derive from these rows.
-Import headers are data (`headers.csv`); how a value is normalised is `normalise.py`.
+The JSON models, the import columns, the stored columns and the published documents are derived from these rows. Import
+headers are data (`headers.csv`); `normalise.py` normalises values.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of an input record; `None` in a limit means that there is none, `is_code` a text that is compared."""
+    """One field of an input record. `None` in a limit means no limit; `is_code` marks a text that is compared."""
 
     name: str
     kind: Kind
@@ -116,7 +116,7 @@ SKU_FIELDS: Final[tuple[Field, ...]] = (
     ),
     Field("components", "components", "The component graph, at most 500 lines; sending it replaces the whole graph."),
 )
-"""SkuInput, in the order of the contract."""
+"""Fields of SkuInput, in the order of the contract."""
 
 COMPONENT_FIELDS: Final[tuple[Field, ...]] = (
     Field(
@@ -145,10 +145,10 @@ COMPONENT_FIELDS: Final[tuple[Field, ...]] = (
     Field("direct_print", "truth", "Printed directly on the part, more than a date code.", since="1.8.0"),
     Field("additives", "codes", "Additives; an empty array means none.", vocabulary="additive", since="1.8.0"),
 )
-"""SkuComponentInput, in the order in which a component is stored and read back."""
+"""Fields of SkuComponentInput, in the order in which a component is stored and read back."""
 
 MAX_UNITS: Final = 2**53 - 1
-"""Units placed on a market, at most: the greatest whole number that every JSON reader takes exactly (RFC 8259 §6)."""
+"""Most units placed on a market: the greatest whole number that every JSON reader reads exactly (RFC 8259 §6)."""
 
 SKU: Final[dict[str, Field]] = {field.name: field for field in SKU_FIELDS}
 COMPONENT: Final[dict[str, Field]] = {field.name: field for field in COMPONENT_FIELDS}

@@ -1,8 +1,8 @@
-"""Texts that a spreadsheet would compute, and the `'` that makes it take them for texts.
+"""Detects texts that a spreadsheet would compute as formulas, and escapes them with a leading `'`.
 
-One rule for every cell that the service writes, and for the reader that takes the mark off again. A spreadsheet
-computes what begins with `=`, `+`, `-` or `@`. It may pass over what it does not show before them, such as a tab or a
-space, and takes other forms of the four for them, such as the full-width ones of East Asian keyboards.
+The writer of every cell and the reader that removes the mark use the same rule. A spreadsheet computes what begins with
+`=`, `+`, `-` or `@`. It may skip characters before the sign that it does not show, such as a tab or a space, and it
+accepts other forms of the four signs, such as the full-width ones of East Asian keyboards.
 """
 
 import re
@@ -24,19 +24,21 @@ _PASSED_OVER: Final = (
 )
 """Control characters, white space and marks without a width (Unicode categories Cc, Z and Cf)."""
 _SIGNS: Final = "=+@⁺⁼₊₌⩵⩶﬩﹢﹣﹦﹫＋－＝＠-"
-"""The four, and what is the same under compatibility (NFKC of Unicode); the hyphen last, where a class means itself."""
+"""The four signs, and the characters equal to them under compatibility (NFKC of Unicode). The hyphen is last, where a
+character class takes it literally.
+"""
 _CLASS: Final = "".join(f"{chr(first)}-{chr(last)}" for first, last in _PASSED_OVER)
 
 COMPUTED: Final = f"[{_CLASS}]*[{_SIGNS}]"
-"""The beginning of a text that a spreadsheet would compute, as a pattern that Python and Polars read alike."""
+"""Pattern of the beginning of a text that a spreadsheet would compute; Python and Polars read it alike."""
 _COMPUTED: Final = re.compile(COMPUTED)
 
 
 def is_computed(text: str) -> bool:
-    """Whether a spreadsheet would take the text for a formula."""
+    """Return whether a spreadsheet would read the text as a formula."""
     return _COMPUTED.match(text) is not None
 
 
 def harmless(text: str) -> str:
-    """The text as a cell that nothing computes."""
+    """Return the text as a cell that no spreadsheet computes."""
     return f"'{text}" if is_computed(text) else text

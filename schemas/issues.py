@@ -1,7 +1,7 @@
-"""The issue: one thing that is wrong with one field, and the closed list of its codes.
+"""Defines an issue, one fault of one field, and the closed list of issue codes.
 
-Sentences are made where the fault is found, because only there is known what would be right. Error codes of
-whole answers (`invalid_body`, `not_found`, …) are not here but in `schemas.errors`.
+The code that finds a fault writes its sentence, because only that code knows the right value. The error codes of whole
+answers (`invalid_body`, `not_found`, …) are in `schemas.errors`.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class IssueCode:
-    """One stable code: what is wrong, what to do about it, and something that is refused with it."""
+    """One stable code: the fault, the remedy, and an example of a refused value."""
 
     meaning: str
     remedy: str
@@ -259,7 +259,7 @@ ISSUE_CODES: Final[dict[str, IssueCode]] = {
         "the line EXAMPLE-001 of the template",
     ),
 }
-"""Every code of an `Issue` with its meaning and remedy, refusals first, then the five that only warn."""
+"""Every code of an `Issue` with its meaning and remedy: refusals first, then the five warnings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +277,10 @@ class Issue:
     count: int | None = None
 
     def as_dict(self) -> dict[str, object]:
-        """The published shape: `row` is absent where there is no array, and what only counts has nothing else."""
+        """Return the published shape.
+
+        `row` is absent where the body is no array; an entry that only counts has no other field.
+        """
         if self.count is not None:
             return {"code": self.code, "count": self.count}
         shape: dict[str, object] = {"field": self.field, "code": self.code, "message": self.message}
@@ -285,5 +288,5 @@ class Issue:
 
 
 def more(count: int) -> Issue:
-    """The entry behind the faults that are listed: so many more there are."""
+    """Return the entry after the listed faults: how many more there are."""
     return Issue("more", f"There are {count} more.", count=count)

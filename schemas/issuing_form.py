@@ -1,6 +1,6 @@
-"""What a person fills in to issue a declaration of conformity: the points that a draft left open, signatory, days.
+"""Parses the form that issues a declaration of conformity: the draft's open points, the signatory, the dates.
 
-Which points a draft left open is `services.drafts`; a field of the form for one is `point.<key>`.
+`services.drafts` decides which points a draft left open; the form's field for one is `point.<key>`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,14 +15,14 @@ from schemas.technical_file_form import day
 
 POINT: Final = "point."
 SIGNATORY: Final = ("on_behalf_of", "signatory", "function", "place")
-"""Who signs (Regulation (EU) 2025/40, Annex VIII, last point), each of them needed."""
+"""Parts of the signature (Regulation (EU) 2025/40, Annex VIII, last point); each is required."""
 LONGEST: Final = {"point": 2_000, "signatory": 200}
-"""Characters of the text of a point, and of each part of the signature."""
+"""Longest text of a point, and of each part of the signature, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Issuing:
-    """What was filled in: the texts of the open points by key, the signature's parts, and the days.
+    """The filled-in form: the texts of the open points by key, the parts of the signature, and the dates.
 
     `expires_on` is the last day of the declaration, None for no end.
     """
@@ -39,9 +39,9 @@ class Issuing:
 def parse(
     sent: Mapping[str, str], open_points: Iterable[str], *, drafted: date, today: date
 ) -> tuple[Issuing | None, list[Issue]]:
-    """What was filled in, or what is wrong with it; every open point, the signature and the day of issue are needed.
+    """Return the filled-in form, or its faults. Every open point, the signature and the date of issue are required.
 
-    A declaration is dated neither before the day on which its content was drawn from the records nor ahead (UTC).
+    The date of issue is not before the day on which the content was read from the records, and not in the future (UTC).
     """
     issues: list[Issue] = []
     points = {key: _text(sent, f"{POINT}{key}", LONGEST["point"], issues) for key in open_points}

@@ -1,6 +1,6 @@
-"""How our models are published as JSON Schema, in every document: REST, the tools, the supplier's answer.
+"""Generates the JSON Schema of the models for every document: REST, the tools, the supplier's answer.
 
-What a model accepts is not decided here.
+Which values a model accepts is not decided here.
 """
 
 from typing import Any
@@ -9,13 +9,13 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 
 class Published(GenerateJsonSchema):
-    """A field that may be left out has no default of null: here left out means untouched and null means cleared.
+    """Publishes an optional field without a default of null: here omitted means untouched and null means cleared.
 
-    Generators of clients take such a default for a value to send, and would clear what their caller never named.
+    Client generators send such a default, and would clear fields that their caller never named.
     """
 
     def default_schema(self, schema: Any) -> JsonSchemaValue:
-        """The schema of a field with a default, without one that is null."""
+        """Return the schema of a field with a default, without a default that is null."""
         published = super().default_schema(schema)
         if published.get("default", ...) is None:
             del published["default"]

@@ -1,14 +1,17 @@
-"""Letters without their accents, for comparing words. What is compared is `words.py` and `compliance.words`."""
+"""Removes accents from letters, for comparing words.
+
+`words.py` and `compliance.words` do the comparing.
+"""
 
 import unicodedata
 from functools import lru_cache
 
 
 def without_accents(text: str) -> str:
-    """The text in compatibility decomposition (Unicode Standard Annex 15), without its combining characters.
+    """Return the text in compatibility decomposition (Unicode Standard Annex 15), without its combining characters.
 
-    Each character by itself: decomposing a text also sorts its combining characters, which takes a time that grows
-    with the square of their number, and here they are dropped.
+    Each character is decomposed by itself: decomposing a text also sorts its combining characters, which takes time
+    that grows with the square of their number, and they are dropped here anyway.
     """
     return text if text.isascii() else "".join(map(_bare, text))
 

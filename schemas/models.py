@@ -1,8 +1,8 @@
-"""The request bodies as Pydantic models, made from the field tables: what the JSON door validates and publishes.
+"""Pydantic models of the request bodies, made from the field tables: they validate JSON and publish its schema.
 
-A model checks one record by itself: types, vocabularies, bounds, forms. What needs the company's records or the law
-(references, stored values, refusals) is the write path's. The columns of a file are typed elsewhere, from the same
-field tables, and a property test holds the two doors equal.
+A model checks one record by itself: types, vocabularies, bounds, forms. Checks that need the company's records or the
+law (references, stored values, refusals) belong to the write path. The columns of a file are typed elsewhere from the
+same field tables; a property test checks that JSON and files are treated alike.
 """
 
 from types import GenericAlias
@@ -32,9 +32,11 @@ from schemas.issues import ISSUE_CODES, Issue, more
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 
 MAX_BATCH: Final = 1000
-"""SKUs that one batch may hold (interface v1, Limits)."""
+"""Most SKUs of one batch (interface v1, Limits)."""
 MAX_VOLUME_ROWS: Final = 10_000
-"""Rows of one volumes write: more than the catalogue's markets have years and halves, so that none is ever lacking."""
+"""Most rows of one volumes write: more than the years and halves of all markets of the catalogue, so that it always
+suffices.
+"""
 
 
 class Strict(BaseModel):
@@ -53,7 +55,7 @@ class Invalid(Exception):  # noqa: N818  (it carries verdicts, not a fault of th
 
 
 def _checked(function: Any, *arguments: object, **limits: object) -> Any:
-    """A validator out of a `schemas.normalise` function: its `Unfit` becomes Pydantic's error of that code."""
+    """Return a validator from a `schemas.normalise` function: its `Unfit` becomes Pydantic's error of that code."""
 
     def check(value: Any) -> Any:
         try:
@@ -74,7 +76,7 @@ def _uuid(value: str) -> str:
 
 
 def _ppm(value: object) -> object:
-    """A measured number of mg/kg, or `<N` with N up to 100: an attestation without measurement."""
+    """Return a measured number of mg/kg, or `<N` with N up to 100: an attestation without measurement."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
@@ -85,22 +87,22 @@ def _ppm(value: object) -> object:
 
 
 def _whole(value: object) -> object:
-    """3.0 is the integer 3, as in JSON Schema and as in a workbook, whose number cells are all alike."""
+    """Return 3.0 as the integer 3, as JSON Schema does; a workbook's number cells do not tell the two apart."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _each_once(values: list[str]) -> list[str]:
-    """The codes without repeats, in their order."""
+    """Return the codes without repeats, in their order."""
     return list(dict.fromkeys(values))
 
 
 def one_of(vocabulary: str) -> Any:
-    """The type of a code: one of the vocabulary's, exactly."""
+    """Return the type of a code: exactly one of the vocabulary's codes."""
     return Literal[VOCABULARIES[vocabulary]]
 
 
 def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
-    """The annotation of one field, without null."""
+    """Return the annotation of one field, without null."""
     match field.kind:
         case "text":
             limits = {"min_length": field.min_length, "max_length": field.max_length, "is_code": field.is_code}
@@ -140,14 +142,14 @@ def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
 
 
 def few_components(value: object) -> object:
-    """The value as it is, unless it is a list of more components than a SKU has: none of them is looked at then."""
+    """Return the value unchanged; refuse a list of more components than a SKU may have without looking at any."""
     if isinstance(value, list) and len(value) > MAX_COMPONENTS:
         raise PydanticCustomError("out_of_range", cast(Any, TOO_MANY_COMPONENTS))
     return value
 
 
 def bounded(body: object) -> None:
-    """Raise `Invalid` for a body of more values than are looked at."""
+    """Raise `Invalid` for a body with more values than are validated."""
     if (fault := too_large(body)) is not None:
         raise Invalid([fault])
 
@@ -162,7 +164,7 @@ def _level(value: object) -> object:
 
 
 def model_of(name: str, fields: tuple[Field, ...], doc: str) -> type[Strict]:
-    """A model of these fields, in their order; one that is not required may be omitted."""
+    """Make a model of these fields, in their order; a field that is not required may be omitted."""
     members: dict[str, Any] = {}
     for field in fields:
         annotation = _type_of(field)
@@ -244,7 +246,7 @@ _VolumeRows: Final = TypeAdapter(Annotated[list[VolumeRowInput], PydanticField(m
 
 
 def parse_volumes(body: object) -> list[dict[str, Any]]:
-    """The rows of a volumes write, each normalised by itself. Raises `Invalid` with every fault, its row named."""
+    """Return the rows of a volumes write, each normalised by itself. Raise `Invalid` with every fault and its row."""
     bounded(body)
     try:
         return [row.model_dump() for row in _VolumeRows.validate_python(body)]
@@ -253,7 +255,7 @@ def parse_volumes(body: object) -> list[dict[str, Any]]:
 
 
 def parse_sku(body: object) -> dict[str, Any]:
-    """The given fields of one SKU, normalised; `body` is parsed JSON. Raises `Invalid` with every fault."""
+    """Return the given fields of one SKU, normalised; `body` is parsed JSON. Raise `Invalid` with every fault."""
     if isinstance(body, dict) and isinstance(graph := body.get("components"), list) and len(graph) > MAX_COMPONENTS:
         raise Invalid([Issue("out_of_range", TOO_MANY_COMPONENTS, "components")])
     bounded(body)
@@ -273,7 +275,7 @@ _CODES: Final = {
     "too_long": "too_long",
     "too_short": "too_short",
 }
-"""Pydantic's error types that are not already a code of ours and are not about a type."""
+"""Pydantic's error types that are neither a code of this service nor about a type."""
 
 
 _WANTED: Final = {
@@ -285,11 +287,11 @@ _WANTED: Final = {
     "int_type": "Send a whole number.",
     "int_from_float": "Send a whole number.",
 }
-"""What a value of the wrong type should have been, in the words of JSON instead of a library's."""
+"""What a value of the wrong type should have been, in the words of JSON instead of the library's."""
 
 
 def issues_of(error: ValidationError, *, rows: bool = False) -> list[Issue]:
-    """The first faults as issues, and how many more there are: code, dotted path, sentence; no value as a whole.
+    """Return the first faults as issues, and how many more there are: code, dotted path, sentence; never a whole value.
 
     With `rows` the body is an array, and each issue names its row and the path inside it.
     """
@@ -325,7 +327,7 @@ def _sentence(code: str, detail: Any) -> str:
 
 
 def path(location: tuple[int | str, ...]) -> str | None:
-    """The dotted path of a location: ("components", 0, "weight_g") is components[0].weight_g."""
+    """Return the dotted path of a location: ("components", 0, "weight_g") is components[0].weight_g."""
     dotted = ""
     for part in location:
         dotted += f"[{part}]" if isinstance(part, int) else f".{part}" if dotted else part

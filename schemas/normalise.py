@@ -1,7 +1,7 @@
-"""How one value of a kind becomes its stored form: the same function for a JSON field and for a cell.
+"""Normalises one value to its stored form: the same function for a JSON field and for a cell.
 
-A function here takes a value of the right type and returns the stored one, or raises `Unfit` with the issue's
-code and a sentence that says what would be right. Turning text cells into numbers and truths is the reader's.
+A function here takes a value of the right type and returns the stored one, or raises `Unfit` with the issue's code and
+a sentence that names the right form. The file reader turns text cells into numbers and booleans.
 """
 
 import re
@@ -20,7 +20,7 @@ _SUBDIVISION = re.compile(r"[A-Z]{2}-[A-Z0-9]{1,3}")
 
 
 class Unfit(ValueError):  # noqa: N818  (it is a verdict on a value; callers turn it into an Issue)
-    """The value cannot stand in the field."""
+    """The field cannot store the value."""
 
     def __init__(self, code: str, message: str) -> None:
         """`code` is one of `schemas.issues.ISSUE_CODES`."""
@@ -29,7 +29,7 @@ class Unfit(ValueError):  # noqa: N818  (it is a verdict on a value; callers tur
 
 
 def text(value: str, *, min_length: int | None, max_length: int | None, is_code: bool = False) -> str:
-    """Text in the form of `schemas.texts`, without outer white space for keys and names."""
+    """Return text in the form of `schemas.texts`; remove outer white space from keys and names."""
     if (sentence := texts.control_in(value)) is not None:
         raise Unfit("invalid_format", sentence)
     value = texts.code(value) if is_code else texts.plain(value)
@@ -43,7 +43,7 @@ def text(value: str, *, min_length: int | None, max_length: int | None, is_code:
 
 
 def gtin(value: str) -> str:
-    """A GTIN of 8, 12, 13 or 14 digits with a right check digit (GS1 General Specifications 7.9)."""
+    """Return a GTIN of 8, 12, 13 or 14 digits with a right check digit (GS1 General Specifications 7.9)."""
     digits = texts.code(value)
     if not (digits.isascii() and digits.isdigit() and len(digits) in _GTIN_LENGTHS):
         raise Unfit("invalid_gtin", f"A GTIN has 8, 12, 13 or 14 digits; {shown(value)} has not.")
@@ -60,10 +60,10 @@ def gtin(value: str) -> str:
 
 @lru_cache(maxsize=4096)
 def market(value: str) -> str:
-    """A jurisdiction code in the form CC or CC-XX, before the catalogue is asked about subdivisions.
+    """Return a jurisdiction code in the form CC or CC-XX; `markets` checks subdivisions against the catalogue.
 
-    Upper or lower case, underscore and space are taken; UK is GB. Raises `unknown_market` for anything that is
-    no ISO 3166-1 alpha-2 code, alone or in front of a hyphen.
+    Upper and lower case, underscore and space are accepted; UK is GB. Raise `unknown_market` for a value that is not an
+    ISO 3166-1 alpha-2 code, alone or before a hyphen.
     """
     code = re.sub(r"[_\s]+", "-", texts.code(value).upper())
     country, _, rest = code.partition("-")
@@ -78,14 +78,14 @@ def market(value: str) -> str:
 
 
 def markets(values: Iterable[str], served_subdivisions: frozenset[str]) -> list[str]:
-    """Codes normalised, a subdivision that the catalogue does not know as its parent, repeats dropped."""
+    """Return the codes normalised, a subdivision that the catalogue does not have as its parent, without repeats."""
     codes = (market(value) for value in values)
     kept = (code if "-" not in code or code in served_subdivisions else code[:2] for code in codes)
     return list(dict.fromkeys(kept))
 
 
 def code(value: str, vocabulary: str) -> str:
-    """A code of a vocabulary, exactly; words for codes are resolved by the caller before."""
+    """Return a code of a vocabulary, matched exactly; callers resolve words to codes first."""
     allowed = VOCABULARIES[vocabulary]
     if value not in allowed:
         raise Unfit("not_in_vocabulary", f"{shown(value)} is not one of: {', '.join(allowed)}.")
@@ -93,20 +93,20 @@ def code(value: str, vocabulary: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as an error sentence quotes it: cut after 200 characters."""
+    """Return a value as an error sentence quotes it: cut after 200 characters."""
     whole = str(value)
     return f"“{whole[:200]}…”" if len(whole) > 200 else f"“{whole}”"
 
 
 def measured_ppm(value: float) -> float:
-    """A measured content of heavy metals in mg/kg: 0 or more."""
+    """Return a measured content of heavy metals in mg/kg: 0 or more."""
     if not 0 <= value < float("inf"):
         raise Unfit("out_of_range", "A content in mg/kg is 0 or more.")
     return float(value)
 
 
 def attested_ppm(value: str) -> str:
-    """A heavy-metals attestation `<N` without measurement; N is at most the limit of 100 mg/kg (Article 5(4))."""
+    """Return a heavy-metals attestation `<N` without measurement; N is at most the limit, 100 mg/kg (Article 5(4))."""
     found = re.fullmatch(r"\s*<\s*(\d{1,3}(?:\.\d{1,6})?)\s*", value)
     if not found:
         raise Unfit("invalid_format", f'{shown(value)} is neither a number nor an attestation such as "<100".')

@@ -1,16 +1,16 @@
-"""Numbers as people of a language write them: groups of three digits, the decimal mark, no more digits than asked."""
+"""Formats numbers as a language writes them: digit groups, decimal mark, and no more decimals than asked for."""
 
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Final
 
 _MARKS: Final = {"en": (",", "."), "fr": ("\u202f", ","), "de": (".", ",")}
-"""Between groups, and before decimals."""
+"""The group separator and the decimal mark of each language."""
 _ANY: Final = Context(prec=400)
-"""Digits enough for every double: 309 before the decimal mark, and those after it that are asked for."""
+"""Enough digits for every double: 309 before the decimal mark, and the requested ones after it."""
 
 
 def number(value: float | Decimal, lang: str, digits: int = 0) -> str:
-    """A number with at most so many decimals, rounded half away from zero; zeros at the end are left out."""
+    """Format a number with at most `digits` decimals, rounded half away from zero, without trailing zeros."""
     rounded = Decimal(str(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _ANY)
     rounded = rounded or abs(rounded)  # no minus before 0
     whole, _, decimals = f"{rounded:,f}".partition(".")
@@ -20,5 +20,5 @@ def number(value: float | Decimal, lang: str, digits: int = 0) -> str:
 
 
 def plain(value: float, lang: str) -> str:
-    """A number for an input: the language's decimal mark and no groups, every digit that it has."""
+    """Format a number for an input: the language's decimal mark, no groups, all its digits."""
     return f"{Decimal(str(value)):f}".removesuffix(".0").replace(".", _MARKS[lang][1])

@@ -1,9 +1,10 @@
-"""What the service says to a caller, told again in the caller's language.
+"""Translates the service's sentences from English to the caller's language.
 
-A sentence is made in English where its fault is found, and is stored so: a report that is written once can then be read
-in any language. Here its words are known again by the table `sentences.csv` (part, en, fr, de), and what stood in their
-gaps, such as a cell of the caller, is put into the gaps of the other sentence. A row with a `part` is no sentence of
-its own: it fills the gap of that name. Choosing the language is `api.languages`; short labels are `labels.py`.
+The code that finds a fault writes its sentence in English, and it is stored in English: a report that is written once
+can then be read in any language. This module recognises a sentence by the table `sentences.csv` (part, en, fr, de) and
+puts the contents of its gaps, such as a cell of the caller, into the gaps of the translation. A row with a `part` is no
+whole sentence: it translates the contents of the gap of that name. `api.languages` chooses the language; `labels.py`
+has short labels.
 """
 
 import csv
@@ -18,30 +19,30 @@ from typing import Final
 from schemas.labels import LANGUAGES
 
 ORIGINAL: Final = LANGUAGES[0]
-"""The language in which sentences are made."""
+"""The language in which sentences are written."""
 _LONGEST: Final = 8_192
-"""Characters; a value in a sentence is cut at 200, and where gaps end is tried at every place that fits."""
+"""Characters. A value in a sentence is cut at 200; the end of a gap is tried at every place that fits."""
 
 
 FIGURES: Final = frozenset({"score", "kept", "cap", "total", "parts"})
-"""Gaps that hold a number that the service has computed; what a caller has sent stays as it was sent."""
+"""Gaps with a number that the service computed; values that a caller sent stay unchanged."""
 _FIGURE: Final = re.compile(r"-?\d+\.\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A row of the table: how its English is recognised, and its text in each language."""
+    """A row of the table: the pattern of its English sentence, and its text in each language."""
 
     longest: str
-    """Its longest words between two gaps: where they are missing, nothing needs to be compared."""
+    """Its longest words between two gaps: a sentence without them is not compared further."""
     pattern: re.Pattern[str]
     texts: Mapping[str, str]
     weight: int
-    """Its characters outside of gaps: of two rows that fit, the one that says more is meant."""
+    """Its characters outside of gaps: of two rows that match, the one with more is chosen."""
 
 
 def told(sentence: str, lang: str) -> str:
-    """The sentence in a language of `LANGUAGES`; one that the table does not know, or that is very long, stays."""
+    """Return the sentence in a language of `LANGUAGES`; return one unchanged that is unknown or very long."""
     return sentence if lang == ORIGINAL or len(sentence) > _LONGEST else _told(sentence, "", lang)
 
 
@@ -54,13 +55,13 @@ def _told(sentence: str, part: str, lang: str) -> str:
 
 
 def _in_gap(held: str, name: str, lang: str) -> str:
-    """What stands in a gap: a figure of ours with the language's decimal mark, everything else told or left."""
+    """Return a gap's contents: a computed figure with the language's decimal mark, others translated or unchanged."""
     return held.replace(".", ",") if name in FIGURES and _FIGURE.fullmatch(held) else _told(held, name, lang)
 
 
 @cache
 def _table() -> Mapping[str, tuple[_Known, ...]]:
-    """The rows by the gap that they fill, those that say most first."""
+    """Return the rows by the gap that they translate, those with the most characters first."""
     parts: dict[str, list[_Known]] = {}
     for row in rows():
         literals = [literal for literal, *_ in Formatter().parse(row["en"])]
@@ -70,13 +71,13 @@ def _table() -> Mapping[str, tuple[_Known, ...]]:
 
 
 def rows() -> Iterator[dict[str, str]]:
-    """The table as it is written."""
+    """Return the rows of the table as they are in the file."""
     with (Path(__file__).parent / "sentences.csv").open(encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file)
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """Matches the text with anything in its gaps; a gap that comes twice holds the same both times."""
+    """Return a pattern of the text with anything in its gaps; a gap that comes twice must have equal contents."""
     pattern, seen = "", set[str]()
     for literal, gap, *_ in Formatter().parse(text):
         pattern += re.escape(literal)

@@ -1,7 +1,7 @@
-"""What a supplier answers about components: the `response` object of a submission, as a model and as its JSON Schema.
+"""Model and JSON Schema of a supplier's answer about components: the `response` object of a submission.
 
-Fields are the field table's, so that an accepted answer fits the write path; all are optional here. Who may answer, and
-for which components, is not a matter of form and not here.
+Its fields come from the field table, so that an accepted answer fits the write path; all are optional here. Who may
+answer, and for which components, is not checked here.
 """
 
 import csv
@@ -26,7 +26,7 @@ _MEANINGS: Final = {
     "component_id": "The component that is answered for, by the id that the request names it with.",
     "material_family": "Material family.",
 }
-"""Where a field means something else than in a component that a company writes."""
+"""Meanings of fields that differ from those of a component that a company writes."""
 
 
 def _answered(field: Field) -> Field:
@@ -74,7 +74,7 @@ class SupplierSubmission(Strict):
 
 
 def parse_submission(body: object) -> dict[str, Any]:
-    """The given fields of the response, normalised; `body` is parsed JSON. Raises `Invalid` with every fault."""
+    """Return the given fields of the response, normalised; `body` is parsed JSON. Raise `Invalid` with every fault."""
     bounded(body)
     try:
         return SupplierSubmission.model_validate(body).response.model_dump(exclude_unset=True)
@@ -83,7 +83,7 @@ def parse_submission(body: object) -> dict[str, Any]:
 
 
 class _Untitled(Published):
-    """Without titles that only repeat a field's name."""
+    """Leaves out titles that only repeat a field's name."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002  (the library's signature)
         return False
@@ -91,10 +91,10 @@ class _Untitled(Published):
 
 @cache
 def published(address: str) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of `SupplierDataResponse`, `address` its identity; the newest version and its day.
+    """Return the JSON Schema (2020-12) of `SupplierDataResponse`, with its newest version and day; `address` is its id.
 
-    The versions are a table, whose last row a test holds against the model: what is accepted cannot change under a
-    version that was published.
+    The versions are a table; a test checks its last row against the model, so that the accepted values cannot change
+    under a published version.
     """
     with VERSIONS.open(encoding="utf-8", newline="") as file:
         *_, newest = csv.DictReader(file)

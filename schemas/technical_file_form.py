@@ -1,4 +1,4 @@
-"""What is sent beside a technical file's bytes: its name, its declared media type and the text fields of the form."""
+"""Parses the form fields of a technical file's upload: its name, declared media type and text fields."""
 
 import re
 import unicodedata
@@ -25,9 +25,9 @@ FIELDS: Final = ("type", *_TEXTS, *_DAYS)
 
 
 def declared(content_type: str) -> MediaType | None:
-    """The media type that a part's Content-Type names; None where it names none (`application/octet-stream`).
+    """Return the media type that a part's Content-Type names; None where it names none (`application/octet-stream`).
 
-    Raises `Unfit` (`unsupported_media_type`) for one that is not taken.
+    Raise `Unfit` (`unsupported_media_type`) for one that is not accepted.
     """
     name = content_type.partition(";")[0].strip().lower()
     if name in {"", "application/octet-stream", "binary/octet-stream"}:
@@ -39,12 +39,12 @@ def declared(content_type: str) -> MediaType | None:
 
 
 def visible(name: str) -> str:
-    """A name without marks that nobody sees: `report\u202efdp.exe` is shown as `reportexe.pdf` (Unicode TR 36)."""
+    """Return a name without invisible characters: `report\u202efdp.exe` is shown as `reportexe.pdf` (Unicode TR 36)."""
     return "".join(character for character in name if unicodedata.category(character) != "Cf")
 
 
 def own_name(filename: str) -> str:
-    """A file's name without the folders before it and without marks that nobody sees. Raises `Unfit`."""
+    """Return a file's name without folders and without invisible characters. Raise `Unfit`."""
     name = visible(texts.code(re.split(r"[/\\]", filename)[-1]))
     if texts.control_in(name) or set(name) & {"\t", "\n", "\r"}:
         raise Unfit("invalid_format", "The file's name holds a control character; send it without.")
@@ -56,14 +56,14 @@ def own_name(filename: str) -> str:
 
 
 def name_as(name: str, kind: MediaType) -> str:
-    """The name with an ending of what the bytes are, so that whoever opens the file gets what was judged."""
+    """Return the name with a file extension that fits the bytes: a person then opens the file type that was checked."""
     if name.lower().endswith((kind.extension, *_ALSO.get(kind.extension, ()))):
         return name
     return f"{name[: MAX_FILENAME - len(kind.extension)]}{kind.extension}"
 
 
 def parse_fields(fields: Mapping[str, str]) -> tuple[dict[str, Any], list[Issue]]:
-    """The text fields as they are stored, empty ones null, and what is wrong with them."""
+    """Return the text fields as they are stored, empty ones null, and their faults."""
     stored: dict[str, Any] = dict.fromkeys(FIELDS)
     issues = [
         Issue(
@@ -103,10 +103,10 @@ def _type(text: str) -> str:
 
 
 def day(text: str) -> date:
-    """A day of the calendar. Raises `Unfit` (`invalid_date`)."""
+    """Return a calendar day. Raise `Unfit` (`invalid_date`)."""
     if _DAY.fullmatch(text):
         try:
             return date.fromisoformat(text)
         except ValueError:
-            pass  # the form of a day, but none of the calendar
+            pass  # the form of a date, but no day of the calendar
     raise Unfit("invalid_date", f"{normalise.shown(text)} is no day of the calendar in the form 2026-11-21 (ISO 8601).")

@@ -1,8 +1,8 @@
-"""Technical files: which types of document there are, and which media types are taken.
+"""Lists the types of technical documents and the accepted media types.
 
 Both tables are data: `technical_file_types.csv` (a type's code, its content in each language, and source) and
-`technical_file_media.csv` (a media type and how its bytes are known). What stands beside the bytes is
-`technical_file_form`; judging bytes is `pipelines.reading.media`.
+`technical_file_media.csv` (a media type and the signature of its bytes). `technical_file_form` parses the form fields;
+`pipelines.reading.media` checks the bytes.
 """
 
 import csv
@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Final
 
 MAX_FILE_BYTES: Final = 20_000_000
-"""A technical file: 20 MB (interface v1, Limits; decisions §9)."""
+"""Largest technical file: 20 MB (interface v1, Limits; decisions §9)."""
 
 
 @dataclass(frozen=True, slots=True)
 class MediaType:
-    """One kind of file that is taken.
+    """One accepted kind of file.
 
-    `container` is `ole` or `ooxml` where the bytes' first signature only says Office, and `marks` are what tells the
-    kinds apart then: names of streams, or the content type of the main part. Empty where the signature decides.
+    `container` is `ole` or `ooxml` where the first signature of the bytes only says Office. `marks` then tell the kinds
+    apart: names of streams, or the content type of the main part. Empty where the signature decides.
     """
 
     media_type: str
@@ -37,7 +37,7 @@ def _rows(table: str) -> Iterator[dict[str, str]]:
 
 
 TYPES: Final[dict[str, str]] = {row["code"]: row["content"] for row in _rows("technical_file_types.csv")}
-"""The vocabulary of `type` with what each document holds: Annex VII and the contract's examples."""
+"""The vocabulary of `type` with the contents of each document: Annex VII and the contract's examples."""
 
 CONTENTS: Final[dict[str, dict[str, str]]] = {
     "en": TYPES,
@@ -46,7 +46,7 @@ CONTENTS: Final[dict[str, dict[str, str]]] = {
         for lang in ("fr", "de")
     },
 }
-"""The same by language, for people."""
+"""The same in each language, for people."""
 
 MEDIA_TYPES: Final[tuple[MediaType, ...]] = tuple(
     MediaType(
@@ -59,7 +59,7 @@ MEDIA_TYPES: Final[tuple[MediaType, ...]] = tuple(
     )
     for row in _rows("technical_file_media.csv")
 )
-"""What is taken (interface v1, POST /skus/{id}/files)."""
+"""The accepted kinds of file (interface v1, POST /skus/{id}/files)."""
 
 TAKEN: Final = ", ".join(f"{kind.name} ({kind.extension})" for kind in MEDIA_TYPES)
-"""The same in words, for a refusal."""
+"""The accepted kinds in words, for a refusal."""

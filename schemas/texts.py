@@ -1,11 +1,11 @@
-"""The characters of a text: which are refused, which are taken out, and the one form in which texts are stored.
+"""Checks and normalises the characters of a text: refuses control characters, removes invisible ones, stores NFC.
 
-Every text that comes in passes here, whatever the road: `schemas.normalise.text` for fields and cells, `refused_in` for
-arguments that are looked at as a whole. What a field's text may be besides (its length, its white space) is not here.
+Every text that comes in passes here: `schemas.normalise.text` for fields and cells, `refused_in` for arguments that are
+checked as a whole. A field's other limits (its length, its white space) are not here.
 
-Control characters can make a terminal do what the text says, and no printed document shows them: they are refused but
-for tab and line ends. Characters that nobody sees make one code look like another: they are taken out of codes, and
-off the ends of other texts, where they come along with copied text and mean nothing.
+Control characters can make a terminal do what the text says, and no printed document shows them: all but tab and line
+ends are refused. Invisible characters make one code look like another: they are removed from codes, and from the ends
+of other texts, where copying leaves them and they mean nothing.
 """
 
 import re
@@ -14,24 +14,26 @@ from typing import Any, Final
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 CONTROL: Final = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\u{9f}]"
-"""The same for Polars, whose expressions have another form."""
+"""The same pattern for Polars, whose expressions have another syntax."""
 
 INVISIBLE: Final = "\u00ad\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
-"""Soft hyphen, zero-width space, byte-order mark, and what turns the direction of writing (Unicode's Bidi_Control)."""
+"""Soft hyphen, zero-width space, byte-order mark, and the characters that change the direction of writing (Unicode's
+Bidi_Control).
+"""
 WITHOUT_INVISIBLE: Final = dict.fromkeys(map(ord, INVISIBLE))
-"""For `str.translate`: a text without them. Joiners that scripts are written with (U+200C, U+200D) stay."""
+"""For `str.translate`: removes these. The joiners that scripts need (U+200C, U+200D) stay."""
 _INVISIBLE: Final = re.compile(f"[{INVISIBLE}]")
 _BLANK: Final = INVISIBLE + "".join(letter for letter in map(chr, range(0x3001)) if letter.isspace())
 _MOST_MARKS: Final = 30
 _OF_MARKS: Final = "\u0f73\u0f75\u0f81"
-"""Letters by their class that are taken apart into marks (Annex 15, section 5)."""
+"""Letters by their combining class that decompose into marks (Annex 15, section 5)."""
 _FEW: Final = 256
 UNUSUAL: Final = rf"[^\x00-\u{{2ff}}]|[{INVISIBLE[0]}]"
-"""For Polars: what a text may have that is changed here; plain Latin has none of it but the soft hyphen."""
+"""Polars pattern of the characters that this module may change; plain Latin text has none except the soft hyphen."""
 
 
 def control_in(text: str) -> str | None:
-    """A sentence that names the first control character and its place, counted from 1; None where there is none."""
+    """Return a sentence with the first control character and its position, counted from 1; None without one."""
     if (found := _CONTROL.search(text)) is None:
         return None
     return (
@@ -41,7 +43,7 @@ def control_in(text: str) -> str | None:
 
 
 def refused_in(value: Any) -> str | None:
-    """The same for the first such text anywhere in a value of JSON."""
+    """Return the same sentence for the first such text anywhere in a JSON value."""
     waiting = [value]
     while waiting:
         held = waiting.pop()
@@ -56,7 +58,7 @@ def refused_in(value: Any) -> str | None:
 
 
 def plain(text: str) -> str:
-    """A text in NFC (Unicode Standard Annex 15), without what nobody sees at its ends and white space beyond that."""
+    """Return a text in NFC (Unicode Standard Annex 15), its ends without invisible characters and white space there."""
     if text.isascii():
         return text
     begin, end = len(text) - len(text.lstrip(_BLANK)), len(text.rstrip(_BLANK))
@@ -66,24 +68,24 @@ def plain(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """A code as it is stored and compared: NFC, without what nobody sees and without outer white space."""
+    """Return a code as it is stored and compared: NFC, without invisible characters and outer white space."""
     if text.isascii():
         return text.strip()
     return _composed(_INVISIBLE.sub("", text)).strip()
 
 
 def shown(text: str) -> str:
-    """What a person typed into a field of a page, in the stored form and without control characters.
+    """Return what a person typed into a field of a page, in the stored form and without control characters.
 
-    A browser sends none of them by itself, so that there is nothing to tell its user of.
+    A browser never sends control characters by itself, so that its user needs no message about them.
     """
     return plain(_CONTROL.sub("", text)).strip()
 
 
 def _composed(text: str) -> str:
-    """A text in NFC. Marks beyond 30 on one letter, which no script has (Annex 15, section 13), are composed apart.
+    """Return a text in NFC. Marks beyond 30 on one letter, which no script has (Annex 15, section 13), compose apart.
 
-    Composing puts the marks of a letter in order, which takes the square of their number.
+    Composing sorts the marks of a letter, which takes time that grows with the square of their number.
     """
     if len(text) <= _FEW:
         return unicodedata.normalize("NFC", text)

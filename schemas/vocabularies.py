@@ -1,7 +1,7 @@
-"""The closed vocabularies of the contract, each under the name that fields refer to it by.
+"""Closed vocabularies of the contract, each under the name by which fields refer to it.
 
-Words that people use for a code (Kunststoff, primaire, oui) are data in `words.csv`, not here. The values of
-design attributes and the keys of packaging formats come from the rules; a test holds them equal to the tables there.
+People's words for a code (Kunststoff, primaire, oui) are data in `words.csv`. The values of design attributes and the
+keys of packaging formats come from the rules; a test checks them against the tables there.
 """
 
 from typing import Final

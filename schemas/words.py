@@ -1,8 +1,8 @@
-"""The words people use: headers for fields and terms for codes, in English, French, German, Spanish, Italian and Dutch.
+"""Maps people's words to fields and codes: headers and terms in English, French, German, Spanish, Italian and Dutch.
 
-Both tables are data: `headers.csv` (table, field, lang, header) and `words.csv` (vocabulary, code, lang, word).
-A field's own name and a code itself always count, so the tables hold only other words. Words are compared
-after `fold`; one that would mean two things in one table or vocabulary is refused when the tables are loaded.
+Both tables are data: `headers.csv` (table, field, lang, header) and `words.csv` (vocabulary, code, lang, word). A
+field's own name and a code itself always match, so the tables list only other words. Words are compared after `fold`. A
+word with two meanings in one table or vocabulary is refused when the tables are loaded.
 """
 
 import csv
@@ -23,32 +23,32 @@ _NOT_A_WORD = re.compile(r"[^0-9a-z]+")
 
 
 class WordCollisionError(ValueError):
-    """One word stands for two fields or two codes; the tables must be corrected before anything is read."""
+    """One word means two fields or two codes; the tables must be corrected before anything is read."""
 
 
 def fold(text: str) -> str:
-    """Text as words are compared: lower case, without accents, each run of other characters one space.
+    """Return text as words are compared: lower case, without accents, each run of other characters one space.
 
-    Characters that nobody sees are none: `Verpackung` with a soft hyphen is one word.
+    Invisible characters do not count: `Verpackung` with a soft hyphen is one word.
 
-    A text without a letter or digit of the Latin script (`✓`, `%`) is itself, trimmed.
+    A text without a letter or digit of the Latin script (`✓`, `%`) is returned trimmed.
     """
     lower = text.casefold().translate(_LIGATURES)
     return _NOT_A_WORD.sub(" ", without_accents(lower)).strip() or text.strip()
 
 
 def headers(table: str) -> Mapping[str, str]:
-    """Folded header -> field name, for the table `sku` or `component`."""
+    """Return field names by folded header, for the table `sku` or `component`."""
     return _headers()[table]
 
 
 def words(vocabulary: str) -> Mapping[str, str]:
-    """Folded word -> code of the vocabulary; empty for a vocabulary without words."""
+    """Return codes of the vocabulary by folded word; empty for a vocabulary without words."""
     return _words().get(vocabulary, MappingProxyType({}))
 
 
 def code_of(word: str, vocabulary: str) -> str | None:
-    """The code that a word stands for, or None where it is none of the vocabulary's words."""
+    """Return the code that a word means, or None for an unknown word."""
     return words(vocabulary).get(fold(word))
 
 
@@ -69,9 +69,9 @@ def _words() -> Mapping[str, Mapping[str, str]]:
 
 
 def index(entries: Iterable[tuple[str, str, str]]) -> Mapping[str, Mapping[str, str]]:
-    """Entries (table, meaning, word) as table -> folded word -> meaning.
+    """Return entries (table, meaning, word) as table -> folded word -> meaning.
 
-    Raises `WordCollisionError` where a word of one table has two meanings.
+    Raise `WordCollisionError` where a word of one table has two meanings.
     """
     tables: dict[str, dict[str, str]] = {}
     for table, meaning, word in entries:

@@ -1,1 +1,1 @@
-"""The commands of `pcds`, one file per group; what they share is `shared`."""
+"""Commands of `pcds`, one module per group; `shared` has what they share."""

@@ -1,4 +1,4 @@
-"""`pcds backup` and `pcds restore`: what must survive, in one folder; what that is, `warehouse.backup` says."""
+"""`pcds backup` and `pcds restore`: save a data directory to a folder and restore it; `warehouse.backup` lists what."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +24,7 @@ Key = Annotated[
 def backup(folder: Folder, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Copy database and files into a new folder while the service works."""
     settings = Settings.load(data_dir=data_dir)
-    prepared(settings.data_dir)  # the key is kept there
+    prepared(settings.data_dir)  # the key is stored there
     with running(settings) as database:
         try:
             made = backups.back_up(settings, database, folder)
@@ -48,7 +48,7 @@ def restore(
     try:
         secret = None if without_seal or trust_dump else lambda: backups.find_key(settings, key)
         whole = backups.check(folder, secret, trust_dump=trust_dump)
-        prepared(settings.data_dir)  # not before it is known that the backup is one
+        prepared(settings.data_dir)  # only after the backup has been recognised as one
         with running(settings) as database:
             done = backups.restore(settings, database, whole, at=Clock.of(settings).now(), keep_keys=keep_keys)
             with Pool(database.app_url) as pool:

@@ -1,4 +1,4 @@
-"""`pcds catalogue refresh`: load the jurisdiction catalogue, as a run that the analyst sees too."""
+"""`pcds catalogue refresh`: load the jurisdiction catalogue, as a Dagster run that the analyst sees too."""
 
 from pathlib import Path
 from typing import Annotated

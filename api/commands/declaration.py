@@ -1,7 +1,7 @@
-"""`pcds declaration`: the tonnes of one market and period as a file to hand in, with what is not counted beside it.
+"""`pcds declaration`: write the tonnes of one market and period to a file for submission, and list what is not counted.
 
-What a declaration says is `pipelines.declarations`; the options of the UK file are docs/declarations.md.
-`pcds declaration ratings` is `declaration_ratings`.
+`pipelines.declarations` makes the contents; docs/declarations.md describes the options of the UK file. `pcds
+declaration ratings` is `declaration_ratings`.
 """
 
 from dataclasses import replace
@@ -32,7 +32,7 @@ class _Declaring(TyperGroup):
     """`pcds declaration OUT` declares; only the name of another command behind it is that command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """The arguments with the name of the command that they mean."""
+        """Return the arguments with the name of the command that they mean."""
         return super().parse_args(ctx, args if args and args[0] in self.commands else ["write", *args])
 
 
@@ -85,7 +85,7 @@ def declaration(  # noqa: PLR0917  (each is an option by name)
 
 
 def _with_what_is_left_out(asked: Asked, refused: FileRefused) -> str:
-    """Write what a refused file does not count beside where it would have been; the sentence that says so."""
+    """Write a refused file's uncounted SKUs beside its place; return the sentence that says so."""
     if refused.uncounted is None or refused.uncounted.is_empty():
         return ""
     written = left_out(asked, refused.uncounted)
@@ -97,7 +97,7 @@ def _with_what_is_left_out(asked: Asked, refused: FileRefused) -> str:
 
 
 def _check(asked: Asked, producer: Producer, ram: Path | None, drinks: Path | None) -> None:
-    """Wrong usage is told before anything is read: unknown codes, and options of the UK file with another form."""
+    """Report wrong usage before anything is read: unknown codes, and options of the UK file with another form."""
     one_of(tuple(codes("organisation_size")), [producer.organisation_size])
     one_of(tuple(codes("packaging_activity")), [producer.activity])
     one_of(tuple(codes("household_type")), [producer.household_type])

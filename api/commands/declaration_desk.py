@@ -1,4 +1,4 @@
-"""What `pcds declaration` works from: the newest data of a company, with the catalogue and the rules in force."""
+"""Loads the input of `pcds declaration`: the newest data of a company, with the catalogue and the rules in force."""
 
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from warehouse.settings import Settings
 
 
 def desk(at_work: Operator, company_id: UUID, settings: Settings) -> Desk:
-    """The newest data: a snapshot that lacks a write is published again, as a run that the analyst sees too."""
+    """Return the newest data: a snapshot that lacks a write is published again, as a run that the analyst sees too."""
     with at_work.company(company_id) as connection:
         catalogue, rules = loaded_catalogue(connection), Rulesets().active(connection)
     snapshot = newest(at_work.pool, settings.data_dir, company_id)

@@ -1,6 +1,6 @@
-"""`pcds declaration ratings`: what a scheme would rate the parts that a market is declared with, for a person to check.
+"""`pcds declaration ratings`: propose a scheme's ratings of the parts that a market declares, for a person to check.
 
-What a rating rests on is `compliance.schemes`; the checked file goes to `pcds declaration --ram`.
+`compliance.schemes` computes the ratings; the checked file is given to `pcds declaration --ram`.
 """
 
 from pathlib import Path

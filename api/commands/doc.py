@@ -1,4 +1,4 @@
-"""`pcds doc`: Declarations of Conformity, as operators add them; callers list them by GET /docs."""
+"""`pcds doc`: add Declarations of Conformity as an operator; callers list them by GET /docs."""
 
 from datetime import date
 from typing import Annotated, Any, Final
@@ -56,7 +56,7 @@ def add_doc(
 
 
 def added(we: Operator, company: UUID, sku_code: str, values: dict[str, Any]) -> dict[str, Any]:
-    """One more DoC of a SKU, in the company's ledger too; raises `Refusal` where it cannot be."""
+    """Add a DoC of a SKU, and an entry in the company's ledger; raise `Refusal` where it is not possible."""
     if not values["reference"].strip():
         raise Refusal("A DoC needs a reference that is not empty.")
     issued_on, expires_on = values["issued_on"], values["expires_on"]

@@ -1,4 +1,4 @@
-"""`pcds doctor`: what is held from before a rule and needs a decision; it reports and changes nothing."""
+"""`pcds doctor`: report stored data that is older than a rule and needs a decision; change nothing."""
 
 from typing import Annotated, Any
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""`pcds export`: a company's portfolio as a workbook. What stands in it is `pipelines.imports.export`."""
+"""`pcds export`: write a company's portfolio to a workbook. `pipelines.imports.export` defines its contents."""
 
 import sys
 from dataclasses import asdict
@@ -29,7 +29,7 @@ def export_portfolio(
     if not target.absolute().parent.is_dir():
         raise typer.BadParameter(f"There is no folder {target.parent}.", param_hint="OUT.xlsx")
     try:
-        # Beside its place, so that nobody ever finds half a file there.
+        # Written beside its place first, so that no reader finds half a file there.
         with TemporaryDirectory(dir=target.absolute().parent, prefix=".pcds-export-") as folder:
             whole = Path(folder) / target.name
             with operator(data_dir) as we, we.company(company) as connection:

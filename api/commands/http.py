@@ -1,6 +1,7 @@
-"""The service over HTTP, as a command asks it: one key, answers as JSON, repeated where repeating is safe.
+"""HTTP client of the commands: sends requests with one key, parses JSON answers, repeats requests where that is safe.
 
-What belongs here: connections, waiting and refusals in a sentence. What does not: what is asked, and the server's side.
+What belongs here: connections, waiting, and refusals as one sentence. What does not: which requests a command sends,
+and the server's side.
 """
 
 from collections.abc import Mapping
@@ -25,9 +26,9 @@ _AGAIN: Final = urllib3.Retry(
     retry_after_max=120,
     raise_on_status=False,
 )
-"""Broken connections and refusals that pass by themselves; `Retry-After` (seconds) is what is waited where it is sent.
-
-Every method, POST too: a request that writes carries an Idempotency-Key. No redirect: it would hand the key on.
+"""Repeats on broken connections and temporary refusals, after `Retry-After` (seconds) where it is sent. Every method is
+repeated, POST too: a request that writes has an Idempotency-Key. Redirects are not followed: they would pass the key
+on.
 """
 _TIMEOUT: Final = urllib3.Timeout(connect=5, read=120)
 _SHOWN: Final = 5
@@ -37,18 +38,18 @@ class Client:
     """The service at a base address, for the holder of one API key, in one language."""
 
     def __init__(self, base_url: str, key: str, lang: str = ORIGINAL) -> None:
-        """`base_url` is http or https, with or without a slash at its end. Nothing is asked yet."""
+        """`base_url` is http or https, with or without a slash at its end. No request is sent yet."""
         self._lang = lang
         self._base_url = base_url.rstrip("/")
         self._http = urllib3.PoolManager(retries=_AGAIN, timeout=_TIMEOUT)
         self._headers = {"X-API-Key": key, "Accept-Language": lang}
 
     def get(self, path: str, **query: object) -> dict[str, Any]:
-        """The answer to a read. Raises `Refusal` where it is refused or nobody answers."""
+        """Return the answer to a read. Raise `Refusal` where it is refused or nobody answers."""
         return self._ask("GET", path, fields=query)
 
     def send(self, path: str, parts: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer to a multipart write, done once however often it is repeated. Raises `Refusal`."""
+        """Return the answer to a multipart write, done once however often it is repeated. Raise `Refusal`."""
         return self._ask("POST", path, fields=parts, headers={"Idempotency-Key": str(uuid4())})
 
     def _ask(
@@ -73,12 +74,12 @@ class Client:
 
 
 def _reason(error: Exception) -> str:
-    """The kind of the last fault; its text would name addresses of objects."""
+    """Return the kind of the last fault; its text would show addresses of objects."""
     return type(getattr(error, "reason", None) or error).__name__
 
 
 def _sentence(status: int, body: Mapping[str, Any], lang: str) -> str:
-    """What a refusal says, with what would be right; a fault of the service with the id that support asks for."""
+    """Return a refusal's sentence and its remedy; for a fault of the service, with the id that support needs."""
     code = str(body.get("error", f"status {status}"))
     details = list(dict.fromkeys(str(detail.get("message")) for detail in body.get("details") or ()))
     if details:

@@ -1,7 +1,7 @@
-"""`pcds import`: sends a file to the service, follows the import, and says what was rejected and what to do.
+"""`pcds import`: send a file to the service, follow the import, and print what was rejected and how to correct it.
 
-It speaks to the service as any caller does, with a key, and needs no data directory. The report as a file to correct
-is made by `pipelines.imports.corrections`.
+The command calls the service like any caller, with a key, and needs no data directory. `pipelines.imports.corrections`
+writes the report as a file to correct.
 """
 
 import shlex
@@ -23,7 +23,7 @@ from schemas.sentences import told
 from warehouse.settings import Settings
 
 _PAUSE_SECONDS: Final = 1.0
-"""Between two polls: half of what a key may ask in a minute is left to others."""
+"""Pause between two polls: leaves half of a key's requests per minute to other programs."""
 _PAGE: Final = 200
 _PATH: Final = "/api/v1/imports"
 
@@ -88,7 +88,7 @@ def import_file(
 
 
 def _check_target(errors: Path | None, file: Path) -> None:
-    """Wrong usage is told before anything is sent."""
+    """Report wrong usage before anything is sent."""
     if errors is None:
         return
     if errors.suffix.lower() not in (".csv", ".xlsx"):
@@ -113,7 +113,7 @@ def _key(given: str) -> str:
 
 
 def _followed(service: Client, accepted: Mapping[str, Any]) -> dict[str, Any]:
-    """The import when it has ended."""
+    """Poll the import and return it when it has ended."""
     with _progress("Rows", accepted["rows"]) as bar:
         while True:
             time.sleep(_PAUSE_SECONDS)
@@ -124,7 +124,7 @@ def _followed(service: Client, accepted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _report(service: Client, path: str, total: int) -> list[dict[str, Any]]:
-    """Every fault of an import that has ended, page by page."""
+    """Return every fault of a finished import, page by page."""
     faults: list[dict[str, Any]] = []
     if total == 0:
         return faults
@@ -136,7 +136,7 @@ def _report(service: Client, path: str, total: int) -> list[dict[str, Any]]:
 
 
 def _progress(label: str, length: int) -> Any:
-    """A bar for people at a terminal; standard output stays the report's."""
+    """Return a progress bar for people at a terminal; standard output is only for the report."""
     return typer.progressbar(length=max(length, 1), label=label, file=sys.stderr, hidden=not sys.stderr.isatty())
 
 
@@ -157,7 +157,7 @@ def _write(target: Path, data: bytes, source: Mapping[str, Any], faults: list[di
 
 
 def _send_back(written: list[Path], done: Mapping[str, Any], sayings: Mapping[str, str]) -> list[str]:
-    """How to send the corrected rows. The rest of the file told which mark is the decimal one; now a mapping tells."""
+    """Return how to send the corrected rows, with a mapping of the decimal mark that the whole file used to show."""
     if len(written) > 1:
         return ["A CSV has no second sheet: write an .xlsx to send SKUs and components back together."]
     mapping = orjson.loads(sayings["mapping"]) if "mapping" in sayings else {}
@@ -176,5 +176,5 @@ def _send_back(written: list[Path], done: Mapping[str, Any], sayings: Mapping[st
 
 
 def _marks(source: Mapping[str, Any]) -> dict[str, str]:
-    """The decimal mark of each column that has one, on both sheets."""
+    """Return the decimal mark of each column that has one, on both sheets."""
     return {**source["decimal_marks"], **(source["components"] or {}).get("decimal_marks", {})}

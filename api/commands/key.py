@@ -1,4 +1,4 @@
-"""`pcds key`: issue, revoke and list API keys. A key is shown at its issue and never again."""
+"""`pcds key`: issue, revoke and list API keys. A key is shown once, when it is issued."""
 
 from typing import Annotated
 from uuid import UUID
@@ -45,7 +45,7 @@ def issue_key(
     scopes: list[str],
     allow_any_plan: bool = False,
 ) -> None:
-    """Hold a key for a company, in its ledger too; raises `Refusal` where the plan includes no keys."""
+    """Store a key for a company, with a ledger entry; raise `Refusal` where the plan includes no keys."""
     name = texts.plain(name)
     with we.company(company) as connection:
         _, plan = company_of(connection, company)
@@ -71,7 +71,7 @@ def revoke(
 
 
 def holder_of(we: Operator, client: UUID) -> UUID:
-    """The company whose key it is; raises `Refusal` where there is no such key."""
+    """Return the company that owns the key; raise `Refusal` where there is no such key."""
     with we.owner() as connection:
         company = keys.company_of(connection, client)
     if company is None:

@@ -1,4 +1,4 @@
-"""`pcds brand`, `site`, `supplier` and `component`: add what a company's SKUs refer to."""
+"""`pcds brand`, `site`, `supplier` and `component`: add the records to which a company's SKUs refer."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
@@ -111,7 +111,7 @@ def _add(resource: str, company: UUID, values: Mapping[str, Any], data_dir: Any,
 def added(
     we: Operator, resource: str, company: UUID, values: Mapping[str, Any], record_id: UUID | None = None
 ) -> dict[str, Any]:
-    """One more record of a company, in its ledger too; raises `Refusal` where the name, the code or the id is taken."""
+    """Add a record of a company, with a ledger entry; raise `Refusal` where the name, the code or the id is taken."""
     unique = "code" if "code" in values else "name"
     values = {name: texts.plain(value) if isinstance(value, str) else value for name, value in values.items()}
     values |= {"code": texts.code(values["code"])} if unique == "code" else {}

@@ -1,4 +1,4 @@
-"""The operator at work: the database of a data directory, sessions of a company, and their entries in its ledger."""
+"""Opens the database of a data directory for an operator's command, and records the command in the company's ledger."""
 
 import getpass
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ from warehouse.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """Sees every company through the owner's connection, and works in the session of one, as callers do."""
+    """An operator: sees every company by the owner's connection, and works in a company's session as callers do."""
 
     clock: Clock
     database: Database
@@ -32,13 +32,13 @@ class Operator:
 
     @contextmanager
     def owner(self, company_id: UUID | None = None) -> Iterator[Connection]:
-        """A transaction of the owner, for what the application's role may not do: see all companies, change one."""
+        """Open a transaction of the owner for what the application's role may not do: see all companies, change one."""
         with owning(self.database.owner_url, company_id) as connection:
             yield connection
 
     @contextmanager
     def company(self, company_id: UUID) -> Iterator[Connection]:
-        """A transaction of an existing company; raises `Refusal` where there is none of that id."""
+        """Open a transaction of an existing company; raise `Refusal` where there is none of that id."""
         with self.pool.company(company_id) as connection:
             company_of(connection, company_id)
             yield connection
@@ -54,7 +54,7 @@ class Operator:
         after: Mapping[str, Any],
         before: Mapping[str, Any] | None = None,
     ) -> None:
-        """What was done, into the company's ledger, in the same transaction."""
+        """Record the action in the company's ledger, in the same transaction."""
         ledger.enter(
             connection,
             company_id,
@@ -69,7 +69,7 @@ class Operator:
 
 @contextmanager
 def operator(data_dir: Path | None) -> Iterator[Operator]:
-    """An operator on a data directory, whether or not the service is running there."""
+    """Yield an operator on a data directory, whether or not the service is running there."""
     settings = Settings.load(data_dir=data_dir)
     with with_tables(settings) as database, Pool(database.app_url, clock=Clock.of(settings)) as pool:
         yield at(settings, database, pool)
@@ -77,9 +77,9 @@ def operator(data_dir: Path | None) -> Iterator[Operator]:
 
 @contextmanager
 def with_tables(settings: Settings) -> Iterator[Database]:
-    """The database for the time of the block, made where nothing was ever started on these settings."""
+    """Yield the database for the time of the block; create it where nothing was ever started with these settings."""
     with running(settings) as database:
-        if not companies.has_table(database.owner_url):  # a command may be the first to come to a data directory
+        if not companies.has_table(database.owner_url):  # a command may be the first program to use a data directory
             from warehouse.migrate import migrate  # noqa: PLC0415  (what it stands on loads longer than most commands take)
 
             migrate(database)
@@ -87,13 +87,13 @@ def with_tables(settings: Settings) -> Iterator[Database]:
 
 
 def at(settings: Settings, database: Database, pool: Pool) -> Operator:
-    """An operator on a database that is open already."""
+    """Return an operator on a database that is already open."""
     origin = Origin("operator", login(), "operator", correlation_id=str(uuid4()))
     return Operator(Clock.of(settings), database, pool, origin)
 
 
 def company_of(connection: Connection, company_id: UUID) -> tuple[str, str]:
-    """Name and plan of a company; raises `Refusal` where there is none of that id."""
+    """Return name and plan of a company; raise `Refusal` where there is none of that id."""
     found = companies.of(connection, company_id)
     if found is None:
         raise Refusal(f"There is no company {company_id}; `pcds company list` shows those there are.")
@@ -101,12 +101,12 @@ def company_of(connection: Connection, company_id: UUID) -> tuple[str, str]:
 
 
 def new_id() -> UUID:
-    """An id whose order is the order of making."""
+    """Return an id; ids sort in the order of creation."""
     return UUID(str(uuid7()))
 
 
 def login() -> str:
-    """The account that the command runs under."""
+    """Return the account that the command runs under."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a user without a name, as in some containers

@@ -1,4 +1,4 @@
-"""`pcds regrade`: grade what is held by the rules of the day, as a run that the analyst sees too."""
+"""`pcds regrade`: grade the stored SKUs by the rules of the day, as a Dagster run that the analyst sees too."""
 
 from typing import Annotated
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""`pcds rollup`: tonnes by scheme category as of now, as runs that the analyst sees too."""
+"""`pcds rollup`: compute tonnes by scheme category as of now, as Dagster runs that the analyst sees too."""
 
 from typing import Annotated
 from uuid import UUID
@@ -21,6 +21,6 @@ def rollup(
     """Compute the tonnes of a company, or of all, and say how many figures changed; the service does it by itself."""
     chosen = ["--company", str(company)] if company else []
     done = runs.run(Settings.load(data_dir=data_dir), "rollup", *chosen, refused="No figures were computed.")
-    if not as_json:  # a company's figures are a table, which the Dagster UI and a declaration show
+    if not as_json:  # the Dagster UI and a declaration show the table of a company's figures
         done = {"companies": [{**each, "figures": f"{len(each['figures'])} figures"} for each in done["companies"]]}
     show(done, as_json=as_json)

@@ -1,4 +1,4 @@
-"""`pcds ruleset`: a new version of the rules without a release; activating it regrades what is held."""
+"""`pcds ruleset`: install a new version of the rules without a release; activating it regrades the stored SKUs."""
 
 from pathlib import Path
 from typing import Annotated

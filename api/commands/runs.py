@@ -1,6 +1,6 @@
-"""Commands that are Dagster runs, which the analyst sees too: a child process runs them and answers with one record.
+"""Runs a command as a Dagster run, which the analyst sees too: a child process runs it and returns one record.
 
-This program starts without Dagster; `pipelines.engine.run` is the one that has it.
+This program starts without Dagster; `pipelines.engine.run` imports it.
 """
 
 import os
@@ -17,9 +17,9 @@ from warehouse.settings import Settings
 
 
 def run(settings: Settings, name: str, *arguments: str, refused: str) -> dict[str, Any]:
-    """The record that run `name` of `pipelines.engine.run` answers; raises `Refusal`, which begins with `refused`."""
+    """Return the record of run `name` of `pipelines.engine.run`; raise `Refusal`, which begins with `refused`."""
     command = [sys.executable, "-m", "pipelines.engine.run", name, "--json", *arguments]
-    prepared(settings.data_dir)  # Dagster's home and what the run makes are in it
+    prepared(settings.data_dir)  # Dagster's home and the run's output are in it
     with with_tables(settings):
         # Our own program, with arguments that no shell reads.
         done = subprocess.run(  # noqa: S603

@@ -1,4 +1,4 @@
-"""`pcds serve` and `pcds migrate`: the service as a whole; how it is kept running is `api.serve`."""
+"""`pcds serve` and `pcds migrate`: start the whole service, and migrate its database; `api.serve` supervises it."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""What every command shares: its options, how a record is printed, and refusals."""
+"""Shared parts of all commands: options, printing a record, and refusals."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ CompanyId = Annotated[UUID, typer.Option("--company", help="The company's id.")]
 
 
 class Refusal(Exception):  # noqa: N818  (an answer to the operator, not a fault)
-    """The command was understood and is refused; its text is one plain sentence saying what would be right."""
+    """The command was understood and is refused; its text is one plain sentence with the remedy."""
 
 
 def show(record: Mapping[str, Any], *, as_json: bool) -> None:
@@ -41,13 +41,13 @@ def _plain(value: Any) -> str:
 
 
 def several(values: Sequence[str]) -> list[str]:
-    """The values of an option that takes repetition and commas, in their order, each once."""
+    """Return the values of an option that accepts repetition and commas, in their order, each once."""
     parts = (part.strip() for value in values for part in value.split(","))
     return list(dict.fromkeys(part for part in parts if part))
 
 
 def one_of(vocabulary: Sequence[str], values: Sequence[str]) -> list[str]:
-    """The values when each is in the vocabulary; anything else is wrong usage."""
+    """Return the values when each is in the vocabulary; anything else is wrong usage."""
     for value in values:
         if value not in vocabulary:
             raise typer.BadParameter(f"{value} is not one of: {', '.join(vocabulary)}.")
@@ -55,7 +55,7 @@ def one_of(vocabulary: Sequence[str], values: Sequence[str]) -> list[str]:
 
 
 def of_locale() -> str:
-    """The language of messages by the environment (POSIX: LC_ALL, LC_MESSAGES, LANG); English where it is not ours."""
+    """Return the language of messages by the environment (POSIX: LC_ALL, LC_MESSAGES, LANG); English as the default."""
     locale = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := os.environ.get(name))), "")
     language = locale.partition("_")[0].partition(".")[0].lower()
     return language if language in LANGUAGES else LANGUAGES[0]

@@ -1,4 +1,4 @@
-"""`pcds snapshot`: publish portfolios as Parquet now, as runs that the analyst sees too."""
+"""`pcds snapshot`: publish portfolios as Parquet now, as Dagster runs that the analyst sees too."""
 
 from typing import Annotated
 from uuid import UUID

@@ -1,6 +1,6 @@
-"""`pcds staff`: accounts of the operator's own people, who see Dagster at /dagster and no company's pages.
+"""`pcds staff`: manage accounts of the operator's own people, who use Dagster at /dagster and see no company's pages.
 
-They belong to the deployment and to no company, so that no company's ledger has an entry of them. A password is read
+They belong to the deployment and to no company, so that no company's ledger has an entry about them. A password is read
 from standard input, as for `pcds user`.
 """
 
@@ -42,7 +42,7 @@ def add(
 
 
 def add_member(we: Operator, staff_id: UUID, *, email: str, role: Role, password: str) -> None:
-    """Hold an account; raises `Refusal` for what nobody could sign in with, and where the email is a live account's."""
+    """Store an account; raise `Refusal` for an unusable email or password, and where a live account has the email."""
     name = email_of(email)
     check_password(password)
     try:

@@ -1,4 +1,4 @@
-"""An import that has ended, in words: its counts, and what was rejected by reason, with what to do about each."""
+"""Describes a finished import in words: its counts, the rejected rows by reason, and how to correct each reason."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,10 @@ _WIDTH: Final = 100
 
 
 def summary(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]], lang: str) -> str:
-    """`done` is the import's status, `faults` its whole report in `lang`. A dry run says the same of the same file."""
+    """Return the summary. `done` is the import's status, `faults` its whole report in `lang`.
+
+    A dry run says the same of the same file.
+    """
     counts = done["counts"]
     outcomes = ", ".join(f"{counts[name]} {name}" for name in ("created", "updated", "unchanged", "rejected"))
     skipped = len(done["source"]["skipped"])
@@ -28,7 +31,7 @@ def summary(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]], lang: 
 
 
 def _by_code(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-    """Code -> the lines that have it, each once, with the first sentence of it; most lines first."""
+    """Return, by code, the lines that have it, each once, with the first sentence of it; most lines first."""
     main = done["source"]["sheet"]
     found: dict[str, dict[str, str]] = {}
     for fault in faults:
@@ -39,7 +42,7 @@ def _by_code(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> di
 
 def _reason(code: str, lines: Mapping[str, str], lang: str) -> str:
     first = ", ".join(list(lines)[:_FIRST_LINES]) + (", …" if len(lines) > _FIRST_LINES else "")
-    # A service newer than this program may know more codes; its own sentence then says what would be right.
+    # A service newer than this program may have more codes; its own sentence then names the remedy.
     known = ISSUE_CODES.get(code)
     do = next(iter(lines.values())) if known is None else told(known.remedy, lang)
     head = told(f"{code}: {len(lines)} {'row' if len(lines) == 1 else 'rows'}, line {first}", lang)

@@ -1,4 +1,4 @@
-"""`pcds supplier-request`: ask a supplier about components of a SKU, list what was asked."""
+"""`pcds supplier-request`: ask a supplier about components of a SKU, and list the requests."""
 
 from typing import Annotated, Any
 from uuid import UUID

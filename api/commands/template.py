@@ -1,4 +1,4 @@
-"""`pcds template`: a workbook to fill in and import. What stands in it is `pipelines.imports.template`."""
+"""`pcds template`: write a workbook to fill in and import. `pipelines.imports.template` defines its contents."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,6 +1,6 @@
-"""`pcds user`: accounts of people who sign in.
+"""`pcds user`: manage accounts of people who sign in.
 
-A password is read from standard input, so that no list of processes and no history of a shell holds it.
+A password is read from standard input, so that no process list and no shell history contains it.
 """
 
 import sys
@@ -20,7 +20,7 @@ FAULTS: Final = {
     "length": f"A password has {passwords.SHORTEST} to {passwords.LONGEST} characters.",
     "common": "This password is one of the 30 000 that are guessed first; choose another.",
 }
-"""What is said of a password that nobody should have."""
+"""Messages about a password that is refused."""
 
 app = typer.Typer(help="Accounts of people.", no_args_is_help=True)
 
@@ -45,7 +45,7 @@ def add(
 
 
 def add_user(we: Operator, company: UUID, *, user_id: UUID, email: str, password: str) -> None:
-    """Hold an account of a company, in its ledger too; raises `Refusal` for what nobody could sign in with."""
+    """Store an account of a company, with a ledger entry; raise `Refusal` for an unusable email or password."""
     name = email_of(email)
     check_password(password)
     with we.company(company) as connection:
@@ -86,14 +86,14 @@ def reset(
 
 
 def sent_password(*, given: bool) -> str:
-    """The password on standard input, up to the end of the line; wrong usage where it was not said to be there."""
+    """Return the password on standard input, up to the end of the line; wrong usage unless `given` announces it."""
     if not given:
         raise typer.BadParameter("A password is never an argument; send it with --password-stdin.")
     return sys.stdin.read().removesuffix("\n").removesuffix("\r")
 
 
 def email_of(given: str) -> str:
-    """An email as it is held; raises `Refusal` for what nobody could sign in with."""
+    """Return an email as it is stored; raise `Refusal` for one that nobody could sign in with."""
     name = users.known_as(given)
     before, _, after = name.partition("@")
     if not (before and after and name.isprintable() and len(name) <= passwords.LONGEST) or " " in name:
@@ -102,13 +102,13 @@ def email_of(given: str) -> str:
 
 
 def check_password(password: str) -> None:
-    """Raise `Refusal` for a password that may not be one."""
+    """Raise `Refusal` for a password that is not allowed."""
     if fault := passwords.fault(password):
         raise Refusal(FAULTS[fault])
 
 
 def _account(we: Operator, email: str) -> tuple[UUID, UUID]:
-    """The account of an address, and its company. Raises `Refusal` where there is none."""
+    """Return the account of an address, and its company. Raise `Refusal` where there is none."""
     with we.owner() as connection:
         found = users.company_of(connection, email)
     if found is None:

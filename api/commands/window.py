@@ -1,4 +1,4 @@
-"""`pcds window`: a higher request ceiling for one key between two instants, for a migration arranged beforehand."""
+"""`pcds window`: raise the request limit of one key between two instants, for a migration arranged beforehand."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

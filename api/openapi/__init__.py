@@ -1,1 +1,1 @@
-"""What turns the framework's OpenAPI document into the one that is published; `api.document` puts it together."""
+"""Completes the framework's OpenAPI document for publication; `api.document` assembles it."""

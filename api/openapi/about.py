@@ -1,6 +1,6 @@
-"""What the document says of the whole interface: its description, its tags, its limits, who answers for it.
+"""Texts of the OpenAPI document about the whole interface: description, tags, contact, licence.
 
-Sentences and figures for readers; what the service enforces stands where it is enforced.
+These are sentences and figures for readers; the code that enforces a limit defines it.
 """
 
 from typing import Any, Final
@@ -29,5 +29,5 @@ _TAGS: Final = {
 
 
 def tags() -> list[dict[str, Any]]:
-    """The tags in the order of the reference."""
+    """Return the tags in the order of the reference."""
     return [{"name": name, "description": sentence} for name, sentence in _TAGS.items()]

@@ -1,4 +1,4 @@
-"""What holds for every operation alike, added once: scopes, limits, headers, error answers, the form of schemas."""
+"""Adds what all operations of the OpenAPI document share: scopes, limits, headers, error answers, schema style."""
 
 from typing import Any, Final
 
@@ -60,7 +60,7 @@ _HEADERS_OF_STATUS: Final = {"401": ("WWW-Authenticate",), "429": ("Retry-After"
 
 
 def complete(document: dict[str, Any]) -> None:
-    """Complete every operation and the form of every schema, in place."""
+    """Complete every operation and the style of every schema, in place."""
     document["components"]["headers"] = _HEADERS
     document["components"]["securitySchemes"]["Client"] = _CLIENT
     for path, methods in document["paths"].items():
@@ -86,7 +86,7 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
         operation["x-rate-limit"] = _LIMIT
         operation["x-scope"] = "write" if writes else "read"
         for requirement in operation["security"]:
-            if "BearerToken" in requirement:  # the one scheme with scopes; a key holds its own
+            if "BearerToken" in requirement:  # the only scheme with scopes; a key has its own
                 requirement["BearerToken"] = [operation["x-scope"]]
     parameters = operation.setdefault("parameters", [])
     parameters += [_IDEMPOTENCY_KEY, _CORRELATION_ID] if once else [_CORRELATION_ID]
@@ -102,7 +102,7 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
 
 
 def _formed(schema: Schema) -> None:
-    """Null as a type beside the others, and no titles that only repeat a field's name."""
+    """Write null as a type beside the others, and remove titles that only repeat a field's name."""
     schema.pop("title", None)
     match schema.get("anyOf"):
         case [{"type": "integer"}, {"type": "number"}, *others]:  # every integer is a number
@@ -117,7 +117,7 @@ def _formed(schema: Schema) -> None:
 
 
 def _sized(schema: Schema) -> None:
-    """How wide a number is. Not for parameters: the service clamps integers of any size."""
+    """Add the width of a number. Not for parameters: the service clamps integers of any size."""
     kinds = schema.get("type", ())
     if "integer" in kinds:
         small = abs(schema.get("maximum", 2**63)) < 2**31

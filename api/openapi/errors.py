@@ -1,4 +1,4 @@
-"""Error answers as they are published: a description and one example for each code that an operation can send."""
+"""Error answers in the OpenAPI document: a description and one example for each code that an operation can send."""
 
 from typing import Any, Final
 
@@ -35,6 +35,6 @@ def publish(response: dict[str, Any], *, counted: bool) -> None:
 
 
 def example(code: str, *, counted: bool = True) -> dict[str, Any]:
-    """The body of an error with this code."""
+    """Return the body of an error with this code."""
     body = {"error": code, "correlationId": _CORRELATION_ID, "message": ERROR_CODES[code].meaning}
     return body | ({"details": _DETAILS[code]} if code == "invalid_body" or (counted and code in _DETAILS) else {})

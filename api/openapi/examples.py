@@ -1,6 +1,6 @@
-"""Examples of bodies and answers: what a service really took and answered, kept in `examples/` by operation.
+"""Examples of bodies and answers in the OpenAPI document: recorded from a real service, stored in `examples/`.
 
-`python -m tools.record_examples` records them; a test holds each against its schema, and that none is missing.
+`python -m tools.record_examples` records them; a test checks each against its schema, and that none is missing.
 """
 
 import json
@@ -11,7 +11,7 @@ from api.openapi.schemas import operations
 
 
 def add(document: dict[str, Any]) -> None:
-    """Put the examples beside the schemas that they are examples of."""
+    """Add the examples beside their schemas."""
     held = {
         path.name.removesuffix(".json"): json.loads(path.read_text(encoding="utf-8"))
         for path in (files("api.openapi") / "examples").iterdir()

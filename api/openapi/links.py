@@ -1,4 +1,4 @@
-"""Which operation takes an id that another answers with: OpenAPI links, for readers and for tests that follow them."""
+"""OpenAPI links: which operation accepts an id that another returns, for readers and for tests that follow them."""
 
 from typing import Any, Final
 
@@ -11,11 +11,11 @@ _LINKS: Final[dict[tuple[str, str], tuple[str, tuple[str, ...]]]] = {
     ("post_sku", "200"): (_SKU, _OF_SKU),
     ("post_import", "202"): ("$response.body#/id", ("get_import",)),
 }
-"""By operation and status: where the id stands, and who takes it."""
+"""By operation and status: the field with the id, and the operations that accept it."""
 
 
 def add(document: dict[str, Any]) -> None:
-    """Put each link into the answer that holds the id."""
+    """Add each link to the answer that contains the id."""
     for operation in operations(document):
         for status, answer in operation["responses"].items():
             where, targets = _LINKS.get((operation["operationId"], status), ("", ()))

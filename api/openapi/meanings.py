@@ -1,4 +1,4 @@
-"""What a field means where its model does not say: `meanings.csv`, by schema and field, `*` for any schema."""
+"""Describes fields whose model has no description: reads `meanings.csv`, by schema and field, `*` for any schema."""
 
 import csv
 from functools import cache
@@ -17,6 +17,6 @@ def add(document: dict[str, Any]) -> None:
 
 @cache
 def table() -> dict[tuple[str, str], str]:
-    """The meanings by schema and field."""
+    """Return the meanings by schema and field."""
     rows = csv.DictReader((files("api.openapi") / "meanings.csv").read_text(encoding="utf-8").splitlines())
     return {(row["schema"], row["field"]): row["meaning"] for row in rows}

@@ -1,4 +1,4 @@
-"""Walking JSON Schemas of the document: every schema below a node, whatever keyword it hangs on."""
+"""Walks the JSON Schemas of the OpenAPI document: every schema below a node, under any keyword."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -9,7 +9,7 @@ _SINGLE: Final = ("items", "additionalProperties", "not")
 
 
 def below(schema: Schema) -> Iterator[Schema]:
-    """The schema itself and every schema inside it; references are not followed."""
+    """Yield the schema itself and every schema inside it; references are not followed."""
     yield schema
     inner = [*schema.get("properties", {}).values()]
     inner += [part for keyword in _LISTS for part in schema.get(keyword, ())]
@@ -19,7 +19,7 @@ def below(schema: Schema) -> Iterator[Schema]:
 
 
 def of_document(document: dict[str, Any]) -> Iterator[Schema]:
-    """Every schema of the components, parameters, headers and bodies."""
+    """Yield every schema of the components, parameters, headers and bodies."""
     for schema in document["components"]["schemas"].values():
         yield from below(schema)
     for operation in operations(document):
@@ -33,6 +33,6 @@ def of_document(document: dict[str, Any]) -> Iterator[Schema]:
 
 
 def operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every operation of the document."""
+    """Yield every operation of the document."""
     for methods in document["paths"].values():
         yield from methods.values()

@@ -1,4 +1,4 @@
-"""Gives each vocabulary one name in the document, so that a generated client has one type for it wherever it stands."""
+"""Gives each vocabulary one name in the OpenAPI document, so that a generated client has one type for it."""
 
 from typing import Any, Final
 
@@ -25,7 +25,9 @@ _OPEN: Final = frozenset(
         "additive",
     }
 )
-"""What grows within v1, with the law and the guidelines; `x-open` in the document tells readers to expect it."""
+"""Vocabularies that grow within v1, with the law and the guidelines; `x-open` in the document tells readers to expect
+it.
+"""
 
 
 def _camel(name: str) -> str:

@@ -1,6 +1,6 @@
-"""Pages for people: sign-in, consent, connected applications, and what others add.
+"""Web pages for people: sign-in, consent, connected applications, and those that other modules add.
 
 What belongs here: routes, templates, the one style sheet, sessions and forms. What does not: what a page decides or
-writes (steps), and the reference of the API (`api.reference`). A page is made by `render.page`, knows its person
-through `sessions.SignedIn`, and takes a form only through `forms`. What it says stands in `texts/*.csv`.
+writes (steps), and the reference of the API (`api.reference`). `render.page` renders a page, `sessions.SignedIn` gives
+its person, and only `forms` accepts a form. The texts are in `texts/*.csv`.
 """

@@ -1,6 +1,6 @@
-"""A change in words: the field and its two values as the people of one language read them.
+"""Describes a change in words: the field and its old and new value, in the reader's language.
 
-Paths are those of `services.review.compare`; words of fields and codes are `schemas.labels`.
+The paths are those of `services.review.compare`; `schemas.labels` has the words of fields and codes.
 """
 
 import re
@@ -17,7 +17,7 @@ from schemas.technical_files import CONTENTS
 from services.review.compare import Change, leaves
 
 _ASKING: Final = "Not assessed, because facts are missing: "
-"""How a grade's reason begins that ends in paths (`compliance.grading.trace`)."""
+"""The beginning of a grade's reason that ends in paths (`compliance.grading.trace`)."""
 _PATH: Final = re.compile(r"[a-z_]+(?:\[\d+\])?(?:\.[a-z_]+)*")
 _PART: Final = re.compile(r"components\[(\d+)\]\.(.+)")
 _SUBSTANCE: Final = re.compile(r"substances\.(\w+)(?:\.(\w+))?")
@@ -27,16 +27,16 @@ _VOCABULARIES: Final = {
     "unit": "substance_unit",
     "basis": "substance_basis",
 }
-"""Of the parts of a substance's entry."""
+"""Vocabularies of the parts of a substance's entry."""
 _OWN_WORDS: Final = {"substance_unit": "unit", "substance_basis": "basis"}
-"""Vocabularies whose words stand in our texts, and under which keys."""
+"""Vocabularies whose words are in the page texts, with their keys."""
 _DIGITS: Final = 12
-"""Decimals of a value that is compared: all that anybody has sent."""
+"""Decimals of a compared value: as many as anybody sends."""
 _UNITS: Final = frozenset({"g", "percent", "g/cm3", "um"})
 
 
 class Told(NamedTuple):
-    """One row of the comparison: what, held now, then."""
+    """One row of the comparison: the field, the current value, the new one."""
 
     what: str
     now: str
@@ -45,23 +45,23 @@ class Told(NamedTuple):
 
 
 def told(changes: Sequence[Change], parts: Sequence[str], lang: str) -> list[Told]:
-    """The changes in words; `parts` are the component types of the graph as it would be."""
+    """Return the changes in words; `parts` are the component types of the graph after the change."""
     return [_told(change, parts, lang) for change in changes]
 
 
 def path_of(path: str, lang: str, parts: Sequence[str] = ()) -> str:
-    """A path of the contract in words, its part with the type that `parts` has at its place."""
+    """Return a path of the contract in words, its part with the type that `parts` has at its place."""
     return _placed(path, parts, lang)[0]
 
 
 def reason(sentence: str, lang: str, rules: RuleSet) -> str:
-    """Why a grade is what it is, from its English; fields that it asks for are told by their names, not their paths."""
+    """Return a grade's reason from its English; fields that it asks for are named in words, not by paths."""
     paths = sentence.removeprefix(_ASKING).rstrip(".").split(", ") if sentence.startswith(_ASKING) else []
     return with_names(grading.said(sentence, (rules,), lang), paths, lang)
 
 
 def with_names(sentence: str, paths: Sequence[str], lang: str, parts: Sequence[str] = ()) -> str:
-    """A sentence with the names of these paths in their place; `parts` as in `path_of`."""
+    """Return a sentence with the names of these paths instead of the paths; `parts` as in `path_of`."""
     return _PATH.sub(lambda found: path_of(found[0], lang, parts) if found[0] in paths else found[0], sentence)
 
 
@@ -73,9 +73,9 @@ def _told(change: Change, parts: Sequence[str], lang: str) -> Told:
 
 
 def _placed(path: str, parts: Sequence[str], lang: str) -> tuple[str, str | None]:
-    """What a path means in words, and the vocabulary of its value."""
+    """Return the meaning of a path in words, and the vocabulary of its value."""
     table, fields, name, prefix = "sku", SKU, path, ""
-    if path in COMPONENT and path not in SKU:  # of a SKU without components, whose one body it is a fact of
+    if path in COMPONENT and path not in SKU:  # of a SKU without components: a fact of its one body
         table, fields = "component", COMPONENT
     if found := _PART.fullmatch(path):
         place = int(found[1])
@@ -90,7 +90,7 @@ def _placed(path: str, parts: Sequence[str], lang: str) -> tuple[str, str | None
 
 
 def name_of(table: str, name: str, field: Field | None, lang: str) -> str:
-    """A field's name with its unit; of a substance's entry the substance, and the part that is meant."""
+    """Return a field's name with its unit; for a substance's entry, the substance and the part of the entry."""
     if found := _SUBSTANCE.fullmatch(name):
         of = text(f"substance.{found[1]}", lang)
         return f"{of}: {text(f'substance_part.{found[2]}', lang)}" if found[2] else of
@@ -99,7 +99,7 @@ def name_of(table: str, name: str, field: Field | None, lang: str) -> str:
 
 
 def value(held: object, vocabulary: str | None, lang: str) -> str:
-    """A value in words, a code of a vocabulary by its word; a dash where nothing is held."""
+    """Return a value in words, a code of a vocabulary by its word; a dash where nothing is stored."""
     match held:
         case None:
             return "–"
@@ -117,7 +117,7 @@ def value(held: object, vocabulary: str | None, lang: str) -> str:
 
 
 def code(vocabulary: str, held: str, lang: str) -> str:
-    """A code of a vocabulary in words: those that only pages show have their word here, the others in `labels`."""
+    """Return a code of a vocabulary in words: from here for codes that only pages show, else from `labels`."""
     if vocabulary == "packaging_format":
         return format_word(held, lang)
     if prefix := _OWN_WORDS.get(vocabulary):
@@ -126,7 +126,7 @@ def code(vocabulary: str, held: str, lang: str) -> str:
 
 
 def filed(kind: str, payload: Mapping[str, Any], lang: str) -> list[tuple[str, str]]:
-    """What an entry says, field by field, where it is not compared with a record; a draft's points are not told."""
+    """Return an entry's contents, field by field, where it is not compared with a record; without a draft's points."""
     told_apart = {"sku_update": "changes", "supplier_answer": "components"}.get(kind)
     rows = [_row(name, held, lang) for name, held in payload.items() if name not in ("draft", told_apart)]
     if told_apart is None or told_apart not in payload:
@@ -139,7 +139,7 @@ def filed(kind: str, payload: Mapping[str, Any], lang: str) -> list[tuple[str, s
 
 
 def _row(name: str, held: object, lang: str) -> tuple[str, str]:
-    """A member of what was filed in words; one that no table has a word for stays as it came."""
+    """Return a member of the entry in words; one that no table has a word for stays unchanged."""
     try:
         named = text(f"review.payload.{name}", lang)
     except KeyError:

@@ -1,4 +1,4 @@
-"""Connected applications: what a person has let in, since when, when it was last used, and how to shut it out."""
+"""Connected applications page: which ones a person has authorised, since when, the last use, and how to revoke one."""
 
 from typing import Annotated
 from uuid import UUID
@@ -22,7 +22,7 @@ router = APIRouter()
 
 @router.get("/connections")
 def get_connections(request: Request, session: SignedIn) -> Response:
-    """The person's own connections, the newest first."""
+    """List the person's own connections, the newest first."""
     service = service_of(request)
     with service.writes.company(session.company_id) as connection:
         held = connections.of_person(connection, session.user_id)
@@ -40,7 +40,7 @@ def _addressed(request: Request) -> UUID:
 async def post_revoke(
     request: Request, session: SignedIn, connection_id: Annotated[UUID, Depends(_addressed)]
 ) -> Response:
-    """Shut an application out: its next request is refused."""
+    """Revoke an application's access: its next request is refused."""
     await posted(request, session)
     service = service_of(request)
     origin = acting(request, "user", str(session.user_id), session.email)

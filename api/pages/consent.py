@@ -1,7 +1,7 @@
-"""GET and POST /oauth/authorize: a person is told who asks for what, and decides.
+"""GET and POST /oauth/authorize: shows a person which application asks for which access, and stores the decision.
 
-The request is checked before the page is shown and again when the person has decided, since the form carries it. What
-is checked, and who hears of a fault, is `connector.oauth.authorization`.
+The request is checked before the page is shown and again after the decision, because the form contains it.
+`connector.oauth.authorization` checks the request and decides who is informed of a fault.
 """
 
 from collections.abc import Iterable
@@ -34,11 +34,11 @@ router = APIRouter()
 _DECISION: Final = "decision"
 _ALLOW: Final = "allow"
 _OURS: Final = (FIELD, _DECISION)
-"""Fields that the form has beside the request's own parameters."""
+"""Form fields beside the request's own parameters."""
 
 
 class _Told(Exception):  # noqa: N818  (an answer)
-    """The application is told of a fault at its redirect address; `sentence` says the fault."""
+    """A fault that is reported to the application at its redirect address; `sentence` describes it."""
 
     code = "told"
 
@@ -49,12 +49,14 @@ class _Told(Exception):  # noqa: N818  (an answer)
 
 @router.get(AUTHORIZE)
 async def get_authorize(request: Request) -> Response:
-    """The page on which the person decides; the sign-in page where nobody is signed in."""
+    """Show the page on which the person decides; the sign-in page where nobody is signed in."""
     pairs = [pair for pair in parse_qsl(request.url.query, keep_blank_values=True) if pair[0] not in _OURS]
     try:
         asked, _ = await _asked(request, pairs)
     except _Told as told:
-        if await session_of(request) is None:  # applications register themselves: a stranger's link would lead anywhere
+        if (
+            await session_of(request) is None
+        ):  # applications register themselves: a stranger's link could redirect to any address
             raise PageRefused(400, "consent.faulty", fault=told.sentence) from None
         return _to(told.address)
     session = await signed_in(request)
@@ -74,7 +76,7 @@ async def get_authorize(request: Request) -> Response:
 
 @router.post(AUTHORIZE)
 async def post_authorize(request: Request, session: SignedIn) -> Response:
-    """Back to the application with a code, or with the person's no."""
+    """Redirect back to the application with a code, or with the person's refusal."""
     form = await posted(request, session)
     try:
         asked, sent = await _asked(request, [pair for pair in form.multi_items() if pair[0] not in _OURS])
@@ -88,11 +90,11 @@ async def post_authorize(request: Request, session: SignedIn) -> Response:
 
 
 async def _asked(request: Request, pairs: Iterable[tuple[str, str]]) -> tuple[Wish, Parameters]:
-    """What the application wants, and what it has sent. Raises `PageRefused`, `SignInFirst` or `_Told`."""
+    """Return the application's wish and parameters. Raise `PageRefused`, `SignInFirst` or `_Told`."""
     base, once = service_of(request).settings.base_url, dict[str, str]()
     for name, value in pairs:
         if name in ("client_id", "redirect_uri") and once.setdefault(name, value) != value:
-            raise PageRefused(400, "consent.unknown_client")  # nobody can be told where there are two to tell
+            raise PageRefused(400, "consent.unknown_client")  # with two redirect addresses, neither can be informed
     client = await _client(request, once.get("client_id", ""))
     try:
         redirect_uri = redirect_of(client, Parameters({name: value for name, value in once.items() if value}, []))
@@ -108,7 +110,7 @@ async def _asked(request: Request, pairs: Iterable[tuple[str, str]]) -> tuple[Wi
 
 
 async def _client(request: Request, client_id: str) -> Client:
-    """The application of an id. One that only a document describes is looked up for a signed-in person alone."""
+    """Return the application of an id. One that only a document describes is fetched for a signed-in person only."""
     service = service_of(request)
     client = await run_in_threadpool(clients.known, service, client_id)
     if client is not None and clients.is_fresh(service, client):
@@ -132,5 +134,5 @@ def _code(request: Request, session: Session, asked: Wish) -> str:
 
 
 def _to(address: str) -> Response:
-    """A redirect that carries no form along (RFC 9700, section 4.12) and is kept nowhere."""
+    """Return a redirect that sends no form along (RFC 9700, section 4.12) and is not cached."""
     return RedirectResponse(address, 303, {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"})

@@ -1,6 +1,6 @@
-"""A draft declaration of the review queue as a page and as a PDF; once it is issued, the declaration.
+"""Shows a draft declaration of the review queue as a page and as a PDF; once it is issued, the declaration.
 
-What a draft says is `services.drafts`.
+`services.drafts` makes the contents of a draft.
 """
 
 from uuid import UUID
@@ -23,14 +23,14 @@ router = APIRouter(prefix="/review")
 
 @router.get("/{id}/draft")
 async def get_draft(request: Request, session: SignedIn) -> Response:
-    """The draft as a page, in the language that it was made in."""
+    """Show the draft as a page, in the language in which it was made."""
     draft, issued, _ = await run_in_threadpool(_read, request, session)
     return page(request, "draft.html", session=session, draft=draft, issued=issued, entry_id=request.path_params["id"])
 
 
 @router.get("/{id}/draft.pdf")
 async def get_pdf(request: Request, session: SignedIn) -> Response:
-    """The same as a PDF: of a declaration the bytes that were issued."""
+    """Return the same as a PDF: for an issued declaration, the bytes that were issued."""
 
     def made() -> Response:
         draft, _, pdf = _read(request, session)
@@ -40,9 +40,9 @@ async def get_pdf(request: Request, session: SignedIn) -> Response:
 
 
 def _read(request: Request, session: Session) -> tuple[drafts.Draft, declarations.Issued | None, bytes | None]:
-    """The draft of an entry, or the declaration that it became with its bytes.
+    """Return the draft of an entry, or the declaration that it became with its bytes.
 
-    Raises `PageRefused` where the company has no such entry, or it holds none.
+    Raise `PageRefused` where the company has no such entry, or it contains none.
     """
     try:
         entry_id = UUID(request.path_params["id"])

@@ -1,7 +1,7 @@
-"""Forms that people send: read under a bound, and taken only from a page of ours in the same browser.
+"""Reads forms that people send: limits their size, and accepts them only from our own page in the same browser.
 
-A form carries the `csrf` of its session; the sign-in form that of the visitor's cookie. Files come through
-`api.uploads`, not here.
+A form contains the `csrf` of its session; the sign-in form contains that of the visitor's cookie. Files are read by
+`api.uploads`.
 """
 
 import hmac
@@ -19,24 +19,24 @@ from api.pages.sessions import Session, csrf_of, visit_of
 MAX_BYTES: Final = 256 * 2**10
 FIELD: Final = "csrf"
 _FROM_OURS: Final = ("same-origin", "none", "")
-"""Sec-Fetch-Site of a form that one of our pages sent; older browsers do not say."""
+"""Values of Sec-Fetch-Site for a form sent from one of our pages; older browsers send none."""
 
 Form = ImmutableMultiDict[str, str]
 
 
 async def posted(request: Request, session: Session) -> Form:
-    """The fields of a form of a signed-in person. Raises `PageRefused` where it came from another page."""
+    """Return the fields of a form of a signed-in person. Raise `PageRefused` where it came from another page."""
     return await posted_with(request, session.csrf)
 
 
 async def posted_by_visitor(request: Request) -> Form:
-    """The fields of a form of somebody who is not signed in; raises as `posted` does."""
+    """Return the fields of a form of a visitor who is not signed in; raise as `posted` does."""
     visit = visit_of(request)
     return await posted_with(request, csrf_of(visit) if visit else None)
 
 
 async def posted_with(request: Request, expected: str | None) -> Form:
-    """The fields of a form that carries what is expected; raises as `posted` does."""
+    """Return the fields of a form that contains the expected token; raise as `posted` does."""
     form = await read(request)
     shown = form.get(FIELD, "").encode()
     is_ours = request.headers.get("Sec-Fetch-Site", "") in _FROM_OURS
@@ -46,7 +46,7 @@ async def posted_with(request: Request, expected: str | None) -> Form:
 
 
 async def read(request: Request) -> Form:
-    """The fields of a form, whoever sent it; its page must not rest on a cookie. Raises `PageRefused`."""
+    """Return the fields of a form, whoever sent it; its page must not depend on a cookie. Raise `PageRefused`."""
     try:
         body = b"".join([chunk async for chunk in limited(request, MAX_BYTES)]).decode()
         return Form(parse_qsl(body, keep_blank_values=True, errors="strict", max_num_fields=1_000))

@@ -1,4 +1,4 @@
-"""The address of the service itself: a person goes on to the portfolio, a program is told that nothing is there."""
+"""The root address: redirects a person to the portfolio, answers a program with not found."""
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -14,7 +14,7 @@ router = APIRouter()
 
 @router.get("/")
 async def get_home(request: Request) -> Response:
-    """To the portfolio, which leads to the sign-in page where nobody is signed in."""
+    """Redirect to the portfolio, which leads to the sign-in page where nobody is signed in."""
     if not is_for_people(request):
         raise NotFound
     return RedirectResponse(link(request, HOME), 303, {"Cache-Control": "no-store", "Vary": "Accept"})

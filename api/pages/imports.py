@@ -1,7 +1,7 @@
-"""Imports for the people of the company: what was sent, how far it is, how the file was read, and its error report.
+"""Import pages for the company's people: the file, the progress, how the columns were read, and the error report.
 
-The report is shown as a whole or one reason at a time. Files to correct and send back are the command's
-(`pcds import --errors`).
+The report is shown as a whole or for one reason. The command `pcds import --errors` writes files to correct and send
+back.
 """
 
 from typing import Any, Final
@@ -30,13 +30,13 @@ PAGE_SIZE: Final = 50
 
 @router.get("")
 async def get_imports(request: Request, session: SignedIn) -> Response:
-    """What was sent, the newest first."""
+    """List the imports, the newest first."""
     return await run_in_threadpool(_listed, request, session)
 
 
 @router.get("/{id}")
 async def get_import(request: Request, session: SignedIn) -> Response:
-    """One import; with `code` and `field` the faults of that reason alone. Staff find the way to its runs as well."""
+    """Show one import; with `code` and `field` only the faults of that reason. Staff also get a link to its runs."""
     seen_by_staff = service_of(request).settings.dagster_ui and await member_of(request) is not None
     return await run_in_threadpool(_one, request, session, seen_by_staff)
 
@@ -76,13 +76,13 @@ def _one(request: Request, session: Session, seen_by_staff: bool) -> Response:
 
 
 def _reason(row: dict[str, Any]) -> dict[str, Any]:
-    """A reason of the report with what its code means; one of the faults stands for codes that no table has."""
+    """Return a reason of the report with its code's meaning; one of its faults describes a code that no table has."""
     known = ISSUE_CODES.get(row["code"])
     return {**row, "meaning": known.meaning if known else row["message"]}
 
 
 def _chosen(request: Request, reasons: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The reason that the address names; None for all of them. Raises `PageRefused` for one that there is not."""
+    """Return the reason that the address names; None for all. Raise `PageRefused` for one that does not exist."""
     code, field = request.query_params.get("code"), request.query_params.get("field") or None
     if not code:
         return None
@@ -93,7 +93,7 @@ def _chosen(request: Request, reasons: list[dict[str, Any]]) -> dict[str, Any] |
 
 
 def _columns(source: dict[str, Any], lang: str) -> list[dict[str, Any]]:
-    """The columns of both tables with the field that each became, in the order of the file."""
+    """Return the columns of both tables with the field of each, in the order of the file."""
     parts = source["components"] or {"columns": [], "sheet": None}
     return [
         {**column, "sheet": of["sheet"], "name": header(table, column["field"], lang)}

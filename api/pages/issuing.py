@@ -1,6 +1,6 @@
-"""The part of a draft's page that issues the declaration of conformity, and the declaration once it is issued.
+"""Form on a draft's page that issues the declaration of conformity, and the declaration once it is issued.
 
-What is asked for is `schemas.issuing_form`; what issuing does is `services.review.issuing`.
+`schemas.issuing_form` defines the fields; `services.review.issuing` issues.
 """
 
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ router = APIRouter()
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Of a draft: the points to complete with what the records say of each, and the days that may be given.
+    """The form of a draft: the points to complete with the records' facts for each, and the dates allowed.
 
     `issued` is the declaration that it became.
     """
@@ -44,7 +44,7 @@ class Shown:
 
 @router.get("/declarations/{id}.pdf")
 async def get_pdf(request: Request, session: SignedIn) -> Response:
-    """The declaration byte for byte as it was issued; `id` is that of its record in the list of DoCs."""
+    """Return the declaration byte for byte as it was issued; `id` is that of its record in the list of DoCs."""
 
     def read() -> tuple[declarations.Issued, bytes]:
         try:
@@ -62,7 +62,7 @@ async def get_pdf(request: Request, session: SignedIn) -> Response:
 
 
 def as_pdf(pdf: bytes, filename: str) -> Response:
-    """A PDF of ours to look at or to keep."""
+    """Return one of our PDFs to view or to save."""
     headers = {
         "X-Content-Type-Options": "nosniff",
         "Cache-Control": "no-store",
@@ -72,7 +72,7 @@ def as_pdf(pdf: bytes, filename: str) -> Response:
 
 
 def of(request: Request, conn: Connection, entry: review.Entry) -> Shown | None:
-    """What the page of an entry shows of issuing; None where the entry is no draft, or one that cannot be issued."""
+    """Return the issuing form of an entry's page; None where the entry is no draft, or one that cannot be issued."""
     if entry.kind != "doc_draft":
         return None
     service, issued = service_of(request), declarations.of_entry(conn, entry.id)
@@ -86,7 +86,7 @@ def of(request: Request, conn: Connection, entry: review.Entry) -> Shown | None:
 
 
 def faults(issues: Iterable[Issue], shown: Shown | None, lang: str) -> list[tuple[str, str]]:
-    """What is wrong with what was filled in: the input's name, and which it is with what would be right."""
+    """Return the faults of the filled-in form: the input's name, and its label with the remedy."""
     headings = {f"{POINT}{point.key}": point.heading for point in shown.points} if shown else {}
 
     def told_of(issue: Issue) -> tuple[str, str]:

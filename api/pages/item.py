@@ -1,6 +1,6 @@
-"""One packaging item for a person to read: its facts and parts, why it is graded so, what is missing, its versions.
+"""Page of one packaging item: its facts and parts, the reasons of its grade, missing facts, its versions.
 
-What is told here in words is `api.pages.item_words`; the facts are those of `GET /skus/{id}`.
+`api.pages.item_words` writes the words; the facts are those of `GET /skus/{id}`.
 """
 
 from dataclasses import dataclass
@@ -42,16 +42,16 @@ _REFERENCES: Final = {
     "supplier": ("supplier_id",),
     "library_component": ("component_id",),
 }
-"""The fields that name a record of each kind."""
+"""The fields that refer to a record of each kind."""
 _FILES_SHOWN: Final = 50
 _VERSIONS_SHOWN: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What the database has about one SKU; `history` is None where the plan has no audit log.
+    """The stored data of one SKU; `history` is None where the plan has no audit log.
 
-    `rules` are those of the day; `declared` are the DoCs whose PDF is kept here.
+    `rules` are those of the day; `declared` are the DoCs whose PDF is stored here.
     """
 
     item: dict[str, Any]
@@ -67,7 +67,7 @@ class _Held:
 
 @router.get("/items/{id}")
 async def get_item(request: Request, session: SignedIn) -> Response:
-    """The page of one item of the company; another company's is as unknown as one that never was."""
+    """Show one item of the company; another company's item is answered like one that never existed."""
     return await in_turn(request, "portfolio", _page, request, session)
 
 
@@ -133,7 +133,7 @@ def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
 
 
 def _names(conn: Connection, item: dict[str, Any]) -> dict[str, str]:
-    """The names of all records that the item and its parts refer to, by id."""
+    """Return the names of all records that the item and its parts refer to, by id."""
     found: dict[str, str] = {}
     for resource, fields in _REFERENCES.items():
         ids = {UUID(value) for of in (item, *item["components"]) for field in fields if (value := of.get(field))}

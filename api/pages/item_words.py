@@ -1,7 +1,7 @@
-"""One packaging item in words: its fields, parts, substances, grade and versions as people of one language read them.
+"""Describes one packaging item in words: fields, parts, substances, grade and versions in the reader's language.
 
-Takes what `GET /skus/{id}` answers in their language and decides nothing. Words of fields and codes are
-`schemas.labels`.
+It takes the answer of `GET /skus/{id}` in that language and decides nothing. `schemas.labels` has the words of fields
+and codes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,13 +16,13 @@ from schemas.vocabularies import SUBSTANCES
 from services.audit.history import Version
 
 _APART: Final = frozenset({"sku_code", "name", "description", "substances", "components", "substances_source"})
-"""Shown by themselves."""
+"""Fields that are shown in sections of their own."""
 _REFUSING: Final = ("incompatible", "not_assessed", "limited")
 """Verdicts of rules that a person looks for first."""
 
 
 class Fact(NamedTuple):
-    """A field and its value in words; `given` is false where nothing is held."""
+    """A field and its value in words; `given` is false where nothing is stored."""
 
     name: str
     value: str
@@ -30,7 +30,7 @@ class Fact(NamedTuple):
 
 
 def facts(item: Mapping[str, Any], names: Mapping[str, str], lang: str) -> list[Fact]:
-    """The fields of the item itself, in the order of the contract."""
+    """Return the fields of the item itself, in the order of the contract."""
     return _facts("sku", SKU_FIELDS, item, names, lang)
 
 
@@ -45,7 +45,7 @@ def _facts(
 
 
 def _name(table: str, field: Field, lang: str) -> str:
-    """A field's name; one that refers to a record is told by what that is, as its name is shown and not its id."""
+    """Return a field's name; a reference is named after its record, because that name is shown and not the id."""
     return text(f"item.of.{field.name}", lang) if field.references else changes.name_of(table, field.name, field, lang)
 
 
@@ -64,7 +64,7 @@ def _value(value: Any, field: Field, names: Mapping[str, str], lang: str) -> str
 
 
 def parts(item: Mapping[str, Any], names: Mapping[str, str], lang: str) -> list[dict[str, Any]]:
-    """The components with all that is known of each, and what the grade found of it: its share and its effect."""
+    """Return the components with all facts of each, and the grade's result for it: its share and its effect."""
     traced = {
         part["component_id"]: part for unit in item["compliance"]["grade_trace"]["units"] for part in unit["components"]
     }
@@ -84,7 +84,7 @@ def parts(item: Mapping[str, Any], names: Mapping[str, str], lang: str) -> list[
 
 
 def _effect(part: Mapping[str, Any] | None, grade: str) -> str | None:
-    """What a part does to the grade; of an item without a grade nobody has found out what does nothing."""
+    """Return a part's effect on the grade; `unknown` instead of `none` for an item without a grade."""
     effect = part["effect"] if part else None
     return "unknown" if effect == "none" and grade == "not_assessed" else effect
 
@@ -95,7 +95,7 @@ def _share(part: Mapping[str, Any] | None, lang: str) -> str | None:
 
 
 def substances(entries: Mapping[str, Any], lang: str) -> list[dict[str, Any]]:
-    """What is declared of each substance; `status` is None where nothing is."""
+    """Return the declaration of each substance; `status` is None where nothing is declared."""
     return [{"name": text(f"substance.{name}", lang), **_substance(entries[name] or {}, lang)} for name in SUBSTANCES]
 
 
@@ -111,7 +111,7 @@ def _substance(entry: Mapping[str, Any], lang: str) -> dict[str, Any]:
 
 
 def grade(item: Mapping[str, Any], lang: str) -> dict[str, Any]:
-    """The grade's trace: figures as people write them, and the rules that fired apart by what they say."""
+    """Return the grade's trace: formatted figures, and the fired rules grouped by their verdict."""
     trace = item["compliance"]["grade_trace"]
     types = [line["component_type"] for line in item["components"]]
     places = {line["id"]: place for place, line in enumerate(item["components"])}
@@ -139,12 +139,12 @@ def grade(item: Mapping[str, Any], lang: str) -> dict[str, Any]:
 
 
 def path_of(path: str, item: Mapping[str, Any], lang: str) -> str:
-    """A path of the item in words."""
+    """Return a path of the item in words."""
     return changes.path_of(path, lang, [line["component_type"] for line in item["components"]])
 
 
 def _open(fact: Mapping[str, Any], places: Mapping[str, int], types: Sequence[str], lang: str) -> dict[str, Any]:
-    """An open fact with its name, its part's too, and the grades that it could give in words."""
+    """Return an open fact with its name and its part's name, and the grades that it could give in words."""
     of_part = fact["component_id"] is not None
     path = f"components[{places[fact['component_id']]}].{fact['field']}" if of_part else fact["field"]
     grades = ", ".join(text(f"grade.{grade}", lang) for grade in fact["could_become"])
@@ -156,7 +156,7 @@ def _gravest_first(rule: Mapping[str, Any]) -> int:
 
 
 def version(entry: Version, lang: str) -> dict[str, Any]:
-    """A version of the record with the fields that it changed: values in words where they are short."""
+    """Return a version of the record with the fields that it changed: values in words where they are short."""
     before = entry.before
     changed = [
         {
@@ -185,7 +185,7 @@ def _changed_name(name: str, lang: str) -> str:
 
 
 def _short(value: Any, name: str, lang: str) -> str | None:
-    """The value in words; None for graphs and tables, which would fill the page."""
+    """Return the value in words; None for graphs and tables, which would fill the page."""
     if isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(each, Mapping) for each in value)):
         return None
     if name == "recyclability_grade":

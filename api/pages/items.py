@@ -1,7 +1,7 @@
-"""The list of packaging items: all of them, the newest first, or those that fit a search and filters.
+"""List page of packaging items: all of them, the newest first, or those that match a search and filters.
 
-All of them come from the database as they stand now. What fits comes from the newest snapshot, which is searched in the
-same time whatever its size; an item that is newer than it is still found by its whole code.
+The unfiltered list comes from the current database. Searches use the newest snapshot, which takes the same time
+whatever its size; an item newer than the snapshot is still found by its whole code.
 """
 
 from dataclasses import asdict
@@ -35,19 +35,19 @@ router = APIRouter()
 
 PAGE_SIZE: Final = 50
 CHOICES: Final = {"grade": VOCABULARIES["recyclability_grade"], "doc_status": VOCABULARIES["doc_status"], "gap": GAPS}
-"""What the form offers for each filter."""
+"""The choices of the form for each filter."""
 _LONGEST: Final = 200
-"""Characters of a search that count."""
+"""Characters of a search that are used."""
 
 
 @router.get("/items")
 async def get_items(request: Request, session: SignedIn) -> Response:
-    """A page of items. Raises `PageRefused` for a filter that our links and form never send."""
+    """Show a page of items. Raise `PageRefused` for a filter that our links and form never send."""
     return await in_turn(request, "portfolio", _page, request, session)
 
 
 def offset_of(request: Request) -> int:
-    """Rows to skip; the first page where the address says anything but a number."""
+    """Return the rows to skip; 0 where the address has anything but a number."""
     try:
         return OFFSET.of(request)
     except InvalidBody:
@@ -84,7 +84,7 @@ def _page(request: Request, session: Session) -> Response:
 
 
 def _ban(code: str, rules: RuleSet, lang: str) -> str:
-    """The words for a ban; the code itself where the rules have no such ban."""
+    """Return the words for a ban; the code itself where the rules have no such ban."""
     return next((retold(code, ban.flag_text, rules, lang) for ban in rules.bans if ban.code == code), code)
 
 
@@ -103,7 +103,7 @@ def _wanted(request: Request) -> Wanted:
 
 
 def _listed(conn: Connection, now: Now, offset: int, *, code: str | None = None) -> dict[str, Any]:
-    """A page as the REST interface lists it, or the one item of a code."""
+    """Return a page as the REST API lists it, or the one item of a code."""
     query = skus.page(PAGE_SIZE, offset, filtered=code is not None)
     row = conn.execute(query, {"now": now.today, "today": now.today, "sku_codes": code and [code]}).fetchone()
     assert row is not None, "a page is one row"

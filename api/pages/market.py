@@ -1,6 +1,6 @@
-"""One market: which packaging its duties reach, tonnes by category with their scope, and where thresholds stand.
+"""Page of one market: the packaging that its duties cover, tonnes by category with their scope, and the thresholds.
 
-Everything says how sure it is. Figures are the company's last ones, of the instant that the page names.
+Each statement shows its confidence. The figures are the company's last ones, of the instant that the page names.
 """
 
 from typing import Any, Final
@@ -30,7 +30,7 @@ _SHOWN_SOURCE: Final = ("https://", "http://")
 
 @router.get("/markets/{code}")
 async def get_market(request: Request, code: str, session: SignedIn) -> Response:
-    """The page. Raises `PageRefused` for a code that no table knows."""
+    """Show the page of a market. Raise `PageRefused` for a code that no table has."""
     return await in_turn(request, "portfolio", _page, request, code, session)
 
 
@@ -61,10 +61,10 @@ def _page(request: Request, code: str, session: Session) -> Response:
 
 
 def _linked(source: Any) -> str | None:
-    """A source that is an address; others are words."""
+    """Return a source that is an address; others are words."""
     return source if isinstance(source, str) and source.startswith(_SHOWN_SOURCE) else None
 
 
 def _fact(field: str, lang: str) -> str:
-    """The name of a missing fact; one that no record holds has a text of its own."""
+    """Return the name of a missing fact; one that no record has, has a text of its own."""
     return header("sku", field, lang) if field in SKU else text(f"fact.{field}", lang)

@@ -1,7 +1,8 @@
-"""Pages that set a password: through the link of `pcds user reset`, or by whoever is signed in and knows the old one.
+"""Pages that set a password: by the link of `pcds user reset`, or for a signed-in person who knows the old one.
 
-Either ends the person's sessions, so that the new password is typed once more at the sign-in. What a password must be
-is `warehouse.accounts.passwords`. A way for people who forgot theirs to ask for a link does not belong here.
+Both end the person's sessions, so that the new password is typed once more at the sign-in.
+`warehouse.accounts.passwords` defines the rules for a password. Asking for a link after forgetting a password does not
+belong here.
 """
 
 import secrets
@@ -29,13 +30,13 @@ router = APIRouter()
 
 @router.get("/password")
 async def get_password(request: Request, session: SignedIn) -> Response:
-    """The form of a signed-in person."""
+    """Show the form of a signed-in person."""
     return page(request, "password.html", session=session, csrf=session.csrf, email=session.email, fault=None)
 
 
 @router.post("/password")
 async def post_password(request: Request, session: SignedIn) -> Response:
-    """The new password of who knows the old one."""
+    """Set the new password of a person who knows the old one."""
     form = await posted(request, session)
     fault = _fault_of(form)
     if fault is None:
@@ -52,13 +53,13 @@ async def post_password(request: Request, session: SignedIn) -> Response:
 
 @router.get("/password/{token}")
 async def get_link(request: Request) -> Response:
-    """The form behind a link."""
+    """Show the form behind a link."""
     return _linked_form(request, await run_in_threadpool(_linked, request))
 
 
 @router.post("/password/{token}")
 async def post_link(request: Request) -> Response:
-    """The new password, once."""
+    """Set the new password, once."""
     form = await posted_by_visitor(request)
     person = await run_in_threadpool(_linked, request)
     if fault := _fault_of(form):
@@ -68,7 +69,7 @@ async def post_link(request: Request) -> Response:
 
 
 def _linked(request: Request) -> Linked:
-    """Whose password the link sets. Raises `PageRefused` for one that is unknown, used or over."""
+    """Return whose password the link sets. Raise `PageRefused` for one that is unknown, used or expired."""
     service = service_of(request)
     with service.writes.system() as connection:
         found = users.linked(connection, request.path_params["token"], service.clock.now())
@@ -92,7 +93,7 @@ def _linked_form(request: Request, person: Linked, fault: str | None = None) -> 
 
 
 def _fault_of(form: Form) -> str | None:
-    """The text of what is wrong with the new password."""
+    """Return the text of the new password's fault."""
     if form.get("new", "") != form.get("again", ""):
         return "password.differ"
     fault = passwords.fault(form.get("new", ""))
@@ -100,7 +101,7 @@ def _fault_of(form: Form) -> str | None:
 
 
 def _set(request: Request, person: Linked, form: Form) -> None:
-    """Set it, with an entry of the company's ledger. Raises `PageRefused` where the account ended meanwhile."""
+    """Set the password, with an entry in the company's ledger. Raise `PageRefused` where the account has ended."""
     service, made = service_of(request), passwords.hashed(form["new"])
     with service.writes.company(person.company_id) as connection:
         if not users.set_password(connection, person.user_id, made):

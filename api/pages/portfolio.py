@@ -1,7 +1,7 @@
-"""The portfolio at a glance: grades, DoC coverage, gaps, tonnes by market, what expires, what was imported lately.
+"""Portfolio overview page: grades, DoC coverage, gaps, tonnes by market, expiring DoCs, recent imports.
 
-Counts are of the company's newest snapshot and say of which instant it is; DoCs and imports are as they stand now.
-Every row leads to the items that it counts.
+Counts come from the company's newest snapshot, whose instant is shown; DoCs and imports are current. Every row links to
+the items that it counts.
 """
 
 from functools import partial
@@ -27,12 +27,12 @@ router = APIRouter()
 
 EXPIRES_WITHIN_DAYS: Final = 90
 _SHOWN: Final = 10
-"""Rows of each list that has a page of its own for the rest."""
+"""Rows of each list that has its own page for the rest."""
 
 
 @router.get("/portfolio")
 async def get_portfolio(request: Request, session: SignedIn) -> Response:
-    """The page; `year` chooses the tonnes, else those of the latest year that is not ahead."""
+    """Show the page; `year` chooses the tonnes, else those of the latest year that is not in the future."""
     return await in_turn(request, "portfolio", _page, request, session)
 
 
@@ -70,7 +70,7 @@ def _page(request: Request, session: Session) -> Response:
 def _tonnes(
     overview: dict[str, Any] | None, stored: StoredFigures | None, asked: str | None, this_year: int
 ) -> dict[str, Any] | None:
-    """Tonnes of one year by market, the most first, with what they were computed from; None without figures."""
+    """Return tonnes of one year by market, the most first, with their source; None without figures."""
     if overview is None or stored is None or overview["tonnes"] is None:
         return None
     rows = overview["tonnes"]["by_market"]

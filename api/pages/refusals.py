@@ -1,6 +1,6 @@
-"""What a person sees where a page refuses: one plain page, or the sign-in page where nobody is signed in.
+"""Error pages: one plain page for a refusal, or the sign-in page where nobody is signed in.
 
-A program is answered in JSON (`api.refusals`); who asks for a page before JSON is a person with a browser.
+Programs get JSON (`api.refusals`). A request that prefers HTML to JSON comes from a person with a browser.
 """
 
 from collections.abc import Mapping
@@ -17,16 +17,16 @@ from api.pages.sessions import SignInFirst
 from schemas.sentences import told
 
 _OF_PROGRAMS: Final = ("/api/", "/.well-known/")
-"""Where paths begin whose errors the contract says to be JSON, whoever asks."""
+"""Path prefixes whose errors are always JSON by the contract."""
 _SAID: Final = {404: "error.404", 405: "error.405", 500: "error.500"}
-"""What is told of the refusals that have no page of their own; others are told in their own sentence."""
+"""Texts of the refusals without a page of their own; others show their own sentence."""
 
 
 class PageRefused(Exception):  # noqa: N818  (an answer to a person, not a fault of the program)
-    """The request is refused in words: `key` is the text that says why and what would be right."""
+    """The request is refused in words: `key` is the text with the reason and the remedy."""
 
     def __init__(self, status: int, key: str, *, headers: Mapping[str, str] | None = None, **gaps: object) -> None:
-        """`gaps` fill those of the text."""
+        """`gaps` fill the gaps of the text."""
         super().__init__(key)
         self.status, self.code, self.headers, self.gaps = status, key, dict(headers or {}), gaps
 
@@ -38,7 +38,7 @@ def install(app: FastAPI) -> None:
 
 
 def is_for_people(request: Request) -> bool:
-    """Whether the answer is for a person: no path of programs, and a page asked for before JSON (RFC 9110 §12.5.1)."""
+    """Return whether the answer is for a person: the path is no program's, and HTML is preferred (RFC 9110 §12.5.1)."""
     if request.url.path.startswith(_OF_PROGRAMS):
         return False
     accepted = ",".join(request.headers.getlist("accept"))
@@ -46,7 +46,7 @@ def is_for_people(request: Request) -> bool:
 
 
 def for_people(request: Request, refused: Refused) -> Response | None:
-    """The page of a refusal that was meant for programs; None where a program asks."""
+    """Return the page of a refusal that was meant for programs; None where a program asks."""
     if isinstance(refused, TokenRefused) or not is_for_people(request):
         return None
     status = refused.response("").status_code
@@ -59,7 +59,7 @@ def for_people(request: Request, refused: Refused) -> Response | None:
 
 
 def fault(request: Request, refused: Refused) -> Response:
-    """The answer to a fault of ours, or to a request that a stop has ended; nothing of the fault is in it."""
+    """Return the answer to a fault of the service, or to a request that a stop ended; it shows nothing of the fault."""
     return for_people(request, refused) or spoken(request, refused.response(request.state.correlation_id))
 
 

@@ -1,7 +1,7 @@
-"""A page as an answer: its template filled, its language, and the headers that protect who reads it.
+"""Renders a page: fills its template, sets its language, and adds the security headers.
 
-Nothing of a page comes from another address and nothing in it is a script, so that the policy can refuse both. Where a
-form may end at another address, as consent does, the page names that address.
+A page loads nothing from another address and contains no script, so that the policy can refuse both. Where a form may
+redirect to another address, as consent does, the page names that address.
 """
 
 from datetime import datetime
@@ -33,7 +33,7 @@ NAVIGATION: Final = (
 
 
 def headers(form_action: str = "'self'") -> dict[str, str]:
-    """Of every page; `form_action` are the sources that its forms may lead to (CSP Level 3, section 6.4.1)."""
+    """Return the headers of every page; `form_action` are its forms' allowed targets (CSP Level 3, section 6.4.1)."""
     policy = (
         "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
         f"form-action {form_action}"
@@ -48,7 +48,7 @@ def headers(form_action: str = "'self'") -> dict[str, str]:
 
 
 def language_of(request: Request) -> str:
-    """The language of a page: what `lang` says, else what the browser prefers."""
+    """Return the language of a page: that of `lang`, else the browser's preferred one."""
     asked = request.query_params.get("lang")
     return asked if asked in LANGUAGES else asked_for(request)
 
@@ -62,7 +62,7 @@ def page(
     form_action: str = "'self'",
     **values: Any,
 ) -> HTMLResponse:
-    """A template with its values; with a `session` the navigation of the person who is signed in stands above it."""
+    """Render a template with its values; with a `session` the signed-in person's navigation is above it."""
     lang = language_of(request)
     say = partial(text, lang=lang)
     given = {
@@ -85,19 +85,19 @@ def page(
 
 
 def link(request: Request, path: str, **parameters: object) -> str:
-    """The address of a page of ours, with the parameters that are not None, in the language that the address asks."""
+    """Return a page's address, with the parameters that are not None, in the language that the current address asks."""
     asked = {"lang": request.query_params.get("lang"), **parameters}
     query = urlencode({name: value for name, value in asked.items() if value not in (None, "")})
     return f"{path}?{query}" if query else path
 
 
 def _word(vocabulary: str, code: str | None, *, lang: str) -> str:
-    """The word for a code; a dash where nothing is held."""
+    """Return the word for a code; a dash where nothing is stored."""
     return "–" if code is None else word(vocabulary, code, lang)
 
 
 def _instant(at: datetime | str) -> Markup:
-    """An instant, itself or as RFC 3339, to the minute, for people and for programs."""
+    """Return an instant, a datetime or RFC 3339 text, to the minute, for people and for programs."""
     value = datetime.fromisoformat(at) if isinstance(at, str) else at
     shown = value.strftime("%Y-%m-%d %H:%M")
     return Markup('<time datetime="{}">{} UTC</time>').format(value.strftime("%Y-%m-%dT%H:%M:%SZ"), shown)

@@ -1,7 +1,7 @@
-"""The review queue for the people who decide: what waits, one entry as a comparison, and the decision.
+"""Review queue pages: the waiting entries, one entry as a comparison, and the decision.
 
-What a decision does is `services.review`; here it is shown and asked for. A conflict is told on the page, and
-nothing was written then.
+`services.review` carries out a decision; this module shows the entry and asks. The page reports a conflict; in that
+case nothing was written.
 """
 
 from collections.abc import Sequence
@@ -44,18 +44,18 @@ router = APIRouter(prefix="/review")
 
 PAGE_SIZE: Final = 50
 _LONGEST: Final = 2_000
-"""Characters of a reason or a note that count."""
+"""Characters of a reason or a note that are used."""
 _SENT_AS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "sandbox; default-src 'none'",
     "Cache-Control": "no-store",
 }
-"""Of a file that somebody else has sent: kept and never shown as a page of ours."""
+"""Headers of a file from an outsider: it is downloaded and never shown as a page of ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the form says."""
+    """The contents of the form."""
 
     accepts: bool
     reason: str | None
@@ -65,7 +65,7 @@ class Decision:
 
 @router.get("")
 async def get_queue(request: Request, session: SignedIn) -> Response:
-    """What waits, the longest first; with `?state=decided` what was decided, the latest first."""
+    """List the waiting entries, the oldest first; with `?state=decided` the decided ones, the latest first."""
     state: State = "decided" if request.query_params.get("state") == "decided" else "open"
     try:
         offset = OFFSET.of(request)
@@ -91,20 +91,20 @@ async def get_queue(request: Request, session: SignedIn) -> Response:
 
 @router.get("/{id}")
 async def get_entry(request: Request, session: SignedIn) -> Response:
-    """One entry: now and then, field by field, with the grade before and after."""
+    """Show one entry: now and then, field by field, with the grade before and after."""
     return await run_in_threadpool(_shown, request, session)
 
 
 @router.post("/{id}")
 async def post_decision(request: Request, session: SignedIn) -> Response:
-    """Accept or reject; the entry comes back as it then stands, or with what is in the way."""
+    """Accept or reject; show the entry after the decision, or with what prevents it."""
     form = await posted(request, session)
     return await run_in_threadpool(_decided, request, session, form)
 
 
 @router.get("/{id}/files/{file_id}")
 async def get_file(request: Request, session: SignedIn) -> Response:
-    """A file that came with the entry, to be kept and looked at."""
+    """Return a file that came with the entry, for download."""
     entry_id, file_id = _id(request, "id"), _id(request, "file_id")
 
     def read() -> tuple[File, bytes]:
@@ -162,7 +162,7 @@ def _decided(request: Request, session: Session, form: Form) -> Response:
 
 
 def _decision(form: Form) -> Decision:
-    """Raises `PageRefused` for what our form never sends."""
+    """Parse the form. Raise `PageRefused` for what our form never sends."""
     version = form.get("seen_version", "")
     if form.get("decision") not in ("accept", "reject") or not (version == "" or version.isdecimal()):
         raise PageRefused(400, "refused.unreadable")
@@ -178,7 +178,7 @@ def _shown(
     conflict: review.Conflict | None = None,
     faults: Sequence[Issue] = (),
 ) -> Response:
-    """The entry; with `form` as it was sent and why nothing was written."""
+    """Show the entry; with `form` as it was sent and why nothing was written."""
     service, lang, entry_id = service_of(request), language_of(request), _id(request, "id")
     with service.writes.company(session.company_id) as conn:
         try:
@@ -214,7 +214,7 @@ def _shown(
 
 
 def _comparison(request: Request, session: Session, conn: Connection, entry: Entry) -> review.Comparison | None:
-    """What accepting an open entry would change, or what was decided on; None where the entry writes no SKU."""
+    """Return what accepting an open entry would change, or what was decided; None where the entry writes no SKU."""
     if entry.decided:
         return review.Comparison.of(entry.decided)
     if entry.state != "open" or not proposed.writes(entry):
@@ -224,7 +224,7 @@ def _comparison(request: Request, session: Session, conn: Connection, entry: Ent
 
 
 def _sentences(message: str, issues: tuple[Issue, ...], lang: str) -> list[str]:
-    """What is in the way, sentence by sentence in the person's language."""
+    """Return what prevents the decision, sentence by sentence in the person's language."""
     said = dict.fromkeys((REFUSED, *(issue.message for issue in issues)) if issues else (message,))
     return [told(sentence, lang) for sentence in said]
 

@@ -1,4 +1,4 @@
-"""Every page's routes, and the one style sheet; no part of the published document."""
+"""Routes of all pages, and the one style sheet; none is in the OpenAPI document."""
 
 from importlib.resources import files
 from typing import Final
@@ -53,5 +53,5 @@ _KEPT_SECONDS: Final = 300
 
 @router.get(STYLE)
 async def get_style(request: Request) -> Response:
-    """The sheet of all pages."""
+    """Return the style sheet of all pages."""
     return kept(request, _SHEET, "text/css", seconds=_KEPT_SECONDS, headers={"X-Content-Type-Options": "nosniff"})

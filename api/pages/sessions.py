@@ -1,7 +1,7 @@
-"""Who is signed in: the cookie of a session, the person behind it, and the way to the sign-in page.
+"""Identifies the signed-in person by the session cookie, or redirects to the sign-in page.
 
 The cookie is host-bound and secure wherever the base address is https; scripts cannot read it, and other sites' forms
-do not carry it. What a session is and when it ends is `warehouse.accounts.users`.
+do not send it. `warehouse.accounts.users` defines sessions and when they end.
 """
 
 import hashlib
@@ -21,23 +21,23 @@ from warehouse.accounts import users
 
 _SESSION: Final = "pcds_session"
 _VISIT: Final = "pcds_visit"
-"""Of somebody who is not signed in yet: binds the sign-in form to the browser that it was shown in."""
+"""Cookie of a visitor who is not signed in yet: binds the sign-in form to the browser that it was shown in."""
 
 
 class SignInFirst(Exception):  # noqa: N818  (an answer: the sign-in page)
-    """The page is for a person who is signed in; `back` is the path that was asked for."""
+    """The page needs a signed-in person; `back` is the requested path."""
 
     code = "sign_in_first"
 
     def __init__(self, back: str) -> None:
-        """Keeps the way back."""
+        """Store the requested path."""
         super().__init__("Sign in first.")
         self.back = back
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A signed-in person with the company that the person works for; `csrf` is what this session's forms carry."""
+    """A signed-in person and their company; `csrf` is the token in this session's forms."""
 
     user_id: UUID
     email: str
@@ -48,7 +48,7 @@ class Session:
 
 
 async def session_of(request: Request) -> Session | None:
-    """The session of a request, None where nobody is signed in."""
+    """Return the session of a request, None where nobody is signed in."""
     token = request.cookies.get(name(request, _SESSION))
     if not token:
         return None
@@ -62,7 +62,7 @@ async def session_of(request: Request) -> Session | None:
 
 
 async def signed_in(request: Request) -> Session:
-    """The session of a request; raises `SignInFirst` where nobody is signed in."""
+    """Return the session of a request; raise `SignInFirst` where nobody is signed in."""
     session = await session_of(request)
     if session is None:
         asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
@@ -75,48 +75,48 @@ SignedIn = Annotated[Session, Depends(signed_in)]
 
 
 def csrf_of(token: str) -> str:
-    """What a form carries to show that it came from a page of the cookie with this token; tells nothing of it."""
+    """Return the form token that proves a page of the cookie with this token; it does not reveal the cookie's token."""
     return urlsafe_b64encode(hmac.digest(token.encode(), b"form", hashlib.sha256)).decode().rstrip("=")
 
 
 def name(request: HTTPConnection, cookie: str) -> str:
-    """A cookie's name: with the prefix that binds it to this host (RFC 6265bis, section 4.1.3.2) where it is secure."""
+    """Return a cookie's name: where secure, with the prefix that binds it to a host (RFC 6265bis, section 4.1.3.2)."""
     return f"__Host-{cookie}" if _is_secure(request) else cookie
 
 
 def token_of(request: Request) -> str | None:
-    """The token of the session cookie, live or not."""
+    """Return the token of the session cookie, valid or not."""
     return request.cookies.get(name(request, _SESSION))
 
 
 def visit_of(request: Request) -> str | None:
-    """The token of a visitor's cookie."""
+    """Return the token of a visitor's cookie."""
     return request.cookies.get(name(request, _VISIT))
 
 
 def remember(request: Request, answer: Response, token: str) -> None:
-    """Give the browser its session, in place of its visit."""
+    """Set the session cookie, in place of the visitor's cookie."""
     put(request, answer, _SESSION, token)
     drop(request, answer, _VISIT)
 
 
 def remember_visit(request: Request, answer: Response, token: str) -> None:
-    """Give the browser a visit."""
+    """Set the visitor's cookie."""
     put(request, answer, _VISIT, token)
 
 
 def forget(request: Request, answer: Response) -> None:
-    """Take the session from the browser."""
+    """Remove the session cookie."""
     drop(request, answer, _SESSION)
 
 
 def put(request: Request, answer: Response, cookie: str, token: str) -> None:
-    """Give the browser a cookie of ours."""
+    """Set a cookie of the service."""
     answer.set_cookie(name(request, cookie), token, secure=_is_secure(request), httponly=True, samesite="lax")
 
 
 def drop(request: Request, answer: Response, cookie: str) -> None:
-    """Take a cookie of ours from the browser."""
+    """Remove a cookie of the service."""
     answer.delete_cookie(name(request, cookie), secure=_is_secure(request), httponly=True, samesite="lax")
 
 

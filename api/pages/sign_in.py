@@ -1,8 +1,8 @@
-"""Signing in and out. A sign-in always begins a new session, whatever cookie the browser brought.
+"""Signs people in and out. A sign-in always begins a new session, whatever cookie the browser sent.
 
-An account that nobody has, one that was disabled and a wrong password are told in the same words after the same work.
-Wrong passwords are counted for the network that they come from, and for the account from there
-(`warehouse.accounts.users`); the right one is not. Guesses from everywhere make an account slower and never lock it.
+An unknown account, a disabled one and a wrong password get the same words after the same work. Wrong passwords are
+counted for the network that they come from, and for the account from there (`warehouse.accounts.users`); right ones are
+not. Guesses from everywhere slow an account down and never lock it.
 """
 
 import secrets
@@ -29,12 +29,12 @@ from warehouse.accounts.users import Attempt
 router = APIRouter()
 
 HOME: Final = "/portfolio"
-"""Where somebody who signs in goes without another way."""
+"""The page after a sign-in without another target."""
 
 
 @router.get("/sign-in")
 async def get_sign_in(request: Request) -> Response:
-    """The form; who is signed in already goes on."""
+    """Show the form; a signed-in person is redirected."""
     back = local(request.query_params.get("next", "")) or link(request, HOME)
     if await session_of(request) is not None:
         return RedirectResponse(back, 303)
@@ -43,7 +43,7 @@ async def get_sign_in(request: Request) -> Response:
 
 @router.post("/sign-in")
 async def post_sign_in(request: Request) -> Response:
-    """Email and password for a session, and back to where the person wanted to go."""
+    """Exchange email and password for a session, and redirect to the requested page."""
     form = await posted_by_visitor(request)
     email, password = form.get("email", ""), form.get("password", "")
     back = local(form.get("next", "")) or link(request, HOME)
@@ -63,7 +63,7 @@ async def post_sign_in(request: Request) -> Response:
 
 @router.post("/sign-out")
 async def post_sign_out(request: Request, session: SignedIn) -> Response:
-    """End the session here and in the database."""
+    """End the session in the browser and in the database."""
     await posted(request, session)
     await _end(request, sessions.token_of(request) or "")
     answer = RedirectResponse(link(request, "/sign-in"), 303, {"Cache-Control": "no-store"})
@@ -72,7 +72,7 @@ async def post_sign_out(request: Request, session: SignedIn) -> Response:
 
 
 def local(back: str) -> str | None:
-    """A path of this service to go back to, None for anything that could lead elsewhere."""
+    """Return a path of this service to go back to, None for anything that could lead elsewhere."""
     try:
         parts = urlsplit(back)
     except ValueError:
@@ -91,10 +91,10 @@ def _form(request: Request, back: str, *, status: int = 200, fault: str | None =
 
 
 async def attempted(request: Request, email: str, password: str, network: str) -> Attempt | None:
-    """The person who has this name and password, None where nobody has; a wrong one is counted.
+    """Return the person with this name and password, None where there is none; a wrong password is counted.
 
-    Raises `PageRefused` over a limit. Where everywhere is guessed at the account the answer takes longer, the one to
-    the right password too: who answers that sooner says that it is right.
+    Raise `PageRefused` over a limit. Where many networks guess at the account, the answer takes longer, also for the
+    right password: a faster answer would reveal that it is right.
     """
     found, is_right = await in_turn(request, "password", _compared, service_of(request), email, password, network)
     if found.is_slow:
@@ -114,7 +114,7 @@ def _compared(service: Service, email: str, password: str, network: str) -> tupl
 
 
 def _begun(service: Service, found: Attempt) -> str:
-    """The token of a new session."""
+    """Return the token of a new session."""
     assert found.company_id is not None
     assert found.user_id is not None
     with service.writes.company(found.company_id) as connection:

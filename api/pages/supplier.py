@@ -1,7 +1,7 @@
-"""The supplier's pages: the form for the components asked about, its documents, and thanks. No account, no cookie.
+"""Supplier pages: the form for the components asked about, its documents, and thanks. No account, no cookie.
 
-The token of the path is the whole authentication, so that a form needs no token of its own. What is sent goes the way
-of `api.supplier_data`; documents go the way of technical files and wait with the answer.
+The token of the path is the whole authentication, so that a form needs no token of its own. `api.supplier_data` handles
+the answer; documents are handled as technical files and wait with the answer.
 """
 
 import asyncio
@@ -45,20 +45,20 @@ router = APIRouter(prefix="/supplier-data")
 _NO_ROOM: Final = (
     "The company that asks you cannot store more documents now. Tell it, and send your answer without this one."
 )
-"""How much it stores is no news for a supplier."""
+"""The sentence for a full plan: a supplier does not learn how much the company stores."""
 _SLOWEST_SECONDS: Final = 1800.0
-"""How long a document may take, as for technical files (`api.files`)."""
+"""Longest time for a document, as for technical files (`api.files`)."""
 
 
 @router.get("/{token}")
 async def get_form(request: Request) -> Response:
-    """The form, with what is attached already."""
+    """Show the form, with the documents attached so far."""
     return await run_in_threadpool(_form, request, *await _found(request))
 
 
 @router.post("/{token}")
 async def post_form(request: Request) -> Response:
-    """Send the answer; where it does not fit the form comes back as it was filled in, with what is wrong."""
+    """Send the answer; where it is invalid, show the filled-in form with its faults."""
     company_id, request_id = await _admitted(request)
     form = await forms.read(request)
     return await run_in_threadpool(_sent, request, company_id, request_id, form)
@@ -66,14 +66,14 @@ async def post_form(request: Request) -> Response:
 
 @router.get("/{token}/thanks")
 async def get_thanks(request: Request) -> Response:
-    """What happens next."""
+    """Show what happens next."""
     await _found(request)
     return page(request, "supplier_thanks.html", form_path=_path(request))
 
 
 @router.post("/{token}/files")
 async def post_document(request: Request) -> Response:
-    """Attach one document, whose bytes are judged; it goes with the next answer, which stays as far as it is typed."""
+    """Attach one document and check its bytes; it is sent with the next answer, whose typed fields stay."""
     company_id, request_id = await _admitted(request)
     file_id, form = UUID(str(uuid7())), FileForm(request, answering=True)
     objects, object_key = service_of(request).objects, key_of(company_id, file_id)
@@ -106,9 +106,9 @@ def _wrong_with_file(fault: Refused | TimeoutError, form: FileForm, lang: str) -
 def _attached(
     request: Request, company_id: UUID, request_id: UUID, file_id: UUID, form: FileForm, *, kind: MediaType
 ) -> bool:
-    """Keep the record of a document that has arrived with the request. Raises `Refused`.
+    """Record an arrived document with the request. Raise `Refused`.
 
-    False where the same document is attached already, as when a page that attached it is loaded again.
+    Return False where the same document is already attached, as when a page that attached it is reloaded.
     """
     service = service_of(request)
 
@@ -150,7 +150,7 @@ def _sent(request: Request, company_id: UUID, request_id: UUID, form: forms.Form
         return RedirectResponse(_path(request, "/thanks"), 303)
     places = supplier_form.answered(form, components)
     faults = [(supplier_form.place_of(issue["field"], places), issue["message"]) for issue in issues]
-    if form.get("consent") != "yes":  # what is said of it to programs is nothing to a person
+    if form.get("consent") != "yes":  # the sentence for programs means nothing to a person
         asked_for = ("consent", text("supplier.no_consent", language_of(request)))
         faults = [*(fault for fault in faults if fault[0] != "consent"), asked_for]
     return _form(request, company_id, request_id, form=form, faults=faults)
@@ -211,7 +211,7 @@ def _form(
 
 
 def _labels(lines: list[dict[str, Any]], lang: str) -> dict[str, str]:
-    """What each input is called in the list of what is wrong: with its part, of which there may be many alike."""
+    """Return each input's name in the list of faults: with its part, as many parts may be alike."""
     found = {name: text(f"supplier.{name}", lang) for name in ("file", "contact", "comment")}
     for place, line in enumerate(lines):
         kind = word("component_type", line["component_type"], lang)
@@ -221,12 +221,12 @@ def _labels(lines: list[dict[str, Any]], lang: str) -> dict[str, str]:
 
 
 def _path(request: Request, more: str = "") -> str:
-    """The address of one of these pages in the language of this one."""
+    """Return the address of one of these pages in the language of this one."""
     return f"/supplier-data/{request.path_params['token']}{more}?lang={language_of(request)}"
 
 
 async def _found(request: Request) -> tuple[UUID, UUID]:
-    """Company and request behind the token; raises `PageRefused` where it is none."""
+    """Return company and request of the token; raise `PageRefused` for an unknown token."""
     found = await service_of(request).reading(partial(queries.find, token=request.path_params["token"]))
     if found is None:
         raise PageRefused(404, "supplier.gone")
@@ -234,7 +234,7 @@ async def _found(request: Request) -> tuple[UUID, UUID]:
 
 
 async def _admitted(request: Request) -> tuple[UUID, UUID]:
-    """The same, counted; raises `PageRefused` over the limits too."""
+    """Return the same and count the request; raise `PageRefused` also over the limits."""
     try:
         return await admitted(request)
     except RateLimited as limited:

@@ -1,7 +1,7 @@
-"""The supplier's form as data: which fields a component has, and the sent fields as the JSON body of the same answer.
+"""Lists the fields of the supplier's form for each component, and converts the sent fields to the same JSON body.
 
-A field's name in the form is its place: `0.weight_g`, `0.substances.pfas.status`. What is left empty is not answered.
-What an answer may hold is `schemas.supplier`'s to judge, for the form as for programs.
+A field's name in the form is its position: `0.weight_g`, `0.substances.pfas.status`. An empty field is not answered.
+`schemas.supplier` validates an answer, from the form as from programs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,13 +32,13 @@ _DESIGN: Final = (
     "additives",
 )
 _NONE: Final = "none"
-"""The choice that there are no additives, beside those that there may be."""
+"""The choice of no additives, beside the possible ones."""
 _TRUTHS: Final = {"yes": True, "no": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One input: its name in the form, what stands above and below it, and what can be chosen (code and word)."""
+    """One input: its name in the form, the texts above and below it, and its choices (code and word)."""
 
     name: str
     label: str
@@ -49,14 +49,14 @@ class Question:
 
 
 class Asked(NamedTuple):
-    """What is asked of one component in the tables' words: a question by field, and the fields that its grade needs."""
+    """The tables' questions for one component, by field, and the fields that its grade needs."""
 
     questions: Mapping[str, str] = MappingProxyType({})
     needed: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, line: Mapping[str, Any], trace: Mapping[str, Any], rules: RuleSet, lang: str) -> Self:
-        """Of a line of the graph; `trace` has what its SKU's grade asks for, in the same language."""
+        """Return the questions of a line of the graph; `trace` has those of its SKU's grade, in the same language."""
         found = {name: rules.question(name, line["component_type"]) for name in (*_FIRST, *_DESIGN)}
         questions = {name: str(getattr(asked, lang)) for name, asked in found.items() if asked}
         of_line = {fact["field"]: fact["ask"] for fact in trace["open"] if fact["component_id"] == line["id"]}
@@ -67,23 +67,23 @@ _NOTHING: Final = Asked()
 
 
 def first(place: int, lang: str, asked: Asked = _NOTHING) -> list[Question]:
-    """What is asked of every component, and what the grade of this one needs."""
+    """Return the questions for every component, and those that this one's grade needs."""
     names = (*_FIRST, *(name for name in _DESIGN if name in asked.needed))
     return [_question(place, COMPONENT[name], lang, asked) for name in names]
 
 
 def design(place: int, lang: str, asked: Asked = _NOTHING) -> list[Question]:
-    """What the design rules ask for beyond that."""
+    """Return the further questions of the design rules."""
     return [_question(place, COMPONENT[name], lang, asked) for name in _DESIGN if name not in asked.needed]
 
 
 def declarations(place: int, lang: str) -> list[tuple[str, list[Question]]]:
-    """What is declared of each substance: status, measured value with its unit, evidence."""
+    """Return the questions for each substance: status, measured value with its unit, evidence."""
     return [(text(f"substance.{name}", lang), list(_of_substance(place, name, lang))) for name in SUBSTANCES]
 
 
 def body_of(form: Form, components: Sequence[str]) -> dict[str, Any]:
-    """The body that a program would send for this form; numbers that are none stay text, and are refused as such."""
+    """Return the body that a program would send for this form; text that is no number stays text, and is refused."""
     answers = [
         {"component_id": component, **given}
         for place, component in enumerate(components)
@@ -94,7 +94,7 @@ def body_of(form: Form, components: Sequence[str]) -> dict[str, Any]:
 
 
 def form_of(payload: Mapping[str, Any], components: Sequence[str], lang: str) -> Form:
-    """The form as it was filled in for an answer, so that changing it begins there. Consent is given anew each time."""
+    """Return the form filled in with an answer, so that editing begins there. Consent is given anew each time."""
     answers = {answer["component_id"]: answer for answer in payload.get("components") or ()}
     fields = [
         (f"{place}.{path}", each)
@@ -107,7 +107,7 @@ def form_of(payload: Mapping[str, Any], components: Sequence[str], lang: str) ->
 
 
 def _paths(answer: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What was answered, by the name that its input has in its component."""
+    """Yield the answered values, by the name of their input in its component."""
     for name, value in answer.items():
         if name != "substances":
             yield name, value
@@ -116,7 +116,7 @@ def _paths(answer: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _inputs(value: Any, lang: str) -> list[str]:
-    """What inputs hold for a value: several of a list."""
+    """Return the inputs' texts for a value: several for a list."""
     match value:
         case None:
             return []
@@ -130,7 +130,7 @@ def _inputs(value: Any, lang: str) -> list[str]:
 
 
 def place_of(path: str | None, answered: Sequence[int]) -> str:
-    """The name in the form of a path in the body; `answered` are the places of the components that it names."""
+    """Return the form's name for a path in the body; `answered` are the places of the components in the body."""
     name = (path or "").removeprefix("response.")
     if not name.startswith("components["):
         return name
@@ -139,12 +139,12 @@ def place_of(path: str | None, answered: Sequence[int]) -> str:
 
 
 def answered(form: Form, components: Sequence[str]) -> list[int]:
-    """The places of the components that the form says anything about."""
+    """Return the places of the components with any answer in the form."""
     return [place for place in range(len(components)) if _component(form, place)]
 
 
 def labels(place: int, title: str, lang: str) -> dict[str, str]:
-    """What each input of a component is called where it is named alone: its part, then itself."""
+    """Return the full name of each input of a component: its part, then itself."""
     questions = {each.name: each.label for each in (*first(place, lang), *design(place, lang))}
     for substance, asked in declarations(place, lang):
         questions |= {each.name: f"{substance}, {text(each.label, lang)}" for each in asked}
@@ -195,7 +195,7 @@ def _substance(form: Form, at: str) -> Mapping[str, Any]:
 
 
 def _value(sent: Sequence[str], kind: str) -> Any:
-    """What was filled in, as the JSON that the field takes; None where it was left empty."""
+    """Return the filled-in text as the JSON that the field accepts; None where it was left empty."""
     texts = [text.strip() for text in sent if text.strip()]
     if not texts:
         return None
@@ -210,7 +210,7 @@ def _value(sent: Sequence[str], kind: str) -> Any:
 
 
 def _number(text: str) -> float | str:
-    """A number with a point or a comma before its decimals."""
+    """Parse a number with a point or a comma before its decimals."""
     try:
         return float(text.replace(",", "."))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Asking a supplier, for the people of the company: what was asked, and the link of a new request, shown once."""
+"""Supplier request pages for the company's people: the requests sent, and the link of a new request, shown once."""
 
 from typing import Any, Final
 from uuid import UUID
@@ -23,20 +23,20 @@ from warehouse.sessions import Connection
 router = APIRouter(prefix="/supplier-requests")
 
 _LONGEST: Final = 500
-"""Characters of a code or name that a form may bring."""
+"""Longest code or name in a form, in characters."""
 _SHOWN: Final = 200
 """Requests on the page, the newest; `pcds supplier-request list` shows all."""
 
 
 @router.get("")
 async def get_requests(request: Request, session: SignedIn) -> Response:
-    """What was asked, and the form; with `?sku=CODE` the components of that SKU to choose from."""
+    """List the requests, and show the form; with `?sku=CODE` the components of that SKU to choose from."""
     return await run_in_threadpool(_page, request, session, sku_code=request.query_params.get("sku", ""))
 
 
 @router.post("")
 async def post_request(request: Request, session: SignedIn) -> Response:
-    """Make a request; its link stands on the page that answers, and nowhere after that."""
+    """Make a request; its link is shown on the answering page only."""
     form = await posted(request, session)
     return await run_in_threadpool(_made, request, session, form)
 

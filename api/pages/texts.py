@@ -1,6 +1,6 @@
-"""What the pages say, in each language: the rows of `texts/*.csv` (key, en, fr, de), by key.
+"""Loads the texts of the pages in each language: the rows of `texts/*.csv` (key, en, fr, de), by key.
 
-A text may have gaps, `{name}`. Words of fields and codes are `schemas.labels`.
+A text may have gaps, `{name}`. `schemas.labels` has the words of fields and codes.
 """
 
 import csv
@@ -13,7 +13,7 @@ FOLDER: Final = Path(__file__).parent / "texts"
 
 
 def rows() -> Iterator[dict[str, str]]:
-    """Every row of every file."""
+    """Yield every row of every file."""
     for file in sorted(FOLDER.glob("*.csv")):
         with file.open(encoding="utf-8", newline="") as lines:
             yield from csv.DictReader(lines)
@@ -25,5 +25,5 @@ def _texts() -> Mapping[str, Mapping[str, str]]:
 
 
 def text(key: str, lang: str, **gaps: object) -> str:
-    """The text of a key in a language, its gaps filled. Raises `KeyError` for a key that no table has."""
+    """Return the text of a key in a language, its gaps filled. Raise `KeyError` for an unknown key."""
     return _texts()[key][lang].format(**gaps) if gaps else _texts()[key][lang]

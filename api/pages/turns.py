@@ -1,6 +1,6 @@
-"""Work behind a page that takes a core or much memory: a few at a time in one process.
+"""Limits concurrent page work that takes a core or much memory: a few at a time in one process.
 
-Who comes while all places are taken waits for one; the other pages and the interface do not.
+A request waits while all places are taken; the other pages and the REST API do not wait.
 """
 
 from collections.abc import Callable
@@ -14,16 +14,18 @@ Given = TypeVarTuple("Given")
 Kind = Literal["password", "portfolio"]
 
 AT_ONCE: Final[dict[Kind, int]] = {"password": 2, "portfolio": 4}
-"""A password's hash takes a core and 19 MiB; a question about a whole portfolio two threads and at most 1 GiB."""
+"""Concurrent tasks of each kind: a password's hash uses a core and 19 MiB; a query of a whole portfolio two threads and
+at most 1 GiB.
+"""
 
 
 async def in_turn(request: Request, kind: Kind, work: Callable[[*Given], T], *given: *Given) -> T:
-    """The result of `work`, done in a thread when there is a place for its kind."""
+    """Return the result of `work`, run in a thread when there is a place for its kind."""
     return await to_thread.run_sync(work, *given, limiter=_limiter(request, kind))
 
 
 def _limiter(request: Request, kind: Kind) -> CapacityLimiter:
-    """Of this process, made in the event loop that it belongs to."""
+    """Return this process's limiter, made in its event loop."""
     state, name = request.app.state, f"{kind}_limiter"
     if not hasattr(state, name):
         setattr(state, name, CapacityLimiter(AT_ONCE[kind]))

@@ -1,1 +1,1 @@
-"""The reference for people at /reference: pages rendered from the very document that machines read."""
+"""API reference for people at /reference: pages rendered from the same OpenAPI document that machines read."""

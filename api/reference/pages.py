@@ -1,4 +1,4 @@
-"""The pages as text: what of the document each shows. How it looks is `templates/`; what it says is the document's."""
+"""Text of the reference pages: the part of the OpenAPI document on each. `templates/` has the layout."""
 
 import json
 import re
@@ -25,7 +25,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation with what stands around it in the document."""
+    """An operation with its context in the document."""
 
     method: str
     path: str
@@ -33,12 +33,12 @@ class Operation:
 
     @property
     def anchor(self) -> str:
-        """Its place on the page."""
+        """Its anchor on the page."""
         return str(self.published["operationId"])
 
     @property
     def bodies(self) -> list[tuple[list[str], dict[str, Any]]]:
-        """What its body may be: the media types of a schema, and that schema; empty where it takes none."""
+        """Its accepted bodies: the media types of a schema, and that schema; empty where it accepts none."""
         grouped: list[tuple[list[str], dict[str, Any]]] = []
         for media_type, content in self.published.get("requestBody", {}).get("content", {}).items():
             same = next((types for types, held in grouped if held["schema"] == content["schema"]), None)
@@ -50,12 +50,12 @@ class Operation:
 
     @property
     def codes(self) -> list[str]:
-        """The error codes that it can answer."""
+        """Its error codes."""
         return [code for answer in self.published["responses"].values() for code in answer.get("x-error-codes", ())]
 
     @property
     def curl(self) -> str:
-        """A request that can be sent as it stands, once BASE, KEY and what it names in capitals are set."""
+        """A request that can be sent unchanged, once BASE, KEY and the names in capitals are set."""
         parts = ["curl" if self.method in ("GET", "POST") else f"curl -X {self.method}", *self._credential()]
         for types, content in self.bodies[:1]:
             parts += _sent(types[0], content)
@@ -70,7 +70,7 @@ class Operation:
 _IN_PATH: Final = re.compile(r"\{(\w{1,40})\}")
 _OF_A_LINK: Final = re.compile(r'(?<="response": \{"components": \[\{"component_id": ")[0-9a-f-]{36}')
 _PUT_IN: Final = "'\"$COMPONENT_ID\"'"
-"""The part that a supplier is asked about: the one id in a body that every request has of its own."""
+"""The component in a supplier's answer: the only id in a body that differs for every request."""
 
 
 def _variable(name: re.Match[str]) -> str:
@@ -78,7 +78,7 @@ def _variable(name: re.Match[str]) -> str:
 
 
 def _sent(media_type: str, content: dict[str, Any]) -> Iterator[str]:
-    """The arguments that send a body: its first example, or its required parts."""
+    """Yield the arguments that send a body: its first example, or its required parts."""
     example: dict[str, Any] = next(iter(content.get("examples", {}).values()), {"value": {}})["value"]
     match media_type:
         case "application/json":
@@ -95,7 +95,7 @@ def _sent(media_type: str, content: dict[str, Any]) -> Iterator[str]:
 
 
 def operations(document: Document) -> dict[str, list[Operation]]:
-    """Operations by tag, both in the document's order."""
+    """Return operations by tag, both in the document's order."""
     by_tag: dict[str, list[Operation]] = {tag["name"]: [] for tag in document["tags"]}
     for path, methods in document["paths"].items():
         for method, published in methods.items():
@@ -104,18 +104,18 @@ def operations(document: Document) -> dict[str, list[Operation]]:
 
 
 def _inline(text: str) -> Markup:
-    """A sentence, with `code` in backticks."""
+    """Return a sentence, with `code` in backticks marked up."""
     parts = enumerate(text.split("`"))
     return Markup().join(Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in parts)
 
 
 def _prose(text: str) -> Markup:
-    """The paragraphs of a description."""
+    """Return the paragraphs of a description."""
     return Markup().join(Markup("<p>{}</p>").format(_inline(paragraph)) for paragraph in text.split("\n\n"))
 
 
 def _resolved(document: Document, schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema itself, or the one that it refers to."""
+    """Return the schema itself, or the one that it refers to."""
     if "$ref" not in schema:
         return schema
     found: dict[str, Any] = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
@@ -140,7 +140,7 @@ _TEMPLATES.filters |= {
 
 
 def render(document: Document, lang: str = LANGUAGES[0]) -> dict[str, str]:
-    """The pages of a language by the part of their path after /reference: `TOLD` in each, all of them in English."""
+    """Return the pages of a language by their path after /reference: those in `TOLD`, or in English all of them."""
     schemas = document["components"]["schemas"]
     by_tag = operations(document)
     given: dict[str, Any] = {
@@ -162,7 +162,7 @@ def render(document: Document, lang: str = LANGUAGES[0]) -> dict[str, str]:
 
 
 def _example(code: str, lang: str) -> dict[str, Any]:
-    """The body of an error, its sentences in a language."""
+    """Return the body of an error, its sentences in a language."""
     body = example(code)
     details = [{**detail, "message": told(detail["message"], lang)} for detail in body.get("details", ())]
     return {**body, "message": told(body["message"], lang), **({"details": details} if details else {})}
@@ -171,4 +171,4 @@ def _example(code: str, lang: str) -> dict[str, Any]:
 TOLD: Final = ("errors",)
 """Pages in every language; the others show the document, which is English."""
 PAGES: Final = ("", "errors", "fields", "rules")
-"""The pages: operations, error codes, field tables, what the design rules rest on."""
+"""The pages: operations, error codes, field tables, sources of the design rules."""

@@ -1,4 +1,4 @@
-"""/reference: the pages over HTTP. Rendered when the first of them is asked for; no part of the document."""
+"""/reference: serves the reference pages, rendered at the first request; they are not in the OpenAPI document."""
 
 from collections.abc import Mapping
 from importlib.resources import files
@@ -69,7 +69,7 @@ def _language(request: Request) -> str:
 
 
 def _rendered(app: FastAPI, lang: str) -> Mapping[str, bytes]:
-    """The pages of a language by the last part of their path, rendered once."""
+    """Return the pages of a language by the last part of their path, rendered once."""
     if not hasattr(app.state, "reference"):
         app.state.reference = {}
     held: dict[str, dict[str, bytes]] = app.state.reference

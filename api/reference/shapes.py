@@ -1,4 +1,4 @@
-"""Schemas of the document in words: the type of a field, its limits, and the fields of a body or an answer."""
+"""Describes JSON Schemas in words: the type of a field, its limits, and the fields of a body or an answer."""
 
 import json
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type in words, and the name of the schema that it leads to, where it has one."""
+    """A type in words, and the name of the schema that it refers to, where it has one."""
 
     words: str
     schema: str | None
@@ -29,7 +29,7 @@ class FieldRow:
 
 
 def rows(schema: Schema) -> list[FieldRow]:
-    """The fields of an object, in their order."""
+    """Return the fields of an object, in their order."""
     required = schema.get("required", ())
     return [
         FieldRow(
@@ -45,7 +45,7 @@ def rows(schema: Schema) -> list[FieldRow]:
 
 
 def type_of(schema: Schema) -> Type:
-    """`array of SkuComponent`, `string or null`, `number`."""
+    """Return the type in words: `array of SkuComponent`, `string or null`, `number`."""
     named = next(_references(schema), None)
     return Type(_words(schema), named)
 
@@ -84,7 +84,7 @@ def _kind(kind: str, schema: Schema) -> str:
 
 
 def limits(schema: Schema) -> str:
-    """`0 to 100`, `at most 255 characters`; empty where there are none."""
+    """Return the limits in words: `0 to 100`, `at most 255 characters`; empty where there are none."""
     if found := next((limits(part) for part in schema.get("anyOf", ()) if limits(part)), ""):
         return found
     texts = [

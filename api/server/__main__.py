@@ -1,4 +1,4 @@
-"""One API process: `python -m api.server`, with its settings from the environment.
+"""Runs one API process: `python -m api.server`, with its settings from the environment.
 
 `pcds serve` starts it with `--fd`, the number of a listening socket that all API processes of the machine share.
 Without it the process listens itself, at the address of the settings.
@@ -19,19 +19,19 @@ from api.server.protocol import BoundedProtocol
 from warehouse.settings import Settings
 
 GRACE_SECONDS: Final = 5
-"""How long requests may go on after SIGTERM; those that are left then are told so (`api.correlation`)."""
+"""How long requests may run after SIGTERM; those left then get an answer that says so (`api.correlation`)."""
 _LOOK_TICKS: Final = 5
-"""Of uvicorn's ten ticks a second: how many lie between two looks at every connection."""
+"""Number of uvicorn's ticks, ten a second, between two checks of every connection."""
 _LONGEST_STEP_SECONDS: Final = 1.0
-"""More than this between two looks is this machine's fault, and no caller's."""
+"""More than this between two checks is this machine's fault, and no caller's."""
 _DESCRIPTORS: Final = 512
-"""Files, sockets to the database and pipes that a process may hold beside its callers' connections."""
+"""Files, database sockets and pipes that a process may open beside its callers' connections."""
 
 log = structlog.get_logger(__name__)
 
 
 class Config(uvicorn.Config):
-    """uvicorn's, with the bounds."""
+    """uvicorn's configuration with the limits."""
 
     def __init__(self, settings: Settings, app: Any = "api.app:served", **options: Any) -> None:
         """`app` and `options` as uvicorn takes them."""
@@ -53,16 +53,16 @@ class Config(uvicorn.Config):
 
 
 class Server(uvicorn.Server):
-    """uvicorn's, which looks at its connections."""
+    """uvicorn's server, which also checks its connections."""
 
     def __init__(self, config: Config) -> None:
-        """`config` has the bounds."""
+        """`config` has the limits."""
         super().__init__(config)
         self._peers = config.peers
         self._looked = time.monotonic()
 
     async def on_tick(self, counter: int) -> bool:
-        """Look at every connection now and then."""
+        """Check every connection at intervals."""
         if counter % _LOOK_TICKS == 0:
             now = time.monotonic()
             step, self._looked = min(now - self._looked, _LONGEST_STEP_SECONDS), now
@@ -73,7 +73,7 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     def _tell_of_refused(self) -> None:
-        """One line for many connections: whoever opens thousands shall not fill the log."""
+        """Log one line for many refused connections: opening thousands must not fill the log."""
         if self._peers.turned_away:
             log.warning("connections.refused", count=self._peers.turned_away, open=len(self.server_state.connections))
             self._peers.turned_away = 0
@@ -90,7 +90,7 @@ def main() -> None:
 
 
 def _allow_descriptors(wanted: int) -> None:
-    """As many open files as the connections need, where the system lets a process ask for them."""
+    """Raise the limit of open files to what the connections need, where the system allows it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     if soft != resource.RLIM_INFINITY and soft < most:

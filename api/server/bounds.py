@@ -1,4 +1,4 @@
-"""What one connection, and all of them, may ask of an API process: sizes in bytes, times in seconds."""
+"""Limits of one connection, and of all of them, in an API process: sizes in bytes, times in seconds."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -8,7 +8,7 @@ from warehouse.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The meaning and the unit of each is said with the setting of the same name (`warehouse.settings`)."""
+    """The limits; the setting of the same name describes each with its unit (`warehouse.settings`)."""
 
     header_bytes: int
     header_seconds: float
@@ -21,5 +21,5 @@ class Bounds:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """The bounds that these settings say."""
+        """Return the limits in these settings."""
         return cls(**{name: getattr(settings, name) for name in cls.__dataclass_fields__})

@@ -1,4 +1,4 @@
-"""How many connections each network holds in this process."""
+"""Counts the connections of each network in this process."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -6,11 +6,11 @@ from ipaddress import IPv6Address, ip_address
 from typing import Any, Final
 
 _NETWORK_BITS: Final = 64
-"""An IPv6 line has a network of so many fixed bits, and every address in it at its choice."""
+"""Fixed bits of an IPv6 line's network; its owner may use every address in it."""
 
 
 class Peers:
-    """Counts the open connections of each network; those of a trusted proxy, which carry many callers, it does not."""
+    """Counts the open connections of each network, except a trusted proxy's, which carry many callers."""
 
     def __init__(self, most: int, trusted: Collection[Any]) -> None:
         """`most` connections of one network; `trusted` are networks of proxies."""
@@ -20,9 +20,9 @@ class Peers:
         """Connections refused since this was last set to 0."""
 
     def enter(self, host: str) -> float:
-        """One more: the share of what its network may hold that is taken with it, above 1 where that is too much.
+        """Count one more connection; return the used share of its network's limit, above 1 where it is exceeded.
 
-        It counts until `leave`, a refused one too.
+        It counts until `leave`, also where it is refused.
         """
         name = self._network(host)
         if name is None:
@@ -31,7 +31,7 @@ class Peers:
         return self._held[name] / self._most
 
     def leave(self, host: str) -> None:
-        """One less."""
+        """Count one connection less."""
         name = self._network(host)
         if name is not None:
             self._held[name] -= 1

@@ -1,8 +1,8 @@
-"""One connection under bounds: how large and how slow its requests may be, and how slowly it takes its answers.
+"""HTTP connection with limits: how large and how slow its requests may be, and how slowly it reads its answers.
 
-uvicorn reads the requests; this class measures them. It makes no timer of its own: `Server` looks at every connection
-twice a second and adds the time that the caller let pass. Time in which this process did not read, because the
-application was busy or the machine was, is not the caller's and is not counted.
+uvicorn reads the requests; this class measures them. It makes no timer of its own: `Server` checks every connection
+twice a second and adds the time that the caller used up. Time in which this process did not read, because the
+application or the machine was busy, is not charged to the caller.
 """
 
 from enum import Enum, auto
@@ -18,22 +18,22 @@ from api.server.refusal import Refusal
 
 _HEADER_LINES: Final = 200
 _PIPELINED: Final = 16
-"""Requests that wait on one connection while the one before them is answered; browsers and clients send none."""
+"""Requests that may wait on one connection behind a running one; browsers and clients send none."""
 _LINGER_SECONDS: Final = 10.0
-"""After an answer that did not wait for the rest of the body: so long it may go on, so that the caller reads it."""
+"""How long a body may continue after an answer that did not wait for its rest, so that the caller reads the answer."""
 
 log = structlog.get_logger(__name__)
 
 
 class Phase(Enum):
-    """What the connection waits for."""
+    """What the connection is waiting for."""
 
     HEADER = auto()
     BODY = auto()
     ANSWER = auto()
-    """The request is here as a whole; also between requests, where uvicorn's own timer ends what stays idle."""
+    """The request has arrived as a whole; also between requests, where uvicorn's own timer ends idle connections."""
     REFUSED = auto()
-    """An answer was sent that ends the connection; what still comes is thrown away."""
+    """An answer was sent that ends the connection; further bytes are discarded."""
 
 
 class Overstepped(Exception):  # noqa: N818  (ends the reading of what the caller sent)
@@ -41,10 +41,10 @@ class Overstepped(Exception):  # noqa: N818  (ends the reading of what the calle
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """A connection that is measured."""
+    """A connection whose size and speed are measured."""
 
     def __init__(self, config: Any, server_state: Any, app_state: dict[str, Any], _loop: Any = None) -> None:
-        """`config` has `bounds` and `peers` besides what uvicorn asks of it."""
+        """`config` has `bounds` and `peers` beside uvicorn's own fields."""
         super().__init__(config, server_state, app_state, _loop)
         self._bounds: Bounds = config.bounds
         self._peers: Peers = config.peers
@@ -55,14 +55,14 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unplaced_bytes = self._body_bytes = self._arrived_bytes = 0
 
     def connection_made(self, transport: Any) -> None:
-        """Refuse one connection too many."""
+        """Refuse a connection above the limit."""
         super().connection_made(transport)
         self._host = self.client[0] if self.client else ""
         of_network, of_all = self._peers.enter(self._host), len(self.connections) / self._bounds.connections
         if max(of_network, of_all) <= 1:
             return
         self._peers.turned_away += 1
-        if max(of_network, of_all) > 2:  # answers cost room too
+        if max(of_network, of_all) > 2:  # answers need memory too
             transport.abort()
         elif of_all > 1:
             self._refuse(refusal.many(), tell=False)
@@ -70,21 +70,21 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(refusal.many_from_there(self._bounds.connections_per_address), tell=False)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """One less of its address."""
+        """Count one connection of its address less."""
         self._peers.leave(self._host)
         super().connection_lost(exc)
 
     def handle_websocket_upgrade(self) -> None:
-        """Another protocol has the connection from here on, and tells of its end."""
+        """Pass the connection to another protocol, which reports its end."""
         self._peers.leave(self._host)
         super().handle_websocket_upgrade()
 
     def data_received(self, data: bytes) -> None:
-        """Have it parsed; refuse where more came that is neither body nor a whole header than a header may have."""
+        """Parse the data; refuse more bytes than a header's limit that are neither body nor a whole header."""
         if self._phase is Phase.REFUSED:
             return
         if self._phase is Phase.ANSWER and (self.cycle is None or self.cycle.response_complete):
-            self._enter(Phase.HEADER)  # blank lines before a request begin none, and end uvicorn's timer
+            self._enter(Phase.HEADER)  # blank lines begin no request, but end uvicorn's timer
         self._arrived_bytes = len(data)
         self._unplaced_bytes += len(data)
         super().data_received(data)
@@ -92,22 +92,22 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(refusal.large_header(self._bounds.header_bytes))
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002  (uvicorn's words)
-        """What the parser or a callback of ours stopped at."""
+        """Answer an error at which the parser or one of our callbacks stopped."""
         self._refuse(self._refusal or refusal.malformed())
 
     def on_message_begin(self) -> None:
-        """A request begins; its time runs from its first byte."""
+        """Note the begin of a request; its time counts from its first byte."""
         super().on_message_begin()
         if self._phase is not Phase.HEADER:
             self._enter(Phase.HEADER)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Fields after a body (trailers) are read by nobody here."""
+        """Add a header field; ignore fields after a body (trailers)."""
         if self._phase is Phase.HEADER:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Hold the header against its bounds; with it the request reaches the application."""
+        """Check the header against its limits; the request then reaches the application."""
         most = self._bounds.header_bytes
         if max(self._unplaced_bytes, self._arrived_bytes) > most or len(self.headers) > _HEADER_LINES:
             size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
@@ -120,23 +120,23 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """A part of the body has come."""
+        """Measure a part of the body."""
         self._unplaced_bytes = 0
         self._body_bytes += len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The request is here as a whole."""
+        """Note that the request has arrived as a whole."""
         self._enter(Phase.ANSWER)
         super().on_message_complete()
 
     def resume_writing(self) -> None:
-        """The caller has taken what had piled up."""
+        """Note that the caller has read the buffered answer."""
         self._untaken_seconds = 0.0
         super().resume_writing()
 
     def look(self, seconds: float) -> None:
-        """Add the seconds since the last look to what the caller lets this connection wait, and end what is over."""
+        """Add the seconds since the last check to the time that the caller used, and end what is over its time."""
         if self.transport.get_write_buffer_size():
             self._untaken_seconds += seconds
             if self._untaken_seconds > self._bounds.answer_seconds:
@@ -173,7 +173,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unplaced_bytes = self._body_bytes = 0
 
     def _refuse(self, refused: Refusal, *, tell: bool = True) -> None:
-        """Answer where no other answer is under way, and end the connection; `tell` it in the log."""
+        """Answer if no other answer is running, and end the connection; `tell` logs it."""
         if self._phase is Phase.REFUSED or self.transport.is_closing():
             return
         answering = self.cycle is not None and not self.cycle.response_complete
@@ -185,10 +185,10 @@ class BoundedProtocol(HttpToolsProtocol):
             log.info("connection.refused", status=int(refused.status), code=refused.code, correlation_id=identifier)
         self.transport.write(refused.as_bytes(identifier))
         self._enter(Phase.REFUSED)
-        if answering:  # the application hears that its caller went away
+        if answering:  # the application learns that its caller disconnected
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        self.flow.resume_reading()  # a close over bytes that nobody read would take the answer from the caller
+        self.flow.resume_reading()  # closing with unread bytes would discard the answer
         if self.transport.can_write_eof():
             self.transport.write_eof()
 

@@ -1,4 +1,4 @@
-"""What never becomes a request is answered too: the error body of the service, as bytes of HTTP/1.1.
+"""Answers connections that never become a request: the error body of the service, as bytes of HTTP/1.1.
 
 The connection ends after it. The codes are those of every answer (`schemas.errors`); the statuses are HTTP's own for
 the case (RFC 9110, RFC 6585).
@@ -16,7 +16,7 @@ from api.headers import ALWAYS
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A status, a stable code, and a sentence that says what would be right."""
+    """A status, a stable code, and a sentence with the remedy."""
 
     status: HTTPStatus
     code: str
@@ -24,7 +24,7 @@ class Refusal:
     headers: Mapping[bytes, bytes] = field(default_factory=dict)
 
     def as_bytes(self, correlation_id: str) -> bytes:
-        """The whole answer."""
+        """Return the whole answer."""
         body = orjson.dumps({"error": self.code, "correlationId": correlation_id, "message": self.message})
         lines = {
             b"content-type": b"application/json",
@@ -39,29 +39,29 @@ class Refusal:
 
 
 def new_correlation_id() -> str:
-    """For a request whose own was not read."""
+    """Return an id for a request whose own was not read."""
     return str(uuid4())
 
 
 def malformed() -> Refusal:
-    """What came is no request of HTTP/1.1."""
+    """Return the refusal of data that is no HTTP/1.1 request."""
     return Refusal(HTTPStatus.BAD_REQUEST, "invalid_body", "This is not a request of HTTP/1.1 (RFC 9112).")
 
 
 def large_header(most: int) -> Refusal:
-    """`most` in bytes."""
+    """Return the refusal of a header of more than `most` bytes."""
     message = f"Request line and headers have at most {most} bytes and 200 lines here; send the rest in the body."
     return Refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "payload_too_large", message)
 
 
 def slow_header(seconds: float) -> Refusal:
-    """The header was not complete in time."""
+    """Return the refusal of a header that was not complete in time."""
     message = f"Request line and headers must be complete within {seconds:g} seconds; send the request again."
     return Refusal(HTTPStatus.REQUEST_TIMEOUT, "invalid_body", message)
 
 
 def slow_body(seconds: float, bytes_per_second: int) -> Refusal:
-    """The body did not come in time."""
+    """Return the refusal of a body that did not arrive in time."""
     message = (
         f"A body must come with at least {bytes_per_second} bytes a second after the first {seconds:g} seconds; send "
         "it again, in smaller parts where the line is slow."
@@ -70,12 +70,12 @@ def slow_body(seconds: float, bytes_per_second: int) -> Refusal:
 
 
 def many_from_there(most: int) -> Refusal:
-    """`most` connections of one address are open."""
+    """Return the refusal of a connection where `most` of one address are open."""
     message = f"At most {most} connections of one address are open at once; use fewer, and each for many requests."
     return Refusal(HTTPStatus.TOO_MANY_REQUESTS, "rate_limited", message, {b"retry-after": b"1"})
 
 
 def many() -> Refusal:
-    """All connections that this process may hold are open."""
+    """Return the refusal of a connection where this process has as many open as it may."""
     message = "The service holds as many connections as it can; send the request again."
     return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "internal_error", message, {b"retry-after": b"1"})

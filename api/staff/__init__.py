@@ -1,4 +1,4 @@
-"""The operator's staff: how they sign in, and the door to Dagster that is theirs alone (decision 0032).
+"""Sign-in of the operator's staff, and their access to Dagster, which nobody else has (decision 0032).
 
 Nothing here shows a record of a company through a page of the service, and no session here opens one.
 """

@@ -1,7 +1,7 @@
-"""Whether a request was addressed to this service, by a page of it: Host and Origin, for a browser's sake.
+"""Checks by Host and Origin whether a browser sent a request to this service from one of its pages.
 
-A name of another site may be made to lead to this machine (DNS rebinding), and any site may send requests here; what a
-browser says in these two headers no page can change.
+A name of another site may be made to lead to this machine (DNS rebinding), and any site may send requests here; no page
+can change what a browser sends in these two headers.
 """
 
 from ipaddress import ip_address
@@ -12,16 +12,16 @@ from starlette.requests import HTTPConnection
 from api.service import service_of
 
 _FROM_OURS = ("same-origin", "none", "")
-"""Sec-Fetch-Site of what a page of ours, or a person, has asked for; programs and older browsers do not say."""
+"""Values of Sec-Fetch-Site for requests by one of our pages or by a person; programs and older browsers send none."""
 
 
 def is_to_us(connection: HTTPConnection) -> bool:
-    """Whether Host is the base address, or the very address that the connection came in at (loopback: by name, too)."""
+    """Return whether Host is the base address, or the address of the connection itself (on loopback, also by name)."""
     return connection.headers.get("host", "").lower() in _hosts(connection)
 
 
 def is_by_us(connection: HTTPConnection) -> bool:
-    """Whether Origin and Sec-Fetch-Site, where the sender says them, name a page of the host that was asked."""
+    """Return whether Origin and Sec-Fetch-Site, where sent, name a page of the requested host."""
     origin, host = connection.headers.get("origin"), connection.headers.get("host", "").lower()
     base = urlsplit(service_of(connection).settings.base_url)
     ours = f"{base.scheme if host == _without_default_port(base.netloc, base.scheme) else 'http'}://{host}"
@@ -43,5 +43,5 @@ def _hosts(connection: HTTPConnection) -> set[str]:
 
 
 def _without_default_port(netloc: str, scheme: str) -> str:
-    """The form that a browser sends: without the port that the scheme has anyway."""
+    """Return the form that a browser sends: without the default port of the scheme."""
     return netloc.lower().removesuffix(":443" if scheme == "https" else ":80")

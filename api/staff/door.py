@@ -1,7 +1,8 @@
-"""The door to Dagster: who comes through, and what for. What comes through is passed on by `api.staff.upstream`.
+"""Access control of Dagster's web server: decides who may send which request. `api.staff.upstream` forwards it.
 
-Dagster's web server itself takes mutations by GET, checks no Host, can be framed and has no sign-in. So here: signed-in
-staff alone, reading by GET, GraphQL by POST of JSON from pages of ours, and mutations by operators alone.
+Dagster's web server itself accepts mutations by GET, checks no Host, can be framed and has no sign-in. This module
+therefore admits signed-in staff only, reading by GET, GraphQL by POST of JSON from our own pages, and mutations by
+operators only.
 """
 
 from typing import Final
@@ -26,7 +27,7 @@ from warehouse.dagster_home import PREFIX
 
 GRAPHQL: Final = f"{PREFIX}/graphql"
 METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-"""What is answered at the door; most of it is refused, by a sentence of ours."""
+"""The methods that are routed here; most of them are refused with a sentence."""
 CLOSED: Final = (
     "graphql",
     "report_asset_materialization",
@@ -41,16 +42,16 @@ log = structlog.get_logger(__name__)
 
 
 class Shut(Exception):  # noqa: N818  (an answer, not a fault of the program)
-    """The request is refused: `key` is the text that says why and what would be right."""
+    """The request is refused: `key` is the text with the reason and the remedy."""
 
     def __init__(self, status: int, key: str) -> None:
-        """Shown in the language of whoever asked."""
+        """The text is shown in the requester's language."""
         super().__init__(key)
         self.status, self.key = status, key
 
 
 async def at_door(request: Request) -> Response:
-    """Every request under /dagster: refused, or passed on and answered by Dagster."""
+    """Handle every request under /dagster: refuse it, or forward it and return Dagster's answer."""
     try:
         if not service_of(request).settings.dagster_ui:
             raise Shut(404, "dagster.closed")
@@ -73,7 +74,7 @@ def _first_sign_in(request: Request) -> Response:
 
 
 async def _read(request: Request) -> Response:
-    """A page of Dagster or a part of one."""
+    """Return a page of Dagster or a part of one."""
     path = request.scope["path"]
     first, *others = path.removeprefix(f"{PREFIX}/").split("/")
     if first == "graphql":
@@ -84,7 +85,7 @@ async def _read(request: Request) -> Response:
 
 
 async def _asked(request: Request, member: Member) -> Response:
-    """A GraphQL request, which is the only one that may act."""
+    """Handle a GraphQL request, the only kind that may act."""
     if request.method != "POST" or request.scope["path"] != GRAPHQL:
         raise Shut(405, "dagster.method")
     if not is_by_us(request):
@@ -102,7 +103,7 @@ async def _asked(request: Request, member: Member) -> Response:
 
 
 def _allowed(question: Question, member: Member) -> Question:
-    """What is passed on of a question. Raises `Shut` for a mutation of somebody who may not."""
+    """Return the part of a question that is forwarded. Raise `Shut` for a mutation by a member without the right."""
     if "mutation" not in question.kinds:
         return question
     may = member.role == "operator"
@@ -123,7 +124,7 @@ async def _passed(request: Request, question: Question | None) -> Response:
 
 
 def _refusal(request: Request, shut: Shut) -> Response:
-    """A page for a person; in the form of a GraphQL error for a page of Dagster, which then shows the sentence."""
+    """Return a page for a person; for a page of Dagster a GraphQL error, which then shows the sentence."""
     sentence, identifier = text(shut.key, language_of(request)), request.state.correlation_id
     if "text/html" in request.headers.get("accept", ""):
         answer: Response = page(

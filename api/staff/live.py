@@ -1,6 +1,6 @@
-"""Dagster's web socket, over which its pages follow runs: bridged for signed-in staff, frame by frame.
+"""Bridges Dagster's web socket, over which its pages follow runs, for signed-in staff, frame by frame.
 
-Only subscriptions are passed on. Whether the session still stands is asked anew each minute.
+Only subscriptions are forwarded. The session is checked again each minute.
 """
 
 from contextlib import suppress
@@ -26,15 +26,15 @@ from api.staff.upstream import upstream_of
 PROTOCOL: Final = "graphql-ws"
 RECHECK_SECONDS: Final = 60.0
 _LARGEST_FRAME: Final = 16 * 2**20
-"""Bytes of one frame from Dagster: the events of a run come in batches."""
+"""Largest frame from Dagster, in bytes: the events of a run come in batches."""
 _ENDED: Final = (websockets.ConnectionClosed, WebSocketDisconnect, RuntimeError, psycopg.Error, PoolTimeout)
-"""One of both sides has gone, or nobody can say any more whether the session stands: the bridge ends."""
+"""One side has disconnected, or the session cannot be checked any more: the bridge ends."""
 _REFUSED: Final = 1008  # RFC 6455, section 7.4.1
 _GONE: Final = 1011
 
 
 async def at_socket(socket: WebSocket) -> None:
-    """Let a page of Dagster follow, or refuse: what is closed before it is accepted is answered by 403."""
+    """Bridge a page of Dagster, or refuse: closing before accepting answers with 403."""
     may = service_of(socket).settings.dagster_ui and is_to_us(socket) and is_by_us(socket)
     if not (may and PROTOCOL in socket.scope["subprotocols"] and await member_of(socket) is not None):
         await socket.close(_REFUSED)
@@ -54,7 +54,7 @@ async def at_socket(socket: WebSocket) -> None:
             await socket.accept(PROTOCOL)
             await _bridge(socket, upstream)
     except (OSError, TimeoutError, websockets.WebSocketException):
-        pass  # Dagster is not there; its pages ask again by themselves
+        pass  # Dagster does not answer; its pages reconnect by themselves
     if socket.application_state != WebSocketState.DISCONNECTED != socket.client_state:
         await socket.close(_GONE)
 
@@ -72,7 +72,7 @@ async def _bridge(socket: WebSocket, upstream: ClientConnection) -> None:
 
 
 async def _asked(socket: WebSocket, upstream: ClientConnection) -> None:
-    while frame := (await socket.receive()).get("text"):  # bytes, and nothing at all, are no frames of this protocol
+    while frame := (await socket.receive()).get("text"):  # bytes and empty frames are not part of this protocol
         if len(frame) > MAX_BYTES:
             return
         passed, refusal = await to_thread.run_sync(judged, frame)
@@ -94,7 +94,7 @@ async def _signed_in(socket: WebSocket, _: ClientConnection) -> None:
 
 
 def judged(frame: str) -> tuple[str | None, str | None]:
-    """What of a frame is passed on, and what is answered in its place."""
+    """Return the part of a frame that is forwarded, and the answer sent in its place."""
     try:
         message = orjson.loads(frame)
     except orjson.JSONDecodeError:

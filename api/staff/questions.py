@@ -1,6 +1,6 @@
-"""What a GraphQL request asks: read here by the library that Dagster reads it with, so that both see the same.
+"""Parses GraphQL requests with the library that Dagster uses, so that both read the same.
 
-What is passed on is made anew from what was read; nothing that the reading left out goes along.
+The forwarded request is rebuilt from the parsed one; nothing that parsing left out is forwarded.
 """
 
 from collections.abc import Mapping
@@ -22,17 +22,17 @@ from graphql.language import (
 )
 
 MAX_BYTES: Final = 2**20
-"""Of one request; the largest of Dagster's own pages has some 20 KiB."""
+"""Largest request; the largest of Dagster's own pages has some 20 KiB."""
 _MOST_TOKENS: Final = 20_000
 _LONGEST_NAME: Final = 100
-"""Of a mutation, as the log tells it: Dagster's own are far shorter."""
+"""Characters of a mutation's name in the log: Dagster's own names are far shorter."""
 TAGS: Final = {
     "executionParams": "executionMetadata",
     "executionParamsList": "executionMetadata",
     "backfillParams": "tags",
     "reexecutionParams": "extraTags",
 }
-"""Arguments that say what to launch, and where the tags of its runs stand in each."""
+"""Arguments that describe a launch, and where the tags of its runs are in each."""
 LAUNCHES: Final = frozenset(
     {
         "launchRun",
@@ -49,19 +49,19 @@ _PERSON: Final = "user"
 
 
 class Unreadable(ValueError):  # noqa: N818  (an answer, not a fault of the program)
-    """It is no GraphQL request."""
+    """The text is no GraphQL request."""
 
 
 class Unnamed(ValueError):  # noqa: N818  (an answer, not a fault of the program)
-    """It launches something by a value within the query, where nobody can be named; a variable can."""
+    """The request launches by a value within the query, to which no user tag can be added; a variable can have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """A document with its variables.
 
-    `kinds`: query, mutation, subscription; `acts`: the names of what it changes; `launches`: the arguments that say
-    what to launch, each with the variable that it is, None where it is written out.
+    `kinds`: query, mutation, subscription; `acts`: the names of its mutations; `launches`: the arguments that describe
+    a launch, each with its variable, None where it is written out.
     """
 
     query: str
@@ -72,7 +72,7 @@ class Question:
     launches: frozenset[tuple[str, str | None]] = frozenset()
 
     def named(self, email: str) -> "Question":
-        """The same, its runs tagged with the member who asks, whatever was given. Raises `Unnamed`."""
+        """Return the same question, its runs tagged with the requesting member, whatever was given. Raise `Unnamed`."""
         variables = dict(self.variables or {})
         for argument, variable in self.launches:
             if variable is None:
@@ -81,12 +81,12 @@ class Question:
         return replace(self, variables=variables if self.launches else self.variables)
 
     def body(self, *, operation_name: str = "operationName") -> dict[str, Any]:
-        """The request as it is passed on."""
+        """Return the request that is forwarded."""
         return {"query": self.query, "variables": self.variables, operation_name: self.operation}
 
 
 def of_bytes(data: bytes) -> Question:
-    """The question of a request's body. Raises `Unreadable`."""
+    """Parse the question in a request's body. Raise `Unreadable`."""
     try:
         return of(orjson.loads(data))
     except orjson.JSONDecodeError:
@@ -94,7 +94,7 @@ def of_bytes(data: bytes) -> Question:
 
 
 def of(given: object) -> Question:
-    """The question of a decoded request. Raises `Unreadable`."""
+    """Parse the question in a decoded request. Raise `Unreadable`."""
     if not isinstance(given, dict):
         raise Unreadable
     query, variables = given.get("query"), given.get("variables")
@@ -118,7 +118,7 @@ def of(given: object) -> Question:
 
 
 def _launches(document: DocumentNode) -> frozenset[tuple[str, str | None]]:
-    """The arguments that launch, wherever they stand. A variable with a value of its own counts as written out."""
+    """Return the launching arguments anywhere in the document. A variable with a default counts as written out."""
     found, written_out = set(), set()
 
     class Looking(Visitor):
@@ -139,7 +139,7 @@ def _launches(document: DocumentNode) -> frozenset[tuple[str, str | None]]:
 
 
 def _named(value: Any, where: str, email: str) -> Any:
-    """What a variable says, with the tag; what has no such form is refused by Dagster."""
+    """Return a variable's value with the tag; Dagster refuses a value without the expected form."""
     if isinstance(value, list):
         return [_named(each, where, email) for each in value]
     if not isinstance(value, dict):
@@ -152,6 +152,6 @@ def _named(value: Any, where: str, email: str) -> Any:
 
 def _tagged(value: dict[str, Any], tags: str, email: str) -> dict[str, Any]:
     given = value.get(tags) or []
-    given = given if isinstance(given, list) else [given]  # as GraphQL reads one where a list is wanted
+    given = given if isinstance(given, list) else [given]  # GraphQL reads one value as a list where a list is expected
     others = [tag for tag in given if not (isinstance(tag, dict) and tag.get("key") == _PERSON)]
     return value | {tags: [*others, {"key": _PERSON, "value": email}]}

@@ -1,4 +1,4 @@
-"""The routes of staff: their sign-in, and everything under /dagster. No part of the published document."""
+"""Routes of staff: their sign-in, and everything under /dagster. They are not in the OpenAPI document."""
 
 from fastapi import APIRouter, FastAPI
 from starlette.routing import Match, Route, WebSocketRoute
@@ -14,7 +14,7 @@ router.include_router(sign_in.router)
 
 
 class _Named(Route):
-    """A route that the line of a request names, as the framework's own do (`api.correlation`)."""
+    """A route whose template appears in the request's log line, as the framework's own do (`api.correlation`)."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         found, of_route = super().matches(scope)
@@ -22,7 +22,7 @@ class _Named(Route):
 
 
 def install(app: FastAPI) -> None:
-    """Serve them."""
+    """Register the routes."""
     app.include_router(router)
     for path in (PREFIX, f"{PREFIX}/{{path:path}}"):
         app.router.routes.append(_Named(path, at_door, methods=METHODS, include_in_schema=False))

@@ -1,4 +1,4 @@
-"""Where staff see the runs of something in Dagster: the address of its Runs page, filtered by tag."""
+"""Builds links for staff to runs in Dagster: the address of its Runs page, filtered by tag."""
 
 from typing import Final
 from urllib.parse import urlencode
@@ -7,9 +7,9 @@ from uuid import UUID
 from warehouse.dagster_home import PREFIX
 
 _TAG: Final = "pcds/import_id"
-"""`pipelines.engine.tags.IMPORT`, which the API cannot import: it knows no Dagster."""
+"""`pipelines.engine.tags.IMPORT`, which the API cannot import, because it does not import Dagster."""
 
 
 def of_import(import_id: UUID) -> str:
-    """The runs that an import had."""
+    """Return the address of an import's runs."""
     return f"{PREFIX}/runs?{urlencode({'q[0]': f'tag:{_TAG}={import_id}'}, safe='[]:/=')}"

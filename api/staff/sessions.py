@@ -1,6 +1,7 @@
-"""Who of the staff is signed in: a cookie and a session apart from those of companies' people (`api.pages.sessions`).
+"""Identifies signed-in staff by a cookie and a session separate from those of companies' people.
 
-A person's session is none of staff's, and the other way round: they are other cookies, looked up in other tables.
+A person's session (`api.pages.sessions`) does not count as a staff session, nor the reverse: the cookies differ and are
+looked up in different tables.
 """
 
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ _COOKIE: Final = "pcds_staff"
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A signed-in member of staff; `csrf` is what this session's forms carry."""
+    """A signed-in member of staff; `csrf` is the token in this session's forms."""
 
     id: UUID
     email: str
@@ -31,7 +32,7 @@ class Member:
 
 
 async def member_of(connection: HTTPConnection) -> Member | None:
-    """The member of staff behind a request or a web socket, None where nobody is signed in."""
+    """Return the member of staff of a request or a web socket, None where nobody is signed in."""
     token = token_of(connection)
     if not token:
         return None
@@ -41,15 +42,15 @@ async def member_of(connection: HTTPConnection) -> Member | None:
 
 
 def token_of(connection: HTTPConnection) -> str | None:
-    """The token of the session cookie, live or not."""
+    """Return the token of the session cookie, valid or not."""
     return connection.cookies.get(sessions.name(connection, _COOKIE))
 
 
 def remember(request: Request, answer: Response, token: str) -> None:
-    """Give the browser its session."""
+    """Set the session cookie."""
     sessions.put(request, answer, _COOKIE, token)
 
 
 def forget(request: Request, answer: Response) -> None:
-    """Take the session from the browser."""
+    """Remove the session cookie."""
     sessions.drop(request, answer, _COOKIE)

@@ -1,6 +1,6 @@
-"""Staff signing in and out, held against guessing and forged forms as people's sign-in is (`api.pages.sign_in`).
+"""Signs staff in and out, protected against guessing and forged forms as people's sign-in is (`api.pages.sign_in`).
 
-An account that nobody has, one that was disabled and a wrong password are told in the same words after the same work.
+An unknown account, a disabled one and a wrong password get the same words after the same work.
 """
 
 import secrets
@@ -37,20 +37,20 @@ _NOT_KEPT: Final = {"Cache-Control": "no-store"}
 
 
 def to_sign_in(back: str) -> Response:
-    """The way to the sign-in page, which leads back to a path of the door."""
+    """Redirect to the sign-in page, which leads back to a path under /dagster."""
     return RedirectResponse(f"{SIGN_IN}?next={quote(back, safe='')}", 303, _NOT_KEPT)
 
 
 @router.get(HOME)
 async def get_home(request: Request) -> Response:
-    """Who is signed in, the way to Dagster, and the way out."""
+    """Show the signed-in member, the link to Dagster, and the sign-out form."""
     member = await sessions.member_of(request)
     return to_sign_in(HOME) if member is None else _home(request, member)
 
 
 @router.get(RUNS)
 async def get_runs(request: Request) -> Response:
-    """On to the runs of the import whose id is given, as its company cites it."""
+    """Redirect to the runs of the import with the given id, as its company quotes it."""
     member, given = await sessions.member_of(request), request.query_params.get("import", "").strip()
     if member is None:
         return to_sign_in(HOME)
@@ -62,7 +62,7 @@ async def get_runs(request: Request) -> Response:
 
 @router.get(SIGN_IN)
 async def get_sign_in(request: Request) -> Response:
-    """The form; who is signed in already goes on."""
+    """Show the form; a signed-in member is redirected."""
     back = _way_back(request.query_params.get("next", ""))
     if await sessions.member_of(request) is not None:
         return RedirectResponse(back, 303, _NOT_KEPT)
@@ -71,7 +71,7 @@ async def get_sign_in(request: Request) -> Response:
 
 @router.post(SIGN_IN)
 async def post_sign_in(request: Request) -> Response:
-    """Email and password for a session, and on to where the member wanted to go."""
+    """Exchange email and password for a session, and redirect to the requested page."""
     form = await posted_by_visitor(request)
     email, password, back = form.get("email", ""), form.get("password", ""), _way_back(form.get("next", ""))
     if len(email) > passwords.LONGEST or len(password) > passwords.LONGEST or "\x00" in email:
@@ -87,7 +87,7 @@ async def post_sign_in(request: Request) -> Response:
 
 @router.post("/staff/sign-out")
 async def post_sign_out(request: Request) -> Response:
-    """End the session here and in the database."""
+    """End the session in the browser and in the database."""
     member = await sessions.member_of(request)
     if member is not None:
         await posted_with(request, member.csrf)
@@ -98,7 +98,7 @@ async def post_sign_out(request: Request) -> Response:
 
 
 def _home(request: Request, member: Member, *, status: int = 200, given: str | None = None) -> Response:
-    """`given` is what was taken for the id of an import and is none."""
+    """Show the page; `given` is a text sent as the id of an import that is none."""
     return page(request, "staff.html", status=status, member=member, dagster=PREFIX, runs=RUNS, given=given)
 
 
@@ -124,7 +124,7 @@ def _form(request: Request, back: str, *, status: int = 200, fault: str | None =
 
 
 def _begun(service: Service, email: str, password: str, network: str) -> str | None:
-    """The token of a new session, None where nobody has this name and password. Raises `PageRefused` over a limit."""
+    """Return the token of a new session, None for a wrong name or password. Raise `PageRefused` over a limit."""
     now = service.clock.now()
     with service.writes.system() as connection:
         found = staff.attempt(connection, email, network, now)

@@ -1,7 +1,7 @@
-"""Dagster's web server as the door asks it: what of a request goes there, and what of its answer comes back.
+"""Forwards requests to Dagster's web server, and its answers back, each reduced to what is needed.
 
-Headers go by a list of those that are needed, never all but some. Answers are streamed and made safe: not to be framed,
-with pictures from nowhere but here. Whoever may ask is `api.staff.door`.
+Only listed headers are forwarded, never all except some. Answers are streamed and made safe: they cannot be framed, and
+load pictures only from here. `api.staff.door` decides who may ask.
 """
 
 from collections.abc import AsyncIterator
@@ -35,14 +35,16 @@ _RETURNED: Final = (
 _POLICY: Final = (
     "frame-ancestors 'none'; frame-src 'none'; connect-src 'self'; img-src 'self' data:; form-action 'self'"
 )
-"""What Dagster's own policy lacks: any page could frame it, and a picture or a script could speak to any place."""
+"""What Dagster's own policy lacks: with it alone any page could frame it, and a picture or a script could reach any
+host.
+"""
 _PROTECTION: Final = {
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _TIMES: Final = httpx2.Timeout(connect=2, read=120, write=30, pool=10)
-"""Seconds. A question of Dagster's pages ends by itself after 15 seconds in the database."""
+"""Timeouts in seconds. A query of Dagster's pages ends by itself after 15 seconds in the database."""
 _AT_ONCE: Final = httpx2.Limits(max_connections=50, max_keepalive_connections=10)
 
 
@@ -51,7 +53,7 @@ class Down(Exception):  # noqa: N818  (an answer to a person, not a fault of thi
 
 
 class Upstream:
-    """The way to Dagster's web server, opened once for the process."""
+    """The connection to Dagster's web server, opened once for the process."""
 
     def __init__(self, settings: Settings, client: httpx2.AsyncClient) -> None:
         self.client = client
@@ -61,28 +63,28 @@ class Upstream:
 
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Upstream]:
-    """The way there for the time of the block."""
+    """Open the connection for the time of the block."""
     transport = httpx2.AsyncHTTPTransport(verify=False, limits=_AT_ONCE)
     async with httpx2.AsyncClient(transport=transport, timeout=_TIMES) as client:
         yield Upstream(settings, client)
 
 
 def upstream_of(connection: HTTPConnection) -> Upstream:
-    """The one of the app that the request came to."""
+    """Return the connection of the app that got the request."""
     found = connection.app.state.dagster
     assert isinstance(found, Upstream)
     return found
 
 
 async def answered(request: Request, question: Question | None) -> Response:
-    """Dagster's answer, streamed; `question` is the body where there is one. Raises `Down`."""
+    """Return Dagster's answer, streamed; `question` is the body where there is one. Raise `Down`."""
     there = upstream_of(request)
     sent = {name: request.headers[name] for name in _SENT if name in request.headers}
     sent |= {"accept-encoding": "identity", "host": request.headers.get("host", ""), **there.key_header}
     content = None
     if question is not None:
         sent["content-type"], content = "application/json", orjson.dumps(question.body())
-    # The path as it was judged, encoded anew: an escape within an escape stays one.
+    # The path as it was checked, encoded again: an escape within an escape stays one.
     path = request.scope["path"]
     url = httpx2.URL(f"http://{there.address}{quote(path, safe='/:@!$&()*+,;=~')}")
     asked = there.client.build_request(
@@ -105,7 +107,7 @@ async def _streamed(answer: httpx2.Response) -> AsyncIterator[bytes]:
 
 
 def protected(answer: Response) -> Response:
-    """The answer with the headers that protect whoever reads it; one of our own pages has a policy already."""
+    """Return the answer with the headers that protect its reader; one of our own pages already has a policy."""
     answer.headers.update(_PROTECTION)
     held = answer.headers.get("content-security-policy", "").rstrip("; ")
     if "frame-ancestors" not in held:

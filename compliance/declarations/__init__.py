@@ -1,4 +1,5 @@
-"""What is handed in: the figures of a market and period as a declaration, and the file of the United Kingdom.
+"""Declarations for submission: the figures of a market and period as a document, and the file of the United Kingdom.
 
-Frames and tables in, rows and documents out. How a tonne is counted is `compliance.rollup`; writing a file is not here.
+Modules here take frames and tables and return rows and documents. `compliance.rollup` computes tonnes; writing a file
+is not here.
 """

@@ -1,7 +1,7 @@
-"""A declaration by scheme category: tonnes of one market and period, what is not counted, and what they oblige to.
+"""Declaration by scheme category: tonnes of one market and period, uncounted SKUs, and the obligations that follow.
 
-The document is decisions, section 10, field by field; numbers are exact decimals, rounded once, here. The file of the
-United Kingdom is `compliance.declarations.uk`.
+The document follows decisions, section 10, field by field; numbers are exact decimals, rounded once, here.
+`compliance.declarations.uk` makes the file of the United Kingdom.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ MISSING_COLUMNS: Final = ("sku_code", "units", "category_codes", "fields")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a declaration was made from: the company's snapshot of an instant, under a rule-set."""
+    """The source of a declaration: the company's snapshot of an instant, and the rule-set."""
 
     company_id: str
     snapshot: str
@@ -42,7 +42,7 @@ class Source:
     ruleset_version: str
 
     def as_dict(self) -> dict[str, str]:
-        """The fields that every form of a declaration names."""
+        """Return the fields that every form of a declaration names."""
         return {
             "company_id": self.company_id,
             "as_of": self.as_of,
@@ -52,7 +52,7 @@ class Source:
 
 
 def document(figures: Figures, market: str, year: int, half: int, source: Source) -> dict[str, Any]:
-    """The declaration as a document; `half` 0 is the year. Obligations are of the calendar year."""
+    """Return the declaration as a document; `half` 0 is the year. Obligations are those of the calendar year."""
     said = source.as_dict()
     return {
         "company_id": said.pop("company_id"),
@@ -69,14 +69,14 @@ def document(figures: Figures, market: str, year: int, half: int, source: Source
 
 
 def tonnes_rows(figures: Figures, market: str, year: int, half: int) -> Iterator[dict[str, Any]]:
-    """One row a category that anything fell into, by its code."""
+    """Yield one row for each category with tonnes, by its code."""
     for row in figures.tonnes.filter(_asked(market, year, half)).sort("category_code").iter_rows(named=True):
         found = {**row, **scoped_tonnes(row), "units": int(row["units"])}
         yield {name: found[name] for name in TONNES_COLUMNS}
 
 
 def scoped_tonnes(row: Mapping[str, Any]) -> dict[str, Decimal]:
-    """The tonnes of a figure, and which of them its category is about, as they are written."""
+    """Return the tonnes of a figure, and those of them in its category's scope, as they are written."""
     every, in_scope, undecided = row["grams"], row["in_scope_grams"], row["undecided_grams"]
     return {
         "tonnes": written_tonnes(every),
@@ -87,22 +87,22 @@ def scoped_tonnes(row: Mapping[str, Any]) -> dict[str, Decimal]:
 
 
 def total_tonnes(figures: Figures, market: str, year: int, half: int) -> Decimal:
-    """Rounded from the exact sum, not the sum of rounded rows."""
+    """Return the total, rounded from the exact sum and not summed from rounded rows."""
     return written_tonnes(sum(figures.tonnes.filter(_asked(market, year, half))["grams"], Decimal(0)))
 
 
 def uncounted_rows(uncounted: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """One row a SKU and reason, by SKU code."""
+    """Yield one row for each SKU and reason, by SKU code."""
     return uncounted.sort("sku_code", "reason").select(UNCOUNTED_COLUMNS).iter_rows(named=True)
 
 
 def missing_rows(scope_missing: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """One row a SKU and set of fields that would decide whether its categories are about it, by SKU code."""
+    """Yield one row for each SKU and set of fields that would decide whether its categories cover it, by SKU code."""
     return scope_missing.sort("sku_code", "fields").select(MISSING_COLUMNS).iter_rows(named=True)
 
 
 def obligation(each: Obligation) -> dict[str, Any]:
-    """One answer with its rule, where that stands and how sure that is."""
+    """Return one answer with its rule, its source and its confidence."""
     rule = each.rule
     return {
         "obligation": rule.obligation,

@@ -1,7 +1,7 @@
-"""The recyclability grade of a record, what it rests on, and what a caller should know about it.
+"""Grades the recyclability of a record, with the facts that the grade rests on and warnings for the caller.
 
-One implementation for one SKU and a million (docs/decisions/0002-grading-kernel.md). The algorithm is followed
-step by step in the modules beside this one; `docs/grading.md` says how to read a grade that one doubts.
+One implementation grades one SKU and a million (docs/decisions/0002-grading-kernel.md). The modules here follow the
+algorithm step by step; `docs/grading.md` explains how to check a doubtful grade.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ __all__ = [
 class Grade:
     """The grade of one SKU: A, B, C, not_recyclable or not_assessed; `score` is 0 to 100, None if not assessed.
 
-    Indicative until the delegated acts under Article 6(4) of Regulation (EU) 2025/40 (due 1 January 2028) apply.
+    It is indicative until the delegated acts under Article 6(4) of Regulation (EU) 2025/40 (due 1 January 2028) apply.
     """
 
     grade: str
@@ -44,6 +44,6 @@ class Grade:
 
 
 def grade(record: Record, rules: RuleSet) -> Grade:
-    """The grade of a stored SKU; never fails on a record that the contract accepts."""
+    """Return the grade of a stored SKU; never fail on a record that the contract accepts."""
     assessed, provisional = judge(record, rules)
     return Grade(assessed.result.grade, stored(assessed.result.score), provisional, rules.version)

@@ -1,7 +1,7 @@
-"""What a grade asks for, in English: the fields that it lacks, and the open facts that could change it.
+"""Words the questions of a grade in English: the fields that it lacks, and the open facts that could change it.
 
-Questions are the tables' (`attribute_questions.csv`); a rule-set may lack them, then it is said plainly what to send.
-Other languages are the business of `compliance.grading.languages`.
+The questions come from the tables (`attribute_questions.csv`). Where a rule-set lacks them, a plain sentence says what
+to send. `compliance.grading.languages` translates.
 """
 
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ TO_SEND: Final[dict[str, str]] = {
     "weight_g": "Give the weight of this part in grams, above 0 for a body.",
     "weight_grams": "Give the weight in grams, above 0.",
 }
-"""What to send where the tables have no question, by the name of the field."""
+"""The sentence that says what to send where the tables have no question, by the name of the field."""
 _AS: Final = {"material_subtype": "polymer_or_grade", "weight_grams": "weight_g"}
-"""Fields of a SKU without components that say what a field of its body says: they have its question."""
+"""Fields of a SKU without components that mean the same as a field of its body: they share its question."""
 
 
 def question(field: str, types: Sequence[str | None], day: RuleSet) -> str:
-    """What to ask for a field of a part of these types, the first that has a question of its own; empty for a SKU's."""
+    """Return the question for a field of a part: of the first of these types with its own; none for a SKU's field."""
     name = _AS.get(field, field)
     found = [day.questions.get((name, kind)) for kind in (*types, "") if kind is not None]
     if asked := next((each for each in found if each), None):
@@ -36,7 +36,7 @@ def question(field: str, types: Sequence[str | None], day: RuleSet) -> str:
 
 
 def missing(fields: Sequence[str], record: Record, day: RuleSet) -> list[dict[str, object]]:
-    """The missing fields as published issues; each is a path of the caller's body."""
+    """Return the missing fields as published issues; each is a path of the caller's body."""
     return [Issue("required", _question_at(path, record, day), path).as_dict() for path in fields]
 
 
@@ -46,7 +46,7 @@ def _question_at(path: str, record: Record, day: RuleSet) -> str:
 
 
 def opened(facts: Sequence[OpenFact], record: Record, day: RuleSet) -> list[dict[str, object]]:
-    """The open facts as they are published, in their order."""
+    """Return the open facts as they are published, in their order."""
     return [
         {
             "field": fact.field,

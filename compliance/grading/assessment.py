@@ -1,4 +1,4 @@
-"""A unit and a SKU assessed: steps 2 to 7 of grading.md in their order, everything that the trace tells kept."""
+"""Assesses a unit and a SKU: steps 2 to 7 of grading.md in order, keeping everything that the trace reports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from compliance.ruleset import RuleSet
 
 @dataclass(slots=True)
 class UnitAssessment:
-    """One unit with what the rules said of its parts; without stream nothing was asked. `missing` are fields."""
+    """One unit with the rules' results for its parts; without a stream no rules were applied. `missing` are fields."""
 
     unit: Unit
     result: Score = NOT_ASSESSED
@@ -36,18 +36,18 @@ class UnitAssessment:
     outcomes: Sequence[Outcome] = ()
 
     def effects(self) -> list[Effect]:
-        """The effects of the parts, in their order."""
+        """Return the effects of the parts, in their order."""
         return [found.effect for found in self.outcomes]
 
     def unlisted(self, rules: RuleSet) -> Rule | None:
-        """The row that stands on every part that nothing lists; None where all are listed."""
+        """Return the row that applies to every part that no row lists; None where all are listed."""
         grams = [g for g, found in zip(self.unit.grams, self.outcomes, strict=False) if found.effect.unlisted]
         return unlisted_rule(sum(grams), self.total, rules) if grams else None
 
 
 @dataclass(slots=True)
 class Assessment:
-    """A SKU assessed. `why_none` is the sentence why there is no grade at all, then the units hold nothing."""
+    """An assessed SKU. `why_none` is the sentence why there is no grade at all; then the units are empty."""
 
     result: Score
     units: Sequence[UnitAssessment] = ()
@@ -56,7 +56,7 @@ class Assessment:
 
 
 def assess(record: Record, rules: RuleSet) -> Assessment:
-    """The record's units, graded; whether the grade is provisional is asked afterwards (step 8)."""
+    """Return the record's units, graded; step 8 decides afterwards whether the grade is provisional."""
     weighed = parts(record, rules)
     if not weighed:
         return Assessment(NOT_ASSESSED, missing=["material"])
@@ -69,7 +69,7 @@ def assess(record: Record, rules: RuleSet) -> Assessment:
 
 
 def conclude(record: Record, assessed: Sequence[UnitAssessment], rules: RuleSet) -> Assessment:
-    """The SKU's result from its units', the body's first."""
+    """Return the SKU's result from its units' results, the body's first."""
     if why := lightweight_exemption(record, assessed[0].group):
         return Assessment(NOT_ASSESSED, why_none=why)
     missing = [name for unit in assessed for name in _asked_for(unit, rules)]
@@ -77,7 +77,7 @@ def conclude(record: Record, assessed: Sequence[UnitAssessment], rules: RuleSet)
 
 
 def _asked_for(assessed: UnitAssessment, rules: RuleSet) -> list[str]:
-    """The unit's missing fields; a material that nothing lists is asked for again (step 6, fourth case)."""
+    """Return the unit's missing fields; a material that no row lists is asked for again (step 6, fourth case)."""
     rule = assessed.unlisted(rules)
     if rule is None or rule.effect != "not_assessed":
         return assessed.missing
@@ -86,7 +86,7 @@ def _asked_for(assessed: UnitAssessment, rules: RuleSet) -> list[str]:
 
 
 def assess_unit(unit: Unit, rules: RuleSet) -> UnitAssessment:
-    """One unit through steps 4b to 7c."""
+    """Take one unit through steps 4b to 7c."""
     if missing := missing_facts(unit):
         return UnitAssessment(unit, missing=missing)
     group = predominant_group(unit)

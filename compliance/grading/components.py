@@ -1,7 +1,7 @@
-"""Step 2 of grading.md: a record's components as parts with a code, attributes and a weight.
+"""Step 2 of grading.md: converts a record's components to parts with a code, attributes and a weight.
 
-What a part is can be made again with one fact more, which step 8 needs. Which unit a part belongs to is the business
-of `compliance.grading.units`.
+A part can be made again with one more fact, which step 8 needs. `compliance.grading.units` decides to which unit a part
+belongs.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -22,18 +22,20 @@ CONSUMABLE_FIELD: Final = {
     "coating": "coating_type",
     "varnish": "coating_type",
 }
-"""The attribute that says what kind of ink, adhesive, coating or varnish a part is."""
+"""The attribute that names the kind of ink, adhesive, coating or varnish of a part."""
 UNSPECIFIED: Final = {component_type: f"{component_type.upper()}_UNSPECIFIED" for component_type in CONSUMABLE_FIELD}
-"""The codes of consumables whose kind nobody gave; their material is open (step 8)."""
+"""The codes of consumables whose kind is not given; their material is open (step 8)."""
 GENERIC: Final = {"glass": "GLASS", "paper": "PAPER", "wood": "WOOD", "textile": "TEXTILE_OTHER"}
-"""The code of a family whose kinds grade alike enough to be read without a material text."""
+"""The code of a family whose kinds grade alike, so that it is used without a material text."""
 WEIGHTLESS_TYPES: Final = frozenset({"ink", "adhesive", "varnish"})
 CARRIED: Final = (
     ("adhesive", ("adhesive_type",), frozenset({"adhesive"})),
     ("ink", ("ink_type", "direct_print"), frozenset({"ink"})),
     ("coating", ("coating_type",), frozenset({"coating", "varnish"})),
 )
-"""What an attribute on a part of another type stands for: the type, its fields, the types it is proper to."""
+"""Parts that an attribute on a part of another type implies: the type, its fields, the types that have the attribute
+themselves.
+"""
 _CARRIED_FIELDS: Final = frozenset(field for _, fields, _ in CARRIED for field in fields)
 _ATTRIBUTES: Final = ("colour", "attachment", "adhesive_type", "ink_type", "coating_type", "metallised", "direct_print")
 _NUMBERS: Final = ("coverage_percent", "density_g_cm3", "thickness_um")
@@ -43,10 +45,10 @@ _CACHED: Final = 65_536
 class Part(NamedTuple):
     """A component without its weight: type, material and attributes.
 
-    `material` is None where the caller must say it; `coded_by_text` where its text gave the code, `generic` where a
-    text that nobody knows was read as the kind of its family. `fields` are the attributes that were given or that
-    the material implies. `carried` are the weightless parts that attributes stand for; those have `is_carried`, and
-    nothing is open about them.
+    `material` is None where the caller must give it; `coded_by_text` where its text gave the code, `generic` where an
+    unknown text was read as the generic kind of its family. `fields` are the attributes that were given or that the
+    material implies. `carried` are the weightless parts that attributes imply; those have `is_carried`, and nothing is
+    open about them.
     """
 
     component_type: str
@@ -62,7 +64,7 @@ class Part(NamedTuple):
     is_carried: bool
 
     def with_field(self, field: str, value: Value, rules: RuleSet) -> "Part":
-        """The part as it were if the caller gave one attribute more."""
+        """Return the part as if the caller gave one more attribute."""
         given = {**self.given, field: value}
         material = self.material
         if not self.coded_by_text:
@@ -71,7 +73,7 @@ class Part(NamedTuple):
         return self._of(material, given, rules)
 
     def with_code(self, code: str, rules: RuleSet) -> "Part":
-        """The part as it were if its material text meant this code."""
+        """Return the part as if its material text meant this code."""
         return self._replace(coded_by_text=True)._of(rules.materials[code], self.given, rules)
 
     def _of(self, material: Material | None, given: Mapping[str, Value], rules: RuleSet) -> "Part":
@@ -98,7 +100,7 @@ def make_part(
     coded_by_text: bool,
     generic: bool,
 ) -> Part:
-    """A part of this material with what the material implies, and what its attributes stand for (steps 2c to 2e)."""
+    """Return a part of this material with the attributes and carried parts that follow (steps 2c to 2e)."""
     return Part(
         component_type=component_type,
         family=family,
@@ -117,7 +119,7 @@ def make_part(
 def code_without_text(
     rules: RuleSet, component_type: str, family: str | None, attributes: Mapping[str, Value]
 ) -> str | None:
-    """Step 2b: the code that the attributes or the family give to a part without a usable material text."""
+    """Step 2b: return the code that the attributes or the family give to a part without a usable material text."""
     if component_type in CONSUMABLE_FIELD:
         field = CONSUMABLE_FIELD[component_type]
         return rules.implied_codes.get((field, str(attributes.get(field)))) or UNSPECIFIED[component_type]
@@ -125,7 +127,7 @@ def code_without_text(
 
 
 def _carried(rules: RuleSet, component_type: str, given: Mapping[str, Value]) -> tuple[Part, ...]:
-    """Step 2d: the weightless adhesive, ink and coating that attributes of this part stand for."""
+    """Step 2d: return the weightless adhesive, ink and coating that attributes of this part imply."""
     found = []
     for carried_type, fields, proper_to in CARRIED:
         own = {field: given[field] for field in fields if given.get(field) not in (None, False)}
@@ -146,14 +148,14 @@ class Weighed:
     index: int | None
 
     def field(self, name: str) -> str:
-        """The path of a component field in the caller's body; the implied body's facts are the SKU's."""
+        """Return the path of a component field in the caller's body; for the implied body, the SKU's field."""
         if self.index is None:
             return {"weight_g": "weight_grams", "polymer_or_grade": "material_subtype"}.get(name, name)
         return f"components[{self.index}].{name}"
 
 
 def alike(member: Weighed) -> Hashable:
-    """Equal for members that differ in nothing but weight and place; a part's other fields follow from these."""
+    """Return a key equal for members that differ only in weight and place; a part's other fields follow from these."""
     part = member.part
     return (
         part.component_type,
@@ -168,7 +170,7 @@ def alike(member: Weighed) -> Hashable:
 
 
 def parts(record: Record, rules: RuleSet) -> list[Weighed]:
-    """The record's components as parts, or the one body that its material stands for; empty without either."""
+    """Return the record's components as parts, or the one body that its material implies; empty without either."""
     svhc = _status(record.get("svhc"))
     components = lines(record)
     if components:
@@ -184,7 +186,7 @@ def parts(record: Record, rules: RuleSet) -> list[Weighed]:
 
 
 def lines(record: Record) -> Sequence[Record]:
-    """The component graph as it is stored; empty where there is none."""
+    """Return the component graph as it is stored; empty where there is none."""
     return record.get("components") or ()
 
 
@@ -217,18 +219,18 @@ def _part(line: Record, sku_svhc: str | None, rules: RuleSet) -> Part:
 
 @lru_cache(maxsize=_CACHED)
 def _text_code(text: str, rules: RuleSet) -> str | None:
-    """The code of a material text, where it says a material at all."""
+    """Return the code of a material text, where the text names a material at all."""
     code = resolve_material(text, rules)
     return code if code is not None and rules.materials[code].specified else None
 
 
 def _is_generic(component_type: str, text: str | None, rules: RuleSet) -> bool:
-    """Whether a text that nobody knows was read as the kind of its family (glass, paper, wood, textile)."""
+    """Return whether an unknown text was read as the generic kind of its family (glass, paper, wood, textile)."""
     return component_type not in CONSUMABLE_FIELD and bool(text) and resolve_material(str(text), rules) is None
 
 
 def _status(entry: object) -> str | None:
-    """The status of a substance entry; None where nothing is declared."""
+    """Return the status of a substance entry; None where nothing is declared."""
     return entry.get("status") if isinstance(entry, Mapping) else None
 
 

@@ -1,7 +1,7 @@
-"""Step 5 of grading.md: which rows of the tables speak of a part, and whether their conditions hold.
+"""Step 5 of grading.md: finds the table rows that apply to a part, and whether their conditions hold.
 
-What does not depend on weights is found once for each face that parts show to a stream, and kept; the shares that
-decide the rest are weighed for each unit. What follows from rows that fire is in `compliance.grading.listing`.
+Results that do not depend on weights are computed once for each distinct part and stream, and cached; the shares that
+decide the rest are computed for each unit. `compliance.grading.listing` applies the rows that fire.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,17 +21,17 @@ CLASSES: Final = (
     frozenset({"label", "sleeve"}),
     frozenset({"ink", "adhesive"}),
 )
-"""Types whose rows may stand for each other by analogy (step 6): layers, attachments, decoration, consumables."""
+"""Types whose rows may be used for each other by analogy (step 6): layers, attachments, decoration, consumables."""
 LAYER_CLASS: Final = CLASSES[0]
 ATTACHMENTS: Final = CLASSES[1]
 WALL: Final = LAYER_CLASS - {"liner"}
-"""The layers that no row about an attachment speaks for by analogy: an induction seal is no wall."""
+"""The layers to which a row about an attachment may apply by analogy: an induction seal is no wall."""
 CLASS_OF: Final = {component_type: members for members in CLASSES for component_type in members}
 _CACHED: Final = 65_536
 
 
 class Facts(NamedTuple):
-    """What conditions may ask of a unit; None is what nobody gave."""
+    """The facts of a unit that conditions may read; None is a fact that is not given."""
 
     form: str | None
     layers_recorded: bool
@@ -41,11 +41,11 @@ class Facts(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """The recordable rows that speak of one material in one type of part, in one stream.
+    """The recordable rows that apply to one material in one type of part, in one stream.
 
     `analogies` are the rows that would apply by analogy (step 6). `bounded` are the rows whose share must be weighed,
-    each with whether it is an analogy; answers about shares come in this order. `own` are the attributes that the
-    rows ask of the part, `unit` what they ask of its unit.
+    each with whether it is an analogy; answers about shares come in this order. `own` are the attributes that the rows
+    read from the part, `unit` those that they read from its unit.
     """
 
     stream: str
@@ -60,10 +60,10 @@ class Rows:
 
 
 class Face(NamedTuple):
-    """All that rows can see of a part: equal faces are graded alike, so what follows is kept by face.
+    """All that rows can read of a part: equal faces are graded alike, so that results are cached by face.
 
-    `own` and `unit` answer what the rows ask, in their order; None is what nobody gave. `coded_by_text` matters when
-    an attribute is tried that could give the part its code (step 8).
+    `own` and `unit` are the answers to the rows' attributes, in their order; None is an attribute that is not given.
+    `coded_by_text` matters when an attribute is tried that could give the part its code (step 8).
     """
 
     rows: Rows
@@ -72,7 +72,7 @@ class Face(NamedTuple):
     coded_by_text: bool
 
     def with_answer(self, field: str, value: Value, *, of_unit: bool) -> "Face":
-        """The face if one attribute more were given, by the part or by its unit."""
+        """Return the face as if one more attribute were given, by the part or by its unit."""
         if of_unit:
             return self._replace(unit=_replaced(self.unit, self.rows.unit.index(field), value))
         return self._replace(own=_replaced(self.own, self.rows.own.index(field), value))
@@ -84,13 +84,13 @@ def _replaced(answers: tuple[Value | None, ...], place: int, value: Value) -> tu
 
 @lru_cache(maxsize=4096)
 def rows_for_type(rules: RuleSet, stream: str, component_type: str) -> tuple[Rule, ...]:
-    """The rows of the stream, and of any, for parts of a type, whatever their code."""
+    """Return the rows of the stream, and of any stream, for parts of a type, whatever their code."""
     return tuple(r for r in rules.rules.values() if r.stream in (stream, "any") and r.asks_type(component_type))
 
 
 @lru_cache(maxsize=4096)
 def _rows_for_kin(rules: RuleSet, stream: str, component_type: str) -> tuple[Rule, ...]:
-    """The rows of the stream that always list codes by name for another type of the class."""
+    """Return the rows of the stream that always list codes by name for another type of the class."""
     others = CLASS_OF[component_type] - {component_type}
     apart = component_type in WALL and not rules.attachments_speak_for_layers
     return tuple(
@@ -106,7 +106,7 @@ def _rows_for_kin(rules: RuleSet, stream: str, component_type: str) -> tuple[Rul
 
 @lru_cache(maxsize=_CACHED)
 def rows_of(rules: RuleSet, stream: str, component_type: str, material: Material, is_carried: bool) -> Rows:
-    """The rows that speak of a material in a type of part."""
+    """Return the rows that apply to a material in a type of part."""
     targets = rules.targets[stream]
     direct = tuple(
         rule
@@ -139,17 +139,17 @@ def _fields(asking: Iterable[Rule]) -> tuple[str, ...]:
 
 
 def asks_unit(rule: Rule, component_type: str) -> bool:
-    """Whether the unit answers the row: for its form and layers, and for what holds for the whole body."""
+    """Return whether the unit answers the row: for its form and layers, and for attributes of the whole body."""
     return rule.attribute_of == "unit" or is_body_wide(rule, component_type)
 
 
 def is_body_wide(rule: Rule, component_type: str) -> bool:
-    """Whether the row asks what one body component says for the whole body."""
+    """Return whether the row reads an attribute that one body component gives for the whole body."""
     return rule.field in BODY_WIDE and (rule.attribute_of == "body" or component_type == "body")
 
 
 def face(rules: RuleSet, stream: str, component_type: str, part: Part, facts: Facts) -> Face:
-    """The part as the rows of a stream see it in its unit."""
+    """Return the part as the rows of a stream read it in its unit."""
     assert part.material is not None
     rows = rows_of(rules, stream, component_type, part.material, part.is_carried)
     unit = tuple([getattr(facts, field) for field in rows.unit]) if rows.unit else ()
@@ -157,7 +157,7 @@ def face(rules: RuleSet, stream: str, component_type: str, part: Part, facts: Fa
 
 
 def conditions(seen: Face) -> tuple[tuple[bool | None, ...], tuple[bool | None, ...]]:
-    """For each direct row and each analogy whether its condition holds; None where nobody gave the attribute."""
+    """Return for each direct row and each analogy whether its condition holds; None where an attribute is not given."""
     own, unit = dict(zip(seen.rows.own, seen.own, strict=True)), dict(zip(seen.rows.unit, seen.unit, strict=True))
 
     def met(rule: Rule) -> bool | None:
@@ -170,7 +170,7 @@ def conditions(seen: Face) -> tuple[tuple[bool | None, ...], tuple[bool | None, 
 
 
 def facts_of(unit: Unit) -> Facts:
-    """What conditions may ask of the unit; colour and additives of one body component hold for the body."""
+    """Return the unit's facts for conditions; colour and additives of one body component apply to the body."""
     colours: frozenset[str] | None = None
     additives: frozenset[str] | None = None
     for part, matched in zip(unit.parts, unit.types, strict=True):
@@ -184,7 +184,7 @@ def facts_of(unit: Unit) -> Facts:
 
 
 def shares_held(unit: Unit, faces: Sequence[Face], total: float, rules: RuleSet) -> list[tuple[bool, ...]]:
-    """For each face, whether the share of each of its bounded rows lies within the row's bounds."""
+    """Return, for each face, whether the share of each of its bounded rows lies within the row's bounds."""
     known: dict[tuple[Rule, object], bool] = {}
     answers: list[tuple[bool, ...]] = []
     for seen in faces:
@@ -203,7 +203,7 @@ def shares_held(unit: Unit, faces: Sequence[Face], total: float, rules: RuleSet)
 
 
 def _weight_counted(rule: Rule, unit: Unit, rows: Rows, by_analogy: bool, rules: RuleSet) -> float:
-    """The grams that the row counts: its own types and codes, one code of those, or the target groups."""
+    """Return the grams that the row counts: its own types and codes, one code of those, or the target groups."""
     targets = rules.targets[rows.stream]
     kin = CLASS_OF[rows.component_type] if by_analogy else frozenset[str]()
     weight = 0.0

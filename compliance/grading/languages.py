@@ -1,7 +1,7 @@
-"""A trace in the caller's language: it is made in English, and only its sentences change.
+"""Translates a trace to the caller's language: it is made in English, and only its sentences change.
 
-Sentences of ours are known by `schemas.sentences` (decision 0018). What tables say, questions and the rules' texts, has
-its other languages in the tables: of the rule-set that graded, or of the day's where that says the same in English.
+`schemas.sentences` recognises our own sentences (decision 0018). Questions and the rules' texts have translations in
+the tables: those of the rule-set that graded, or those of today's where its English is the same.
 """
 
 import re
@@ -15,14 +15,14 @@ from schemas.labels import word
 from schemas.sentences import ORIGINAL, told
 
 _UNIT: Final = re.compile(r"(?<=of the separate )[a-z_]+(?=:)|(?<=^The form of the )[a-z_]+(?= is not known:)")
-"""Where a sentence of ours names a unit, which is a component type."""
+"""Matches a unit, which is a component type, in a sentence of the service."""
 _FORMS: Final = ("{0} ({1})", "{1} asks ({0})")
-"""How a sentence of ours names a rule: what it says, and its id."""
+"""How a sentence of the service names a rule: its text, and its id."""
 _RULE_ID: Final = re.compile(r"\b[A-Za-z_]+-\d+[a-z]?\b")
 
 
 def in_language(trace: Mapping[str, Any], rule_sets: Sequence[RuleSet], lang: str) -> dict[str, Any]:
-    """The trace with every sentence in a language of `LANGUAGES`; one that has no text in it stays English.
+    """Return the trace with every sentence in a language of `LANGUAGES`; one without a translation stays English.
 
     `rule_sets` are those whose tables may have the texts, the one that graded first.
     """
@@ -42,7 +42,7 @@ def in_language(trace: Mapping[str, Any], rule_sets: Sequence[RuleSet], lang: st
 
 
 def said(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
-    """A reason or an assumption in the language: with the rules' texts, and units by their words."""
+    """Return a reason or an assumption in the language: with the rules' texts, and units by their words."""
     if lang == ORIGINAL:
         return sentence
     named = _UNIT.sub(lambda unit: word("component_type", unit[0], lang), with_rules(sentence, rule_sets, lang))
@@ -50,13 +50,13 @@ def said(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
 
 
 def asked(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
-    """A question of the tables, or a sentence that stands for one, in the language."""
+    """Return a question of the tables, or a sentence used instead of one, in the language."""
     known = (_questions(rules, lang).get(sentence) for rules in rule_sets)
     return next((text for text in known if text), None) or told(sentence, lang)
 
 
 def with_rules(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
-    """The sentence with what the rules say that it names, each beside its id, in the language; the rest as it is."""
+    """Return the sentence with the texts of the rules that it names by id in the language; the rest is unchanged."""
     for rule_id in dict.fromkeys(_RULE_ID.findall(sentence)):
         for rules in rule_sets:
             if rule := rules.rules.get(rule_id):
@@ -67,7 +67,7 @@ def with_rules(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
 
 
 def rule_text(rule_id: str, english: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
-    """What a rule says in the language, where a rule-set has it for the same English text."""
+    """Return a rule's text in the language, where a rule-set has it for the same English text."""
     for rules in rule_sets:
         rule, texts = rules.rules.get(rule_id), rules.texts.get(rule_id)
         if rule and texts and rule.feature == english:
@@ -82,5 +82,5 @@ def _component(part: Mapping[str, Any], rule_sets: Sequence[RuleSet], lang: str)
 
 @lru_cache(maxsize=16)
 def _questions(rules: RuleSet, lang: str) -> Mapping[str, str]:
-    """The questions of a rule-set in the language, by their English."""
+    """Return the questions of a rule-set in the language, by their English."""
     return MappingProxyType({each.en: getattr(each, lang) for each in rules.questions.values()})

@@ -1,7 +1,7 @@
-"""Steps 5 and 6 of grading.md for one part: which rows stand, and what if no row lists its material.
+"""Steps 5 and 6 of grading.md for one part: which rows apply, and the result where no row lists its material.
 
-An `Effect` is all that the score needs to know of a part; the rows are kept for the trace. What the effects of a
-unit's parts add up to is the business of `compliance.grading.score`.
+An `Effect` has everything that the score needs from a part; the rows are kept for the trace. `compliance.grading.score`
+adds up the effects of a unit's parts.
 """
 
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ _CACHED: Final = 65_536
 
 
 class Effect(NamedTuple):
-    """What a part does to its unit.
+    """The effect of a part on its unit.
 
-    `removed` is the part of its weight that leaves; `limited` names its limited features; `unlisted` says that its
+    `removed` is the part of its weight that is removed; `limited` names its limited features; `unlisted` says that its
     share together with the other unlisted parts decides (ANY-011c and d).
     """
 
@@ -34,9 +34,9 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """The rows that fired on a part: those that stand and those overruled.
+    """The rows that fired on a part: those that apply and those overruled.
 
-    `open` are the rows that wait for an attribute nobody gave, although type, code and share hold.
+    `open` are the rows that depend on a missing attribute, although type, code and share hold.
     """
 
     effect: Effect
@@ -48,7 +48,7 @@ class Outcome:
 
 @lru_cache(maxsize=_CACHED)
 def outcome(rules: RuleSet, seen: Face, held: tuple[bool, ...]) -> Outcome:
-    """What the rows say of a part whose bounded rows hold as `held` says, in the order of `Rows.bounded`."""
+    """Return the rows' result for a part whose bounded rows hold as `held` says, in the order of `Rows.bounded`."""
     of_rows = seen.rows
     met, met_by_analogy = conditions(seen)
     answers = dict(zip(of_rows.bounded, held, strict=True))
@@ -87,7 +87,7 @@ def outcome(rules: RuleSet, seen: Face, held: tuple[bool, ...]) -> Outcome:
 
 
 def _strictest(fired: list[Rule]) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
-    """For each parameter the strictest row stands, of equals the smaller rule_id; the others are overruled."""
+    """Return the strictest row for each parameter (of equals the smaller rule_id), and the overruled others."""
     if len({rule.parameter for rule in fired}) == len(fired):
         return tuple(fired), ()
     stands: dict[str, Rule] = {}
@@ -111,7 +111,7 @@ def _effect(standing: tuple[Rule, ...], component_type: str, *, unlisted: bool) 
 
 @lru_cache(maxsize=_CACHED)
 def open_fields(rules: RuleSet, found: Outcome, component_type: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The open attributes that can make a grade provisional: the part's own, and the body's."""
+    """Return the open attributes that can make a grade provisional: the part's own, and the body's."""
     relevant = [rule for rule in found.open if rule.field in rules.makes_provisional]
     body = frozenset(rule.field for rule in relevant if is_body_wide(rule, component_type))
     return frozenset(rule.field for rule in relevant if not is_body_wide(rule, component_type)), body

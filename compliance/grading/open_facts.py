@@ -1,6 +1,6 @@
-"""The open facts that could change a grade, with what it could become: what makes it provisional, by name (step 8).
+"""Finds the open facts that could change a grade, and the grades it could become: why it is provisional (step 8).
 
-The trials are those of `compliance.grading.provisional`, all of them: for the trace of one SKU, not for many.
+It runs all the trials of `compliance.grading.provisional`: for the trace of one SKU, not for many.
 """
 
 from collections.abc import Iterator
@@ -21,16 +21,16 @@ from compliance.ruleset import RuleSet
 
 GRADES: Final = ("A", "B", "C", "not_recyclable", "not_assessed")
 _STEPS: Final = {"A": 3, "B": 2, "C": 1}
-"""Grades above the last one; without a grade a pack stands where one that is not recyclable does."""
+"""Grades above the lowest; a pack without a grade ranks with one that is not recyclable."""
 
 
 class OpenFact(NamedTuple):
-    """A fact that nobody gave and that could change the SKU's grade.
+    """A missing fact that could change the SKU's grade.
 
     `field` is its name in the component, `line` the component's place in the graph; None for a fact of the SKU and for
-    a SKU without components. `component_type` and `matched` are the part's type and the one that rules take it for,
+    a SKU without components. `component_type` and `matched` are the part's type and the type that rules match it as,
     None for a fact of the SKU. `could_become` are the other grades that one of its values gives, the best first; empty
-    where only a reading stands in its place, so that nobody can list what it may turn out to be.
+    where the grade rests on a reading of the missing fact, so that its possible values cannot be listed.
     """
 
     field: str
@@ -41,10 +41,10 @@ class OpenFact(NamedTuple):
 
 
 def open_facts(record: Record, assessed: Assessment, rules: RuleSet) -> list[OpenFact]:
-    """The open facts of an assessed SKU, the one with the strongest effect first; none of a SKU without a grade.
+    """Return the open facts of an assessed SKU, the strongest effect first; none for a SKU without a grade.
 
-    The effect of a fact is how far the grades that it could give and the present one lie apart, in grades and then in
-    points; facts of equal effect stand in the order of the record, those of one part in that of `attributes.csv`.
+    The effect of a fact is the distance between the grades that it could give and the present one, in grades and then
+    in points. Facts of equal effect keep the order of the record, those of one part that of `attributes.csv`.
     """
     now = assessed.result
     if now.grade == "not_assessed":
@@ -71,7 +71,7 @@ def open_facts(record: Record, assessed: Assessment, rules: RuleSet) -> list[Ope
 
 
 def _tried(trials: Trials, assessed: Assessment, place: int, rules: RuleSet) -> Iterator[tuple[OpenFact, Score | None]]:
-    """Each open fact of a unit with what one of its values makes of the SKU; None where only a reading is known."""
+    """Yield each open fact of a unit with the SKU's score for one of its values; None where only a reading is known."""
     unit = assessed.units[place]
     members, types = unit.unit.members, unit.unit.types
     body = types.index("body")
@@ -99,7 +99,7 @@ def _fact(name: str, member: Weighed, matched: str) -> OpenFact:
 
 
 def _effect(now: Score, reached: list[Score]) -> tuple[float, float]:
-    """How far apart grades and points lie, for sorting: the farthest first."""
+    """Return the distances of grades and of points as a sort key: the greatest first."""
     steps = [_STEPS.get(each.grade, 0) for each in (now, *reached)]
     points = [each.score or 0.0 for each in (now, *reached)]
     return min(steps) - max(steps), min(points) - max(points)

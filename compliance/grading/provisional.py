@@ -1,9 +1,9 @@
-"""Step 8 of grading.md: whether a fact that nobody gave could still change the grade.
+"""Step 8 of grading.md: decides whether a missing fact could still change the grade.
 
-Each open attribute is given each of its values in turn, all else equal. Values that every row of the stream treats
-alike are tried once; a value that leaves the part's material as it is changes that part alone. Here the first that
-changes the grade ends the search; which facts could do so is collected by `compliance.grading.open_facts`. What a trial
-makes of the score is `compliance.grading.trials`.
+Each open attribute is tried with each of its values, all else equal. Values that every row of the stream treats alike
+are tried once; a value that leaves the part's material unchanged changes that part alone. The first one that changes
+the grade ends the search; `compliance.grading.open_facts` collects all of them. `compliance.grading.trials` computes a
+trial's score.
 """
 
 from collections.abc import Iterator
@@ -32,22 +32,22 @@ _OPEN_MATERIALS: Final = frozenset(UNSPECIFIED.values())
 
 
 class Judgement(NamedTuple):
-    """All that is found out about a record: what its grade rests on, and whether an open fact could change it."""
+    """All results about a record: its assessment, and whether an open fact could change it."""
 
     assessment: Assessment
     provisional: bool
 
 
 def judge(record: Record, rules: RuleSet) -> Judgement:
-    """The record assessed through all steps."""
+    """Assess the record through all steps."""
     assessed = assess(record, rules)
     return Judgement(assessed, is_provisional(record, assessed, rules))
 
 
 def is_provisional(record: Record, assessed: Assessment, rules: RuleSet) -> bool:
-    """Whether the grade rests on a reading, or an open fact could change it; never of a pack without a grade.
+    """Return whether the grade rests on a reading, or an open fact could change it; False for a pack without a grade.
 
-    Only units that were assessed are asked: one that was not makes nothing provisional.
+    Only assessed units count: one that was not assessed makes nothing provisional.
     """
     if assessed.result.grade == "not_assessed":
         return False
@@ -59,15 +59,15 @@ def is_provisional(record: Record, assessed: Assessment, rules: RuleSet) -> bool
 
 
 def asked_units(assessed: Assessment) -> list[int]:
-    """The places of the units that were assessed."""
+    """Return the places of the units that were assessed."""
     return [place for place, unit in enumerate(assessed.units) if unit.result.grade != "not_assessed"]
 
 
 def readings(assessed: UnitAssessment) -> Iterator[tuple[str, Weighed | None]]:
-    """The fields that would settle what the unit's grade rests on as a reading, each with its member.
+    """Yield the fields that would replace a reading on which the unit's grade rests, each with its member.
 
-    The material of a part that is graded by analogy, is listed nowhere, or has a text read as its generic kind; the
-    `components` of the SKU (no member) where a material hides layers that nobody recorded.
+    These are the material of a part that is graded by analogy, is listed nowhere, or has a text read as its generic
+    kind; and the `components` of the SKU (no member) where a material hides layers that are not recorded.
     """
     for owner, found in zip(assessed.unit.owners, assessed.outcomes, strict=False):
         if found.by_analogy or found.effect.unlisted:
@@ -85,7 +85,7 @@ def readings(assessed: UnitAssessment) -> Iterator[tuple[str, Weighed | None]]:
 
 
 def _could_change(trials: Trials, assessed: Assessment, place: int, rules: RuleSet) -> bool:
-    """Whether one open fact of one unit would change the SKU's grade."""
+    """Return whether one open fact of one unit would change the SKU's grade."""
     unit, before = assessed.units[place], assessed.result.grade
     with_effects = trials.with_effects(place)
     if any(with_effects(trial).grade != before for _, trial in body_trials(unit, rules)):
@@ -102,7 +102,7 @@ def _could_change(trials: Trials, assessed: Assessment, place: int, rules: RuleS
 
 
 def body_trials(assessed: UnitAssessment, rules: RuleSet) -> Iterator[tuple[str, dict[int, Effect]]]:
-    """Each open attribute of the whole body with the effects of one of its values, by the place of the part."""
+    """Yield each open attribute of the whole body with the effects of one of its values, by the place of the part."""
     body_wide = {
         field
         for seen, found in zip(assessed.faces, assessed.outcomes, strict=True)
@@ -123,13 +123,13 @@ def body_trials(assessed: UnitAssessment, rules: RuleSet) -> Iterator[tuple[str,
 
 
 def alternatives_of(assessed: UnitAssessment, rules: RuleSet) -> Iterator["Alternatives"]:
-    """What the open facts of each part could make of it, in the order of the parts."""
+    """Yield the alternatives of each part's open facts, in the order of the parts."""
     for seen, held in zip(assessed.faces, assessed.held, strict=True):
         yield alternatives(rules, seen, held)
 
 
 def other_parts(part: Part, found: "Alternatives", rules: RuleSet) -> Iterator[tuple[str, Part]]:
-    """The open facts that would change more than the part's effect, each with the part as it were."""
+    """Yield the open facts that would change more than the part's effect, each with the changed part."""
     for name, value in found.fields:
         yield name, part.with_field(name, value, rules)
     for code in found.codes:
@@ -137,10 +137,10 @@ def other_parts(part: Part, found: "Alternatives", rules: RuleSet) -> Iterator[t
 
 
 class Alternatives(NamedTuple):
-    """What the open facts of one part could make of it.
+    """The effects and changes that the open facts of one part could cause.
 
     `effects` where the material stays, and the same `by_field`; `fields` are attributes that would change more than
-    this part's effect, to be tried on the whole unit, like the `codes` that an unspecified material could have.
+    this part's effect and are tried on the whole unit, like the `codes` that an unspecified material could have.
     """
 
     effects: tuple[Effect, ...] = ()
@@ -151,7 +151,7 @@ class Alternatives(NamedTuple):
 
 @lru_cache(maxsize=_CACHED)
 def alternatives(rules: RuleSet, seen: Face, held: tuple[bool, ...]) -> Alternatives:
-    """What the open attributes and the unspecified material of one part could make of it."""
+    """Return what the open attributes and the unspecified material of one part could change."""
     rows = seen.rows
     if rows.is_carried:
         return Alternatives()
@@ -176,7 +176,7 @@ def alternatives(rules: RuleSet, seen: Face, held: tuple[bool, ...]) -> Alternat
 
 
 def _changes_material(rules: RuleSet, seen: Face, field: str, value: Value) -> bool:
-    """Whether giving the attribute gives the part another code, or puts another part beside it (step 2b, 2d)."""
+    """Return whether giving the attribute changes the part's code, or adds another part (step 2b, 2d)."""
     component_type = seen.rows.component_type
     if any(field in fields and component_type not in proper_to for _, fields, proper_to in CARRIED):
         return True
@@ -187,7 +187,7 @@ def _changes_material(rules: RuleSet, seen: Face, field: str, value: Value) -> b
 
 @lru_cache(maxsize=1024)
 def trial_values(rules: RuleSet, stream: str, field: str) -> tuple[Value, ...]:
-    """One value for each way in which the rows of a stream can answer the field (step 8, values)."""
+    """Return one value for each way in which the rows of a stream can answer the field (step 8, values)."""
     asking = [r for r in rules.rules.values() if r.stream in (stream, "any") and r.field == field and r.recordable]
     if field in rules.bands:
         bounds = sorted({rule.bound for rule in asking})
@@ -207,7 +207,7 @@ def trial_values(rules: RuleSet, stream: str, field: str) -> tuple[Value, ...]:
 
 @lru_cache(maxsize=1024)
 def named_codes(rules: RuleSet, stream: str, component_type: str) -> tuple[str, ...]:
-    """Every code that a row of the stream for the type names, itself or by its group."""
+    """Return every code that a row of the stream for the type names, itself or by its group."""
     rows = [rule for rule in rules.rules.values() if rule.stream == stream and rule.asks_type(component_type)]
     targets = rules.targets[stream]
     return tuple(

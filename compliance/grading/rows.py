@@ -1,8 +1,7 @@
-"""Grading stored rows: the same kernel, asked once for each distinct input and remembered.
+"""Grades stored rows: calls the same kernel once for each distinct input and caches the grade.
 
-A grade is remembered for long, because a file repeats its inputs; the assessment behind it for a moment, because a
-write that grades one SKU explains it right after. Which columns are read is said at `GRADED_INPUTS`; nothing about a
-rule stands here.
+A grade is cached for long, because a file repeats its inputs; its assessment is cached briefly, because a write that
+grades one SKU explains it right after. `GRADED_INPUTS` lists the columns that are read; no rule is here.
 """
 
 import re
@@ -42,7 +41,7 @@ _NO_GRAPH: Final = (None, "[]")
 
 
 def grade_rows(rows: Iterable[tuple[Any, ...]], rules: RuleSet) -> list[Answer]:
-    """Grade, score and provisional of each row of `GRADED_INPUTS`.
+    """Return grade, score and provisional of each row of `GRADED_INPUTS`.
 
     `use_contexts` is Postgres array text such as `{food,takeaway}`, `svhc` and `components` are JSON text; null where
     there is none.
@@ -53,10 +52,10 @@ def grade_rows(rows: Iterable[tuple[Any, ...]], rules: RuleSet) -> list[Answer]:
 def regrade_rows(
     rows: Iterable[tuple[Any, ...]], held: Iterable[Answer], graded_by: Iterable[RuleSet | None], rules: RuleSet
 ) -> list[Answer | None]:
-    """Of each row its new answer, where that or the trace differs from what is held; None where nothing changes.
+    """Return each row's new answer where it or the trace differs from the stored one; None where nothing changes.
 
-    `graded_by` are the rule-sets of the answers that are held; None where nobody has it any more, so that its trace
-    cannot be told and the row counts as changed.
+    `graded_by` are the rule-sets of the stored answers; None where a rule-set no longer exists, so that its trace
+    cannot be computed and the row counts as changed.
     """
     return [
         _regraded(_deciding(row), answer, was, rules) for row, answer, was in zip(rows, held, graded_by, strict=True)
@@ -64,7 +63,7 @@ def regrade_rows(
 
 
 def _deciding(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What of a row decides: with a graph its weights count, without one only whether the body weighs anything."""
+    """Return what decides of a row: with a graph its weights count, without one only whether the body has weight."""
     *others, weight, contexts, svhc, graph = row
     if graph in _NO_GRAPH:
         return (*others, weight if weight is None else float(weight > 0), contexts, svhc, None)
@@ -74,9 +73,10 @@ def _deciding(row: tuple[Any, ...]) -> tuple[Any, ...]:
 def explain_row(
     row: tuple[Any, ...], record: Record, rules: RuleSet, *, day: RuleSet, lang: str = ORIGINAL
 ) -> dict[str, object]:
-    """The `grade_trace` of a row of `GRADED_INPUTS` by the rule-set that graded it, in a language of `LANGUAGES`.
+    """Return the `grade_trace` of a row of `GRADED_INPUTS` by the rule-set that graded it, in one of `LANGUAGES`.
 
-    `record` is the same row, from which the lines' ids are told; `day` is the rule-set of the day, which asks.
+    `record` is the same row, which supplies the lines' ids; `day` is the rule-set of the day, which supplies the
+    questions.
     """
     return in_language(traced(_judged(_deciding(row), rules), record, rules, day), (rules, day), lang)
 
@@ -90,7 +90,7 @@ def _regraded(row: tuple[Any, ...], held: Answer, was: RuleSet | None, rules: Ru
 
 
 def _says_the_same(row: tuple[Any, ...], was: RuleSet, rules: RuleSet) -> bool:
-    """Whether the traces by two rule-sets differ in nothing but the version; most are equal at first sight."""
+    """Return whether the traces by two rule-sets differ only in the version; for most a first comparison decides."""
     record, now = record_of(row), _judged(row, rules)
     then = assess(record, was)
     if told(then, was) != told(now.assessment, rules):
@@ -112,7 +112,7 @@ def _judged(row: tuple[Any, ...], rules: RuleSet) -> Judgement:
 
 
 def record_of(row: tuple[Any, ...]) -> Record:
-    """What is graded, out of a row of `GRADED_INPUTS`."""
+    """Return the graded record of a row of `GRADED_INPUTS`."""
     record = dict(zip(GRADED_INPUTS, row, strict=True))
     contexts, svhc, components = record["use_contexts"], record["svhc"], record["components"]
     record["use_contexts"] = contexts.strip("{}").split(",") if contexts else ()

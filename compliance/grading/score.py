@@ -1,4 +1,4 @@
-"""Step 7 of grading.md: from the effects of a unit's parts to its score and grade, and from units to the SKU."""
+"""Step 7 of grading.md: computes score and grade of a unit from its parts' effects, and of the SKU from its units."""
 
 from collections.abc import Sequence
 from math import floor
@@ -15,8 +15,8 @@ ORDER: Final = {"not_recyclable": 0, "C": 1, "B": 2, "A": 3}
 class Score(NamedTuple):
     """A unit's grade and score.
 
-    `kept` is the share of the weight that recycling keeps, in percent, `limited` the number of limited features.
-    All but the grade are None where the unit's rules were not asked.
+    `kept` is the share of the weight that recycling keeps, in percent, `limited` the number of limited features. All
+    but the grade are None where the unit's rules were not applied.
     """
 
     grade: str
@@ -29,7 +29,7 @@ NOT_ASSESSED: Final = Score("not_assessed")
 
 
 def score(effects: Sequence[Effect], grams: Sequence[float], total: float, rules: RuleSet) -> Score:
-    """The unit's score from the effects of its parts and their weights in grams."""
+    """Return the unit's score from the effects of its parts and their weights in grams."""
     removed = 0.0
     unlisted: list[tuple[float, float]] = []
     limited: set[tuple[str, str | None]] = set()
@@ -60,13 +60,13 @@ def score(effects: Sequence[Effect], grams: Sequence[float], total: float, rules
 
 
 def unlisted_rule(unlisted: float, total: float, rules: RuleSet) -> Rule:
-    """The row for parts that nothing lists: few of them together are removed, more would need a test (step 6)."""
+    """Return the row for parts that no row lists: a few are removed together, more would need a test (step 6)."""
     few = rules.rules["ANY-011c"]
     return few if few.low <= 100 * unlisted / total < few.high else rules.rules["ANY-011d"]
 
 
 def sku_score(scores: Sequence[Score]) -> Score:
-    """The SKU's score from its units', the body's first (step 7d)."""
+    """Return the SKU's score from its units' scores, the body's first (step 7d)."""
     if len(scores) == 1 or scores[0].grade == "not_assessed":
         return scores[0]
     assessed = [found for found in scores if found.grade != "not_assessed"]
@@ -75,11 +75,11 @@ def sku_score(scores: Sequence[Score]) -> Score:
 
 
 def badness(found: Score) -> tuple[int, float]:
-    """For sorting scores of assessed units, the worst first."""
+    """Return a sort key for scores of assessed units, the worst first."""
     assert found.score is not None
     return ORDER[found.grade], found.score
 
 
 def stored(percent: float | None) -> float | None:
-    """A percentage as it is stored: four decimals, half away from zero, binary noise below nine set aside."""
+    """Return a percentage as it is stored: four decimals, half away from zero, ignoring binary noise below nine."""
     return None if percent is None else floor((percent + TOLERANCE) * 10_000 + 0.5) / 10_000

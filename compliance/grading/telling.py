@@ -1,7 +1,7 @@
-"""What a trace follows from, as one value: equal values are equal traces but for the rule-set's version.
+"""Reduces a trace to one value: equal values mean equal traces except for the rule-set's version.
 
-For regrading, which asks of a million records whether a new rule-set tells them anything new. Where the values differ
-the traces themselves are compared (`compliance.grading.trace`): some of it may not be told.
+Regrading uses it to ask for a million records whether a new rule-set changes their trace. Where the values differ, the
+traces themselves are compared (`compliance.grading.trace`): a difference may not appear in them.
 """
 
 from collections.abc import Hashable, Iterator
@@ -17,7 +17,7 @@ _CACHED = 65_536
 
 
 def told(assessed: Assessment, rules: RuleSet) -> Hashable:
-    """Everything that a trace follows from besides grade, score, and of a provisional one the facts that are open."""
+    """Return everything that a trace follows from except grade, score, and the open facts of a provisional one."""
     return assessed.why_none, tuple(assessed.missing), tuple(_unit(unit, rules) for unit in assessed.units)
 
 
@@ -40,7 +40,7 @@ def _unit(assessed: UnitAssessment, rules: RuleSet) -> Hashable:
 
 
 def _asked(assessed: UnitAssessment, rules: RuleSet) -> Iterator[Hashable]:
-    """What is assumed: of the attributes that are open, and of what no record holds."""
+    """Yield the assumptions: for open attributes, and for facts that no record has."""
     if assessed.stream is None:
         return
     for found in assessed.outcomes:

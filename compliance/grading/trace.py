@@ -1,6 +1,6 @@
-"""The published trace of a grade: units, parts, rules, what is missing, open and assumed (step 7e, step 8).
+"""Builds the published trace of a grade: units, parts, rules, missing, open and assumed facts (step 7e, step 8).
 
-It tells what `compliance.grading.assessment` found and decides nothing.
+It reports the findings of `compliance.grading.assessment` and decides nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,25 +19,25 @@ from compliance.rule_rows import Material, Rule
 from compliance.ruleset import RuleSet
 
 SCHEME: Final = "eu"
-"""Whose grades these are: Article 6 and Annex II of Regulation (EU) 2025/40."""
+"""The scheme of these grades: Article 6 and Annex II of Regulation (EU) 2025/40."""
 
 
 def explain(record: Record, rules: RuleSet, day: RuleSet | None = None) -> dict[str, object]:
-    """The `grade_trace` of a record (decisions §9, §12), ready for JSON; what it asks is asked as `traced` says."""
+    """Return the `grade_trace` of a record (decisions §9, §12), ready for JSON; questions as in `traced`."""
     return traced(judge(record, rules), record, rules, day or rules)
 
 
 def traced(judged: Judgement, record: Record, rules: RuleSet, day: RuleSet) -> dict[str, object]:
-    """The same of a record that is judged already by `rules`; the questions are those of the rule-set of the day.
+    """Return the trace of a record that `rules` already judged; the questions are those of the day's rule-set.
 
-    `previous` is filled by who knows the record's versions.
+    A caller that knows the record's versions fills `previous`.
     """
     facts = open_facts(record, judged.assessment, rules) if judged.provisional else []
     return traced_but_open(judged, record, rules, day) | {"open": opened(facts, record, day)}
 
 
 def traced_but_open(judged: Judgement, record: Record, rules: RuleSet, day: RuleSet) -> dict[str, object]:
-    """The same with no fact open: finding those of many records would take longer than all else."""
+    """Return the trace without open facts: finding those of many records would take longer than all else."""
     assessed, provisional = judged
     body = assessed.units[0] if assessed.units else None
     limited = body.result.limited if body else None
@@ -60,7 +60,7 @@ def traced_but_open(judged: Judgement, record: Record, rules: RuleSet, day: Rule
 
 
 def _reason(assessed: Assessment, rules: RuleSet, *, provisional: bool) -> str:
-    """One sentence for the grade as it is."""
+    """Return one sentence for the grade as it is."""
     if assessed.why_none:
         return assessed.why_none
     if assessed.missing and assessed.result.grade == "not_assessed":
@@ -89,7 +89,7 @@ def _named(found: Sequence[Rule]) -> str:
 
 
 def _rules_by_member(assessed: UnitAssessment, rules: RuleSet) -> list[list[tuple[Rule, bool]]]:
-    """The rules traced on each member, its carried parts' included, each with whether it is overruled."""
+    """Return the rules traced on each member and its carried parts, each with whether it is overruled."""
     unlisted = assessed.unlisted(rules)
     traced_on: list[list[tuple[Rule, bool]]] = [[] for _ in assessed.unit.members]
     for owner, found in zip(assessed.unit.owners, assessed.outcomes, strict=False):
@@ -137,7 +137,7 @@ def _rule(rule: Rule, *, overruled: bool) -> dict[str, object]:
 
 
 def _assumptions(assessed: UnitAssessment, rules: RuleSet) -> Iterator[str]:
-    """What was taken as given: attributes nobody gave, and what no record holds."""
+    """Yield the assumptions: for attributes that are not given, and for facts that no record has."""
     if assessed.stream is None:
         return
     for place, found in enumerate(assessed.outcomes):
@@ -157,7 +157,7 @@ def _assumptions(assessed: UnitAssessment, rules: RuleSet) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def _not_recorded(rules: RuleSet, stream: str, component_type: str, material: Material) -> tuple[str, ...]:
-    """What is taken as not so, because no record holds it, of any part of this type and material."""
+    """Return the facts assumed false for any part of this type and material, because no record has them."""
     return tuple(
         f"No record holds what {rule.rule_id} asks ({rule.feature}): taken as not so."
         for rule in rows_for_type(rules, stream, component_type)

@@ -1,9 +1,9 @@
-"""What a SKU's score were with another effect or another part in one place of a unit (step 8).
+"""Computes a SKU's score with another effect or another part in one place of a unit (step 8).
 
-A unit's score follows from its distinct parts and from what each of them weighs together. Packs of few parts are scored
-part by part, as they are graded; in one of many, equal parts are put together first, because every open fact of every
-part is tried, and a trial that walks over all parts makes that quadratic. Sums of those are exact, then rounded once.
-Which trials there are is the business of `compliance.grading.provisional`.
+A unit's score follows from its distinct parts and from the total weight of each. A pack of few parts is scored part by
+part, as it is graded. In a pack of many, equal parts are first put together, because every open fact of every part is
+tried, and a trial that walks over all parts makes that quadratic. Their sums are exact, then rounded once.
+`compliance.grading.provisional` decides which trials there are.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -18,14 +18,14 @@ from compliance.grading.units import Unit, lightweight_exemption
 from compliance.ruleset import RuleSet
 
 MANY: Final = 32
-"""Parts of a unit, carried ones included, from which on equal ones are put together."""
+"""Number of parts of a unit, carried ones included, from which equal ones are put together."""
 _Key = TypeVar("_Key", bound=Hashable)
 _Sums = dict[_Key, tuple[int, Fraction]]
-"""How many there are of each kind, and what they weigh together."""
+"""The number of parts of each kind, and their total weight."""
 
 
 class Trials:
-    """Trials on an assessed SKU, a unit by its place among the SKU's; what they need of all units is found once."""
+    """Trials on an assessed SKU, a unit by its place among the SKU's; what they need of all units is computed once."""
 
     def __init__(self, record: Record, assessed: Assessment, rules: RuleSet) -> None:
         self._record, self._units, self._rules = record, assessed.units, rules
@@ -38,7 +38,7 @@ class Trials:
             self._ungraded = [at for found, at in apart if found.grade == "not_assessed"][:2]
 
     def with_effects(self, place: int) -> Callable[[Mapping[int, Effect]], Score]:
-        """What the SKU's score were if some parts of a unit had other effects, by the place of the part."""
+        """Return a function of the SKU's score if some parts of a unit had other effects, by the place of the part."""
         unit = self._units[place]
         effects, grams, rules = unit.effects(), unit.unit.grams, self._rules
         together = _summed(zip(effects, grams, strict=True)) if len(effects) > MANY else None
@@ -54,7 +54,7 @@ class Trials:
         return tried
 
     def with_part(self, place: int) -> Callable[[int, Part], Score]:
-        """What the SKU's score were with another part at one place of a unit."""
+        """Return a function of the SKU's score with another part at one place of a unit."""
         unit = self._units[place].unit
         replaced = _merging(unit) if len(unit.parts) > MANY else unit.with_part
         beside = self._beside(place)
@@ -67,7 +67,10 @@ class Trials:
         return tried
 
     def _beside(self, place: int) -> Callable[[Score], Score]:
-        """The SKU's score from a unit's other one: of all others only the worst, and one without a grade, count."""
+        """Return a function of the SKU's score from a unit's new score.
+
+        Of the other units only the worst one, and one without a grade, count.
+        """
         if len(self._units) == 1:
             return _as_it_is
         worst = [at for at in self._worst_two if at != place][:1]
@@ -82,7 +85,10 @@ def _as_it_is(found: Score) -> Score:
 
 
 def _merging(unit: Unit) -> Callable[[int, Part], Unit]:
-    """The unit with another part in one place, equal members as one: of many parts, so never a separate one's."""
+    """Return a function of the unit with another part in one place, with equal members merged.
+
+    Only a unit of many parts is merged, so that it is never a separate part's.
+    """
     keys = [alike(member) for member in unit.members]
     first = dict(zip(reversed(keys), reversed(unit.members), strict=True))
     together = _summed((key, member.grams or 0.0) for key, member in zip(keys, unit.members, strict=True))
@@ -110,7 +116,7 @@ def _summed(each: Iterable[tuple[_Key, float]]) -> _Sums[_Key]:
 
 
 def _with(sums: _Sums[_Key], moved: Iterable[tuple[_Key, _Key, float]]) -> _Sums[_Key]:
-    """The sums after each weight has moved from one kind to another; a kind of which nothing is left is gone."""
+    """Return the sums after each weight has moved from one kind to another; a kind without parts is dropped."""
     found = dict(sums)
     for old, new, grams in moved:
         for key, step, weight in ((old, -1, -Fraction(grams)), (new, 1, Fraction(grams))):

@@ -1,6 +1,6 @@
-"""Steps 3 and 4 of grading.md: which parts are graded together, and in which sorting stream.
+"""Steps 3 and 4 of grading.md: groups the parts that are graded together, and assigns each group a sorting stream.
 
-What rules then say about the parts of a unit is the business of `compliance.grading.firing`.
+`compliance.grading.firing` applies the rules to the parts of a unit.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from compliance.ruleset import RuleSet
 from compliance.words import resolve_format
 
 LAYERS: Final = frozenset({"body", "coating", "liner", "tie_layer"})
-"""The parts whose material makes a pack a composite of paper and something else."""
+"""The parts whose material makes a pack a composite of paper and another material."""
 _NEVER_SEPARATE: Final = frozenset({"body", "ink", "adhesive", "varnish", "coating", "tie_layer"})
 _FILM_PARTS: Final = frozenset({"label", "sleeve", "liner", "seal"})
 _LIGHTWEIGHT_GROUPS: Final = frozenset({"WOOD", "CORK", "TEXTILE", "CERAMIC", "RUBBER", "WAX"})
@@ -21,10 +21,10 @@ _LIGHTWEIGHT_GROUPS: Final = frozenset({"WOOD", "CORK", "TEXTILE", "CERAMIC", "R
 
 @dataclass(slots=True)
 class Unit:
-    """Parts that are recycled or lost together; carried parts stand after the members, without weight.
+    """Parts that are recycled or lost together; carried parts follow the members, without weight.
 
-    `types` are the types that rules ask for: a separate part is matched as `body`. `owners` says of each part
-    which member's line it is traced on.
+    `types` are the types that rules match: a separate part is matched as `body`. `owners` names for each part the
+    member on whose line it is traced.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Unit:
 
     @classmethod
     def of(cls, members: Sequence[Weighed], form: str | None, *, separate: bool) -> "Unit":
-        """The unit of these members; the body's, or that of one separate part."""
+        """Return the unit of these members; the body's, or that of one separate part."""
         unit = cls(
             name=members[0].part.component_type if separate else "body",
             members=members,
@@ -56,27 +56,27 @@ class Unit:
         return unit
 
     def with_part(self, place: int, part: Part) -> "Unit":
-        """The same unit with another part in one place (step 8)."""
+        """Return the same unit with another part in one place (step 8)."""
         members = list(self.members)
         members[place] = Weighed(part, members[place].grams, members[place].index)
         separate = self.types[0] != members[0].part.component_type
         return Unit.of(members, self.form, separate=separate)
 
     def layers_recorded(self) -> bool:
-        """Whether the unit has a layer of another family than paper."""
+        """Return whether the unit has a layer of another family than paper."""
         return any(
             self.types[place] in LAYERS and _family(member.part) != "paper" for place, member in enumerate(self.members)
         )
 
 
 def packaging_format(record: Record, rules: RuleSet) -> Format | None:
-    """The record's packaging format, or None where it is not given or not known."""
+    """Return the record's packaging format, or None where it is missing or unknown."""
     text = record.get("packaging_format")
     return resolve_format(str(text), rules) if text else None
 
 
 def outside_article_6(record: Record, found: Format | None) -> str | None:
-    """The sentence that says why the pack needs no recyclability grade at all, or None (step 3)."""
+    """Return the sentence that says why the pack needs no recyclability grade at all, or None (step 3)."""
     contexts = record.get("use_contexts") or ()
     assert isinstance(contexts, Sequence)
     if "dangerous_goods" in contexts and record.get("packaging_level") == "transport":
@@ -89,7 +89,7 @@ def outside_article_6(record: Record, found: Format | None) -> str | None:
 
 
 def lightweight_exemption(record: Record, group: str | None) -> str | None:
-    """The sentence that exempts sales packaging of a rare material, or None; read after step 4."""
+    """Return the sentence that exempts sales packaging of a rare material, or None; evaluated after step 4."""
     if group in _LIGHTWEIGHT_GROUPS and record.get("packaging_level") == "sales":
         return (
             "Lightweight sales packaging of wood, cork, textile, ceramic, rubber or wax is exempt: "
@@ -99,7 +99,7 @@ def lightweight_exemption(record: Record, group: str | None) -> str | None:
 
 
 def units(weighed: Sequence[Weighed], found: Format | None) -> list[Unit]:
-    """The body's unit first, then one for each part that comes off as a separate component (step 4a, d)."""
+    """Return the body's unit first, then one for each part that comes off as a separate component (step 4a, d)."""
     separate = [w for w in weighed if _comes_off(w.part)]
     together = [w for w in weighed if not _comes_off(w.part)] if separate else weighed
     first = Unit.of(together, found.form if found else None, separate=False)
@@ -114,7 +114,7 @@ def _comes_off(part: Part) -> bool:
 
 
 def missing_facts(unit: Unit) -> list[str]:
-    """The fields without which the unit cannot be assessed (step 4b), in the order of its parts."""
+    """Return the fields without which the unit cannot be assessed (step 4b), in the order of its parts."""
     fields = []
     for member in unit.members:
         if member.part.material is None:
@@ -129,7 +129,7 @@ def missing_facts(unit: Unit) -> list[str]:
 
 
 def predominant_group(unit: Unit) -> str:
-    """The heaviest group within the heaviest family (step 4c); `other` only when nothing else is there."""
+    """Return the heaviest group within the heaviest family (step 4c); `other` only when there is no other group."""
     by_family: dict[str, dict[str, float]] = {}
     for member, grams in zip(unit.members, unit.grams, strict=False):
         material = member.part.material
@@ -143,7 +143,7 @@ def predominant_group(unit: Unit) -> str:
 
 
 def stream_row(unit: Unit, group: str, rules: RuleSet) -> StreamRow | None:
-    """The first row of `streams.csv` that fits the unit (step 4e)."""
+    """Return the first row of `streams.csv` that fits the unit (step 4e)."""
     for row in rules.streams[group]:
         if row.form in ("any", unit.form) and (row.when is None or _weighs_more(unit, *row.when)):
             return row
@@ -164,7 +164,10 @@ def _weighs_more(unit: Unit, what: str, percent: float) -> bool:
 
 
 def _heaviest(weights: dict[str, float]) -> str:
-    """Ties go to the first in the alphabet; sums of binary floats are compared at nine decimals."""
+    """Return the heaviest name; ties go to the first in the alphabet.
+
+    Sums of binary floats are compared at nine decimals.
+    """
     if len(weights) == 1:
         return next(iter(weights))
     return min(weights, key=lambda name: (-round(weights[name], 9), name))

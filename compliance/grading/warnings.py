@@ -1,6 +1,6 @@
-"""What a write should tell its caller about material texts: unknown ones, and ones that contradict the family.
+"""Warns the caller of a write about material texts: unknown ones, and ones that contradict the family.
 
-A warning changes no grade by itself; `compliance.grading.components` says how such texts are graded.
+A warning changes no grade by itself; `compliance.grading.components` decides how such texts are graded.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from schemas.issues import Issue
 
 
 def warnings(record: Record, rules: RuleSet) -> list[dict[str, object]]:
-    """The warnings `polymer_unresolved` and `material_conflict` of a record, as published issues."""
+    """Return the warnings `polymer_unresolved` and `material_conflict` of a record, as published issues."""
     return [issue.as_dict() for issue in _issues(record, rules)]
 
 
@@ -32,7 +32,7 @@ def _issues(record: Record, rules: RuleSet) -> Iterator[Issue]:
 
 
 def _material_texts(record: Record) -> Iterator[tuple[str, str | None, str]]:
-    """Field, family and text of every material text; the SKU's own only where there is no graph."""
+    """Yield field, family and text of every material text; the SKU's own only where there is no graph."""
     graph = lines(record)
     for index, line in enumerate(graph):
         if line.get("polymer_or_grade"):

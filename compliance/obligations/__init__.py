@@ -1,1 +1,1 @@
-"""What tonnes oblige to: the thresholds of each market, and where a company stands against them."""
+"""Obligations that follow from tonnes: the thresholds of each market, and the company's position against them."""

@@ -1,7 +1,7 @@
-"""The table of thresholds: which duty stands at which tonnes in which market, by whom, and how sure that is.
+"""Loads the table of thresholds: for each market, the tonnes from which a duty applies, its source and its confidence.
 
-Rows are `rules/catalogue/thresholds.csv`; where tonnes stand against a row is `compliance.obligations.verdicts`. A fee
-or a legal opinion never stands here.
+The rows are `rules/catalogue/thresholds.csv`; they never contain a fee or a legal opinion.
+`compliance.obligations.verdicts` compares tonnes with a row.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,11 +26,11 @@ _REASONS: Final = frozenset({"no_number", "turnover_needed", "record_lacks_fact"
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """One row: which tonnes are meant, what they are compared with, and where that stands.
+    """One row: the tonnes that count, the quantity that they are compared with, and the source.
 
-    `scope_type` says which categories are summed, `scope_key` which packaging of them counts.
-    `needs_turnover` is `and` or `or` where a turnover, which no record holds, decides together with the tonnes, else
-    empty. `undecidable` is the reason where tonnes decide nothing, else None.
+    `scope_type` says which categories are summed, `scope_key` which packaging of them counts. `needs_turnover` is `and`
+    or `or` where a turnover, which no record has, decides together with the tonnes, else empty. `undecidable` is the
+    reason where tonnes decide nothing, else None.
     """
 
     market: str
@@ -52,12 +52,12 @@ class Threshold:
 
 @lru_cache(maxsize=1)
 def thresholds() -> tuple[Threshold, ...]:
-    """The rows that come with the release, in the order of the table."""
+    """Return the rows that come with the release, in the order of the table."""
     return read(PINNED)
 
 
 def read(path: Path) -> tuple[Threshold, ...]:
-    """The thresholds of a file. Raises `TableError` with every fault found."""
+    """Return the thresholds of a file. Raise `TableError` with every fault found."""
     table = rows(path)
     faults = [f"{row['code']} {row['obligation']}: {fault}." for row in table for fault in _faults(row)]
     found = tuple(_threshold(row) for row in table) if not faults else ()

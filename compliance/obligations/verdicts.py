@@ -1,7 +1,7 @@
-"""Where tonnes stand against the thresholds of a market (rollup.md, step 7).
+"""Compares tonnes with the thresholds of a market (rollup.md, step 7).
 
-A verdict says where the quantity of a calendar year stands, with the row's source and how sure that is. It is no legal
-advice, and never a fee. What the record cannot decide is `undecidable`, with the reason; a fact that is missing makes
+A verdict compares the quantity of a calendar year with the threshold, and names the row's source and confidence. It is
+no legal advice, and never a fee. What the record cannot decide is `undecidable`, with the reason; a missing fact makes
 undecidable only what it could change.
 """
 
@@ -34,7 +34,7 @@ class Quantity(NamedTuple):
     upper: Decimal = _ZERO
 
     def plus(self, verdict: str, more: Decimal) -> "Quantity":
-        """With these tonnes, of which a scope says in, out or ask."""
+        """Return the sum with these tonnes, which a scope judged in, out or ask."""
         sure, upper = more if verdict == IN else _ZERO, _ZERO if verdict == OUT else more
         return Quantity(self.sure + sure, self.upper + upper)
 
@@ -51,9 +51,9 @@ class Quantities(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Obligation:
-    """One row's answer; the verdict and reason are codes.
+    """The answer for one row; the verdict and reason are codes.
 
-    `tonnes` are exact tonnes in scope, `tonnes_upper` with what is undecided; None where the row has no quantity.
+    `tonnes` are exact tonnes in scope, `tonnes_upper` includes the undecided ones; None where the row has no quantity.
     `fields` are the missing facts that make it undecidable.
     """
 
@@ -67,7 +67,7 @@ class Obligation:
 
 
 class _Judged(NamedTuple):
-    """The answer to one row by itself."""
+    """The answer for one row by itself."""
 
     quantity: Quantity | None
     verdict: str
@@ -76,7 +76,7 @@ class _Judged(NamedTuple):
 
 
 def quantities(figures: Figures, market: str, year: int) -> Quantities:
-    """The quantities of a market's calendar year, of the figures of a whole portfolio."""
+    """Return the quantities of a market's calendar year, from the figures of a whole portfolio."""
     of_year = (pl.col("market") == market) & (pl.col("year") == year)
     found = figures.standings.filter(of_year).select("category_code", "standing", "grams")
     return Quantities(
@@ -86,7 +86,7 @@ def quantities(figures: Figures, market: str, year: int) -> Quantities:
 
 
 def obligations(market: str, held: Quantities) -> list[Obligation]:
-    """The answers to the market's own rows, none inherited from its parent, in the order of the table."""
+    """Return the answers for the market's own rows, none inherited from its parent, in the order of the table."""
     judged = [(row, _judged(row, held)) for row in thresholds() if row.market == market]
     verdicts: dict[str, set[str]] = {}
     for threshold, found in judged:
@@ -123,7 +123,7 @@ def _judged(threshold: Threshold, held: Quantities) -> _Judged:
 
 
 def _counted(threshold: Threshold, held: Quantities) -> Iterator[tuple[str, Judgement, Decimal]]:
-    """What the row is about: category, what its scope says, tonnes."""
+    """Yield what the row counts: category, its scope's judgement, tonnes."""
     for (code, standing), weight in held.by_standing.items():
         of_category = not threshold.categories or code in threshold.categories
         if of_category and (threshold.scope_type != "single_use" or standing.is_single_use):
@@ -148,7 +148,7 @@ def _quantity(threshold: Threshold, by_category: Mapping[str, Quantity]) -> Quan
 
 
 def _fields(threshold: Threshold, held: Quantities) -> tuple[str, ...]:
-    """What the undecided SKUs lack, each once, in the order of the facts."""
+    """Return the facts that the undecided SKUs lack, each once, in the order of the facts."""
     missing = {field for _, judgement, _ in _counted(threshold, held) for field in judgement.fields}
     return tuple(field for field in asked_fields() if field in missing)
 
@@ -165,7 +165,7 @@ def _holds(quantity: Decimal, operator: str, limit: Decimal) -> bool:
 
 
 def _verdict(quantity: Decimal, operator: str, limit: Decimal) -> str:
-    """Where the quantity stands: on the limit is above it where the row says *from* (ge) or *below* (lt) the limit."""
+    """Compare the quantity with the limit: equal is above where the row says *from* (ge) or *below* (lt) the limit."""
     if quantity > limit or (quantity == limit and operator in ("ge", "lt")):
         return "above"
     return "near" if limit > 0 and quantity >= NEAR * limit else "below"

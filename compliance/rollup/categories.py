@@ -1,7 +1,7 @@
-"""The category of a material path in a jurisdiction (rollup.md, step 4): rows of `scheme_categories.csv`.
+"""Finds the category of a material path in a jurisdiction (rollup.md, step 4): rows of `scheme_categories.csv`.
 
-An official code is never made up: where no row fits, the jurisdiction's own *other* row, the next level's or the
-material's family stands in, and the basis says `fallback`. Which path a part has is `compliance.material_path`.
+An official code is never made up. Where no row fits, the jurisdiction's own *other* row, the next level's row or the
+material's family is used instead, and the basis says `fallback`. `compliance.material_path` finds a part's path.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,9 +18,9 @@ from compliance.tables import RULES, Row, TableError, rows, words
 
 PINNED: Final = RULES / "catalogue" / "scheme_categories.csv"
 BASES: Final = ("own", "parent", "eu_default", "fallback")
-"""Where a category comes from, the surest first."""
+"""The source of a category, the surest first."""
 UNION: Final = "EU"
-"""The code under which the categories of Decision 2005/270/EC stand, for Member States; no jurisdiction."""
+"""The code of the rows with the categories of Decision 2005/270/EC, for Member States; no jurisdiction."""
 _UNKNOWN: Final = "unspecified"
 
 
@@ -36,7 +36,7 @@ class Category(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SchemeRow:
-    """One category of a jurisdiction with the patterns of the paths that it takes."""
+    """One category of a jurisdiction with the patterns of the paths that it includes."""
 
     code: str
     name: str
@@ -45,33 +45,33 @@ class SchemeRow:
     confidence: str
 
     def as_category(self, basis: str) -> Category:
-        """The category that it gives to a path on this basis."""
+        """Return the category that it gives to a path on this basis."""
         return Category(self.code, self.name, basis, self.scope_key, self.confidence)
 
     @property
     def is_other(self) -> bool:
-        """Whether it is the jurisdiction's row for what no other row names."""
+        """Whether it is the jurisdiction's row for paths that no other row names."""
         return "other" in self.patterns
 
     def fixed(self, path: str) -> int:
-        """The fixed segments of its pattern that fits the path best; 0 where none fits."""
+        """Return the number of fixed segments of its pattern that fits the path best; 0 where none fits."""
         return max((fixed_segments(pattern) for pattern in self.patterns if fits(pattern, path)), default=0)
 
 
 def fits(pattern: str, path: str) -> bool:
-    """Whether each segment of the pattern is `*` or the path's, and the pattern is not longer than the path."""
+    """Return whether each segment of the pattern is `*` or the path's, and the pattern is not longer than the path."""
     wanted, given = pattern.split("/"), path.split("/")
     return len(wanted) <= len(given) and all(w in ("*", g) for w, g in zip(wanted, given, strict=False))
 
 
 def fixed_segments(pattern: str) -> int:
-    """How many segments of a pattern are not `*`."""
+    """Return how many segments of a pattern are not `*`."""
     return sum(segment != "*" for segment in pattern.split("/"))
 
 
 @lru_cache(maxsize=65_536)
 def category(path: str, jurisdiction: Jurisdiction) -> Category | None:
-    """The category of a path in a jurisdiction; None where the path is a set whose kinds have different ones."""
+    """Return the category of a path in a jurisdiction; None where the path is a set whose kinds have different ones."""
     if material_paths()[path].stands_for:
         return _category_of_set(path, jurisdiction)
     levels = _levels(jurisdiction)
@@ -86,13 +86,13 @@ def category(path: str, jurisdiction: Jurisdiction) -> Category | None:
 
 
 def takes(path: str, jurisdiction: Jurisdiction) -> bool:
-    """Whether a row of the jurisdiction's first level fits the path."""
+    """Return whether a row of the jurisdiction's first level fits the path."""
     levels = _levels(jurisdiction)
     return bool(levels) and _best(levels[0][1], path) is not None
 
 
 def _category_of_set(path: str, jurisdiction: Jurisdiction) -> Category | None:
-    """The row made for the unknown kind, else the category that all kinds share; the least sure basis of them."""
+    """Return the row made for the unknown kind, else the category that all kinds share with the least sure basis."""
     levels = _levels(jurisdiction)
     if levels:
         basis, level = levels[0]
@@ -109,7 +109,7 @@ def _category_of_set(path: str, jurisdiction: Jurisdiction) -> Category | None:
 
 
 def _kinds(path: str) -> list[str]:
-    """The paths of known kind that a path of unknown kind may be."""
+    """Return the paths of known kind that a path of unknown kind may be."""
     return [
         kind.path
         for kind in material_paths().values()
@@ -122,14 +122,14 @@ def _kinds(path: str) -> list[str]:
 
 
 def _best(level: Iterable[SchemeRow], path: str) -> SchemeRow | None:
-    """The row with the most fixed segments; a tie is refused when the table is read."""
+    """Return the row with the most fixed segments; a tie is refused when the table is read."""
     best = max(level, key=lambda row: row.fixed(path))
     return best if best.fixed(path) else None
 
 
 @lru_cache(maxsize=1024)
 def _levels(jurisdiction: Jurisdiction) -> tuple[tuple[str, tuple[SchemeRow, ...]], ...]:
-    """The rows to ask, one level after the other; a level without rows is skipped."""
+    """Return the rows to search, one level after the other; a level without rows is skipped."""
     codes = {
         "own": jurisdiction.code,
         "parent": jurisdiction.parent_code,
@@ -140,15 +140,15 @@ def _levels(jurisdiction: Jurisdiction) -> tuple[tuple[str, tuple[SchemeRow, ...
 
 @lru_cache(maxsize=1)
 def schemes() -> Mapping[str, tuple[SchemeRow, ...]]:
-    """The rows that come with the release, by jurisdiction code."""
+    """Return the rows that come with the release, by jurisdiction code."""
     return read(PINNED)
 
 
 def read(path: Path) -> Mapping[str, tuple[SchemeRow, ...]]:
-    """The categories of a file, by jurisdiction code, in the file's order.
+    """Return the categories of a file, by jurisdiction code, in the file's order.
 
-    Raises `TableError` with every fault: a row without source, an unknown scope, a pattern that no path fits, a
-    category that stands twice, two rows that fit one path equally well.
+    Raise `TableError` with every fault: a row without source, an unknown scope, a pattern that no path fits, a
+    duplicate category, two rows that fit one path equally well.
     """
     table = rows(path)
     found: dict[str, tuple[SchemeRow, ...]] = {}

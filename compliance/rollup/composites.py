@@ -1,7 +1,8 @@
-"""Lines: what of a SKU is declared together in a market (rollup.md, step 5).
+"""Makes lines: groups the parts of a SKU that are declared together in a market (rollup.md, step 5).
 
-Layers of the body make one unit, every other part is one by itself. A unit is one material, or a composite, which each
-jurisdiction counts by its own rule: by constituents, by the predominant material, or in a category of its own.
+The layers of the body make one unit, every other part is one by itself. A unit is one material or a composite. Each
+jurisdiction counts a composite by its own rule: by constituents, by the predominant material, or in a category of its
+own.
 """
 
 from typing import Final
@@ -22,8 +23,9 @@ COMPOSITE: Final = "composite"
 UNSPLIT: Final = "composite/unsplit"
 """The path of an undivided composite where constituents are counted."""
 LINE_COLUMNS: Final = ("sku", "line", "first", "path", "grams", "has_body")
-"""A line: the position of the part that names it, the first position among its parts, path, grams, whether it holds
-a body."""
+"""A line: the position of the part that names it, the first position among its parts, path, grams, whether it contains
+a body.
+"""
 _MATERIAL: Final = (
     "sku",
     "same_material",
@@ -44,10 +46,10 @@ _MATERIAL: Final = (
 
 
 def plain_and_judged(parts: Parts, rules: RuleSet) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The lines of units that are one material and no composite, the same in every market; the others' materials.
+    """Return the lines of units of one material, equal in every market, and the materials of the other units.
 
     The layers of a body are one unit, every other part is one. Materials have a row per SKU, unit and material, with
-    what of the whole unit decides in a market, and its composite paths.
+    the facts of the whole unit that decide in a market, and its composite paths.
     """
     bodies = _bodies(parts.layers)
     is_plain = (pl.col("materials") == 1) & (pl.col("main_material") != COMPOSITE)
@@ -58,7 +60,7 @@ def plain_and_judged(parts: Parts, rules: RuleSet) -> tuple[pl.DataFrame, pl.Dat
 
 
 def judged_lines(materials: pl.DataFrame, jurisdiction: Jurisdiction) -> pl.DataFrame:
-    """The lines of units that may be composites in a market; `materials` are all rows of each unit."""
+    """Return the lines of units that may be composites in a market; `materials` are all rows of each unit."""
     is_main = pl.col("position") == pl.col("main_position")
     together = pl.col("total_grams") - pl.col("main_grams")
     by_constituent = jurisdiction.composite_rule == CONSTITUENTS
@@ -92,10 +94,10 @@ def judged_lines(materials: pl.DataFrame, jurisdiction: Jurisdiction) -> pl.Data
 
 
 def with_riders(lines: pl.DataFrame, riders: pl.DataFrame) -> pl.DataFrame:
-    """The lines, and the riders' weight as one more row of the line that carries it.
+    """Return the lines, and the riders' weight as one more row of the line that carries it.
 
-    It is the heaviest line that holds a body, else the heaviest; the first of equals. Give only lines that count:
-    where nothing of a SKU does, its riders do not either.
+    It is the heaviest line that contains a body, else the heaviest; the first of equals. Pass only lines that count:
+    where nothing of a SKU counts, its riders do not either.
     """
     carrying = lines.join(riders.select("sku"), on="sku", how="semi").sort(
         "sku", "has_body", "grams", "first", descending=[False, True, True, False]
@@ -105,17 +107,17 @@ def with_riders(lines: pl.DataFrame, riders: pl.DataFrame) -> pl.DataFrame:
 
 
 def _plain_lines(units: pl.DataFrame) -> pl.DataFrame:
-    """A line for each unit of one material: rows of `_bodies`, or parts."""
+    """Return a line for each unit of one material: rows of `_bodies`, or parts."""
     first = pl.col("first") if "first" in units.columns else pl.col("position").alias("first")
     has_body = pl.col("has_body") if "has_body" in units.columns else pl.lit(value=False).alias("has_body")
     return units.select("sku", pl.col("position").alias("line"), first, "path", "grams", has_body)
 
 
 def _bodies(layers: pl.DataFrame) -> pl.DataFrame:
-    """`position` and `path` are those of the material's heaviest layer, the first of equals.
+    """Return a row per body and material; `position` and `path` are those of its heaviest layer, the first of equals.
 
-    `main_…` are those of the body's heaviest material, of equals the one that stands first in the order of the
-    components; `next_grams` are those of the heaviest of the others.
+    `main_…` are those of the body's heaviest material, of equals the first in the order of the components; `next_grams`
+    are those of the heaviest of the others.
     """
     ranked = layers.with_columns(_same_material().alias("same_material")).sort(
         "sku", "same_material", "grams", "position", descending=[False, False, True, False]
@@ -142,7 +144,7 @@ def _bodies(layers: pl.DataFrame) -> pl.DataFrame:
 
 
 def _others(units: pl.DataFrame) -> pl.DataFrame:
-    """Each part is a unit with one layer, its main one. No two units of a SKU have one `main_position`."""
+    """Return each other part as a unit with one layer, its main one. No two units of a SKU have one `main_position`."""
     return units.with_columns(
         *(_same_material().alias(name) for name in ("same_material", "main_material")),
         pl.col("path").alias("main_path"),
@@ -163,7 +165,7 @@ def _unsplit(path: str, material: str) -> pl.Expr:
 
 
 def _with_composite_paths(materials: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
-    """The rows with `composite_path` and `predominant_path`, each distinct face of a unit worked out once."""
+    """Return the rows with `composite_path` and `predominant_path`, computed once for each distinct face of a unit."""
     deciding = ["main_path", "unit_type", "packaging_format"]
     faces = materials.select(deciding).unique()
     rows = list(faces.iter_rows())
@@ -183,12 +185,12 @@ def _composite_paths() -> list[str]:
 
 
 def _same_material() -> pl.Expr:
-    """By the place of the path in its table, which is several times quicker than by its text."""
+    """Look up by the place of the path in its table, which is several times quicker than by its text."""
     return pl.lit(pl.Series(list(same_material().values()))).gather(pl.col("path").to_physical())
 
 
 def _composite_path(main_path: str, packaging_format: str | None, rules: RuleSet) -> str:
-    """The path of the unit as a composite of this main material."""
+    """Return the path of the unit as a composite of this main material."""
     main = material_paths()[main_path]
     found = resolve_format(packaging_format, rules) if packaging_format else None
     if found and found.key == "beverage_carton" and main.same_material == "paper":
@@ -197,5 +199,5 @@ def _composite_path(main_path: str, packaging_format: str | None, rules: RuleSet
 
 
 def _predominant_path(main_path: str, shape: str) -> str:
-    """The path of the main material; of an undivided composite the one it is mainly made of, where that is known."""
+    """Return the path of the main material; for an undivided composite, that of its main material where it is known."""
     return (material_paths()[main_path].main_material or main_path).replace("{shape}", shape)

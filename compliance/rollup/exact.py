@@ -1,8 +1,8 @@
-"""Grams and tonnes as exact decimals: the one place where a weight becomes a number to sum, and a sum a figure.
+"""Exact decimals of grams and tonnes: the only module that converts a weight to a number and rounds a sum to a figure.
 
 Polars cuts a product of decimals, rounds halves to even and wraps a grouped sum that is too large; a float cast to a
 decimal brings its binary error along. So weights are cast by their text, only whole numbers multiply them, sums are
-held within reach, and a figure is rounded once, here.
+kept within range, and a figure is rounded once, here.
 """
 
 from decimal import ROUND_HALF_UP, Context, Decimal
@@ -16,11 +16,11 @@ GRAMS: Final = pl.Decimal(38, 18)
 COUNT: Final = pl.Decimal(38, 0)
 """Units; wide enough for any sum of them."""
 HEAVIEST: Final = 1e12
-"""Grams; what is said to weigh more than a million tonnes has no weight that anybody could count."""
+"""Grams; a stated weight above a million tonnes is treated as no weight."""
 MOST: Final = 1e13
 """Grams of one SKU in one period of a market, ten million tonnes: ten million such SKUs can still be summed."""
 _LINES_OF_A_SKU: Final = 1_000
-"""More than any SKU has."""
+"""More lines than any SKU has."""
 _WEIGHT: Final = pl.Decimal(33, 18)
 _EXACT: Final = Context(prec=60)
 _WRITTEN: Final = Decimal("0.000001")
@@ -28,23 +28,24 @@ _GRAMS_PER_TONNE: Final = 6
 
 
 def grams(column: str) -> pl.Expr:
-    """A column of weights in grams by their shortest decimal text, as the caller wrote them; null stays null.
+    """Return a column of weights in grams by their shortest decimal text, as the caller wrote them; null stays null.
 
-    A weight of more than 18 decimals is read to the eighteenth, one above `HEAVIEST` is null.
+    A weight with more than 18 decimals is read to the eighteenth; one above `HEAVIEST` is null.
     """
     weight = pl.col(column)
     return pl.when(weight <= HEAVIEST).then(weight).cast(pl.String).cast(_WEIGHT).cast(GRAMS)
 
 
 def times_units(grams_column: str) -> pl.Expr:
-    """Grams of one unit times the whole number of `units`. Polars raises `ComputeError` from 10^20 g."""
+    """Multiply grams of one unit by the whole number of `units`. Polars raises `ComputeError` from 10^20 g."""
     return pl.col(grams_column) * pl.col("units").cast(COUNT)
 
 
 def beyond_reach(lines: pl.DataFrame, counting: pl.DataFrame) -> pl.DataFrame:
-    """The rows of `counting` (`sku`, `units`) whose lines (`sku`, `grams` of one unit) come to more than `MOST`.
+    """Return the rows of `counting` (`sku`, `units`) whose lines (`sku`, `grams` of one unit) sum to more than `MOST`.
 
-    Floats are exact enough for an estimate. Nothing is joined where the heaviest and the most make no such row.
+    Floats are exact enough for an estimate. The frames are not joined where the heaviest line and the most units cannot
+    make such a row.
     """
     most, heaviest = (
         frame.select(pl.col(name).max()).item() for frame, name in ((counting, "units"), (lines, "grams"))
@@ -56,7 +57,7 @@ def beyond_reach(lines: pl.DataFrame, counting: pl.DataFrame) -> pl.DataFrame:
 
 
 def within_reach(column: pl.Series) -> None:
-    """Raise `OverflowError` where all grams together leave the type: the whole sum is checked, a grouped one wraps."""
+    """Raise `OverflowError` where all grams together exceed the type: the whole sum is checked, a grouped one wraps."""
     try:
         column.sum()
     except pl.exceptions.ComputeError as fault:
@@ -65,18 +66,18 @@ def within_reach(column: pl.Series) -> None:
 
 
 def exceeds(part: pl.Expr, whole: pl.Expr, percent: str) -> pl.Expr:
-    """Whether a part is more than so many percent of the whole, without a division."""
+    """Return whether a part is more than so many percent of the whole, without a division."""
     limit = Fraction(percent)
     return part * (100 * limit.denominator) > whole * limit.numerator
 
 
 def tonnes(total_grams: Decimal) -> Decimal:
-    """Exact tonnes."""
+    """Return exact tonnes."""
     return _EXACT.scaleb(total_grams, -_GRAMS_PER_TONNE)
 
 
 def difference(whole: Decimal, *parts: Decimal) -> Decimal:
-    """The exact rest of a whole without its parts."""
+    """Return the whole minus its parts, exactly."""
     rest = whole
     for part in parts:
         rest = _EXACT.subtract(rest, part)
@@ -84,10 +85,10 @@ def difference(whole: Decimal, *parts: Decimal) -> Decimal:
 
 
 def written_tonnes(total_grams: Decimal) -> Decimal:
-    """Tonnes as a figure is written: six places, half away from zero."""
+    """Return tonnes as a figure is written: six places, half away from zero."""
     return rounded(tonnes(total_grams))
 
 
 def rounded(exact_tonnes: Decimal) -> Decimal:
-    """Exact tonnes as a figure is written."""
+    """Return exact tonnes as a figure is written."""
     return exact_tonnes.quantize(_WRITTEN, rounding=ROUND_HALF_UP, context=_EXACT)

@@ -1,7 +1,7 @@
-"""Lines that count: of each market what SKUs are declared with, and what of them is not counted (steps 1 to 5).
+"""Makes the lines that count in each market, and lists what is not counted (steps 1 to 5).
 
-Markets are worked out one after the other, each over the SKUs that have units there. What lines weigh in tonnes is
-`compliance.rollup.tonnes`.
+Markets are computed one after the other, each over the SKUs with units there. `compliance.rollup.tonnes` adds up the
+tonnes of lines.
 """
 
 from collections.abc import Iterable, Mapping
@@ -49,15 +49,15 @@ _CATEGORY_SCHEMA: Final = pl.Schema(
     }
 )
 BIT: Final = pl.UInt64()
-"""Of a category of a jurisdiction: those of a SKU are one number."""
+"""The bit of one category of a jurisdiction: the categories of a SKU are one number."""
 
 
 class Prepared(NamedTuple):
-    """A portfolio as its markets are worked out from: SKUs, held volumes, parts.
+    """The prepared portfolio from which each market is computed: SKUs, normalised volumes, parts.
 
-    A SKU's number is its row in `skus`, so that what a SKU has is gathered by it: a join costs five times as much.
+    A SKU's number is its row in `skus`, so that its facts are gathered by index: a join costs five times as much.
     `lines` are those that are the same in every market, `materials` those of the units that each market judges,
-    `standings` what the SKUs answer to the facts that decide a scope.
+    `standings` the SKUs' answers to the facts that decide a scope.
     """
 
     skus: pl.DataFrame
@@ -70,7 +70,7 @@ class Prepared(NamedTuple):
 
 
 class MarketLines(NamedTuple):
-    """What of one market counts, and what does not.
+    """The lines of one market that count, and what does not count.
 
     `lines` are `LINE_COLUMNS` of one unit, a rider's weight as a row of its own; `counting` has `sku`, `year`, `half`,
     `units` (more than 0); `uncounted` has `UNCOUNTED_SCHEMA`.
@@ -82,9 +82,9 @@ class MarketLines(NamedTuple):
 
 
 def prepared(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: RuleSet) -> Prepared:
-    """What does not depend on the market, worked out once.
+    """Compute once what does not depend on the market.
 
-    Raises `ValueError` for a market without a row in the catalogue.
+    Raise `ValueError` for a market without a row in the catalogue.
     """
     by_code = {entry.code: entry for entry in jurisdictions}
     skus = portfolio.skus.sort("sku_code").with_row_index("sku")
@@ -97,7 +97,7 @@ def prepared(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules:
 
 
 def lines_of(market: str, ready: Prepared) -> MarketLines:
-    """One market's lines of all its years and halves."""
+    """Return one market's lines of all its years and halves."""
     jurisdiction = ready.jurisdictions[market]
     periods = placed(ready.volumes.filter(pl.col("market") == market), market)
     counting = periods.filter(pl.col("units") > 0).drop("reason", "fields")
@@ -120,7 +120,7 @@ def lines_of(market: str, ready: Prepared) -> MarketLines:
 
 @lru_cache(maxsize=1024)
 def categories(jurisdiction: Jurisdiction) -> pl.DataFrame:
-    """The category (`_CATEGORY_SCHEMA` and its `bit`) of every path that has one in the jurisdiction."""
+    """Return the category (`_CATEGORY_SCHEMA` and its `bit`) of every path that has one in the jurisdiction."""
     found = [(path, *each) for path in material_paths() if (each := category(path, jurisdiction))]
     bits = {code: 1 << place for place, code in enumerate(sorted({code for _, code, *_ in found}))}
     return pl.DataFrame(found, schema=_CATEGORY_SCHEMA, orient="row").with_columns(
@@ -130,13 +130,13 @@ def categories(jurisdiction: Jurisdiction) -> pl.DataFrame:
 
 @lru_cache(maxsize=1024)
 def codes(jurisdiction: Jurisdiction) -> pl.DataFrame:
-    """The categories of a jurisdiction by code: `category_code` and `bit`, then what its surest path has of them."""
+    """Return the categories of a jurisdiction by code: `category_code` and `bit`, then the cells of its surest path."""
     surest = categories(jurisdiction).sort("basis").unique("category_code", keep="first", maintain_order=True)
     return surest.select("category_code", "bit", "category_name", "scope_key", "confidence").sort("category_code")
 
 
 def bit_of_path(jurisdiction: Jurisdiction) -> pl.Expr:
-    """The bit of the category of a column `path`, 0 where it has none: gathered by the path's place in its table."""
+    """Return the bit of the category of a column `path`, or 0: gathered by the path's place in its table."""
     bits = dict(categories(jurisdiction).select("path", "bit").iter_rows())
     return pl.lit(pl.Series([bits.get(path, 0) for path in material_paths()], dtype=BIT)).gather(
         pl.col("path").to_physical()
@@ -144,7 +144,7 @@ def bit_of_path(jurisdiction: Jurisdiction) -> pl.Expr:
 
 
 def _unspecified(lines: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
-    """The facts that would give these lines a category: those that their path's row names."""
+    """Return the facts that would give these lines a category: those that their path's row names."""
     missing = pl.DataFrame(
         [(path, name) for path, row in material_paths().items() for name in row.fields_missing],
         schema={"path": PATH, "name": pl.String},
@@ -165,7 +165,7 @@ def _unspecified(lines: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
 
 
 def _impossible(beyond: pl.DataFrame) -> pl.DataFrame:
-    """Entries of SKUs whose weight times units no company places: one of the two is wrong, and nothing counts."""
+    """Return entries of SKUs whose weight times units exceeds any company's: one of the two is wrong; none counts."""
     return beyond.select(
         "sku",
         "year",
@@ -177,7 +177,7 @@ def _impossible(beyond: pl.DataFrame) -> pl.DataFrame:
 
 
 def _listed(gaps: pl.DataFrame, periods: pl.DataFrame) -> pl.DataFrame:
-    """One row per SKU, period and reason: gaps of what was placed, and what is wrong with the periods themselves."""
+    """Return one row per SKU, period and reason: gaps of placed SKUs, and faults of the periods themselves."""
     by_reason = (
         gaps.sort("sku", "reason", "position", "field")
         .group_by("sku", "reason", maintain_order=True)

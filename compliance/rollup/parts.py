@@ -1,7 +1,7 @@
-"""The parts of a SKU with their material paths (rollup.md, steps 2 and 3), once for all markets.
+"""Makes the parts of a SKU with their material paths (rollup.md, steps 2 and 3), once for all markets.
 
-A part is a layer of the body, a unit of its own or a rider, which has no path and goes with the body. What has no
-weight or no material is left out here and listed. How layers make a composite is `compliance.rollup.composites`.
+A part is a layer of the body, a unit of its own or a rider, which has no path and counts with the body. Parts without
+weight or material are left out here and listed. `compliance.rollup.composites` combines layers.
 """
 
 from typing import Final, NamedTuple
@@ -14,22 +14,22 @@ from compliance.rollup.portfolio import Portfolio
 from compliance.ruleset import RuleSet
 
 PATH: Final = pl.Enum(list(material_paths()))
-"""A material path; all of them, in the order of their table."""
+"""A material path, one of all paths in the order of their table."""
 WEIGHTLESS: Final = ("ink", "adhesive", "varnish")
-"""Riders of which nobody need know the weight."""
+"""Riders whose weight is not required."""
 LAYERS: Final = ("coating", "liner", "tie_layer")
 """Parts that are layers of the body where they are not separable; the body itself always is one."""
 _FACE: Final = ("component_type", "family", "text", "packaging_format")
-"""What decides a path."""
+"""The fields that decide a path."""
 _PART: Final = ("sku", "position", "component_type", "packaging_format", "path", "grams")
 
 
 class Parts(NamedTuple):
-    """The parts that have a weight and a material, and what has not.
+    """The parts that have a weight and a material, and the gaps of the others.
 
-    `layers`, `units`: `sku`, `position`, `component_type`, `packaging_format`, `path`, `grams`.
-    `riders`: `sku`, `grams` of all riders together. `gaps`: `sku`, `reason`, `position`, `field`, one row for each
-    missing fact. `own` are the SKUs without components, whose one body is the SKU itself.
+    `layers`, `units`: `sku`, `position`, `component_type`, `packaging_format`, `path`, `grams`. `riders`: `sku`,
+    `grams` of all riders together. `gaps`: `sku`, `reason`, `position`, `field`, one row for each missing fact. `own`
+    are the SKUs without components, whose one body is the SKU itself.
     """
 
     layers: pl.DataFrame
@@ -40,7 +40,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(portfolio: Portfolio, skus: pl.DataFrame, rules: RuleSet) -> Parts:
-    """The parts of numbered SKUs (`skus` is the portfolio's with a column `sku`)."""
+    """Return the parts of numbered SKUs (`skus` is the portfolio's with a column `sku`)."""
     graph = _graph(portfolio.components, skus)
     own = skus.join(graph.select("sku").unique(), on="sku", how="anti")
     every = pl.concat([graph, _own_bodies(own)])
@@ -83,7 +83,7 @@ def parts_of(portfolio: Portfolio, skus: pl.DataFrame, rules: RuleSet) -> Parts:
 
 
 def field_of(of_component: str, of_sku: str) -> pl.Expr:
-    """The name under which a fact of a part is given: `components[1].weight_g`, or a field of the SKU."""
+    """Return the name of a part's fact in the caller's body: `components[1].weight_g`, or a field of the SKU."""
     named = pl.format("components[{}]." + of_component, pl.col("position"))
     return pl.when(pl.col("is_own")).then(pl.lit(of_sku)).otherwise(named)
 
@@ -118,7 +118,7 @@ def _own_bodies(own: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_paths(parts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
-    """Each distinct face is looked up once, however many parts have it."""
+    """Look up each distinct face once, however many parts have it."""
     faces = parts.select(_FACE).unique()
     paths = [material_path(kind, family, text, form, rules) for kind, family, text, form in faces.iter_rows()]
     return parts.join(faces.with_columns(pl.Series("path", paths, dtype=PATH)), on=_FACE, how="left", nulls_equal=True)

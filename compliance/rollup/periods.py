@@ -1,6 +1,7 @@
-"""Units of a period from volume rows (rollup.md, step 1): a half from its own row, a year from its row or both halves.
+"""Computes units of a period from volume rows (rollup.md, step 1): a half from its row, a year from its row or halves.
 
-A year is never added to its halves. What a unit weighs is not here.
+A year comes from both halves where it has no row of its own; a year is never added to its halves. The weight of a unit
+is not here.
 """
 
 from collections.abc import Mapping
@@ -16,9 +17,9 @@ _NO_REASON: Final = (pl.lit(None, pl.String).alias("reason"), pl.lit(None, pl.Li
 
 
 def market_of(code: str, jurisdictions: Mapping[str, Jurisdiction]) -> str:
-    """The market that a volume row counts for: a subdivision that the catalogue does not serve is its country.
+    """Return the market that a volume row counts for: the country of a subdivision that the catalogue does not serve.
 
-    Raises `ValueError` where the catalogue has no row for the market.
+    Raise `ValueError` where the catalogue has no row for the market.
     """
     market = code.strip().upper().replace("_", "-").replace(" ", "-")
     market = "GB" + market[2:] if market.partition("-")[0] == "UK" else market
@@ -31,7 +32,7 @@ def market_of(code: str, jurisdictions: Mapping[str, Jurisdiction]) -> str:
 
 
 def held(volumes: pl.DataFrame, jurisdictions: Mapping[str, Jurisdiction]) -> pl.DataFrame:
-    """Volume rows (`sku`, `market`, `year`, `half`, `units`) with normalised markets; null units do not exist."""
+    """Return volume rows (`sku`, `market`, `year`, `half`, `units`) with normalised markets, without null units."""
     found = volumes.filter(pl.col("units_placed").is_not_null())
     markets = {code: market_of(code, jurisdictions) for code in found["market"].unique()}
     found = found.select(
@@ -47,11 +48,11 @@ def held(volumes: pl.DataFrame, jurisdictions: Mapping[str, Jurisdiction]) -> pl
 
 
 def placed(rows: pl.DataFrame, market: str) -> pl.DataFrame:
-    """One row per SKU, year and period of one market's held rows: `sku`, `year`, `half`, `units`, `reason`, `fields`.
+    """Return a row per SKU, year and period of one market: `sku`, `year`, `half`, `units`, `reason`, `fields`.
 
-    `half` is 0 for the calendar year. `units` are more than 0 where the SKU counts, null where they are not known,
-    and 0 only beside a conflict; `reason` is null, `half_missing` (nothing counts) or `half_year_conflict` (the
-    year's row counts). A SKU of which nothing was placed has no row.
+    `half` is 0 for the calendar year. `units` are more than 0 where the SKU counts, null where they are unknown, and 0
+    only beside a conflict; `reason` is null, `half_missing` (nothing counts) or `half_year_conflict` (the year's row
+    counts). A SKU without units in the market has no row.
     """
     if market not in HALF_YEARLY:
         years = rows.filter((pl.col("half") == 0) & (pl.col("units") > 0))
@@ -67,7 +68,7 @@ def placed(rows: pl.DataFrame, market: str) -> pl.DataFrame:
 def _year(each: pl.DataFrame) -> pl.DataFrame:
     year, first, second = pl.col("half_0"), pl.col("half_1"), pl.col("half_2")
     one = pl.coalesce(first, second)
-    both = first + second  # null unless both are there
+    both = first + second  # null unless both have a value
     conflict = pl.when(both.is_not_null()).then(year != both).otherwise(year < one)
     missing = year.is_null() & both.is_null() & (one != 0)
     halves = pl.coalesce(both, one)

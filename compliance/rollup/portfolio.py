@@ -1,6 +1,6 @@
-"""What a rollup is computed from: one company's SKUs, components and volumes as frames.
+"""Input of a rollup: one company's SKUs, components and volumes as frames.
 
-Columns beyond these are left alone. A `sku_code` stands once in `skus`; codes that stand only elsewhere are left out.
+Other columns are ignored. A `sku_code` appears once in `skus`; codes that appear only in the other frames are left out.
 """
 
 from typing import Final, NamedTuple

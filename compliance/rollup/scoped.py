@@ -1,6 +1,7 @@
-"""Which part of the grams a category or a duty is about, and what is missing to know it (rollup.md, steps 6 and 7a).
+"""Computes which part of the grams is in a category's or duty's scope, and which facts are missing (steps 6 and 7a).
 
-Grams come summed by path and standing. What a standing means to a scope is `compliance.rollup.standings`.
+Grams come summed by path and standing (rollup.md). `compliance.rollup.standings` defines what a standing means to a
+scope.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,7 +32,7 @@ _YEAR: Final = 0
 
 
 def category_grams(grams: pl.DataFrame, judged: pl.DataFrame, known: Sequence[Standing]) -> pl.DataFrame:
-    """By period and category: all grams, those of single use, those in scope and undecided; the least sure basis.
+    """Return, by period and category: all grams, those of single use, in scope and undecided; the least sure basis.
 
     `judged` are the `judgements` of the known standings by the scopes of the market's categories.
     """
@@ -51,7 +52,7 @@ def category_grams(grams: pl.DataFrame, judged: pl.DataFrame, known: Sequence[St
 
 
 def standing_grams(market: str, grams: pl.DataFrame, known: Sequence[Standing]) -> pl.DataFrame:
-    """Grams of the calendar years by category and standing, in rows that are still to be summed."""
+    """Return grams of the calendar years by category and standing, in rows that are still to be summed."""
     names = {number: standing.code for number, standing in enumerate(known)}
     return grams.filter(pl.col("half") == _YEAR).select(
         pl.lit(market).alias("market"),
@@ -65,7 +66,7 @@ def standing_grams(market: str, grams: pl.DataFrame, known: Sequence[Standing]) 
 def missing(
     market: str, placed: pl.DataFrame, judged: pl.DataFrame, by_code: pl.DataFrame, skus: pl.DataFrame
 ) -> pl.DataFrame:
-    """One row per SKU, period and set of fields that would decide (`MISSING_SCHEMA`).
+    """Return one row per SKU, period and set of fields that would decide (`MISSING_SCHEMA`).
 
     `placed` has `sku`, `year`, `half`, `units`, `standing` and `held`, the SKU's categories by their bits.
     """
@@ -91,7 +92,7 @@ def missing(
 
 
 def _codes(numbers: Iterable[int], by_code: pl.DataFrame) -> pl.DataFrame:
-    """The category codes that each number holds the bits of, sorted."""
+    """Return the category codes whose bits each number has, sorted."""
     bits = by_code.select("category_code", "bit").rows()
     rows = [(number, [code for code, bit in bits if number & bit]) for number in numbers]
     return pl.DataFrame(rows, schema={"undecided": BIT, "category_codes": pl.List(pl.String)}, orient="row")

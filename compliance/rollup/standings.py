@@ -1,6 +1,6 @@
-"""What the SKUs of a portfolio answer to the facts that decide a scope, and how a market's scopes judge that (step 7a).
+"""Standings: a SKU's answers to the facts that decide a scope, and each market scope's verdict on them (step 7a).
 
-Many SKUs give few different answers: each is worked out once by `compliance.scopes`, and SKUs hold its number.
+Many SKUs give few different answers: `compliance.scopes` evaluates each once, and SKUs refer to it by number.
 """
 
 from functools import lru_cache
@@ -13,7 +13,7 @@ from compliance.scopes import Face, Standing, judged, standing_of
 from compliance.words import resolve_format
 
 NUMBER: Final = pl.UInt32()
-"""Of a standing, in one portfolio."""
+"""The number of a standing, in one portfolio."""
 _FACE: Final = ("packaging_level", "reusable", "reuse_deposit_system", "packaging_format_key", "use_contexts")
 _JUDGED: Final = pl.Schema(
     {"standing": NUMBER, "scope_key": pl.String(), "verdict": pl.String(), "fields": pl.List(pl.String())}
@@ -28,7 +28,7 @@ class Standings(NamedTuple):
 
 
 def standings(skus: pl.DataFrame, rules: RuleSet) -> Standings:
-    """The standings of numbered SKUs (`skus` is the portfolio's, in the order of their numbers)."""
+    """Return the standings of numbered SKUs (`skus` is the portfolio's, in the order of their numbers)."""
     keys = {text: _key(text, rules) for text in skus["packaging_format"].unique()}
     given = skus.select(
         "sku",
@@ -49,7 +49,7 @@ def standings(skus: pl.DataFrame, rules: RuleSet) -> Standings:
 
 @lru_cache(maxsize=256)
 def judgements(known: tuple[Standing, ...], scope_keys: tuple[str, ...]) -> pl.DataFrame:
-    """`standing`, `scope_key`, `verdict` (in, out, ask), `fields`: what the scopes say of each standing."""
+    """Return `standing`, `scope_key`, `verdict` (in, out, ask), `fields`: each scope's judgement of each standing."""
     found = [
         (number, key, verdict, list(fields))
         for number, standing in enumerate(known)

@@ -1,8 +1,8 @@
-"""Figures: tonnes by market, year, half and category, and what could not be counted (rollup.md, step 6).
+"""Computes figures: tonnes by market, year, half and category, and what could not be counted (rollup.md, step 6).
 
 Figures add up over SKUs: a large portfolio is rolled up in blocks of SKUs, whose figures `combined` adds, so that
-memory follows the block. Figures stay exact here; `compliance.rollup.exact` rounds them when written. Which part of
-them a category or a duty is about is `compliance.rollup.scoped`.
+memory follows the block. Figures stay exact here; `compliance.rollup.exact` rounds them when written.
+`compliance.rollup.scoped` computes the part that a category or a duty covers.
 """
 
 from collections.abc import Iterable
@@ -57,13 +57,13 @@ _NAMED: Final = ("category_name", "scope_key", "confidence")
 
 
 class Figures(NamedTuple):
-    """All frames are sorted by market, year, half, then by category code, or by SKU code.
+    """Figures as frames, sorted by market, year, half, then by category code, or by SKU code.
 
     `tonnes` has `TONNES_SCHEMA`: exact grams, those of them of SKUs that are not reusable, units and SKUs once per
-    category, the least sure basis, the grams that the category's scope lets in, and those of which nothing that is
-    recorded decides. `uncounted` has `UNCOUNTED_SCHEMA`: one row per SKU and reason; units are null where they are not
-    known; `fields` are the facts to give, in the order of the parts. `scope_missing` has `MISSING_SCHEMA`: what would
-    decide. `standings` has `STANDING_SCHEMA`: the calendar years' grams once more, for the scopes of duties.
+    category, the least sure basis, the grams in the category's scope, and those that the recorded facts do not decide.
+    `uncounted` has `UNCOUNTED_SCHEMA`: one row per SKU and reason; units are null where they are unknown; `fields` are
+    the facts to give, in the order of the parts. `scope_missing` has `MISSING_SCHEMA`: the facts that would decide.
+    `standings` has `STANDING_SCHEMA`: the calendar years' grams once more, for the scopes of duties.
     """
 
     tonnes: pl.DataFrame
@@ -73,18 +73,18 @@ class Figures(NamedTuple):
 
 
 def rollup(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: RuleSet) -> Figures:
-    """The figures of every market, year and half that the volumes hold; half 0 is the calendar year.
+    """Return the figures of every market, year and half with volumes; half 0 is the calendar year.
 
-    Raises `ValueError` for a market without a row in the catalogue, `OverflowError` beyond 10^14 tonnes.
+    Raise `ValueError` for a market without a row in the catalogue, `OverflowError` beyond 10^14 tonnes.
     """
     ready = prepared(portfolio, jurisdictions, rules)
     return combined(_figures(market, ready) for market in ready.volumes["market"].unique().sort())
 
 
 def combined(blocks: Iterable[Figures]) -> Figures:
-    """The figures of several blocks, no SKU of which is in two of them for one market.
+    """Return the figures of several blocks; no SKU may be in two of them for one market.
 
-    Raises `OverflowError` beyond 10^14 tonnes.
+    Raise `OverflowError` beyond 10^14 tonnes.
     """
     every = list(blocks)
     key = ("market", "year", "half", "category_code", *_NAMED)
@@ -131,9 +131,9 @@ def _figures(market: str, ready: Prepared) -> Figures:
 
 
 def _grams(lines: pl.DataFrame, counting: pl.DataFrame, category_of: pl.DataFrame) -> pl.DataFrame:
-    """Grams by period, path and standing, with what is known of the path's category.
+    """Return grams by period, path and standing, with the category facts of the path.
 
-    That is all that scopes are judged by, in few rows; the sum over lines and periods is done here, once.
+    Scopes are judged by these alone, in few rows; the sum over lines and periods is done here, once.
     """
     return (
         counting.lazy()
@@ -147,13 +147,13 @@ def _grams(lines: pl.DataFrame, counting: pl.DataFrame, category_of: pl.DataFram
 
 
 def _held(lines: pl.DataFrame, jurisdiction: Jurisdiction) -> pl.DataFrame:
-    """The categories of each SKU by their bits: `sku`, `held`."""
+    """Return the categories of each SKU by their bits: `sku`, `held`."""
     bits = lines.lazy().select("sku", bit_of_path(jurisdiction).alias("held"))
     return bits.group_by("sku").agg(pl.col("held").bitwise_or()).collect()
 
 
 def _units(placed: pl.DataFrame, by_code: pl.DataFrame) -> pl.DataFrame:
-    """Units and SKUs by category, a SKU once in each however many of its lines fall into it."""
+    """Return units and SKUs by category; a SKU counts once in each, however many of its lines belong to it."""
     by_bits = placed.group_by(*_PERIOD, "held").agg(pl.col("units").cast(COUNT).sum(), pl.len().alias("skus"))
     return (
         by_bits.join(by_code.select("category_code", "bit"), how="cross")

@@ -1,4 +1,4 @@
-"""What is told of a scheme's rating: the entry of a SKU as it is published, and its parts' ratings for a declaration.
+"""Publishes a scheme's rating: the entry of a SKU, and the ratings of its parts for a declaration.
 
 A SKU has the worst rating of its units, and none while one of them lacks a fact. A declaration asks by component type:
 parts of one type in units of different ratings have the worst.
@@ -17,7 +17,7 @@ from schemas.sentences import ORIGINAL
 
 
 class PartRating(NamedTuple):
-    """The rating of the parts of one component type: `code` is what a declaration says, None where a fact is missing.
+    """The rating of the parts of one component type: `code` is the declaration's code, None where a fact is missing.
 
     `standing` are the rows that led to it.
     """
@@ -28,7 +28,7 @@ class PartRating(NamedTuple):
 
 
 def shown(record: Record, rules: RuleSet, year: int, lang: str = ORIGINAL) -> list[dict[str, object]]:
-    """`compliance.schemes` of a SKU in a year: an entry for each scheme of its markets, all where it names none.
+    """Return the `compliance.schemes` block of a SKU in a year: an entry per scheme of its markets, of all without any.
 
     A SKU that a scheme does not rate at all has no entry of it. Questions are in a language of `schemas.labels`.
     """
@@ -54,14 +54,14 @@ def _entry(record: Record, scheme: Scheme, rules: RuleSet, lang: str) -> dict[st
 
 
 def asked(record: Record, scheme: Scheme, rules: RuleSet) -> list[dict[str, Any]]:
-    """The open facts of a record as they are published; none where the scheme does not rate it."""
+    """Return the open facts of a record as they are published; none where the scheme does not rate it."""
     return [] if is_exempt(record, scheme) else _open(_case(record, scheme, rules), ORIGINAL)
 
 
 def part_ratings(record: Record, scheme: Scheme, rules: RuleSet) -> list[PartRating]:
-    """The ratings by component type, in the order of the parts; none where the scheme does not rate the SKU.
+    """Return the ratings by component type, in the order of the parts; none where the scheme does not rate the SKU.
 
-    What goes with the body, such as an ink, and the layers of a body have none of their own.
+    Parts that count with the body, such as an ink, and the layers of a body have no rating of their own.
     """
     if is_exempt(record, scheme):
         return []
@@ -92,7 +92,7 @@ def _case(record: Record, scheme: Scheme, rules: RuleSet) -> Case:
 
 
 def _open(case: Case, lang: str) -> list[dict[str, Any]]:
-    """The open facts; without a unit the one that would make one."""
+    """Return the open facts; without a unit, the fact that would make one."""
     if case.units:
         return [_told(fact, case, lang) for fact in case.open_facts()]
     field, every = "components" if lines(case.record) else "material", case.scheme.ratings
@@ -110,4 +110,4 @@ def _told(fact: OpenFact, case: Case, lang: str) -> dict[str, Any]:
 
 
 _QUESTION: Final = {"weight_grams": "weight_g", "material_subtype": "polymer_or_grade"}
-"""Fields of a SKU without components that ask what a component's field asks."""
+"""Fields of a SKU without components that have the question of a component's field."""

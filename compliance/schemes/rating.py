@@ -1,7 +1,7 @@
-"""The rating of a unit: every row that speaks of one of its parts and holds, and of these the worst.
+"""Rates a unit: of all rows that apply to one of its parts and hold, the worst decides.
 
-A unit has a rating where a row of the base says what its body is; other rows can only make it worse. Which facts that
-nobody gave could do so is `compliance.schemes.settling`.
+A unit has a rating where a row of the base names its body; other rows can only make it worse.
+`compliance.schemes.settling` finds the missing facts that could do so.
 """
 
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ _NO_TARGETS: Final[frozenset[str]] = frozenset()
 
 
 class Rated(NamedTuple):
-    """What the rows say of a unit: those that hold of each piece and what it carries, in the order of the pieces.
+    """The result of the rows for a unit: those that hold for each piece and its carried parts, in piece order.
 
-    Without `rating` the `missing` fields, by the place of their piece, would help. `open` are the fields of rows that
-    would speak of a piece if somebody gave them.
+    Without `rating`, the `missing` fields would help, by the place of their piece. `open` are the fields of rows that
+    would apply to a piece if the field were given.
     """
 
     rating: RatingRow | None
@@ -38,12 +38,12 @@ class Rated(NamedTuple):
 
 
 def is_exempt(record: Record, scheme: Scheme) -> bool:
-    """Whether a fact of the SKU takes it out of the scheme."""
+    """Return whether a fact of the SKU exempts it from the scheme."""
     return any(_as_text(record.get(row.field)) == row.value for row in scheme.exemptions)
 
 
 def rate(unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Rated:
-    """One unit by one version of a scheme."""
+    """Rate one unit by one version of a scheme."""
     where = placed(unit, scheme, rules)
     if where.category is None:
         return Rated(None, missing=where.missing)
@@ -51,7 +51,7 @@ def rate(unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Rated:
 
 
 def rate_in(category: str, unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Rated:
-    """One unit of which the category is known."""
+    """Rate one unit whose category is known."""
     found = [_said(category, piece, unit, scheme) for piece in unit.pieces]
     by_piece = tuple(tuple(said.holding) for said in found)
     missing = tuple((place, MATERIAL) for place, said in enumerate(found) if said.asks_material)
@@ -67,17 +67,17 @@ def rate_in(category: str, unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> R
 
 
 def holding(category: str, piece: Piece, unit: RatedUnit, scheme: Scheme) -> list[SchemeRule]:
-    """The rows that hold of one piece of a unit, and of what it carries."""
+    """Return the rows that hold for one piece of a unit, and for its carried parts."""
     return _said(category, piece, unit, scheme).holding
 
 
 def worst(ratings: Sequence[RatingRow]) -> RatingRow:
-    """The worst of ratings; there is one at least."""
+    """Return the worst of at least one rating."""
     return max(ratings, key=lambda rating: rating.severity)
 
 
 class _Said(NamedTuple):
-    """The rows that hold of a piece, the fields that others wait for, whether one asks for the material."""
+    """The rows that hold for a piece, the fields that other rows need, and whether one of these is the material."""
 
     holding: list[SchemeRule]
     waiting: list[str]
@@ -103,7 +103,7 @@ def _said(category: str, piece: Piece, unit: RatedUnit, scheme: Scheme) -> _Said
 
 @lru_cache(maxsize=16_384)
 def _rows(scheme: Scheme, category: str, matched: str, material: Material | None) -> tuple[SchemeRule, ...]:
-    """The rows that speak of a material in a type of part; without a material also those that ask for one."""
+    """Return the rows for a material in a type of part; without a material also those that need one."""
     return tuple(
         row
         for row in scheme.rules_by_category[category]
@@ -114,7 +114,7 @@ def _rows(scheme: Scheme, category: str, matched: str, material: Material | None
 
 
 def _holds(row: SchemeRule, value: Value | None, unit: RatedUnit) -> bool | None:
-    """Whether the row holds with this value of its field; None where nobody gave it."""
+    """Return whether the row holds with this value of its field; None where the value is not given."""
     if row.formats and (unit.found is None or unit.found.key not in row.formats):
         return False
     if not row.rule.field:
@@ -123,5 +123,5 @@ def _holds(row: SchemeRule, value: Value | None, unit: RatedUnit) -> bool | None
 
 
 def _as_text(value: object) -> str | None:
-    """A truth as tables write it."""
+    """Return a boolean as tables write it."""
     return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)

@@ -1,6 +1,6 @@
-"""The open facts of a record: what nobody gave, and what a scheme's rating could become if somebody did.
+"""Finds the open facts of a record: missing facts, and the ratings that a scheme could give with each of their values.
 
-Each is tried with its values, all else equal, as `compliance.grading.provisional` does: an attribute with one value for
+Each is tried with its values, all else equal, as in `compliance.grading.provisional`: an attribute with one value for
 each way in which rows answer it, a material with one code for each, a format with one word for each shape, a weight
 with a light and a heavy one.
 """
@@ -21,14 +21,14 @@ from compliance.schemes.units import Piece, RatedUnit, units_of
 FORMAT: Final = "packaging_format"
 WEIGHT: Final = "weight_g"
 _LIGHT_AND_HEAVY: Final = (0.001, 1_000_000.0)
-"""Grams of a part without weight: next to nothing, and more than all others."""
+"""Trial weights in grams of a part without weight: next to nothing, and more than all others."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenFact:
-    """A field that nobody gave: of the component in `place`, of the SKU where that is None; what could follow.
+    """A missing field of the component in `place`, or of the SKU where that is None; and the ratings that could follow.
 
-    `component_type` chooses the question. `could_become` stands from the best to the worst.
+    `component_type` chooses the question. `could_become` is ordered from the best to the worst.
     """
 
     field: str
@@ -48,7 +48,7 @@ class Case:
     found: Sequence[Rated]
 
     def open_facts(self) -> list[OpenFact]:
-        """What could change the rating of the SKU: what is missing for one first, then the greater change."""
+        """Return the facts that could change the SKU's rating: those missing for any first, then the greater change."""
         missing: list[OpenFact] = []
         changing: list[tuple[int, OpenFact]] = []
         trials = _Trials(self)
@@ -74,9 +74,9 @@ class Case:
 
 
 class _Trials:
-    """What the open facts of a case's pieces could make of them, each kind of piece tried once however many there are.
+    """The results of the open facts of a case's pieces; each kind of piece is tried once, however many there are.
 
-    A piece alone in its unit is judged alike whatever it weighs, and its attributes whatever it stands beside.
+    A piece alone in its unit is judged alike whatever its weight, and its attributes whatever the other pieces.
     """
 
     def __init__(self, case: Case) -> None:
@@ -86,7 +86,7 @@ class _Trials:
         self._shaped: list[list[RatedUnit]] = []
 
     def own_with(self, at: int, place: int, field: str) -> frozenset[tuple[RatingRow, ...]]:
-        """The ratings of the rows of one piece, for each value of an attribute: only these can change."""
+        """Return the ratings of one piece's rows for each value of an attribute: only these can change."""
         category, piece = self._case.found[at].category, self._case.units[at].pieces[place]
         key = category, field, _kind(piece)
         if (known := self._own.get(key)) is None:
@@ -102,7 +102,7 @@ class _Trials:
             yield tuple(row.rating for row in holding(category, other, unit, scheme))
 
     def rated_with(self, at: int, place: int, field: str) -> frozenset[RatingRow]:
-        """The unit's ratings with each value of the one fact that it lacks, where that is enough for a rating."""
+        """Return the unit's ratings with each value of its one missing fact, where that is enough for a rating."""
         pieces = self._case.units[at].pieces
         key = (field, _kind(pieces[place])) if len(pieces) == 1 else (field, at, place)
         if (known := self._rated.get(key)) is None:
@@ -115,7 +115,7 @@ class _Trials:
         return self._case.scheme, self._case.rules
 
     def _with_formats(self, at: int) -> Iterator[RatedUnit]:
-        """The unit with one word for each form; all units are made again with each, once."""
+        """Yield the unit with one word for each form; all units are made again with each, once."""
         record, rules = self._case.record, self._case.rules
         if not self._shaped:
             self._shaped = [units_of({**record, FORMAT: word}, rules) for word in _formats(rules)]
@@ -126,7 +126,7 @@ class _Trials:
         return (unit.with_piece(place, other) for other in self._others(unit.pieces[place], field, unit))
 
     def _others(self, piece: Piece, field: str, unit: RatedUnit) -> Iterator[Piece]:
-        """The piece with other weights, or of other materials that its family leaves."""
+        """Yield the piece with other weights, or of other materials that its family allows."""
         part = piece.part
         if field == WEIGHT:
             for grams in _LIGHT_AND_HEAVY:
@@ -140,12 +140,12 @@ class _Trials:
 
 
 def _worst_two(rated: Iterable[tuple[int, Sequence[RatingRow]]]) -> list[tuple[int, RatingRow]]:
-    """The places and ratings of the two worst: one of them is the worst of all but any one place."""
+    """Return the places and ratings of the two worst: one of them is the worst of all but any one place."""
     return sorted(((place, worst(found)) for place, found in rated), key=lambda each: -each[1].severity)[:2]
 
 
 def _kind(piece: Piece) -> Hashable:
-    """Equal for pieces that differ in nothing but weight and place."""
+    """Return a key equal for pieces that differ only in weight and place."""
     return alike(piece.weighed), piece.matched, piece.path, piece.pfas
 
 
@@ -160,7 +160,7 @@ def _named(piece: Piece, field: str, could: set[RatingRow]) -> OpenFact:
 
 @lru_cache(maxsize=1024)
 def values(scheme: Scheme, field: str, rules: RuleSet) -> tuple[Value, ...]:
-    """One value of a closed vocabulary for each way in which the scheme's rows answer the field."""
+    """Return one value of a closed vocabulary for each way in which the scheme's rows answer the field."""
     asking = [row.rule for row in scheme.rules if row.rule.field == field and row.rule.recordable]
     distinct: dict[tuple[bool, ...], Value] = {}
     for value in rules.vocabularies[field]:
@@ -171,7 +171,7 @@ def values(scheme: Scheme, field: str, rules: RuleSet) -> tuple[Value, ...]:
 
 @lru_cache(maxsize=64)
 def _codes(scheme: Scheme, rules: RuleSet) -> tuple[str, ...]:
-    """One known material for each way in which the scheme's rows ask for materials, in each family of records."""
+    """Return one known material for each way in which the scheme's rows ask for materials, in each record family."""
     asking = [row.rule for row in scheme.rules if row.has_codes]
     distinct: dict[object, str] = {}
     for material in rules.materials.values():
@@ -183,7 +183,7 @@ def _codes(scheme: Scheme, rules: RuleSet) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16)
 def _formats(rules: RuleSet) -> tuple[str, ...]:
-    """One word for each form that a packaging format can have."""
+    """Return one word for each form that a packaging format can have."""
     distinct: dict[str, str] = {}
     for word, found in rules.formats.items():
         if found.form:

@@ -1,6 +1,6 @@
-"""The tables of a national scheme: rules/schemes/<scheme>/<version>/*.csv, read once into an immutable object.
+"""Loads the tables of a national scheme: rules/schemes/<scheme>/<version>/*.csv, read once into an immutable object.
 
-Conditions are those of `compliance.rule_rows`. What a unit is and how rows decide is not here.
+Conditions are those of `compliance.rule_rows`. How parts form a unit and how rows decide is not here.
 """
 
 from collections import defaultdict
@@ -18,14 +18,14 @@ from compliance.tables import RULES, Row, TableError, rows, words
 from schemas.vocabularies import VOCABULARIES
 
 FOLDER: Final = RULES / "schemes"
-"""One folder for each scheme, in it one for each version of its methodology."""
+"""One folder for each scheme; in it, one for each version of its methodology."""
 CONFIDENCES: Final = frozenset({"published", "secondary", "secondary_conflict", "unverified"})
 """How sure a row is: read at the publisher's, at others', at others' who do not quite say it, or from memory."""
 _ANY: Final = "*"
 
 
 class RatingRow(NamedTuple):
-    """A row of `ratings.csv`: `code` is what a declaration says, `medical_code` of packaging of medicines."""
+    """A row of `ratings.csv`: `code` is the declaration's code, `medical_code` that of packaging of medicines."""
 
     name: str
     severity: int
@@ -34,19 +34,19 @@ class RatingRow(NamedTuple):
 
 
 class Category(NamedTuple):
-    """A row of `categories.csv`: the scheme's category of a category and path of its market's declaration."""
+    """A row of `categories.csv`: the scheme's category for a category and path of its market's declaration."""
 
     key: str
     category_code: str
     path: str
 
     def takes(self, category_code: str, path: str) -> bool:
-        """Whether the row speaks of this category of the market and this material path."""
+        """Return whether the row applies to this category of the market and this material path."""
         return self.category_code == category_code and self.path in (_ANY, path)
 
 
 class Exemption(NamedTuple):
-    """A row of `exemptions.csv`: with this value of a field of the SKU nothing is rated."""
+    """A row of `exemptions.csv`: a SKU with this value of the field is not rated."""
 
     field: str
     value: str
@@ -54,7 +54,7 @@ class Exemption(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SchemeRule:
-    """A row of `rules.csv`: of which categories and formats it speaks, its condition, and the rating it leads to.
+    """A row of `rules.csv`: the categories and formats that it applies to, its condition, and the rating that follows.
 
     `formats` are keys of packaging formats, empty for any.
     """
@@ -67,7 +67,7 @@ class SchemeRule:
 
     @property
     def has_codes(self) -> bool:
-        """Whether the row asks for the material of the part."""
+        """Whether the row needs the material of the part."""
         return bool(self.rule.named or self.rule.excluded)
 
 
@@ -75,7 +75,7 @@ class SchemeRule:
 class Scheme:
     """All tables of one version. Compared by identity, as a rule-set is.
 
-    `ratings` stand from the best to the worst; `years` are the reporting years that the version is for.
+    `ratings` are ordered from the best to the worst; `years` are the reporting years of the version.
     """
 
     key: str
@@ -91,30 +91,30 @@ class Scheme:
     rules_by_category: Mapping[str, tuple[SchemeRule, ...]]
 
     def category(self, category_code: str, path: str) -> str | None:
-        """The scheme's category; the first row that takes it counts."""
+        """Return the scheme's category; the first row that applies counts."""
         return next((row.key for row in self.categories if row.takes(category_code, path)), None)
 
 
 @lru_cache(maxsize=1)
 def versions() -> tuple[Scheme, ...]:
-    """Every version of every scheme, by scheme and first year. Raises `TableError` where one contradicts itself."""
+    """Return all versions of all schemes, by scheme and first year. Raise `TableError` where one contradicts itself."""
     found = [read(folder) for scheme in sorted(FOLDER.iterdir()) for folder in sorted(scheme.iterdir())]
     return tuple(sorted(found, key=lambda scheme: (scheme.key, scheme.years.start)))
 
 
 @lru_cache(maxsize=64)
 def of_year(year: int) -> tuple[Scheme, ...]:
-    """Of each scheme the version for this reporting year; schemes that have none are left out."""
+    """Return each scheme's version for this reporting year; schemes without one are left out."""
     return tuple(scheme for scheme in versions() if year in scheme.years)
 
 
 def of_market(market: str, year: int) -> Scheme | None:
-    """The scheme by which packs are rated in a market for a reporting year."""
+    """Return the scheme by which packs are rated in a market for a reporting year."""
     return next((scheme for scheme in of_year(year) if scheme.market == market), None)
 
 
 def read(folder: Path) -> Scheme:
-    """The scheme of a folder `<scheme>/<version>`. Raises `TableError` with every fault found."""
+    """Return the scheme of a folder `<scheme>/<version>`. Raise `TableError` with every fault found."""
     names = ("scheme", "ratings", "categories", "exemptions", "rules")
     tables = {name: rows(folder / f"{name}.csv") for name in names}
     try:
@@ -156,7 +156,7 @@ def _rating(row: Row) -> RatingRow:
 
 
 def _rule(row: Row, ratings: Mapping[str, RatingRow]) -> SchemeRule:
-    """A row of `rules.csv`; the columns that only grading has are empty for its condition."""
+    """Parse a row of `rules.csv`; the columns that only grading has are empty in its condition."""
     return SchemeRule(
         categories=frozenset(words(row["categories"])),
         formats=frozenset(words(row["packaging_formats"])),

@@ -1,7 +1,7 @@
-"""What a scheme rates together: the body with all that stays on it, and each part that comes off by itself.
+"""Groups the parts that a scheme rates together: the body with all that stays on it, and each separable part.
 
 Units are those of `compliance.grading.units`, paths those of `compliance.material_path`; the category is that of the
-declaration in the scheme's market. What rows say of a unit is `compliance.schemes.rating`.
+declaration in the scheme's market. `compliance.schemes.rating` applies the rows to a unit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,31 +36,31 @@ class Piece(NamedTuple):
         return self.weighed.part
 
     def fact(self, field: str) -> Value | None:
-        """What is given for a field; None is what nobody gave."""
+        """Return the value of a field; None where it is not given."""
         return self.pfas if field == "pfas" else self.part.fields.get(field)
 
 
 class RatedUnit(NamedTuple):
-    """Parts that are rated together; `text` and `found` are the packaging format as given and as known."""
+    """Parts that are rated together; `text` and `found` are the packaging format as given and as resolved."""
 
     pieces: tuple[Piece, ...]
     text: str | None
     found: Format | None
 
     def with_piece(self, place: int, piece: Piece) -> "RatedUnit":
-        """The unit with another piece in one place."""
+        """Return the unit with another piece in one place."""
         return self._replace(pieces=(*self.pieces[:place], piece, *self.pieces[place + 1 :]))
 
 
 class Placed(NamedTuple):
-    """The category of a unit in a scheme, or the fields (by the place of their piece) that would settle it."""
+    """The category of a unit in a scheme, or the fields (by the place of their piece) that would decide it."""
 
     category: str | None
     missing: tuple[tuple[int, str], ...] = ()
 
 
 def units_of(record: Record, rules: RuleSet) -> list[RatedUnit]:
-    """The record's units, the body's first; empty without a body."""
+    """Return the record's units, the body's first; empty without a body."""
     weighed = parts(record, rules)
     if not any(each.part.component_type == "body" for each in weighed):
         return []
@@ -94,9 +94,9 @@ def _pfas(entry: object) -> str | None:
 
 
 def placed(unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Placed:
-    """The category of the material that weighs most; paper with other layers above the market's bound is a composite.
+    """Return the category of the heaviest material; paper with other layers above the market's bound is a composite.
 
-    Weights are asked for only where there is more than one material.
+    Weights are needed only where there is more than one material.
     """
     weighty = [(place, piece) for place, piece in enumerate(unit.pieces) if not piece.part.weightless]
     unknown = [(place, MATERIAL) for place, piece in weighty if piece.path is None]

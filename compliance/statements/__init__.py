@@ -1,14 +1,14 @@
-"""Checking a statement in English, French or German against published facts: supported, contradicted or not covered.
+"""Checks a statement in English, French or German against published facts: supported, contradicted or not covered.
 
     facts.py       the facts: articles, dates, limits, plans; rows of `rules/statements`, each with its source
-    retrieval.py   which facts a statement may be about
+    retrieval.py   search of the facts that may concern a statement
     figures.py     figures in a text: numbers with units, dates, articles, acts
-    words.py       the words of three languages: what they speak of, what they demand, what they negate
-    reading.py     a statement taken apart into all of these
-    judging.py     a statement against one fact, and against all
+    words.py       the words of three languages: topics, demands, negations
+    reading.py     parsing of a statement into all of these
+    judging.py     comparison of a statement with one fact, and with all
 
-A statement is supported only where a fact says all of it: each figure, each condition, what is demanded. A word that
-nobody knows, or a condition that the fact does not have, leaves it not covered. Nothing is guessed.
+A statement is supported only where a fact says all of it: each figure, each condition, each demand. An unknown word, or
+a condition that the fact does not have, leaves it not covered. Nothing is guessed.
 """
 
 from compliance.statements.judging import Judgement, check

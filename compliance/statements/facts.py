@@ -1,4 +1,4 @@
-"""The facts that statements are held against: one row each, with what it is about, what it says and where that stands.
+"""Loads the facts against which statements are checked: one row each, with its topics, its claim and its source.
 
 Cells of `rules/statements/regulation.csv` and `service.csv`:
 
@@ -6,9 +6,9 @@ Cells of `rules/statements/regulation.csv` and `service.csv`:
     allows    concepts that it may have besides
     excludes  concepts that contradict the fact: with them it would be wider or another
     claim     forbid, require, permit, exempt; define (it is so), untrue (it is not so)
-    values    quantities with their comparison, such as `>=25 ppb`; of what is forbidden, where the claim is forbid
+    values    quantities with their comparison, such as `>=25 ppb`; for the claim forbid, of what is forbidden
     dates     `from:`, `until:` or `by:` an ISO day
-    refs      articles and annexes, and `act` the regulation that they are of
+    refs      articles and annexes, and `act` the regulation that they belong to
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _OPERATORS: Final = (">=", "<=", ">", "<")
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One row. `amounts` are what is allowed, whatever the claim."""
+    """One row. `amounts` are the allowed values, whatever the claim."""
 
     key: str
     needs: tuple[frozenset[str], ...]
@@ -44,7 +44,7 @@ class Fact:
     values: str
 
     def as_dict(self) -> dict[str, object]:
-        """The entry as answers tell it."""
+        """Return the entry as answers publish it."""
         return {
             "key": self.key,
             "sentence": self.sentence,
@@ -57,7 +57,7 @@ class Fact:
 
 @lru_cache(maxsize=2)
 def load(name: str) -> tuple[Fact, ...]:
-    """The facts of `regulation` or `service`. Raises `TableError` where a row contradicts the table's form."""
+    """Return the facts of `regulation` or `service`. Raise `TableError` where a row contradicts the table's form."""
     return tuple(_fact(row, FOLDER / f"{name}.csv") for row in rows(FOLDER / f"{name}.csv"))
 
 

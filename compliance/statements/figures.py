@@ -1,7 +1,7 @@
-"""Figures in a text: numbers with units, dates, articles and acts, each taken out and left as a mark in its place.
+"""Extracts figures from a text: numbers with units, dates, articles and acts, each replaced by a mark.
 
-A unit is a row of `rules/statements/units.csv`: figures of one dimension compare after conversion. What a figure means
-in its sentence (at least, until) is `reading`'s to say.
+A unit is a row of `rules/statements/units.csv`: figures of one dimension compare after conversion. `reading` decides
+the meaning of a figure in its sentence (at least, until).
 """
 
 import re
@@ -17,7 +17,7 @@ from schemas.letters import without_accents
 
 FOLDER: Final = RULES / "statements"
 MARK: Final = "@"
-"""Begins the token that stands where a figure was."""
+"""The first character of the token that replaces a figure."""
 
 _NUMBER: Final = r"\d{1,3}(?:[ .,']\d{3}){1,6}(?!\d)|\d+(?:[.,]\d+)?"
 _ACT: Final = re.compile(
@@ -39,24 +39,24 @@ _SAME_SHARE: Final = {("percent", "concentration_mass"): 1e4, ("concentration_ma
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number in the base unit of its dimension; `dimension` is the unit itself for what only compares with itself."""
+    """A number in the base unit of its dimension; `dimension` is the unit itself where it compares only with itself."""
 
     value: float
     dimension: str
 
     def equals(self, other: "Quantity") -> bool:
-        """The same amount, whatever the units were."""
+        """Return whether both are the same amount, whatever their units were."""
         return self.dimension == other.dimension and isclose(self.value, other.value, rel_tol=1e-9)
 
     def within(self, dimension: str) -> "Quantity":
-        """The same amount in another dimension where that is possible: a share of a mass in percent is one in mg/kg."""
+        """Return the same amount in another dimension where possible: a share of a mass in percent as mg/kg."""
         factor = _SAME_SHARE.get((self.dimension, dimension))
         return self if factor is None else Quantity(self.value * factor, dimension)
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A date as precisely as it was written; month and day are 0 where it does not say."""
+    """A date as precisely as it was written; month and day are 0 where they are not written."""
 
     year: int
     month: int = 0
@@ -64,11 +64,11 @@ class Day:
 
     @property
     def first(self) -> date:
-        """The first day that it can be."""
+        """The first day that it can mean."""
         return date(self.year, self.month or 1, self.day or 1)
 
     def covers(self, exact: date) -> bool:
-        """Whether the date written is this day, or its month or year."""
+        """Return whether the written date is this day, or its month or year."""
         return self.year == exact.year and self.month in (0, exact.month) and self.day in (0, exact.day)
 
 
@@ -86,27 +86,27 @@ Keep: TypeAlias = Callable[[Figure], str]
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A folded text with marks where its figures were."""
+    """A folded text with marks in place of its figures."""
 
     text: str
     figures: tuple[Figure, ...]
 
 
 def fold(text: str) -> str:
-    """Lower case without accents, one form of each sign: what texts of any keyboard are compared in."""
+    """Return lower case without accents, with one form of each sign, so that texts of any keyboard compare."""
     signs = str.maketrans({"µ": "u", "μ": "u", "ß": "ss", "œ": "oe", "’": "'", "\u00a0": " ", "\u202f": " ", "–": "-"})
     return without_accents(text.lower().translate(signs))
 
 
 def marked(text: str, lang: str) -> Marked:
-    """The text with its figures taken out; `lang` decides what a comma in a number is."""
+    """Return the text with its figures replaced by marks; `lang` decides the meaning of a comma in a number."""
     found: list[Figure] = []
 
     def keep(figure: Figure) -> str:
         found.append(figure)
         return f" {MARK}{len(found) - 1} "
 
-    folded = fold(text).replace(MARK, " ")  # after folding, which makes one of its full-width form too
+    folded = fold(text).replace(MARK, " ")  # after folding, which also makes a MARK of its full-width form
     folded = _ACT.sub(lambda hit: keep(Reference("act", hit[1])), folded)
     folded = _ANNEX.sub(lambda hit: keep(Reference("annex", " ".join(filter(None, hit.groups())))), folded)
     folded = _ARTICLE.sub(lambda hit: keep(Reference("article", _article(hit))), folded)
@@ -136,7 +136,7 @@ def _dates(folded: str, keep: Keep) -> str:
 
 
 def number(text: str, lang: str) -> float:
-    """A number as it is written in the language: English groups by commas, French and German by spaces or points."""
+    """Parse a number as the language writes it: English groups by commas, French and German by spaces or points."""
     text = text.replace(" ", "").replace("'", "")
     if re.fullmatch(r"[1-9]\d{0,2}(?:[.,]\d{3})+", text) and (len(re.split(r"[.,]", text)) > 2 or _groups(text, lang)):
         return float(re.sub(r"[.,]", "", text))
@@ -148,7 +148,7 @@ def _groups(text: str, lang: str) -> bool:
 
 
 def quantity(text: str) -> Quantity:
-    """The quantity of a cell of a table, such as `25 ppb`; numbers are written as in English there."""
+    """Parse the quantity of a table's cell, such as `25 ppb`; numbers there are written as in English."""
     amount, _, unit = text.partition(" ")
     return _quantity(amount, unit, "en") if unit else Quantity(number(amount, "en"), "")
 
@@ -162,7 +162,7 @@ def _quantity(amount: str, unit: str, lang: str) -> Quantity:
 
 @lru_cache(maxsize=1)
 def _of_unit() -> dict[str, tuple[str, float]]:
-    """Every way to write a unit, folded: its dimension, and how many base units it is."""
+    """Return every spelling of a unit, folded, with its dimension and its number of base units."""
     return {
         fold(name): (row["dimension"], float(row["factor"]))
         for row in rows(FOLDER / "units.csv")
@@ -184,7 +184,7 @@ def _months() -> dict[str, int]:
 
 @lru_cache(maxsize=1)
 def _shares() -> re.Pattern[str]:
-    """A share in words: `half of`, `la moitie du`."""
+    """Return a pattern of a share in words: `half of`, `la moitie du`."""
     names = "|".join(re.escape(name) for name in sorted(_spoken("share"), key=len, reverse=True))
     return re.compile(rf"(?<!first )(?<!second )\b(?:{names})\b")
 

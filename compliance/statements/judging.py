@@ -1,7 +1,7 @@
-"""A statement against facts: each fact says it, says otherwise, or does not speak of it.
+"""Compares a statement with facts: each fact supports it, contradicts it, or does not concern it.
 
-Supported needs one fact that says all of a part, for every part, and no word that nobody knows. Contradicted needs a
-fact about just that which says otherwise. In all other cases the statement is not covered.
+Supported needs, for every part, one fact that says all of it, and no unknown word. Contradicted needs a fact about
+exactly that part which says otherwise. In all other cases the statement is not covered.
 """
 
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ from compliance.statements.words import Lang, kinds
 
 Verdict = Literal["supported", "contradicted", "not_covered"]
 Held = Literal["says", "denies"] | None
-"""What one comparison of a statement with a fact gives; None where the fact does not go so far."""
+"""The result of one comparison of a statement with a fact; None where the fact does not decide it."""
 
 MOST_UNKNOWN: Final = 1
-"""Unknown words with which a contradiction still stands; a support stands with none."""
+"""Unknown words that a contradiction may have; a support may have none."""
 _SAME_ROLE: Final = {"from": {"", "from", "by"}, "by": {"", "by", "before", "until"}, "until": {"", "until", "by"}}
-"""The role of a fact's date → what a statement may call it."""
+"""The role of a fact's date → the roles that a statement may use for it."""
 _OPPOSED: Final = {
     "forbid": {"permit", "exempt"},
     "require": {"forbid", "exempt"},
@@ -33,14 +33,14 @@ _OPPOSED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict and the facts that say so; none where nothing is covered."""
+    """The verdict and its facts; no facts where the statement is not covered."""
 
     verdict: Verdict
     facts: tuple[Fact, ...]
 
 
 def check(statement: str, lang: Lang, corpus: Corpus, today: date) -> Judgement:
-    """What the facts say of a statement on a UTC day; `lang` is the language that it is said to be in."""
+    """Judge a statement by the facts on a UTC day; `lang` is its stated language."""
     judged = [_part(part, corpus, today) for part in read(statement, lang, corpus.name)]
     verdicts = {judgement.verdict for judgement in judged}
     if "not_covered" in verdicts and verdicts != {"not_covered", "contradicted"}:
@@ -69,7 +69,7 @@ def _part(part: Reading, corpus: Corpus, today: date) -> Judgement:
 
 
 def _held(part: Reading, fact: Fact, today: date) -> Held:
-    """What one fact says of a part of a statement."""
+    """Compare one fact with a part of a statement."""
     if fact.claim == "define" and part.negated and part.amounts and all(amount.operator for amount in part.amounts):
         part = _turned(part)
     named = part.topics | part.lent
@@ -81,10 +81,10 @@ def _held(part: Reading, fact: Fact, today: date) -> Held:
     if (beyond - fact.excludes) or not _speaks_of_then(part, fact, today):
         return None
     if fact.claim == "untrue" and fact.amounts and not part.amounts:
-        return None  # what is untrue of a figure says nothing where there is none
+        return None  # a fact about an untrue figure decides nothing without a figure
     if any(len(need & part.topics) > 1 and not need & fact.allows for need in fact.needs):
-        return None  # two alternatives of one condition: the fact speaks of either
-    spared = fact.claim == "exempt" and not fact.amounts and part.claim == "require"  # of whatever figure
+        return None  # two alternatives of one condition: the fact applies to either
+    spared = fact.claim == "exempt" and not fact.amounts and part.claim == "require"  # of any figure
     answers = [
         *(_amount(amount, part, fact) for amount in ([] if spared else part.amounts)),
         *(_moment(moment, part, fact) for moment in part.moments),
@@ -104,19 +104,19 @@ def _held(part: Reading, fact: Fact, today: date) -> Held:
 
 
 def _speaks_of_then(part: Reading, fact: Fact, today: date) -> bool:
-    """Whether a fact that has ended may speak: only of a statement that has a date."""
+    """Return whether a fact that has ended may count: only for a statement that has a date."""
     ends = [day for role, day in fact.dates if role == "until"]
     return not ends or max(ends) >= today or bool(part.moments)
 
 
 def _turned(part: Reading) -> Reading:
-    """The same said without its negation: what is not grade C below 70 % is grade C from 70 %."""
+    """Return the same statement without its negation: what is not grade C below 70 % is grade C from 70 %."""
     turned = tuple(replace(amount, operator=complement(amount.operator)) for amount in part.amounts)
     return replace(part, negated=False, amounts=turned)
 
 
 def _amount(amount: Amount, part: Reading, fact: Fact) -> Held:
-    """A quantity: the fact's own, another one, or of a kind that the fact does not give."""
+    """Compare a quantity: the fact's own, another one, or a kind that the fact does not give."""
     alike = [
         own
         for own in fact.amounts
@@ -125,7 +125,7 @@ def _amount(amount: Amount, part: Reading, fact: Fact) -> Held:
     if not alike:
         return None
     amount = replace(amount, quantity=amount.quantity.within(alike[0].quantity.dimension))
-    if len(alike) > 1 and all(own.operator for own in alike):  # a band: one value lies in it or not
+    if len(alike) > 1 and all(own.operator for own in alike):  # a range: a value lies in it or not
         return (
             None if amount.operator else "says" if all(own.holds(amount.quantity.value) for own in alike) else "denies"
         )
@@ -147,7 +147,7 @@ def _amount(amount: Amount, part: Reading, fact: Fact) -> Held:
 
 
 def _moment(moment: Moment, part: Reading, fact: Fact) -> Held:
-    """A date: the fact's own as precisely as it is written, another one, or none that the fact has."""
+    """Compare a date: the fact's own as precisely as it is written, another one, or none that the fact has."""
     if not fact.dates:
         return None
     begins = [day for role, day in fact.dates if role == "from"]
@@ -162,7 +162,7 @@ def _moment(moment: Moment, part: Reading, fact: Fact) -> Held:
 
 
 def _reference(reference: Reference, fact: Fact) -> Held:
-    """An article, annex or act: the fact's, another, or one more precise than the fact's."""
+    """Compare an article, annex or act: the fact's, another, or one more precise than the fact's."""
     alike = [own.text for own in fact.references if own.kind == reference.kind]
     if not alike:
         return None
@@ -172,12 +172,12 @@ def _reference(reference: Reference, fact: Fact) -> Held:
 
 
 def _part_of(reference: str, other: str) -> bool:
-    """Whether one article or annex is a part of the other: `5(5)(a)` of `5(5)`, but not `annex viii` of `annex vii`."""
+    """Return whether one article or annex is part of the other: `5(5)(a)` of `5(5)`, not `annex viii` of `annex v`."""
     return reference.startswith((f"{other}(", f"{other} "))
 
 
 def _claimed(part: Reading, fact: Fact) -> list[Held]:
-    """What is demanded: nothing to compare, the same, or the opposite."""
+    """Compare the demand: nothing to compare, the same, or the opposite."""
     if fact.claim == "untrue":
         forbidden = part.claim == "forbid" and not part.amounts and not part.only
         denied = part.negated or part.claim == "exempt" or forbidden
@@ -200,7 +200,7 @@ def _claimed(part: Reading, fact: Fact) -> list[Held]:
 
 
 def _timely(part: Reading, fact: Fact, today: date) -> list[Held]:
-    """Whether what is said to hold now holds on this day."""
+    """Compare a claim about the present with this day."""
     begins = [day for role, day in fact.dates if role != "until"]
     if not part.now or not begins or any(not moment.role for moment in part.moments):
         return []

@@ -1,7 +1,7 @@
-"""A statement taken apart: what it speaks of, its figures with what is said of them, what it demands, what is unknown.
+"""Parses a statement: its topics, its figures with their comparison, its demands, its unknown words.
 
-A statement of several figures ("25 ppb for one and 250 ppb for the sum") is read in parts, each with one figure: what
-stands in the other parts is lent to it.
+A statement of several figures ("25 ppb for one and 250 ppb for the sum") is parsed in parts with one figure each; a
+part takes over what the other parts supply.
 """
 
 import re
@@ -17,11 +17,11 @@ Claim = Literal["forbid", "require", "permit", "exempt", "unclear"] | None
 _COMPARATORS: Final = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 _ROLES: Final = ("from", "until", "by", "before")
 _CITED: Final = "cited"
-"""The concept of a statement that names an article: it can stand for what the article is about."""
+"""The concept of a statement that names an article: it can replace the article's topic."""
 _CASE: Final = "case"
-"""The concept of a statement that gives what one pack has, not a limit."""
+"""The concept of a statement that gives the value of one pack, not a limit."""
 _NEAR: Final = 5
-"""Tokens between a comparator or a role and its figure."""
+"""Most tokens between a comparator or a role and its figure."""
 _STOPS: Final = frozenset(",;")
 _SEPARATORS: Final = _STOPS | {"and", "while", "whereas", "but", "et", "tandis", "mais", "und", "wahrend", "aber"}
 _TOKEN: Final = re.compile(rf"{MARK}\d+|[a-z0-9]+|[;,]")
@@ -29,9 +29,9 @@ _TOKEN: Final = re.compile(rf"{MARK}\d+|[a-z0-9]+|[;,]")
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A quantity and how it is compared: `>=`, `>`, `<=`, `<`, or nothing.
+    """A quantity and its comparison: `>=`, `>`, `<=`, `<`, or none.
 
-    `is_case` where it is no limit but what one pack has: packaging *with 150 ppm*.
+    `is_case` where it is no limit but the value of one pack: packaging *with 150 ppm*.
     """
 
     quantity: Quantity
@@ -39,14 +39,14 @@ class Amount:
     is_case: bool = False
 
     def holds(self, value: float) -> bool:
-        """Whether a value in the same unit compares so; any does where there is no operator."""
+        """Return whether a value in the same unit meets the comparison; any does without an operator."""
         own = self.quantity.value
         return {">=": value >= own, ">": value > own, "<=": value <= own, "<": value < own}.get(self.operator, True)
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A date and its part: from, until, by, before, or nothing."""
+    """A date and its role: from, until, by, before, or none."""
 
     day: Day
     role: str = ""
@@ -54,9 +54,9 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a statement, or one part of it, says.
+    """The parsed content of a statement, or of one part of it.
 
-    `topics` are its own, `lent` those of its other parts. `negated` where a negation belongs to nothing demanded.
+    `topics` are its own, `lent` those of its other parts. `negated` where a negation belongs to no demand.
     """
 
     topics: frozenset[str]
@@ -72,7 +72,7 @@ class Reading:
 
     @property
     def says_something(self) -> bool:
-        """Whether anything in it can be held against a fact."""
+        """Whether it has anything to compare with a fact."""
         return bool(self.topics)
 
 
@@ -85,9 +85,9 @@ class _Item:
 
 
 def read(statement: str, lang: Lang, corpus: str) -> list[Reading]:
-    """The parts of a statement, in the language that knows most of its words; `lang` where several do.
+    """Return the parts of a statement, parsed in the language that has most of its words; `lang` where several do.
 
-    `corpus` is what it is about, `regulation` or `service`: some words mean one thing here and another there.
+    `corpus` is its subject, `regulation` or `service`: some words have different meanings in the two.
     """
     tried = [_read(statement, tongue, corpus) for tongue in (lang, *(tongue for tongue in LANGS if tongue != lang))]
     return min(tried, key=lambda parts: sum(len(part.unknown) for part in parts))
@@ -121,7 +121,7 @@ def _items(tokens: list[str], figures: Sequence[Figure], lang: Lang, corpus: str
 
 
 def _spans(tokens: list[str], items: Sequence[_Item]) -> list[tuple[int, int]]:
-    """Where the parts with a quantity each begin and end; one for all where it cannot be cut between them."""
+    """Return where each part with a quantity begins and ends; one span where the statement cannot be cut."""
     quantities = [item.at for item in items if isinstance(item.figure, Quantity)]
     cuts = [at for at, token in enumerate(tokens) if token in _SEPARATORS]
     starts = [0]
@@ -134,7 +134,7 @@ def _spans(tokens: list[str], items: Sequence[_Item]) -> list[tuple[int, int]]:
 
 
 def _completed(part: Reading, whole: Reading, others: Sequence[Reading]) -> Reading:
-    """A part with what the others lend it: their topics, what they demand, and the act that is cited."""
+    """Return a part completed from the others: their topics, their demand, and the cited act."""
     lent = frozenset().union(*(other.topics for other in others)) - part.topics
     return replace(
         part,
@@ -148,7 +148,7 @@ def _completed(part: Reading, whole: Reading, others: Sequence[Reading]) -> Read
 
 
 def _first_moments(others: Sequence[Reading]) -> tuple[Moment, ...]:
-    """The one date that all parts share; none where the others have several."""
+    """Return the one date that all parts share; none where the others have several."""
     found = {moment for other in others for moment in other.moments}
     return tuple(found) if len(found) == 1 else ()
 
@@ -176,7 +176,7 @@ def _reading(items: Sequence[_Item]) -> Reading:
 
 
 def _amounts(items: Sequence[_Item], marks: Sequence[_Item]) -> tuple[tuple[Amount, ...], list[_Item]]:
-    """Quantities with their comparators, and the marks that belong to a comparison."""
+    """Return the quantities with their comparators, and the marks that belong to a comparison."""
     found, used = list[Amount](), list[_Item]()
     comparators = [mark for mark in marks if mark.name in _COMPARATORS]
     quantities = [item for item in items if isinstance(item.figure, Quantity)]
@@ -210,7 +210,7 @@ def _moments(items: Sequence[_Item], marks: Sequence[_Item]) -> tuple[Moment, ..
 
 
 def _claim(names: list[str]) -> tuple[Claim, bool]:
-    """What is demanded, with its negations resolved, and whether a negation is left over."""
+    """Return the demand, with its negations resolved, and whether a negation is left over."""
     said, negated = set(names), names.count("not") % 2 == 1
     if "forbid" in said:
         return ("unclear" if {"permit", "exempt"} & said else "permit" if negated else "forbid"), False
@@ -226,5 +226,5 @@ def _claim(names: list[str]) -> tuple[Claim, bool]:
 
 
 def complement(operator: str) -> str:
-    """The comparison that holds exactly where this one does not."""
+    """Return the comparison that holds exactly where this one does not."""
     return {">=": "<", ">": "<=", "<=": ">", "<": ">=", "": ""}[operator]

@@ -1,6 +1,6 @@
-"""Which facts a statement may be about: an index of every fact's concepts and sentence, in memory, searched by both.
+"""Searches the facts that may concern a statement: an in-memory index of every fact's concepts and sentence.
 
-The index is made once in a process. That a fact is found says nothing yet: `judging` holds it against the statement.
+The index is built once in a process. A found fact proves nothing yet: `judging` compares it with the statement.
 """
 
 from collections.abc import Iterable
@@ -13,11 +13,11 @@ from compliance.statements import facts
 from compliance.statements.facts import Fact
 
 FOUND: Final = 60
-"""Facts that are judged at most; a statement of three concepts finds far fewer that have all of them."""
+"""Most facts that are judged; a statement of three concepts finds far fewer that have all of them."""
 
 
 class Corpus:
-    """The facts of one table, found by concepts."""
+    """The facts of one table, searchable by concepts."""
 
     def __init__(self, name: str, held: Iterable[Fact]) -> None:
         self.name = name
@@ -33,7 +33,7 @@ class Corpus:
         self._index.reload()
 
     def about(self, concepts: frozenset[str]) -> list[Fact]:
-        """The facts that share most with these concepts, the rarest counting most."""
+        """Return the facts that share most with these concepts, the rarest counting most."""
         if not concepts:
             return []
         schema = self._index.schema
@@ -46,11 +46,11 @@ class Corpus:
 
 @lru_cache(maxsize=1)
 def regulation() -> Corpus:
-    """Articles, dates and limits of the law."""
+    """Return the corpus of articles, dates and limits of the law."""
     return Corpus("regulation", facts.load("regulation"))
 
 
 @lru_cache(maxsize=1)
 def service() -> Corpus:
-    """Published plans and product facts."""
+    """Return the corpus of published plans and product facts."""
     return Corpus("service", facts.load("service"))

@@ -1,11 +1,11 @@
-"""The words of three languages: which concept a phrase stands for, and which words say nothing by themselves.
+"""Loads the words of three languages: the concept of a phrase, and the words without meaning of their own.
 
-Rows are `rules/statements/concepts.csv` and `neutral.csv`. A concept is of one kind:
+The rows are `rules/statements/concepts.csv` and `neutral.csv`. A concept is of one kind:
 
-    topic   what is spoken of; a fact must name each one that a statement has
-    soft    what is spoken of, and any fact may leave unnamed
-    free    what every statement here may have (packaging, the market, the Union)
-    mark    what is demanded, compared, dated or negated
+    topic   the subject; a fact must name each one that a statement has
+    soft    a subject that any fact may leave unnamed
+    free    a subject that every statement may have (packaging, the market, the Union)
+    mark    a demand, comparison, date or negation
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ class Words:
     neutral: frozenset[str]
 
     def found(self, tokens: list[str]) -> Iterator[tuple[int, int, Concept | None]]:
-        """Each token or phrase in turn: where it begins, its length, and its concept; None for a single word."""
+        """Yield each token or phrase in turn: its start, its length, and its concept; None for a single word."""
         at = 0
         while at < len(tokens):
             hit = next(
@@ -54,7 +54,7 @@ class Words:
 
 @lru_cache(maxsize=6)
 def of(lang: Lang, corpus: str) -> Words:
-    """The words of a language in statements about `corpus`. Raises `TableError` where a row has an unknown kind."""
+    """Return a language's words in statements about `corpus`. Raise `TableError` where a row has an unknown kind."""
     phrases: dict[str, list[tuple[tuple[str, ...], Concept]]] = {}
     for row in rows(FOLDER / "concepts.csv"):
         if row["kind"] not in _KINDS:
@@ -72,5 +72,5 @@ def of(lang: Lang, corpus: str) -> Words:
 
 @lru_cache(maxsize=1)
 def kinds() -> dict[str, str]:
-    """Every concept's kind."""
+    """Return every concept's kind."""
     return {row["concept"]: row["kind"] for row in rows(FOLDER / "concepts.csv")}

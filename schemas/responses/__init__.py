@@ -1,7 +1,7 @@
-"""The answers as Pydantic models: what the OpenAPI document publishes and what tests hold real answers against.
+"""Pydantic models of the answers: the OpenAPI document publishes them and tests check real answers against them.
 
-No handler serialises through them: answers are made by the database or by the steps, and a test compares. Every
-field is always present unless it has a default; v1 is additive, so that clients ignore what they do not know.
+No handler serialises through them: the database or the steps make the answers. Every field is always present unless it
+has a default. v1 is additive: clients ignore fields that they do not know.
 """
 
 from schemas.responses.access import TokenResponse

@@ -1,4 +1,4 @@
-"""What the token endpoint answers."""
+"""Model of the token endpoint's answer."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""The audit ledger as it is answered."""
+"""Models of the audit ledger's answers."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""What every answer is made of: the model they derive from, common types, issues, the error body, the page."""
+"""Base model, common types, issues, the error body and the page, shared by all answers."""
 
 from typing import Annotated, Any, Literal
 
@@ -18,7 +18,7 @@ class Answer(BaseModel):
 
 
 def code(vocabulary: str) -> Any:
-    """The type of a field that holds one code of a vocabulary."""
+    """Return the type of a field that has one code of a vocabulary."""
     return Literal[VOCABULARIES[vocabulary]]
 
 

@@ -1,4 +1,4 @@
-"""Declarations of Conformity as they are listed: metadata only."""
+"""Models of the list of Declarations of Conformity: metadata only."""
 
 from typing import Annotated, Any
 

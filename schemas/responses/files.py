@@ -1,4 +1,4 @@
-"""Technical files as they are answered: metadata only, never bytes or an address to load them from."""
+"""Models of answers about technical files: metadata only, never bytes or a download address."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Why a grade is what it is: the trace of a SKU's grading as it is answered (docs/grading.md)."""
+"""Models of a grade's trace: why a SKU has its grade (docs/grading.md)."""
 
 from typing import Annotated, Literal
 

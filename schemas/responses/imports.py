@@ -1,4 +1,4 @@
-"""Imports as they are answered: what was accepted, where each field was read from, how far it is, what was rejected."""
+"""Models of an import's answers: what was accepted, the source of each field, the progress, the rejected rows."""
 
 from typing import Annotated, Any, Literal
 

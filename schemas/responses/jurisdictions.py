@@ -1,4 +1,4 @@
-"""The jurisdiction catalogue as it is answered."""
+"""Models of the jurisdiction catalogue's answers."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What SKUs refer to, as it is listed: shared components, sites, brands."""
+"""Models of the lists that SKUs refer to: shared components, sites, brands."""
 
 from typing import Annotated
 

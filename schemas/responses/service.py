@@ -1,4 +1,4 @@
-"""What the service says of itself: whether it is well, its document, its published schemas."""
+"""Models of the service's answers about itself: its health, its OpenAPI document, its published schemas."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""SKUs as they are answered: list items, details, and what a write did. Their fields are the field tables'."""
+"""Models of answers about SKUs: list items, details, results of writes. The SKU's fields come from the field tables."""
 
 from typing import Annotated, Any, Final, Literal, cast
 
@@ -51,7 +51,7 @@ def _type_of(field: Field) -> Any:
 
 
 def _members(fields: tuple[Field, ...]) -> dict[str, Any]:
-    """Published members of input fields: always present, null where nothing is held."""
+    """Return the published members of input fields: always present, null where nothing is stored."""
     return {
         field.name: (
             _type_of(field) if field.required else _type_of(field) | None,

@@ -1,4 +1,4 @@
-"""What a supplier is answered."""
+"""Model of the answer to a supplier."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""What a write of volumes answers."""
+"""Model of the answer to a write of volumes."""
 
 from schemas.responses.base import Answer, Issue
 from schemas.responses.skus import VolumeRow

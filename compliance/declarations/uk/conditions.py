@@ -1,8 +1,8 @@
-"""Conditions over a row of the file, as the cells `when` of `errors.csv` and `terms.csv` write them.
+"""Parses conditions over a row of the file, from the cells `when` of `errors.csv` and `terms.csv`.
 
-Clauses joined by ` OR `, each of atoms joined by ` AND `. An atom is `column=a|b`, `column~pattern` (of the whole
-cell) or `column>number`, with `!` before the sign for its contrary; or the name of a term, `!` before it for its
-contrary. `-` is a blank cell, `[codes]` every code of the column in `codes.csv`. What follows from one is `rules`.
+A condition is clauses joined by ` OR `, each of atoms joined by ` AND `. An atom is `column=a|b`, `column~pattern` (of
+the whole cell) or `column>number`, with `!` before the sign for its contrary; or the name of a term, `!` before it for
+its contrary. `-` is a blank cell, `[codes]` every code of the column in `codes.csv`. `rules` applies conditions.
 """
 
 import re
@@ -21,7 +21,7 @@ _ALL_CODES: Final = "[codes]"
 
 
 class Condition(NamedTuple):
-    """Whether a row meets it, and the columns that it looks at."""
+    """A predicate over a row, and the columns that it reads."""
 
     holds: Callable[[Row], bool]
     columns: frozenset[str]
@@ -29,7 +29,7 @@ class Condition(NamedTuple):
 
 @lru_cache(maxsize=256)
 def condition(when: str) -> Condition:
-    """The condition of a cell. Raises `TableError` where it names no column or term."""
+    """Return the condition of a cell. Raise `TableError` where it names no column or term."""
     clauses = [[_atom(atom) for atom in clause.split(" AND ")] for clause in when.split(" OR ")]
     return Condition(
         lambda row: any(all(atom.holds(row) for atom in atoms) for atoms in clauses),

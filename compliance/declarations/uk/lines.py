@@ -1,7 +1,8 @@
-"""What each part of a portfolio is in the file: type, class, material, subtype, rating, and exact grams (steps 1 to 7).
+"""Computes the file's cells for each part of a portfolio: type, class, material, subtype, rating, grams (steps 1 to 7).
 
-Frames in, frames out, set by set. A part that the file cannot take is left out and listed with the reason; a SKU
-without level, or of which it is not known what it is, is left out whole. Rows are summed in `rows`.
+Functions take frames and return frames, set by set; grams are exact. A part that the file cannot include is left out
+and listed with the reason. A SKU is left out whole without level, or where facts are missing that decide its type.
+`rows` sums the rows.
 """
 
 from collections.abc import Iterable
@@ -24,18 +25,18 @@ from compliance.ruleset import RuleSet
 from compliance.words import resolve_format
 
 UK_SKU_COLUMNS: Final = pl.Schema({**SKU_COLUMNS, "packaging_level": pl.String(), "use_contexts": pl.List(pl.String())})
-"""What the file needs of a SKU."""
+"""The columns of a SKU that the file needs."""
 DRINKS: Final = pl.Schema({"sku_code": pl.String(), "is_drinks_container": pl.Boolean()})
-"""The answers of `--drinks`: one a SKU."""
+"""The answers of `--drinks`: one for each SKU."""
 IDENTITY: Final = ("type", "class", "material", "subtype", "rating")
-"""What makes parts one row of the file."""
+"""The cells that identify a row of the file: parts with equal ones are summed."""
 _DRINKS_FORMATS: Final = frozenset({"bottle", "can"})
 _DRINKS_CONTEXT: Final = "beverage"
 _ANSWERS: Final = {True: "Y", False: "N"}
 
 
 class Statements(NamedTuple):
-    """What the producer states: itself and the period (`half` 0 for the year), ratings and drinks containers.
+    """The producer's statements: itself and the period (`half` 0 for the year), ratings and drinks containers.
 
     `ratings` have `ratings.RATINGS`, `drinks` have `DRINKS`.
     """
@@ -58,9 +59,9 @@ class Lines(NamedTuple):
 
 
 def lines_of(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: RuleSet, said: Statements) -> Lines:
-    """The parts of the stated period; the portfolio's SKUs have `UK_SKU_COLUMNS`.
+    """Return the parts of the stated period; the portfolio's SKUs have `UK_SKU_COLUMNS`.
 
-    Raises `FileRefused` where the period cannot be reported, and as `compliance.rollup.tonnes.rollup`.
+    Raise `FileRefused` where the period cannot be reported, and the errors of `compliance.rollup.tonnes.rollup`.
     """
     year, half = said.year, said.half
     blank = said.producer.row(submission(said.producer, year, half))
@@ -92,7 +93,7 @@ def lines_of(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules:
 
 
 def _with_materials(lines: pl.DataFrame, kingdom: Jurisdiction, of_drinks: list[str]) -> pl.DataFrame:
-    """The lines with `material`, `shape` where the category says one, and whether it may be a drinks container."""
+    """Return the lines with `material`, `shape` where the category has one, and whether it may hold drinks."""
     segment = pl.col("category_code").cast(pl.String).str.split("/").list
     return (
         lines.select(LINE_COLUMNS)
@@ -106,9 +107,9 @@ def _with_materials(lines: pl.DataFrame, kingdom: Jurisdiction, of_drinks: list[
 
 
 def _judged(facts: pl.DataFrame, lines: pl.DataFrame, said: Statements, rules: RuleSet) -> pl.DataFrame:
-    """The SKUs of the period with their kinds; `reason` and `fields` where one is left out whole.
+    """Return the SKUs of the period with their kinds; `reason` and `fields` where one is left out whole.
 
-    Whether a container of a beverage is a drinks container is asked where the answer makes it another kind.
+    The producer must say whether a beverage container is a drinks container where the answer changes its kind.
     """
     may_hold = lines.filter("may_hold").select("sku", pl.lit(value=True).alias("body_may_hold")).unique()
     facts = (
@@ -138,7 +139,7 @@ def _judged(facts: pl.DataFrame, lines: pl.DataFrame, said: Statements, rules: R
 
 
 def _container_formats(facts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
-    """Each distinct format text with whether it is a bottle or a can."""
+    """Return each distinct format text with whether it is a bottle or a can."""
     texts = facts["packaging_format"].unique().to_list()
     found = [resolve_format(text, rules) if text else None for text in texts]
     return pl.DataFrame(
@@ -151,7 +152,7 @@ def _container_formats(facts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
 
 
 def _kinds(facts: pl.DataFrame, producer: Producer) -> pl.DataFrame:
-    """Each distinct (level, reusable or not) with the kind of its parts, and that of a drinks container."""
+    """Return each distinct (level, reusable or not) with the kind of its parts, and that of a drinks container."""
     faces = facts.select("packaging_level", "reusable").unique()
 
     def kind(level: str | None, reusable: bool, *, drinks: bool) -> dict[str, str] | None:
@@ -176,13 +177,13 @@ def _kinds(facts: pl.DataFrame, producer: Producer) -> pl.DataFrame:
 
 
 def _typed(parts: pl.DataFrame) -> pl.DataFrame:
-    """The parts with type and class: of a drinks container the body alone is one."""
+    """Return the parts with type and class; of a drinks container only the body counts as one."""
     kind = pl.when(pl.col("is_drinks") & pl.col("may_hold")).then("kind_of_drinks").otherwise("kind")
     return parts.with_columns(kind.struct.unnest())
 
 
 def _gaps(lacking: pl.DataFrame) -> pl.DataFrame:
-    """One row per SKU and reason, with the facts to give in the order of the parts."""
+    """Return one row per SKU and reason, with the facts to give in the order of the parts."""
     field = (
         pl.when(pl.col("lacking") == "rating_missing")
         .then(pl.format("ram:{}", pl.col("named")))

@@ -1,4 +1,4 @@
-"""What the producer states about itself and its submission, which no packaging data can tell."""
+"""A producer's statements about itself and its submission, which packaging data cannot supply."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,7 +13,7 @@ _STATED: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Producer:
-    """Codes of `rules/uk_packaging_data/codes.csv`; `household_type` is what sales and shipment packaging is."""
+    """Codes of `rules/uk_packaging_data/codes.csv`; `household_type` is the type of sales and shipment packaging."""
 
     organisation_id: str
     organisation_size: str = LARGE
@@ -23,16 +23,16 @@ class Producer:
 
     @property
     def is_large(self) -> bool:
-        """Large organisations report by half, with types, shapes and ratings; small ones report the year."""
+        """Whether the organisation is large: it reports by half, with types, shapes and ratings; others by year."""
         return self.organisation_size == LARGE
 
     @property
     def is_marketplace(self) -> bool:
-        """Whether what is reported was sold through an online marketplace of the producer's."""
+        """Whether the reported packaging was sold through an online marketplace of the producer's."""
         return self.activity == MARKETPLACE
 
     def row(self, period: str) -> dict[str, str]:
-        """A row of the file with nothing but what the producer states."""
+        """Return a row of the file with only the producer's statements."""
         return dict.fromkeys(columns(), "") | {
             "organisation_id": self.organisation_id,
             "subsidiary_id": self.subsidiary_id,
@@ -43,7 +43,7 @@ class Producer:
 
 
 def submission(producer: Producer, year: int, half: int) -> str:
-    """The code of a period, `half` 0 for the year. Raises `FileRefused` with every error code that holds."""
+    """Return the code of a period, `half` 0 for the year. Raise `FileRefused` with every error code that applies."""
     period = f"{year}-H{half}" if half else f"{year}-P0"
     if refused := stated_faults(producer.row(period), _STATED):
         raise FileRefused(refused)

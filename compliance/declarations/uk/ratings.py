@@ -1,4 +1,4 @@
-"""Recyclability ratings of the file: which part has which, and where one must be given (step 6).
+"""Fills the recyclability ratings of the file: each part's rating, and where one is required (step 6).
 
 A rating comes from the producer's own assessment (`--ram`), never from the recyclability grade of the Union's rules.
 """
@@ -13,15 +13,15 @@ from compliance.declarations.uk.tables import codes
 from compliance.rollup.parts import Parts
 
 RATINGS: Final = pl.Schema({"sku_code": pl.String(), "component_type": pl.String(), "rating": pl.String()})
-"""What the producer gives: one rating a SKU and component type."""
+"""The producer's ratings: one for each SKU and component type."""
 _FACE: Final = ("type", "class", "material", "subtype")
 
 
 def rated(parts: pl.DataFrame, ratings: pl.DataFrame, blank: Row) -> pl.DataFrame:
-    """The parts with `rating`, blank where none is taken or given; `lacking` says where one must be given.
+    """Return the parts with `rating`, blank where none is allowed or given; `lacking` says where one is required.
 
     `ratings` are `given` for parts by `sku` and `position`, which for a part is its `line`; `blank` is the row of the
-    file with what the producer states.
+    file with the producer's statements.
     """
     faces = parts.select(_FACE).unique()
     rating = pl.Series("asks_rating", [_standing(blank, *face) for face in faces.iter_rows()], dtype=pl.String)
@@ -36,7 +36,7 @@ def rated(parts: pl.DataFrame, ratings: pl.DataFrame, blank: Row) -> pl.DataFram
 
 
 def given(parts: Parts, skus: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
-    """`sku`, `position`, `given`, `named`: the rating of each part, and the type by which it is asked for.
+    """Return `sku`, `position`, `given`, `named`: each part's rating, and the component type that it is asked for by.
 
     A body has one rating: the first that one of its layers has.
     """

@@ -1,4 +1,4 @@
-"""The rows of the file: lines of one identity summed exactly, in whole kilograms, ordered by their codes (step 8)."""
+"""Makes the rows of the file: sums lines of one identity exactly, in whole kilograms, ordered by codes (step 8)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _DRINKS: Final = ("HDC", "NDC")
 class PackagingFile:
     """A file that the published rules accept.
 
-    `rows` are cells by column; `difference_kg` is the exact sum of what they count, less what they say.
+    `rows` are cells by column; `difference_kg` is the exact sum of the counted weight minus the written weight.
     """
 
     rows: tuple[dict[str, str], ...]
@@ -29,7 +29,7 @@ class PackagingFile:
 
 
 def summed(blocks: Iterable[Lines]) -> Lines:
-    """The lines of several blocks of SKUs as one row per identity. Raises `OverflowError` beyond 10^14 tonnes."""
+    """Return the lines of several blocks of SKUs as one row per identity. Raise `OverflowError` beyond 10^14 tonnes."""
     every = [Lines(_sum(block.lines), block.uncounted) for block in blocks]
     lines = pl.concat([block.lines for block in every])
     within_reach(lines["grams"])
@@ -37,7 +37,7 @@ def summed(blocks: Iterable[Lines]) -> Lines:
 
 
 def packaging_file(lines: Lines, producer: Producer, period: str) -> PackagingFile:
-    """The file of summed lines. Raises `FileRefused` with the numbers that the regulator would refuse it with."""
+    """Return the file of summed lines. Raise `FileRefused` with the error codes of the regulator's refusal."""
     exact = Decimal(0)
     rows = []
     for *identity, grams, units in lines.lines.sort(IDENTITY).iter_rows():

@@ -1,7 +1,7 @@
-"""The regulator's published rules: which error codes a row has, and what a cell may hold.
+"""Applies the regulator's published rules: which error codes a row has, and which values a cell may have.
 
-A rule is a row of `errors.csv`; nothing about one stands here. The file that is written is held against them, and what
-decides a part's subtype and rating asks them too, so that the two cannot differ.
+A rule is a row of `errors.csv`; no rule is written here. The written file is checked against them, and the code that
+fills a part's subtype and rating asks them too, so that the two cannot differ.
 """
 
 from collections.abc import Iterable
@@ -21,14 +21,14 @@ _OF_A_DRINKS_CONTAINER: Final = "37"
 _NAMED: Final = 5
 
 Standing = Literal["needed", "taken", "refused"]
-"""Whether a cell must hold a value, may hold it, or may not."""
+"""Whether a cell must have a value, may have it, or must not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """An error code of the regulator that a file of ours could meet.
+    """An error code of the regulator that a file of this service could meet.
 
-    `organisation_sizes` are those whose rows it looks at; `when` is None for a rule about the whole file.
+    `organisation_sizes` are the sizes whose rows it checks; `when` is None for a rule about the whole file.
     """
 
     code: str
@@ -37,16 +37,16 @@ class Rule:
     message: str
 
     def refuses(self, row: Row) -> bool:
-        """Whether the row has this error."""
-        # A rule for both sizes looks at every row, also at one whose size is no code.
+        """Return whether the row has this error."""
+        # A rule for both sizes checks every row, also one whose size is no code.
         looks = len(self.organisation_sizes) > 1 or row["organisation_size"] in self.organisation_sizes
         return self.when is not None and looks and self.when.holds(row)
 
 
 class FileRefused(ValueError):  # noqa: N818  (an answer, not a fault)
-    """The regulator would refuse this file; `numbers` are its error codes, the text says each in words.
+    """The regulator would refuse this file; `numbers` are its error codes, the text explains each in words.
 
-    `uncounted` is what was left out of it, where it came so far that something was counted.
+    `uncounted` lists what was left out of the file, where counting was reached.
     """
 
     def __init__(self, numbers: Iterable[str], more: str = "", uncounted: pl.DataFrame | None = None) -> None:
@@ -57,7 +57,7 @@ class FileRefused(ValueError):  # noqa: N818  (an answer, not a fault)
 
 @lru_cache(maxsize=1)
 def rules() -> dict[str, Rule]:
-    """The rules within the reach of our files, by code. Raises `TableError` for a condition that cannot be read."""
+    """Return the rules that our files can meet, by code. Raise `TableError` for a condition that cannot be parsed."""
     return {
         row["code"]: Rule(
             row["code"],
@@ -71,19 +71,19 @@ def rules() -> dict[str, Rule]:
 
 
 def faults(row: Row) -> frozenset[str]:
-    """Every error code whose condition the row meets."""
+    """Return every error code whose condition the row meets."""
     return frozenset(rule.code for rule in rules().values() if rule.refuses(row))
 
 
 def stated_faults(row: Row, stated: frozenset[str]) -> frozenset[str]:
-    """Those of a row of which only the `stated` columns are filled: of rules that look at no other."""
+    """Return the error codes of a row with only the `stated` columns filled: of rules that read no other column."""
     return frozenset(
         code for code in faults(row) if (when := rules()[code].when) is not None and when.columns <= stated
     )
 
 
 def standing(row: Row, column: str, value: str) -> Standing:
-    """What the rules say of a value in a cell of a row, the row's other cells being what they are."""
+    """Return how the rules treat a value in a cell of a row, given the row's other cells."""
     without, with_it = faults({**row, column: ""}), faults({**row, column: value})
     if with_it - without:
         return "refused"
@@ -91,15 +91,15 @@ def standing(row: Row, column: str, value: str) -> Standing:
 
 
 def drinks_materials(row: Row) -> list[str]:
-    """The materials that a row of drinks containers may have."""
+    """Return the materials that a row of drinks containers may have."""
     materials = codes("packaging_material")
     return [each for each in materials if _OF_A_DRINKS_CONTAINER not in faults({**row, "packaging_material": each})]
 
 
 def hold(table: Iterable[Row], uncounted: pl.DataFrame | None = None) -> None:
-    """Raise `FileRefused` with the error codes that a file of these rows would be refused with.
+    """Raise `FileRefused` with the error codes for which a file of these rows would be refused.
 
-    Where SKUs are not counted, the sentence names the first of them with what each lacks.
+    Where SKUs are not counted, the sentence names the first of them with their missing facts.
     """
     held = list(table)
     numbers = {code for row in held for code in faults(row)}

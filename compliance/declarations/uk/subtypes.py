@@ -1,4 +1,4 @@
-"""Subtypes of the file: the shape of plastic, the name of other material, and where one must be given (step 5)."""
+"""Fills the subtypes of the file: the shape of plastic, the name of other material, where one is needed (step 5)."""
 
 from typing import Final
 
@@ -17,9 +17,9 @@ _ANY_SHAPE: Final = "Rigid"
 
 
 def named(parts: pl.DataFrame, blank: Row) -> pl.DataFrame:
-    """The parts with `subtype`, and `lacking` where plastic must say its shape and has none.
+    """Return the parts with `subtype`, and `lacking` where plastic must have a shape and has none.
 
-    `blank` is the row of the file with what the producer states.
+    `blank` is the row of the file with the producer's statements.
     """
     names = pl.DataFrame(
         [(path, row.uk_other_name or row.family.replace("_", "-")) for path, row in material_paths().items()],
@@ -44,7 +44,7 @@ def named(parts: pl.DataFrame, blank: Row) -> pl.DataFrame:
 
 
 def _standing(blank: Row, kind: str, packaging_class: str, material: str, candidate: str | None) -> str:
-    """A rating is filled in: whether one is asked must not look like an error of the subtype."""
+    """Return a subtype's standing; a rating is filled in, so that a missing one does not look like its error."""
     row = {
         **blank,
         "packaging_type": kind,

@@ -1,7 +1,7 @@
-"""The code lists of the file, read once: columns, codes, terms, and which type and class a part has.
+"""Loads the code lists of the file: columns, codes, terms, and the type and class of a part.
 
-Rows are `rules/uk_packaging_data/*.csv`, each with its source: the regulator's own published validation code. The
-errors are `compliance.declarations.uk.rules`.
+The rows are `rules/uk_packaging_data/*.csv`, each with its source: the regulator's own published validation code. They
+are read once. `compliance.declarations.uk.rules` has the errors.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ MARKET: Final = "GB"
 """The only market whose declaration has this form."""
 LARGE: Final = "L"
 MARKETPLACE: Final = "OM"
-"""The activity of those who sell through an online marketplace of their own."""
+"""The activity of a producer who sells through an online marketplace of its own."""
 _ANY: Final = "*"
 _BLANK: Final = "-"
 
@@ -29,7 +29,7 @@ class Kind(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What decides the kind of a part, as `types.csv` writes it: Y or N, or a code."""
+    """The facts that decide the kind of a part, as `types.csv` writes them: Y or N, or a code."""
 
     organisation_size: str
     marketplace: str
@@ -41,19 +41,19 @@ class Facts(NamedTuple):
 
 @lru_cache(maxsize=1)
 def columns() -> tuple[str, ...]:
-    """The columns of the file, in their order."""
+    """Return the columns of the file, in their order."""
     return tuple(row["column"] for row in rows(FOLDER / "columns.csv"))
 
 
 @lru_cache(maxsize=1)
 def identity() -> tuple[str, ...]:
-    """The columns that tell two rows of an organisation apart."""
+    """Return the columns that tell two rows of an organisation apart."""
     return tuple(row["column"] for row in rows(FOLDER / "columns.csv") if row["tells_apart"] == "Y")
 
 
 @lru_cache(maxsize=16)
 def codes(column: str) -> Mapping[str, str]:
-    """The codes of a column with their meaning."""
+    """Return the codes of a column with their meaning."""
     return MappingProxyType(
         {row["code"]: row["meaning"] for row in rows(FOLDER / "codes.csv") if row["column"] == column}
     )
@@ -61,13 +61,13 @@ def codes(column: str) -> Mapping[str, str]:
 
 @lru_cache(maxsize=1)
 def terms() -> Mapping[str, str]:
-    """The conditions that have a name, by it."""
+    """Return the named conditions, by name."""
     return MappingProxyType({row["term"]: row["when"] for row in rows(FOLDER / "terms.csv")})
 
 
 @lru_cache(maxsize=256)
 def kind_of(facts: Facts) -> Kind | None:
-    """The first row of `types.csv` that fits; None where the file has no place for such a part."""
+    """Return the first row of `types.csv` that fits; None where the file has no place for such a part."""
     for row in _types():
         if all(row[name] == _ANY or value in words(row[name]) for name, value in facts._asdict().items()):
             packaging_class = row["packaging_class"]
