@@ -1,4 +1,4 @@
-"""The MetaData with its naming of constraints, and the columns that every company-owned table begins with."""
+"""Defines the SQLAlchemy MetaData with its constraint names, and the columns that every company's table begins with."""
 
 from sqlalchemy import Column, DateTime, MetaData, Uuid
 
@@ -14,15 +14,15 @@ metadata = MetaData(
 
 
 def identity() -> Column[object]:
-    """The record's id: a UUID version 7 made by the service, so that keys sort by time."""
+    """Return the column of a record's id: a UUID version 7 made by the service, so that keys sort by time."""
     return Column("id", Uuid, primary_key=True)
 
 
 def company() -> Column[object]:
-    """The company that owns the row; row-level security compares it with the session's company."""
+    """Return the column of the company that owns the row; row-level security compares it with the session's company."""
     return Column("company_id", Uuid, nullable=False)
 
 
 def instant(name: str, *, nullable: bool = False) -> Column[object]:
-    """A UTC instant, always from the service's clock and never from the database's."""
+    """Return a column for a UTC instant, which always comes from the service's clock and never from the database's."""
     return Column(name, DateTime(timezone=True), nullable=nullable)

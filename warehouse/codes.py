@@ -1,6 +1,6 @@
-"""Reads the codes of SKUs and library components as they are stored, for who compares them with today's form of a code.
+"""Reads the stored codes of SKUs and library components, so that they can be compared with today's form of a code.
 
-The form itself is `schemas.texts`; what is reported of it is `services.doctor`.
+The form itself is in `schemas.texts`; `services.doctor` reports the differences.
 """
 
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ _AMONG: Final = "SELECT {code} FROM {table} WHERE {code} = ANY(%s::text[])"
 
 
 def unusual(connection: Connection, record: Record) -> list[str]:
-    """The company's codes that have other characters than printable ASCII, or spaces around them; sorted."""
+    """Return the company's codes with characters outside printable ASCII or with spaces around them; sorted."""
     return [code for (code,) in connection.execute(_of(_UNUSUAL, record))]
 
 
 def among(connection: Connection, record: Record, codes: Sequence[str]) -> list[str]:
-    """Those of some codes that are stored just so."""
+    """Return those of the given codes that are stored exactly so."""
     return [code for (code,) in connection.execute(_of(_AMONG, record), [list(codes)])]
 
 

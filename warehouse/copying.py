@@ -1,7 +1,7 @@
-"""Carries frames to Postgres and back by COPY: many rows at once, as CSV.
+"""Copies frames to Postgres and back with COPY: many rows at once, as CSV.
 
-What belongs here: the form of the CSV and the two directions. What does not: which rows are asked for or where they go,
-which each subject's own modules say.
+What belongs here: the form of the CSV and the two directions. What does not: which rows are read and where they are
+written, which the modules of each subject decide.
 """
 
 import io
@@ -12,14 +12,17 @@ import polars as pl
 import psycopg
 
 NULL: Final = "\ue5e5"
-"""Null in COPY's CSV: a private-use character by itself, which no caller's cell is."""
+"""Null in COPY's CSV: a single private-use character, which no caller's cell equals."""
 _FORM: Final = f"(FORMAT csv, NULL '{NULL}')"
 
 
 def out_of(
     connection: psycopg.Connection[Any], query: str, parameters: Mapping[str, Any], schema: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """The rows of a query as a frame; `schema` names its columns in their order, with their types in the frame."""
+    """Return the rows of a query as a frame.
+
+    `schema` names the columns in their order, with their types in the frame.
+    """
     data = io.BytesIO()
     with connection.cursor() as cursor, cursor.copy(f"COPY ({query}) TO STDOUT {_FORM}", parameters) as copy:
         for block in copy:
@@ -29,7 +32,7 @@ def out_of(
 
 
 def parsed(data: io.BytesIO, schema: Mapping[str, Any]) -> pl.DataFrame:
-    """The frame that COPY's CSV holds; an empty text stays an empty text."""
+    """Parse COPY's CSV into a frame; an empty text stays an empty text."""
     if not data.getbuffer().nbytes:
         return pl.DataFrame(schema=dict(schema))
     as_text = {name: pl.String if dtype == pl.Boolean else dtype for name, dtype in schema.items()}

@@ -1,7 +1,8 @@
-"""Dagster's home in the data directory, for every process that opens its instance; this module does not import Dagster.
+"""Makes Dagster's home in the data directory. This module does not import Dagster.
 
-What belongs here: where the instance's settings and storage are, and having Dagster make its tables. What does not:
-what the settings are (`dagster.yaml` at the top of the repository) and what runs.
+Every process that opens Dagster's instance uses it. What belongs here: the paths of the instance's settings and
+storage, and the command that has Dagster make its tables. What does not: the settings themselves (`dagster.yaml` at the
+top of the repository) and the code that runs.
 """
 
 import hashlib
@@ -20,24 +21,24 @@ from warehouse.settings import Settings, SettingsError
 
 _INSTANCE: Final = Path(__file__).parent.parent / "dagster.yaml"
 LOCATION: Final = "pcds"
-"""The name of the code location: a part of every run's origin, so that it never changes."""
+"""The name of the code location. It is a part of every run's origin, so it never changes."""
 DEFINITIONS: Final = "pipelines.definitions"
 """The module that the code server serves."""
 _WORKSPACE: Final = "load_from:\n  - grpc_server: {{socket: {}, location_name: {}}}\n"
 _LONGEST_SOCKET: Final = 100
-"""Bytes of a socket's path: Linux takes 107, macOS 103."""
+"""Most bytes of a socket's path: Linux takes 107, macOS 103."""
 
 
 HOST: Final = "127.0.0.1"
-"""Where Dagster's web server listens, and nowhere else."""
+"""The only address on which Dagster's web server listens."""
 PREFIX: Final = "/dagster"
-"""The path that Dagster's web server and the door before it answer under."""
+"""The path under which Dagster's web server, and the API's proxy in front of it, answer."""
 DOOR_HEADER: Final = "x-pcds-door"
-"""Carries the door's key from the API to Dagster's web server, which answers nobody else (decision 0032)."""
+"""The header with the shared key that the API sends to Dagster's web server, which refuses others (decision 0032)."""
 
 
 def environment(settings: Settings, database: Database) -> dict[str, str]:
-    """The variables by which Dagster finds its instance; makes the home, or brings it up to date.
+    """Return the variables by which Dagster finds its instance; makes the home, or brings it up to date.
 
     Raises `SettingsError` where the instance's file cannot be read.
     """
@@ -50,7 +51,8 @@ def environment(settings: Settings, database: Database) -> dict[str, str]:
         "PCDS_LAUNCH_URL": database.app_url,
         "PCDS_RUN_LOGS": str(home / "logs"),
         "PCDS_RUN_LOGS_STORE": settings.objects_url or "",
-        # A backfill waits for a code server that is away; else one look at that moment fails it for good.
+        # A backfill waits for a code server that is away. Without this, one check at that moment fails the backfill for
+        # good.
         "DAGSTER_BACKFILL_RETRY_DEFINITION_CHANGED_ERROR": "1",
     }
 
@@ -63,14 +65,14 @@ def _instance(settings: Settings) -> bytes:
 
 
 def workspace(settings: Settings) -> Path:
-    """The file that tells Dagster's webserver and daemon where the definitions are served."""
+    """Return the file that tells Dagster's webserver and daemon where the definitions are served."""
     return _home(settings) / "workspace.yaml"
 
 
 def code_socket(settings: Settings) -> Path:
-    """Where the code server listens: a socket that the service's own account alone can reach.
+    """Return the path of the code server's socket, which only the service's own account can reach.
 
-    In the data directory, or where that path is too long for a socket, in a folder of temporary files.
+    The socket is in the data directory, or in a folder of temporary files where that path is too long for a socket.
     """
     socket = _home(settings) / "code.sock"
     if len(os.fsencode(socket)) <= _LONGEST_SOCKET:
@@ -88,7 +90,7 @@ def _keep(held: Path, wanted: bytes) -> None:
 
 
 def door_key(settings: Settings) -> str:
-    """What the API shows to Dagster's web server: a secret of this data directory, made by whoever asks first."""
+    """Return the key that the API sends to Dagster's web server: a secret of this data directory, made at first use."""
     path = _home(settings) / "door.key"
     if not path.exists():
         draft = path.with_suffix(f".{os.getpid()}")
@@ -108,7 +110,7 @@ def _home(settings: Settings) -> Path:
 
 
 def make_tables(settings: Settings, database: Database) -> bool:
-    """Have Dagster make its own tables where it has none, in a process of its own; whether it could."""
+    """Have Dagster make its own tables where it has none, in a process of its own. Return whether that succeeded."""
     command = [sys.executable, "-m", "dagster", "instance", "info"]
     variables = os.environ | environment(settings, database)
     return subprocess.run(command, env=variables, check=False, capture_output=True).returncode == 0  # noqa: S603

@@ -1,4 +1,4 @@
-"""Where the database is and as whom to go there: three roles, three URLs.
+"""Derives the URLs of the database for its three roles: owner, application, Dagster.
 
 What belongs here: the URLs, for the embedded server and for `DATABASE_URL` alike. What does not: connections
 (`warehouse.sessions`), making the roles (`warehouse.roles`), starting the server (`warehouse.embedded`).
@@ -18,28 +18,28 @@ from pydantic import SecretStr
 from warehouse.settings import Settings, SettingsError
 
 OWNER: Final = "pcds_owner"
-"""Owns every table of the embedded server; on a server of the operator's, `DATABASE_URL` names the owner."""
+"""The role that owns every table of the embedded server; with `DATABASE_URL`, that URL names the owner."""
 APP: Final = "pcds_app"
-"""The application's role: owns nothing, bound by row-level security. API, workers and assets act as it."""
+"""The application's role: it owns nothing and is bound by row-level security. API, workers and assets use it."""
 DAGSTER: Final = "pcds_dagster"
-"""Owns the schema `dagster` alone, where Dagster keeps its runs and events."""
+"""The role that owns only the schema `dagster`, where Dagster stores its runs and events."""
 _MARK_DIGITS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """One database as its three roles see it. The URLs hold passwords: never log them."""
+    """The URLs of one database for its three roles. The URLs hold passwords: never log them."""
 
     owner_url: str = field(repr=False)
     """For migrations and for an operator's commands."""
     app_url: str = field(repr=False)
     """For everything that serves companies."""
     dagster_url: str = field(repr=False)
-    """For Dagster's storage, as SQLAlchemy reads it: Dagster speaks psycopg2."""
+    """For Dagster's storage, in the form that SQLAlchemy reads with psycopg2, which Dagster uses."""
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """The database of these settings. Raises `SettingsError` where a role's password cannot be known."""
+        """Return the database of these settings. Raises `SettingsError` where a role's password cannot be derived."""
         if settings.database_url is None:
             owner, mark = Address.read(settings.data_dir).url(), ""
         else:
@@ -50,7 +50,7 @@ class Database:
         return cls(owner, app, urlunsplit(urlsplit(dagster)._replace(scheme="postgresql+psycopg2")))
 
     def named(self, name: str) -> Self:
-        """The same server and roles, another database on it."""
+        """Return the same server and roles with another database on it."""
         urls = (
             urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
             for url in (self.owner_url, self.app_url, self.dagster_url)
@@ -60,21 +60,21 @@ class Database:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the embedded server of a data directory listens, and the secret that its passwords follow from."""
+    """The address of a data directory's embedded server, and the secret from which its passwords are derived."""
 
     host: str
-    """A loopback address, or the directory of the socket."""
+    """A loopback address, or the directory of the Unix socket."""
     port: int
     secret: str = field(repr=False)
 
     @staticmethod
     def file(data_dir: Path) -> Path:
-        """The file that holds the address, readable by the service's own account alone."""
+        """Return the path of the file that stores the address; only the service's own account can read it."""
         return data_dir / "postgres.json"
 
     @classmethod
     def read(cls, data_dir: Path) -> Self:
-        """The address that the server was last started with. Raises `SettingsError` where there never was one."""
+        """Read the address that the server was last started with. Raises `SettingsError` where it was never started."""
         try:
             return cls(**json.loads(cls.file(data_dir).read_text(encoding="utf-8")))
         except FileNotFoundError:
@@ -82,7 +82,7 @@ class Address:
             raise SettingsError(sentence) from None
 
     def url(self) -> str:
-        """The owner's URL."""
+        """Return the owner's URL."""
         return f"postgresql://{OWNER}:{self.secret}@/postgres?host={quote(self.host, safe='')}&port={self.port}"
 
 
@@ -91,14 +91,14 @@ def _given(url: SecretStr | None) -> str | None:
 
 
 def _mark(owner: str) -> str:
-    """What the names of a database's own roles end with: roles are the whole server's, which may hold several of us."""
+    """Return the suffix of a database's role names: a server has one set of roles and may hold several deployments."""
     given = conninfo_to_dict(owner)
     name = str(given.get("dbname") or given.get("user"))
     return f"_{hashlib.sha256(name.encode()).hexdigest()[:_MARK_DIGITS]}"
 
 
 def follows(url: str, owner: str) -> bool:
-    """Whether the URL's password is the one that follows from the owner's, so that it is ours to set."""
+    """Return whether the URL's password is derived from the owner's, so that the service may set it."""
     role, password = urlsplit(url).username or "", urlsplit(url).password or ""
     wanted = _password(owner, unquote(role))
     return bool(urlsplit(owner).password) and hmac.compare_digest(password.encode(), wanted.encode())
@@ -109,7 +109,10 @@ def _password(owner: str, role: str) -> str:
 
 
 def _derived(owner: str, role: str) -> str:
-    """The role's URL: its password follows from the owner's, so that every machine with `DATABASE_URL` knows it."""
+    """Return the role's URL.
+
+    Its password is derived from the owner's: every machine with `DATABASE_URL` can do that.
+    """
     parts = urlsplit(owner)
     if not parts.password:
         raise SettingsError(

@@ -1,7 +1,8 @@
-"""A company's figures as Parquet files: what was computed from one snapshot, published under a new name.
+"""Stores a company's figures as Parquet files: the results computed from one snapshot, published under a new name.
 
-A folder per rollup holds three files and a manifest; the file `current` beside the folders names the last complete
-one, and is moved when all that it names is on the disk (decision 0013). How figures are computed is not here.
+Each rollup makes a folder of four tables and a manifest. The file `current` beside the folders names the last complete
+one; it changes after all files of the new folder are on the disk (decision 0013). How figures are computed does not
+belong here.
 """
 
 import shutil
@@ -21,17 +22,17 @@ from warehouse.snapshots import Snapshot
 
 TABLES: Final = ("tonnes", "uncounted", "scope_missing", "obligations")
 FORM: Final = 2
-"""Of the files; figures of another form are another release's, and are computed anew."""
+"""The version of the files' form. Figures of another form come from another release and are computed anew."""
 FOLDER: Final = "figures"
-"""Below the data directory."""
+"""The folder's name in the data directory."""
 KEPT: Final = 3
-"""The newest of a company stay, for those who have just asked which one is current."""
+"""How many of a company's newest figures are kept, for readers that have just looked up the current ones."""
 _MANIFEST: Final = "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What figures were computed from: a snapshot (`path`, `as_of`, its last chain link), a rule-set, a catalogue."""
+    """The input of figures: a snapshot (`path`, `as_of`, its last chain link), a rule-set and a catalogue."""
 
     snapshot: str
     as_of: datetime
@@ -42,7 +43,7 @@ class Basis:
 
 @dataclass(frozen=True, slots=True)
 class StoredFigures:
-    """One company's figures; `rows` counts each of `TABLES`, `rows_written` the figures that differ from before."""
+    """One company's figures. `rows` counts each of `TABLES`, `rows_written` the figures that differ from before."""
 
     company_id: UUID
     name: str
@@ -53,26 +54,26 @@ class StoredFigures:
 
     @property
     def tonnes(self) -> Path:
-        """Tonnes by market, year, half and category, with units and SKUs, and which of them are in scope."""
+        """The file of tonnes by market, year, half and category, with units and SKUs, and which are in scope."""
         return self.folder / "tonnes.parquet"
 
     @property
     def uncounted(self) -> Path:
-        """What could not be counted: a row per market, year, half, SKU and reason."""
+        """The file of SKUs that could not be counted: a row per market, year, half, SKU and reason."""
         return self.folder / "uncounted.parquet"
 
     @property
     def scope_missing(self) -> Path:
-        """What no record decides about the scope of a category: a row per market, year, half, SKU and fields."""
+        """The file of undecided category scopes: a row per market, year, half, SKU and the fields that are missing."""
         return self.folder / "scope_missing.parquet"
 
     @property
     def obligations(self) -> Path:
-        """Verdicts by market and calendar year."""
+        """The file of verdicts by market and calendar year."""
         return self.folder / "obligations.parquet"
 
     def manifest(self) -> bytes:
-        """What the folder says of itself."""
+        """Return the manifest of the folder, as JSON."""
         said = {
             "form": FORM,
             "company_id": self.company_id,
@@ -87,10 +88,10 @@ class StoredFigures:
 def publish(
     data_dir: Path, company_id: UUID, origin: Basis, frames: Mapping[str, pl.DataFrame], rows_written: int
 ) -> StoredFigures:
-    """The frames, one for each of `TABLES`, as the company's figures, current when this returns.
+    """Publish the frames, one for each of `TABLES`, as the company's current figures.
 
-    Figures of a later snapshot are left in place, and returned: of two rollups at once the later data stands. Those of
-    the current snapshot are the latest, whatever its number: it counts links anew where a backup was put back.
+    Figures of a later snapshot stay in place and are returned instead: of two rollups at once, the later data wins.
+    Figures of the current snapshot are the latest, whatever its number: after a restore, the number counts links anew.
     """
     folder = data_dir / FOLDER / str(company_id)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -111,7 +112,7 @@ def publish(
 
 
 def current(data_dir: Path, company_id: UUID) -> StoredFigures | None:
-    """The company's last complete figures; None where none were computed in this data directory by this release."""
+    """Return the company's last complete figures; None where this release computed none in this data directory."""
     folder = data_dir / FOLDER / str(company_id)
     try:
         name = (folder / published.POINTER).read_text(encoding="ascii")
@@ -125,7 +126,7 @@ def current(data_dir: Path, company_id: UUID) -> StoredFigures | None:
 
 
 def _is_later(held: Basis, given: Basis, snapshot: Snapshot | None) -> bool:
-    """Whether what is held was computed from later data than what is given."""
+    """Return whether the stored figures were computed from later data than the given ones."""
     current_path = None if snapshot is None else snapshot.path
     if current_path in (held.snapshot, given.snapshot):
         return given.snapshot != current_path
@@ -133,7 +134,7 @@ def _is_later(held: Basis, given: Basis, snapshot: Snapshot | None) -> bool:
 
 
 def _sweep(folder: Path, named: Path) -> None:
-    """Remove what a kill left unfinished, and what is older than the newest of `KEPT`."""
+    """Remove folders that a killed process left unfinished, and folders older than the newest `KEPT`."""
     others = [path for path in folder.iterdir() if path.is_dir() and path != named]
     finished = [path for path in others if (path / _MANIFEST).exists()]
     finished.sort(key=lambda path: path.stat().st_mtime, reverse=True)

@@ -1,21 +1,21 @@
-"""Ends what a killed supervisor left: its processes, then the embedded server (`python -m warehouse.keeper`).
+"""Ends the processes of a killed supervisor, then the embedded server (`python -m warehouse.keeper`).
 
-The supervisor holds the other end of standard input, which the kernel closes however the supervisor ends. Nothing is
-imported before that, so that the process which waits is a few megabytes.
+The supervisor holds the other end of standard input, which the kernel closes however the supervisor ends. The imports
+wait until then, so that the waiting process takes only a few megabytes.
 """
 
 import sys
 
 
 def main() -> None:
-    """Wait for the end of standard input, then for the others; the last one out stops the server."""
+    """Wait for the end of standard input, then end the other processes; the last process to leave stops the server."""
     sys.stdin.read()
     from warehouse import leftovers  # noqa: PLC0415  (see above)
     from warehouse.embedded import running  # noqa: PLC0415
     from warehouse.settings import Settings  # noqa: PLC0415
 
     mark = leftovers.Mark.of_this_process()
-    if mark is not None:  # requests under way end before the server that they ask
+    if mark is not None:  # requests under way end before the server that they use
         leftovers.end(leftovers.of_supervisor(mark))
     with running(Settings.load()):
         pass

@@ -1,8 +1,8 @@
-"""The processes of one `pcds serve`, told by a mark in their environment, and their end when nobody else ends them.
+"""Finds the processes of one `pcds serve` by a mark in their environment, and ends them where the supervisor cannot.
 
-A supervisor that is killed ends nothing. The kernel tells its children (Linux), and theirs are told by nobody. So each
-process that belongs to a supervisor carries its mark, whoever started it, and is found by that: by the keeper as soon
-as the supervisor is gone (`warehouse.keeper`), and by the next start.
+A killed supervisor ends nothing. On Linux the kernel signals its children, but not their children. So each process of a
+supervisor carries its mark, whichever process started it. The keeper (`warehouse.keeper`) finds it by that mark as soon
+as the supervisor is gone, and so does the next start.
 """
 
 import os
@@ -14,26 +14,26 @@ import psutil
 
 MARK: Final = "PCDS_SUPERVISOR"
 GRACE_SECONDS: Final = 7.0
-"""How long a process may take to end: the worker finishes the chunk that it is in, the API the requests that it has."""
+"""How long a process may take to end: the worker finishes its current chunk, the API its current requests."""
 
 _START_FIELD: Final = 19
 """`starttime` among the fields behind the name, from 0 (proc_pid_stat(5))."""
 
 
 class Mark(NamedTuple):
-    """Which supervisor: its process number, and when that process started, since numbers are used again."""
+    """Identifies a supervisor by its process number and its start time, since process numbers are used again."""
 
     pid: int
     started: float
 
     @classmethod
     def own(cls) -> Self:
-        """Of this process."""
+        """Return the mark of this process."""
         return cls(os.getpid(), _started(os.getpid()))
 
     @classmethod
     def of(cls, process: psutil.Process) -> Self | None:
-        """Whose a process is; None where it is nobody's, or not ours to look into."""
+        """Return the mark that a process carries; None where it has none, or where this account cannot read it."""
         try:
             pid, _, started = process.environ().get(MARK, "").partition("@")
             return cls(int(pid), float(started))
@@ -42,17 +42,17 @@ class Mark(NamedTuple):
 
     @classmethod
     def of_this_process(cls) -> Self | None:
-        """Whose this process is."""
+        """Return the mark that this process carries."""
         return cls.of(psutil.Process())
 
     @property
     def variables(self) -> dict[str, str]:
-        """What a process has in its environment that shall belong to this supervisor."""
+        """Return the environment variables that mark a process as this supervisor's."""
         return {MARK: f"{self.pid}@{self.started}"}
 
     @property
     def lives(self) -> bool:
-        """Whether the supervisor is still there."""
+        """Return whether the supervisor still runs."""
         try:
             ended = psutil.Process(self.pid).status() == psutil.STATUS_ZOMBIE
             return not ended and _started(self.pid) == self.started
@@ -61,17 +61,17 @@ class Mark(NamedTuple):
 
 
 def of_supervisor(mark: Mark) -> list[psutil.Process]:
-    """Its processes other than this one."""
+    """Return the supervisor's processes other than this one."""
     return [process for process in _others() if Mark.of(process) == mark]
 
 
 def orphans(data_dir: Path) -> list[psutil.Process]:
-    """What supervisors that are gone left behind on a data directory."""
+    """Return the processes on a data directory whose supervisors are gone."""
     return [process for process in _others() if _is_orphan(process, data_dir)]
 
 
 def end(processes: Iterable[psutil.Process], *, grace_seconds: float = GRACE_SECONDS) -> None:
-    """SIGTERM to each, and SIGKILL to those that are still there after the grace."""
+    """Send SIGTERM to each process, then SIGKILL to those that still run after the grace period."""
     asked = list(processes)
     for process in asked:
         _tell(process, kill=False)
@@ -82,7 +82,7 @@ def end(processes: Iterable[psutil.Process], *, grace_seconds: float = GRACE_SEC
 
 
 def listening(port: int) -> psutil.Process | None:
-    """Whoever listens on a TCP port of this machine, where this account may know it."""
+    """Return the process that listens on a TCP port of this machine; None where this account cannot see it."""
     try:
         for found in psutil.net_connections(kind="tcp"):
             if found.status == psutil.CONN_LISTEN and found.laddr.port == port and found.pid:
@@ -93,10 +93,10 @@ def listening(port: int) -> psutil.Process | None:
 
 
 def _started(pid: int) -> float:
-    """When a process started, the same for whoever asks: in ticks since the machine did, where the kernel says so.
+    """Return when a process started, the same to every caller. On Linux in clock ticks since the machine started.
 
-    Linux knows no other instant; what is computed from that and the clock changes when the clock is set. Elsewhere in
-    seconds since 1970.
+    Linux records no other instant: a time computed from the ticks and the clock changes when the clock is set. On other
+    systems in seconds since 1970.
     """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()

@@ -1,6 +1,6 @@
-"""Log lines: one JSON object a line on standard error, with the correlation id, without secrets.
+"""Writes log lines: one JSON object a line on standard error, with the correlation id, without secrets.
 
-What belongs here: the shape of a line and what must never stand in one. What does not: what is worth a line.
+What belongs here: the form of a line and what must never be in one. What does not: which events are logged.
 """
 
 import logging
@@ -23,11 +23,11 @@ _SECRET_VALUE: Final = re.compile(
 )
 _HIDDEN: Final = "[hidden]"
 _TALKATIVE: Final = ("alembic", "httpx2")
-"""Libraries that tell at level info how they go about it; what came of it is a line of ours."""
+"""Libraries that log each of their steps at level info; the service logs the outcome itself."""
 
 
 def configure(settings: Settings) -> None:
-    """Send every line of this process, also of libraries, to standard error. Calling it again changes the level."""
+    """Send every log line of this process, also of libraries, to standard error. Calling it again changes the level."""
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -61,7 +61,7 @@ def configure(settings: Settings) -> None:
 
 
 def hide_secrets(_logger: object, _method: str, event: EventDict) -> EventDict:
-    """Hide what has a secret's name, at any depth, and in texts what has the form of a key or of a URL's password."""
+    """Hide values whose names are a secret's, at any depth, and in texts keys, bearer tokens and passwords of URLs."""
     return {name: _clean(name, value) for name, value in event.items()}
 
 

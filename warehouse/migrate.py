@@ -1,4 +1,4 @@
-"""Bringing a database to this release's schema, from empty or from any earlier release.
+"""Migrates a database to this release's schema, from empty or from any earlier release.
 
 Safe to call at every start and from several processes at once: one migrates, the others wait and find nothing to do.
 """
@@ -18,31 +18,31 @@ from warehouse import roles
 from warehouse.database import Database
 
 _SCRIPTS: Final = Path(__file__).with_name("migrations")
-_LOCK: Final = 0x70636473  # "pcds": the advisory lock of whoever migrates
+_LOCK: Final = 0x70636473  # "pcds": the advisory lock of the process that migrates
 _REVISION: Final = "SELECT version_num FROM alembic_version"
 
 
 def head() -> str:
-    """The revision of this release."""
+    """Return the newest revision of this release."""
     newest = ScriptDirectory.from_config(_config()).get_current_head()
     assert newest is not None
     return newest
 
 
 def knows(revision: str) -> bool:
-    """Whether it is a revision of this release or of one before."""
+    """Return whether it is a revision of this release or of an earlier one."""
     return revision in {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
 
 
 def migrate(database: Database, revision: str | None = None) -> str:
-    """Make roles and tables as this release needs them, or as they were at a revision; the one that they then have.
+    """Make roles and tables as this release needs them, or as a revision had them. Return the revision reached.
 
     Raises `SettingsError` where roles are missing that the owner may not make.
     """
     wanted = revision or head()
     with psycopg.connect(database.owner_url) as connection:
         connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
-        connection.commit()  # the lock is the session's and stands until the connection ends
+        connection.commit()  # the session holds the lock until the connection ends
         roles.prepare(connection, database)
         if _revision(connection) != wanted:
             _upgrade(database, wanted)

@@ -1,7 +1,7 @@
-"""Files as objects under keys that begin with their company: `<company_id>/...`.
+"""Stores files as objects under keys that begin with their company: `<company_id>/...`.
 
-A folder of the data directory by default, an S3-compatible store by setting. What belongs here: bytes in, bytes out,
-durably. What does not: what is in them, and who may ask for them.
+The store is a folder of the data directory by default, or an S3-compatible store by setting. What belongs here: writing
+and reading bytes durably. What does not: their content, and who may read them.
 """
 
 import asyncio
@@ -31,21 +31,21 @@ _KEY: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(/[A-Za-z0-9
 
 
 class NoSuchObject(LookupError):  # noqa: N818  (an answer, not a fault)
-    """Nothing is stored under the key."""
+    """No object is stored under the key."""
 
     code = "no_such_object"
 
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """A store of bytes; `folder` is where they lie when they lie on this machine."""
+    """A store of bytes; `folder` is its directory where it is on this machine."""
 
     _store: ObjectStore
     folder: Path | None = None
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """The store of these settings; the folder is made when it is missing, for the service's account alone."""
+        """Return the store of these settings; makes a missing folder, for the service's account alone."""
         if settings.objects_url is not None:
             return cls.at(settings.objects_url)
         folder = settings.data_dir / "objects"
@@ -54,22 +54,22 @@ class Objects:
 
     @classmethod
     def at(cls, url: str) -> Self:
-        """The store at an address, for whoever has no more of the settings than that."""
+        """Return the store at a URL, for callers that know no other setting."""
         return cls(from_url(url))
 
     def put(self, key: str, data: bytes, *, durable: bool = True) -> None:
-        """Store bytes under a key, replacing what is there, all at once.
+        """Store bytes under a key in one step, replacing the object that is there.
 
-        They survive a power cut when this returns, unless they need not be `durable` since they can be made again.
+        They survive a power cut when this returns, unless `durable` is false, for bytes that can be made again.
         """
         obstore.put(self._store, _checked(key), data)
         if durable and self.folder is not None:
             _flush(self.folder / key, self.folder)
 
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> None:
-        """Store bytes as they come, a few MiB of them in memory at a time; durable like `put` when this returns.
+        """Store bytes as they arrive, with a few MiB of them in memory at a time; durable like `put` when this returns.
 
-        The object is there whole or, where `chunks` raises, not at all; what they raise is raised here.
+        The object is stored whole or, where `chunks` raises, not at all; errors of `chunks` are raised here.
         """
         await obstore.put_async(
             self._store, _checked(key), chunks, use_multipart=True, chunk_size=_PART_BYTES, max_concurrency=1
@@ -78,21 +78,21 @@ class Objects:
             await asyncio.to_thread(_flush, self.folder / key, self.folder)
 
     def get(self, key: str) -> bytes:
-        """The bytes under a key. Raises `NoSuchObject`."""
+        """Return the bytes under a key. Raises `NoSuchObject`."""
         try:
             return bytes(obstore.get(self._store, _checked(key)).bytes())
         except FileNotFoundError:
             raise NoSuchObject(f"There is no object {key}.") from None
 
     def open(self, key: str) -> io.BufferedReader:
-        """The object as a file to seek and read in, without loading all of it. Raises `NoSuchObject`."""
+        """Open the object as a file to seek and read in, without loading all of it. Raises `NoSuchObject`."""
         try:
             return io.BufferedReader(_Reader(obstore.open_reader(self._store, _checked(key), buffer_size=_READ_BYTES)))
         except FileNotFoundError:
             raise NoSuchObject(f"There is no object {key}.") from None
 
     def file(self, key: str) -> BinaryIO:
-        """The object as a file of the system, for another process: itself where it lies here, else a copy.
+        """Open the object as a file of the system, for another process: the stored file on this machine, else a copy.
 
         Raises `NoSuchObject`.
         """
@@ -101,32 +101,32 @@ class Objects:
                 return (self.folder / _checked(key)).open("rb")
             except FileNotFoundError:
                 raise NoSuchObject(f"There is no object {key}.") from None
-        copy = tempfile.TemporaryFile()  # noqa: SIM115  (whoever asks for it closes it)
+        copy = tempfile.TemporaryFile()  # noqa: SIM115  (the caller closes it)
         with self.open(key) as stored:
             shutil.copyfileobj(stored, copy)
         copy.seek(0)
         return copy
 
     def delete(self, key: str) -> None:
-        """Remove an object; nothing happens when there is none."""
+        """Remove an object; does nothing where there is none."""
         with contextlib.suppress(FileNotFoundError):
             obstore.delete(self._store, _checked(key))
 
     def stored(self, company_id: UUID, folder: str = "") -> Iterator[tuple[str, datetime]]:
-        """The keys of a company, or of one of its folders, in no order, each with the store's time of its writing."""
+        """Yield the keys of a company, or of one of its folders, in no order, each with the store's time of writing."""
         prefix = "/".join(part for part in (str(company_id), folder.strip("/")) if part)
         for batch in obstore.list(self._store, prefix=prefix):
             yield from ((entry["path"], entry["last_modified"]) for entry in batch)
 
     def now(self) -> datetime:
-        """The store's own time, which is what the times of its objects compare with, and no clock of ours."""
+        """Return the store's own time, by which its objects' times are compared; not the service's clock."""
         self.put(f"{_NOBODY}/now", b"")
         return next(at for _, at in self.stored(_NOBODY))
 
     def drop_unfinished(self, age: timedelta) -> int:
-        """Remove what uploads left in the folder that a kill cut off this long ago; how many.
+        """Remove the unfinished uploads in the folder that were cut off at least `age` ago; return how many.
 
-        An S3-compatible store does that by a lifecycle rule for incomplete uploads of its own (docs/files.md).
+        An S3-compatible store does that by its own lifecycle rule for incomplete uploads (docs/files.md).
         """
         if self.folder is None:
             return 0
@@ -140,7 +140,7 @@ class Objects:
 
 
 class _Reader(io.RawIOBase):
-    """A store's reader in the form that Python's buffered reader takes."""
+    """Wraps the store's reader in the form that Python's buffered reader takes."""
 
     def __init__(self, reader: "obstore.ReadableFile") -> None:
         self._reader = reader
@@ -164,19 +164,19 @@ class _Reader(io.RawIOBase):
 
 
 def is_key(text: str) -> bool:
-    """Whether the text is an object's key: a company's id and plain names."""
+    """Return whether the text is an object's key: a company's id and plain names."""
     return _KEY.fullmatch(text) is not None
 
 
 def _checked(key: str) -> str:
-    """The key when it is a company's; a key made of anything else would be a fault of ours."""
+    """Return the key where it begins with a company's id; any other key is a bug and raises ValueError."""
     if not is_key(key):
         raise ValueError(f"An object's key is <company_id>/<name>, with plain names; this is not one: {key!r}")
     return key
 
 
 def _flush(path: Path, root: Path) -> None:
-    """Bring a file and the directories that lead to it to the disk: the local store leaves that to the system."""
+    """Flush a file and the directories above it to the disk, which the local store leaves to the system."""
     for place in (path, *path.parents):
         handle = os.open(place, os.O_RDONLY)
         try:

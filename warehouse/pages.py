@@ -1,7 +1,7 @@
-"""The page of a list as one statement that answers JSON text: `{"data": […], "pagination": {…}}` (decisions §1).
+"""Builds one page of a list as one statement that returns JSON text, `{"data": […], "pagination": {…}}` (decisions §1).
 
-The database builds the body of every list, because a page through rows, objects and a serialiser costs several times
-as much. What an item of a list shows is the list's own (`skus`, `library`, `docs`, …).
+The database builds the body of every list, because rows, objects and a serialiser in Python cost several times as much.
+The columns of an item belong to each list's own module (`skus`, `library`, `docs`, …).
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 
 def instant(column: str) -> str:
-    """An instant as RFC 3339 in UTC with Z, microseconds only where there are any: as details show it."""
+    """Return SQL for an instant as RFC 3339 in UTC with Z; microseconds only where there are any, as in details."""
     text = f"to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US') || 'Z'"
     return f"replace({text}, '.000000Z', 'Z')"
 

@@ -1,7 +1,8 @@
-"""Publishes folders of files: writes everything to the disk, then moves a pointer to the new folder.
+"""Publishes folders of files: flushes them to the disk, then moves a pointer to the new folder.
 
-A reader sees the last complete folder at any instant, whatever is killed. What belongs here: the lock of a publisher,
-the flush and the pointer. What does not: which files a folder holds (`warehouse.snapshots`, `warehouse.figures`).
+A reader sees the last complete folder at any instant, whichever process is killed. What belongs here: the lock against
+other publishers, the flush and the pointer. What does not: the files in a folder (`warehouse.snapshots`,
+`warehouse.figures`).
 """
 
 import fcntl
@@ -12,15 +13,15 @@ from pathlib import Path
 from typing import Final
 
 POINTER: Final = "current"
-"""Name of the file beside the folders that names the complete one."""
+"""Name of the file beside the folders that names the last complete one."""
 _LOCK: Final = "lock"
 
 
 @contextmanager
 def locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
-    """Lock a company's folder against other publishers; the kernel releases the lock however a process ends.
+    """Lock a company's folder against other publishers; the kernel releases the lock however the process ends.
 
-    Raises `BlockingIOError` where another one has it and `wait` is false.
+    Raises `BlockingIOError` where another process has the lock and `wait` is false.
     """
     with (folder / _LOCK).open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

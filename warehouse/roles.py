@@ -1,8 +1,8 @@
-"""The roles of the application and of Dagster's storage: made, given their passwords, their limits and their database.
+"""Makes the database roles of the application and of Dagster's storage, with their passwords and limits.
 
-`pcds_app` and `pcds_dagster` are what tables and the schema `dagster` are granted to. On a server of the operator's
-each database has logins of its own, members of these two, because roles are the whole server's and it may hold several
-deployments (decision 0036). What belongs here: what a role is. What does not: what it may do with our tables, which the
+Tables are granted to `pcds_app`, the schema `dagster` to `pcds_dagster`. On a server of the operator's, each database
+has its own logins that are members of these two roles, because a server has one set of roles and may hold several
+deployments (decision 0036). What belongs here: the roles. What does not: their rights on our tables, which the
 migrations grant.
 """
 
@@ -17,14 +17,15 @@ from warehouse.settings import SettingsError
 
 _LIMITS: Final = "NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS"
 _SETTINGS: Final = {
-    # Requests last milliseconds, an import's chunk a few seconds: what holds locks for minutes has been forgotten.
+    # Requests last milliseconds, an import's chunk a few seconds: a lock that lasts for minutes has been forgotten.
     APP: {"jit": "off", "statement_timeout": "300s", "idle_in_transaction_session_timeout": "300s"},
-    # A run's last events may be lost with the machine; the import itself is in our tables, committed for good.
+    # The machine's failure may lose a run's last events; the import itself is in our tables, committed for good.
     DAGSTER: {"jit": "off", "search_path": "dagster", "synchronous_commit": "off"},
 }
 _ACTS_AS: Final = {DAGSTER: {"role": DAGSTER}}
-"""Dagster's tables belong to the role that all logins share. The application makes none, and stays its login: a session
-sees when transactions of its own login began, which a regrade asks."""
+"""Settings of logins that take on their group's role. Dagster's do: its tables belong to that one role. The
+application's do not: it makes no tables, and a regrade asks when transactions of its own login began, which a session
+sees only as that login."""
 _IS_MEMBER: Final = "SELECT FROM pg_auth_members WHERE roleid = %s::regrole AND member = %s::regrole"
 _IS_OLDER: Final = """
 SELECT to_regclass('public.alembic_version') IS NOT NULL
@@ -35,17 +36,17 @@ Connection = psycopg.Connection[Any]
 
 
 class Login(NamedTuple):
-    """As whom a process signs in: `group` is the role whose rights it has, which may be itself."""
+    """A login of a process; `group` is the role whose rights it has, which may be the login itself."""
 
     name: str
     group: str
     password: str
     ours: bool
-    """Whether its password follows from the owner's; else an operator made it, who keeps password and limits."""
+    """Whether its password is derived from the owner's; else an operator made it and keeps its password and limits."""
 
     @classmethod
     def of(cls, url: str, group: str, owner_url: str) -> "Login":
-        """Who the URL names. Raises `SettingsError` where that cannot be a role of this group."""
+        """Return the login that the URL names. Raises `SettingsError` where it cannot be a role of this group."""
         parts = urlsplit(url)
         name = unquote(parts.username or "")
         if name != group and not name.startswith(f"{group}_"):
@@ -58,8 +59,8 @@ class Login(NamedTuple):
 def prepare(connection: Connection, database: Database) -> None:
     """Make the roles and Dagster's schema, or bring them up to date. The connection is the owner's.
 
-    A role that is there keeps its password, unless it is the login of this database alone. Raises `SettingsError` where
-    a role is missing and the owner may not make it, and says what a superuser runs.
+    An existing role keeps its password, unless it is the login of this database alone. Raises `SettingsError` with the
+    statement that a superuser must run, where a role is missing and the owner may not make it.
     """
     urls = ((APP, database.app_url), (DAGSTER, database.dagster_url))
     logins = [Login.of(url, group, database.owner_url) for group, url in urls]
@@ -77,7 +78,7 @@ def prepare(connection: Connection, database: Database) -> None:
 
 
 def _make(connection: Connection, role: str, login: Login | None) -> None:
-    """Make a role that is missing; bring one up to date that is the login of this database alone."""
+    """Make a missing role; bring an existing one up to date where it is the login of this database alone."""
     name, exists = sql.Identifier(role), _exists(connection, role)
     if exists and (login is None or not login.ours):
         return
@@ -143,7 +144,7 @@ def _dagster_schema(connection: Connection) -> None:
     dagster = sql.Identifier(DAGSTER)
     try:
         if connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone() == (False,):
-            # Only a member of a role may make something that is the role's.
+            # Only a member of a role may make objects that the role owns.
             connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(dagster))
         connection.execute(sql.SQL("CREATE SCHEMA dagster AUTHORIZATION {}").format(dagster))
     except errors.InsufficientPrivilege:
@@ -154,9 +155,9 @@ def _dagster_schema(connection: Connection) -> None:
 
 
 def _close(connection: Connection, logins: list[Login]) -> None:
-    """Let these logins into the database, and nobody else but its owner and superusers.
+    """Let these logins into the database, and no others but its owner and superusers.
 
-    A database that an older release works on as `pcds_app` stays open until that role can no longer sign in.
+    The database stays open where an older release uses it as `pcds_app`, until that role can no longer sign in.
     """
     name = sql.Identifier(connection.info.dbname)
     changes = [
@@ -169,4 +170,4 @@ def _close(connection: Connection, logins: list[Login]) -> None:
             for change in changes:
                 connection.execute(change)
     except errors.InsufficientPrivilege:
-        return  # not this owner's database: who may come in is its owner's to say
+        return  # this owner does not own the database, so its owner decides who may connect

@@ -1,8 +1,8 @@
-"""Connections of the application's role: one transaction each, with its company set where it has one.
+"""Opens transactions as the application's role, with their company set where they have one.
 
-A session without a company sees no row of a company: row-level security compares every row with the setting that
-`company` makes for its transaction. What belongs here: pools, transactions, and what to do when a
-connection was lost because Postgres restarted. What does not: queries.
+A session without a company sees no company's rows: row-level security compares every row with the setting that
+`company` makes for its transaction. What belongs here: pools, transactions, and the retries after a lost connection
+when Postgres restarts. What does not: queries.
 """
 
 import asyncio
@@ -26,35 +26,35 @@ T = TypeVar("T")
 _BECOME: Final = "SELECT set_config('app.company_id', %s, true)"
 _BECOME_AND_LET_GO: Final = f"{_BECOME}, set_config('synchronous_commit', 'off', true)"
 _DURABLE: Final = f"{_BECOME}, pg_logical_emit_message(true, 'pcds', '')"
-"""What gives a transaction a commit that makes durable all that was committed before it (decision 0016)."""
+"""Begins a transaction whose commit also makes all earlier commits durable (decision 0016)."""
 _COMMITS: Final = (
     "SELECT current_setting('transaction_read_only') = 'off' AND pg_logical_emit_message(true, 'pcds', '') IS NOT NULL"
 )
-"""A transaction of nothing but its commit."""
+"""A transaction that does nothing but commit."""
 _NOBODY: Final = ""
 _ATTEMPTS: Final = 8
 _PAUSE_SECONDS: Final = 0.05
 _REUNION_SECONDS: Final = 10.0
 """How long a caller waits for a database that restarts: the embedded one takes well under a second."""
 _COLLIDED: Final = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
-"""What ends a transaction because of another; the second time what the other has made is there to be found."""
+"""Errors that end a transaction because of another one; a second attempt finds the other's rows."""
 _ENDED: Final = (errors.AdminShutdown, errors.CrashShutdown)
-"""What a server that stops says to a connection, before it ends it."""
+"""Errors that a stopping server sends before it closes a connection."""
 
 
 def _nothing(*_: object) -> None:
-    """What there is to do meanwhile, where there is nothing."""
+    """Do nothing."""
 
 
 def become(connection: Connection, company_id: UUID) -> None:
-    """Make the session one of the company until the transaction ends."""
+    """Set the session's company until the transaction ends."""
     connection.execute(_BECOME, (str(company_id),))
 
 
 class TransactionLost(psycopg.OperationalError):
-    """The connection was lost before its transaction was known to be committed.
+    """The connection was lost before the service knew that its transaction was committed.
 
-    `in_doubt`: the commit was sent and its answer did not come. Otherwise nothing of the transaction was done.
+    `in_doubt`: the commit was sent and its answer did not come. Otherwise no part of the transaction was done.
     """
 
     def __init__(self, *, in_doubt: bool) -> None:
@@ -63,7 +63,7 @@ class TransactionLost(psycopg.OperationalError):
 
 
 class Pool:
-    """Connections for threads: writes, workers, commands. Thread-safe; enter it or `open` it before use."""
+    """A pool of connections for threads: writes, workers, commands. Thread-safe; enter it or `open` it before use."""
 
     def __init__(self, url: str, *, size: int = 8, clock: Clock | None = None) -> None:
         self._url, self._clock = url, clock or Clock()
@@ -84,36 +84,36 @@ class Pool:
         self.close()
 
     def open(self) -> Self:
-        """Begin to serve; the database need not answer yet."""
+        """Start the pool; the database need not answer yet."""
         self._pool.open()
         return self
 
     def close(self) -> None:
-        """End every connection."""
+        """Close every connection."""
         self._pool.close()
 
     @contextmanager
     def company(
         self, company_id: UUID, *, pipelined: bool = False, durable_behind: bool = False
     ) -> Iterator[Connection]:
-        """A transaction of one company: committed at the end of the block, rolled back when it raises.
+        """Open a transaction of one company: committed at the end of the block, rolled back when the block raises.
 
-        With `pipelined` its statements travel together: one that fails is told where a result is next looked at, or at
-        the commit, and COPY is not possible. With `durable_behind` it lets go of its locks before it is durable, and
-        waits for that afterwards, together with others (decision 0016). Raises `TransactionLost`.
+        With `pipelined` its statements are sent together: an error is raised where a result is next read, or at the
+        commit, and COPY is not possible. With `durable_behind` it releases its locks before it is durable, and waits
+        for the disk afterwards, together with others (decision 0016). Raises `TransactionLost`.
         """
         with self._transaction(str(company_id), pipelined=pipelined, durable_behind=durable_behind) as connection:
             yield connection
 
     @contextmanager
     def system(self) -> Iterator[Connection]:
-        """A transaction of no company, for tables that belong to none and functions across companies."""
+        """Open a transaction of no company, for tables that belong to none and functions across companies."""
         with self._transaction(_NOBODY) as connection:
             yield connection
 
     @contextmanager
     def listening(self, channel: str) -> Iterator[Connection]:
-        """A connection beside the pool and outside transactions that hears what is notified on the channel."""
+        """Open a connection outside the pool and outside transactions that receives notifications of the channel."""
         with psycopg.connect(self._url, autocommit=True) as connection:
             connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
             yield connection
@@ -127,10 +127,10 @@ class Pool:
         pipelined: bool = False,
         repeatable: bool = False,
     ) -> T:
-        """The result of `work` in one transaction of the company, durable behind it, repeated as `retrying` says.
+        """Return the result of `work` in one transaction of the company, durable behind it, repeated as by `retrying`.
 
-        `then` is called with the result while the commit travels: what it does costs the caller no time, and it holds
-        no lock. What it raises is raised when the commit is done.
+        `then` is called with the result while the commit is under way: it costs the caller no time and holds no lock.
+        Its errors are raised when the commit is done.
         """
 
         def once() -> T:
@@ -143,7 +143,10 @@ class Pool:
         return self.retrying(once, repeatable=repeatable)
 
     def asked(self, query: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        """The rows of a query that is its own transaction and of no company; asked again where a connection died."""
+        """Return the rows of a query that is its own transaction, of no company.
+
+        Repeat it where a connection was lost.
+        """
         deadline = time.monotonic() + _REUNION_SECONDS
         while True:
             with self._pool.connection() as connection:
@@ -154,11 +157,11 @@ class Pool:
                         raise
 
     def retrying(self, work: Callable[[], T], *, repeatable: bool = False) -> T:
-        """The result of `work`, which opens one transaction of its own, repeated where that is safe.
+        """Return the result of `work`, which opens one transaction of its own, repeated where that is safe.
 
-        That is where the database undid it because others were in its way, and where the connection was lost before
-        the commit was sent. Was it lost after that, then the work may be done: it is repeated only when it is
-        `repeatable`, which says that it finds that out for itself.
+        It is safe where the database undid the transaction because of others, and where the connection was lost before
+        the commit was sent. If the connection was lost later, the work may be done: it is repeated only when it is
+        `repeatable`, that is, when it can find out by itself whether it was done.
         """
         deadline, collisions = time.monotonic() + _REUNION_SECONDS, 0
         while True:
@@ -205,9 +208,9 @@ class Pool:
             self._pool.putconn(connection)
 
     def stamp(self, company_id: UUID | None = None) -> None:
-        """Say of what was committed that it can be seen: of a company, or of all (decision 0033).
+        """Stamp the committed writes of one company, or of all, as visible (decision 0033).
 
-        `run` does so by itself. Where nobody does, a list of changes shows such a write until somebody has.
+        `run` stamps its own writes. A write without a stamp stays in every list of changes until it is stamped.
         """
         if company_id is None:
             with self.system() as connection:
@@ -217,12 +220,12 @@ class Pool:
                 connection.execute(STAMP, (self._clock.moved(),))
 
     def _make_durable(self, connection: Connection, company: str) -> None:
-        """One transaction behind the commit, up to the pipeline's end: waits for the disk, stamps what it sees."""
+        """Send one transaction behind the commit, to the pipeline's end: it waits for the disk and stamps writes."""
         connection.execute(_DURABLE, (company,))
         connection.execute(STAMP, (self._clock.moved(),))
 
     def _begun(self, company: str, durable_behind: bool) -> Connection:
-        """A connection with its transaction begun, in one round trip; one that proves dead is replaced."""
+        """Return a connection with its transaction begun in one round trip; a dead connection is replaced."""
         deadline = time.monotonic() + _REUNION_SECONDS
         while True:
             connection = self._pool.getconn()
@@ -239,7 +242,7 @@ class Pool:
 
 
 class AsyncPool:
-    """Connections for the event loop: reads. They commit each statement, or each pipeline up to its sync, by itself."""
+    """A pool of connections for the event loop: reads. They commit each statement, or each pipeline up to its sync."""
 
     def __init__(self, url: str, *, size: int = 8) -> None:
         self._pool: AsyncConnectionPool[AsyncConnection] = AsyncConnectionPool(
@@ -260,15 +263,15 @@ class AsyncPool:
         await self._pool.close()
 
     def connection(self) -> AbstractAsyncContextManager[AsyncConnection]:
-        """A connection without company and transaction, for statements that bring both in one pipeline.
+        """Return a connection without company and transaction, for statements that set both in one pipeline.
 
-        It may prove dead at its first use, as nothing is sent to find that out.
+        The connection may be dead at its first use, as nothing is sent to check it.
         """
         return self._pool.connection()
 
     @asynccontextmanager
     async def company(self, company_id: UUID) -> AsyncIterator[AsyncConnection]:
-        """A transaction of one company, as `Pool.company`."""
+        """Open a transaction of one company, as `Pool.company`."""
         connection = await self._begun(str(company_id))
         try:
             yield connection
@@ -299,9 +302,9 @@ class AsyncPool:
 
 @contextmanager
 def owning(owner_url: str, company_id: UUID | None = None) -> Iterator[Connection]:
-    """A transaction of the owner on a connection of its own, with a company set where it has one.
+    """Open a transaction of the owner on its own connection, with a company set where one is given.
 
-    It may do what the application's role may not: see all companies, and change one.
+    The owner may do what the application's role may not: see all companies, and change one.
     """
     with psycopg.connect(owner_url) as connection:
         connection.execute(_BECOME, [str(company_id or _NOBODY)])
@@ -311,7 +314,7 @@ def owning(owner_url: str, company_id: UUID | None = None) -> Iterator[Connectio
 async def first_row(
     connection: AsyncConnection, company_id: UUID, query: str, parameters: Mapping[str, Any]
 ) -> tuple[Any, ...] | None:
-    """The first row of a query in a read-only transaction of the company, in one round trip; None where there is none.
+    """Return the first row of a query in a read-only transaction of the company, in one round trip; None without a row.
 
     The connection is one of `AsyncPool.connection`.
     """
@@ -324,7 +327,7 @@ async def first_row(
 
 
 async def commits(connection: AsyncConnection) -> bool:
-    """Whether the database takes a commit: one that writes to its log and to no table."""
+    """Return whether the database accepts a commit; tests it with one that writes to its log and to no table."""
     return await (await connection.execute(_COMMITS)).fetchone() == (True,)
 
 
@@ -339,5 +342,5 @@ def _undo(connection: Connection) -> None:
 
 
 def _was_lost(error: BaseException, connection: Connection | AsyncConnection) -> bool:
-    """Whether the connection is gone, and with it what of its transaction was not committed."""
+    """Return whether the connection is gone, with the uncommitted part of its transaction."""
     return isinstance(error, psycopg.OperationalError) and (connection.closed or isinstance(error, _ENDED))

@@ -1,7 +1,7 @@
-"""Every setting of the service, typed, from the environment: `PCDS_<NAME>`, and `DATABASE_URL`.
+"""Reads every setting of the service from the environment, typed: `PCDS_<NAME>`, and `DATABASE_URL`.
 
-What belongs here: names, units, defaults and what a value must be. What does not: what is done with it, and facts of
-the law or of plans, which are rows of tables.
+What belongs here: names, units, defaults and permitted values. What does not: the use of a setting, and facts of the
+law or of plans, which are rows of tables.
 """
 
 from pathlib import Path
@@ -12,17 +12,17 @@ from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, IPvAn
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 _PREFIX: Final = "PCDS_"
-_CENTURY: Final = 3_155_760_000  # seconds; beyond it instants leave what a datetime can hold
+_CENTURY: Final = 3_155_760_000  # seconds; beyond it an instant exceeds the range of datetime
 
 
 class SettingsError(Exception):
-    """The environment says something that the service cannot run with; `str()` is one plain sentence."""
+    """A setting in the environment is missing or wrong; `str()` is one plain sentence."""
 
     code = "invalid_settings"
 
 
 def _whole_seconds(value: object) -> object:
-    """Only digits with a sign: `int` itself would also take `1_000`, `1.0` and surrounding spaces."""
+    """Accept only digits with a sign: `int` itself would also take `1_000`, `1.0` and surrounding spaces."""
     if isinstance(value, str) and not value.removeprefix("-").isdecimal():
         raise ValueError("must be a whole number of seconds, such as 86400 or -3600")
     return value
@@ -48,27 +48,31 @@ Seconds = Annotated[float, Field(gt=0, le=3600)]
 
 
 class Settings(BaseSettings):
-    """Read once per process; the same for API, workers, Dagster runs and commands of one data directory."""
+    """The settings, read once per process.
+
+    API, workers, Dagster runs and commands of one data directory have the same.
+    """
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, frozen=True, populate_by_name=True, env_ignore_empty=True)
 
     data_dir: Annotated[Path, AfterValidator(Path.absolute)] = Path("data")
-    """Where everything that must survive a restart lies: the embedded database, objects, Dagster's home."""
+    """The directory of all data that must survive a restart: the embedded database, objects, Dagster's home."""
     database_url: PostgresUrl | None = Field(None, validation_alias=AliasChoices("database_url", "DATABASE_URL"))
     """The owner's URL of a Postgres 15 or newer; without it the service runs its own."""
     app_database_url: PostgresUrl | None = None
-    """The application role's URL, where the operator makes the roles; else it follows from the owner's."""
+    """The application role's URL, where the operator makes the roles; else it is derived from the owner's."""
     dagster_database_url: PostgresUrl | None = None
     """The URL of Dagster's own storage, where the operator makes the roles."""
     backup_key_file: Annotated[Path, AfterValidator(Path.absolute)] | None = None
-    """The key that seals backups; without it `backup.key` in the data directory, made at the first backup."""
+    """The file of the key that seals backups; without it `backup.key` in the data directory, made at the first backup.
+    """
     objects_url: str | None = None
     """`s3://bucket/prefix`, with credentials in the AWS variables; without it a folder of the data directory."""
 
     host: str = "127.0.0.1"
     port: Port = 8000
     dagster_port: Port = 3000
-    """Of Dagster's web server on the loopback address; people reach it at `/dagster` of the service."""
+    """The port of Dagster's web server on the loopback address; people reach it at `/dagster` of the service."""
     dagster_ui: bool = True
     """Whether `/dagster` is open to the operator's staff."""
     public_url: Annotated[str | None, Field(validation_alias=AliasChoices("base_url", "PCDS_BASE_URL"))] = None
@@ -76,35 +80,37 @@ class Settings(BaseSettings):
     """Addresses or networks, separated by commas, whose forwarding headers name the client."""
 
     header_bytes: Annotated[int, Field(ge=1_024, le=1_048_576)] = 65_536
-    """Most bytes of a request line with its headers."""
+    """Most bytes of a request line together with its headers."""
     header_seconds: Seconds = 20
-    """How long a caller may take for them, from the connection or the first byte on."""
+    """How long a caller may take for the request line and headers, from the connection or the first byte on."""
     body_seconds: Seconds = 30
-    """How long a caller may take for a body, and a second more for each `body_bytes_per_second` that came."""
+    """How long a caller may take for a body, plus one second for each `body_bytes_per_second` received."""
     body_bytes_per_second: Annotated[int, Field(ge=1)] = 8_192
-    """The least pace of a body that takes longer than `body_seconds`."""
+    """The lowest rate at which a body may arrive that takes longer than `body_seconds`."""
     answer_seconds: Seconds = 60
-    """How long a caller may leave an answer lying: in this time it takes all of it, or at least 48 KiB."""
+    """How long a caller may leave an answer unread: in this time it takes all of it, or at least 48 KiB."""
     keep_alive_seconds: Annotated[int, Field(ge=1, le=3600)] = 5
     """How long a connection stays open after an answer without another request."""
     connections: Annotated[int, Field(ge=1)] = 1_000
-    """Most connections that an API process holds open."""
+    """Most open connections of an API process."""
     connections_per_address: Annotated[int, Field(ge=1)] = 200
-    """Most of them of one address (of one /64 network for IPv6); a trusted proxy may hold all."""
+    """Most open connections of one address (of one /64 network for IPv6); a trusted proxy may open all."""
 
     connector_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_separated)] = ()
-    """Origins of web pages, such as `https://assistant.example`, that may speak to the connector from a browser."""
+    """Origins of web pages, such as `https://assistant.example`, that may call the connector from a browser."""
 
     free_bytes: Annotated[int, Field(ge=0)] = 67_108_864
-    """Less room than this in the data directory, and the service says that it is not ready."""
+    """With less free space than this in the data directory, the service reports that it is not ready."""
     pool_size: Annotated[int, Field(ge=1, le=100)] = 8
     """Most connections of one pool; an API process has two pools, one for writes and one for reads."""
     readers: Annotated[int, Field(ge=2, le=64)] = 2
     """Most processes in which the API, and the worker, read files from outside; one of them is kept warm."""
     reader_cpu_seconds: Annotated[float, Field(gt=0, le=3600)] = 20.0
-    """Processor time of one reading; what takes more is refused as `unreadable_file`, as with the next two."""
+    """Processor time of one reading; beyond it, as beyond the next two limits, the file is refused as
+    `unreadable_file`.
+    """
     reader_wall_seconds: Annotated[float, Field(gt=0, le=3600)] = 60.0
-    """Time of one reading by the clock, from its turn on."""
+    """Elapsed time of one reading, counted from the start of its turn."""
     reader_memory_mib: Annotated[int, Field(ge=128, le=65536)] = 768
     """Private memory of one reading: a file of the greatest size with 400 000 components takes 580 MiB."""
     warm_workers: bool = True
@@ -112,16 +118,16 @@ class Settings(BaseSettings):
     dagster_yaml: Annotated[Path, AfterValidator(Path.absolute)] | None = None
     """Dagster's instance in place of the shipped `dagster.yaml`, where an engine launches runs (docs/scaling.md)."""
     chunk_rows: Annotated[int, Field(ge=1, le=100_000)] | None = None
-    """SKUs of an import that one transaction writes, in place of the number that was measured to serve best."""
+    """SKUs of an import that one transaction writes, in place of the default, the number measured to be best."""
     runs_kept_days: Annotated[int, Field(ge=1, le=3650)] = 30
-    """How long Dagster's record of a run that has ended is kept."""
+    """How long Dagster's record of an ended run is kept."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     test_clock_offset: Annotated[int, BeforeValidator(_whole_seconds), Field(ge=-_CENTURY, le=_CENTURY)] = 0
     """Seconds added to every clock that decides or is stored (decisions §11, Time)."""
 
     @classmethod
     def load(cls, **overrides: Any) -> Self:
-        """From the environment; an override that is None counts as not given. Raises `SettingsError`."""
+        """Read the settings from the environment; an override of None counts as not given. Raises `SettingsError`."""
         try:
             return cls(**{name: value for name, value in overrides.items() if value is not None})
         except ValidationError as error:
@@ -129,11 +135,11 @@ class Settings(BaseSettings):
 
     @property
     def base_url(self) -> str:
-        """The address that links are made from, without a slash at its end (decisions §11, Lists and limits)."""
+        """The address that links begin with, without a slash at its end (decisions §11, Lists and limits)."""
         return (self.public_url or f"http://{self.host}:{self.port}").rstrip("/")
 
     def environment(self) -> dict[str, str]:
-        """The variables that give a child process these very settings."""
+        """Return the variables that give a child process exactly these settings."""
         values = {name: getattr(self, name) for name in type(self).model_fields}
         values["base_url"] = values.pop("public_url")
         values["trusted_proxies"] = ",".join(str(network) for network in self.trusted_proxies) or None
@@ -148,7 +154,7 @@ class Settings(BaseSettings):
 
 
 def _sentence(error: ValidationError) -> str:
-    """The first fault in words. The value is not repeated: it may be a password."""
+    """Return the first fault as a sentence. It does not repeat the value, which may be a password."""
     fault = error.errors(include_input=False, include_url=False)[0]
     name = str(fault["loc"][0]).upper().removeprefix(_PREFIX)
     variable = name if name == "DATABASE_URL" else f"{_PREFIX}{name}"

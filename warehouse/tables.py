@@ -1,7 +1,7 @@
-"""Every table of ours, as SQLAlchemy Core tables on one MetaData, one file per subject.
+"""Collects every table of the service, as SQLAlchemy Core tables on one MetaData, defined in one file per subject.
 
-What belongs here: columns, keys, indexes and which tables are a company's own. What does not: policies and grants
-(the migrations), queries (beside each), and Dagster's own tables, which Dagster makes in its own schema.
+What belongs here: columns, keys, indexes and the list of tables that a company owns. What does not: policies and grants
+(the migrations), queries (beside each subject), and Dagster's own tables, which Dagster makes in its own schema.
 """
 
 from typing import Final
@@ -67,10 +67,10 @@ COMPANY_TABLES: Final = (
     audit_transactions,
     audit_entries,
 )
-"""Tables under row-level security: `company_id` (`id` for companies itself) is the session's company."""
+"""Tables under row-level security: their `company_id` (`id` for companies itself) equals the session's company."""
 
 APPEND_ONLY: Final = (audit_transactions, audit_entries, sku_versions, issued_declarations)
-"""Tables that the application's role may read and add to, never change or empty."""
+"""Tables whose rows the application's role may read and add, but never change or remove."""
 
 __all__ = [
     "APPEND_ONLY",

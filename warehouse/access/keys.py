@@ -1,7 +1,7 @@
-"""API keys: their form, their digest, the statement that lets a caller in, and what operators do with them.
+"""Stores API keys and checks them: their form, their digest, the statement that admits a caller, and issuing them.
 
-A key is shown once and only its SHA-256 is held: a key of this length is too random to be guessed from its digest,
-so no slow hash is needed (decisions §5).
+A key is shown once and only its SHA-256 is stored: a key of this length is too random to be guessed from its digest, so
+no slow hash is needed (decisions §5).
 """
 
 import hashlib
@@ -16,13 +16,13 @@ import psycopg
 from psycopg.rows import dict_row
 
 PREFIX: Final = "svc_"
-"""Every key begins so (interface v1, Authentication)."""
+"""Every key begins with this (interface v1, Authentication)."""
 
 REQUESTS_PER_MINUTE: Final = 120
-"""Of a key with its tokens, in any 60 seconds, outside a window (interface v1, Limits)."""
+"""Requests of a key with its tokens in any 60 seconds, outside a window (interface v1, Limits)."""
 
 ADMIT: Final = "SELECT * FROM pcds_admit(%(presented)s, %(is_token)s, %(usual_ceiling)s, %(asked_at)s)"
-"""The columns of `Key`, the digest, and 0 or the seconds to wait; no row for a credential that does not count.
+"""Returns the columns of `Key`, the digest, and 0 or the seconds to wait; no row for an invalid credential.
 
 It sets the transaction's company, and counts the request when the transaction commits.
 """
@@ -31,24 +31,24 @@ ADMIT_EACH: Final = (
     "SELECT caller.* FROM unnest(%(asked_at)s::timestamptz[]) AS asked (at), "
     "pcds_admit(%(presented)s, %(is_token)s, %(usual_ceiling)s, asked.at) AS caller"
 )
-"""The same for several requests with one credential: a row for each instant that one of them is asked at."""
+"""The same for several requests with one credential: a row for each instant at which one of them came."""
 
 CALLER_COLUMNS: Final = 7
-"""How many columns of a row of `ADMIT`, or of an `admitting` query, are the caller's."""
+"""How many columns of a row of `ADMIT`, or of an `admitting` query, describe the caller."""
 
 
 def admitting(query: str) -> str:
-    """A query of one row behind the columns of its caller, as one statement for a connection that has no company.
+    """Join a query of one row to the columns of its caller, as one statement for a connection that has no company.
 
-    The outer side of a left join is run first, and running it sets the company that row-level security compares
-    with. Were it ever not first, is the key not live or must it wait, then there is no company, and nothing is seen.
+    Postgres runs the outer side of a left join first, which sets the company that row-level security compares with. If
+    it ever did not, or if the key is not live or must wait, then no company is set and the query sees no row.
     """
     return f"SELECT caller.*, answer.* FROM ({ADMIT}) AS caller LEFT JOIN ({query}) AS answer ON true"
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A live key: who calls, for which company, and what for. With a token, its scopes are the token's."""
+    """A live key: its client, its company and its scopes. With a token, its scopes are the token's."""
 
     client_id: UUID
     company_id: UUID
@@ -58,12 +58,12 @@ class Key:
 
 
 def new_key() -> str:
-    """A key of 43 random URL-safe characters behind the prefix."""
+    """Make a key of 43 random URL-safe characters behind the prefix."""
     return PREFIX + secrets.token_urlsafe(32)
 
 
 def digest(secret: str) -> bytes:
-    """The SHA-256 of a key or token, as it is stored and looked up."""
+    """Return the SHA-256 of a key or token, as it is stored and looked up."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -77,7 +77,7 @@ def issue(
     scopes: Sequence[str],
     at: datetime,
 ) -> None:
-    """Hold a new key's digest, in a session of its company; the key itself is nowhere."""
+    """Store a new key's digest, in a session of its company; the key itself is not stored."""
     connection.execute(
         "INSERT INTO api_keys (id, company_id, name, key_hash, scopes, created_at) VALUES (%s, %s, %s, %s, %s, %s)",
         [client_id, company_id, name, digest(key), list(scopes), at],
@@ -85,7 +85,7 @@ def issue(
 
 
 def revoke(connection: psycopg.Connection[Any], client_id: UUID, at: datetime) -> bool:
-    """End a key of the session's company; False where it had ended before."""
+    """End a key of the session's company; return False where it had ended before."""
     ended = connection.execute(
         "UPDATE api_keys SET revoked_at = %s WHERE id = %s AND revoked_at IS NULL", [at, client_id]
     )
@@ -93,13 +93,13 @@ def revoke(connection: psycopg.Connection[Any], client_id: UUID, at: datetime) -
 
 
 def company_of(connection: psycopg.Connection[Any], client_id: UUID) -> UUID | None:
-    """Whose key it is; asked on the owner's connection, which sees every company's."""
+    """Return the company of a key; needs the owner's connection, which sees every company's keys."""
     row = connection.execute("SELECT company_id FROM api_keys WHERE id = %s", [client_id]).fetchone()
     return row[0] if row else None
 
 
 def every(connection: psycopg.Connection[Any]) -> list[dict[str, Any]]:
-    """The session's company's keys, oldest first, with all that may be shown of them."""
+    """Return the session's company's keys, oldest first, with every column that may be shown."""
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(
             "SELECT id AS client_id, name, scopes, created_at, revoked_at FROM api_keys ORDER BY created_at, id"

@@ -1,4 +1,7 @@
-"""Bearer tokens, request windows, and the places of every limit; how they decide is migration 0004's functions."""
+"""Tables of bearer tokens, request windows, and the request slots of every limit.
+
+Functions of migration 0004 decide who is admitted.
+"""
 
 from sqlalchemy import (
     ARRAY,

@@ -1,7 +1,7 @@
-"""Bearer tokens: their form, the statement that lets a token request in, and what is held of them.
+"""Stores bearer tokens: their form, the statement that admits a token request, and the row of a token.
 
-A token is opaque and only its SHA-256 is held, with the key that it came from: each request looks that key up again,
-so that revoking it ends its tokens at once (interface v1, Authentication).
+A token is opaque and only its SHA-256 is stored, with the key that it came from: each request looks that key up again,
+so revoking the key ends its tokens at once (interface v1, Authentication).
 """
 
 import secrets
@@ -14,10 +14,10 @@ from warehouse.access.keys import Key, digest
 from warehouse.sessions import AsyncConnection
 
 PREFIX: Final = "sat_"
-"""Every token begins so, and no key does."""
+"""Every token begins with this, and no key does."""
 
 LIFETIME_SECONDS: Final = 900
-"""Of a token, by the service's clock (interface v1, Limits)."""
+"""Lifetime of a token, by the service's clock (interface v1, Limits)."""
 
 REQUESTS_PER_MINUTE: Final = 30
 """Token requests of one client, and of one address, in any 60 seconds (interface v1, Limits)."""
@@ -25,7 +25,7 @@ REQUESTS_PER_MINUTE: Final = 30
 _ADMIT: Final = (
     "SELECT * FROM pcds_admit_client(%(client_id)s::uuid, %(presented)s::bytea, %(address)s, %(ceiling)s, %(at)s)"
 )
-"""The columns of `Key`, the digest and the seconds to wait."""
+"""Returns the columns of `Key`, the digest and the seconds to wait."""
 
 _ISSUE: Final = (
     "INSERT INTO bearer_tokens (token_hash, company_id, client_id, scopes, expires_at) VALUES (%s, %s, %s, %s, %s)"
@@ -33,9 +33,9 @@ _ISSUE: Final = (
 
 
 class Admitted(NamedTuple):
-    """The live key of a client, the digest that it is stored as, and 0 or the seconds to wait.
+    """A client's live key, the digest under which it is stored, and 0 or the seconds to wait.
 
-    Without a key and a digest where the client has no live key.
+    Key and digest are None where the client has no live key.
     """
 
     key: Key | None
@@ -46,7 +46,7 @@ class Admitted(NamedTuple):
 async def admit(
     connection: AsyncConnection, client_id: UUID | None, presented: bytes, *, address: str, at: datetime
 ) -> Admitted:
-    """Count a token request of a client and of an address, on a connection of no company; the client's key."""
+    """Count a token request of a client and an address, on a connection of no company; return the client's key."""
     asked = {
         "client_id": client_id,
         "presented": presented,
@@ -61,12 +61,12 @@ async def admit(
 
 
 def new_token() -> str:
-    """A token of 43 random URL-safe characters behind the prefix."""
+    """Make a token of 43 random URL-safe characters behind the prefix."""
     return PREFIX + secrets.token_urlsafe(32)
 
 
 async def issue(
     connection: AsyncConnection, key: Key, *, token: str, scopes: Sequence[str], expires_at: datetime
 ) -> None:
-    """Hold a new token's digest, in a session of the key's company; `expires_at` is the first instant without it."""
+    """Store a new token's digest, in a session of the key's company; `expires_at` is the first instant without it."""
     await connection.execute(_ISSUE, [digest(token), key.company_id, key.client_id, list(scopes), expires_at])

@@ -1,7 +1,7 @@
-"""Request windows: a higher ceiling for one key between two instants, arranged beforehand (interface v1, Limits).
+"""Stores request windows: a higher ceiling for one key between two instants, agreed beforehand (interface v1, Limits).
 
-A key has one window at most; opening another replaces it, and the audit ledger holds the one before. All of this is
-asked on the owner's connection: the application's role may neither see nor open windows.
+A key has one window at most; opening another replaces it, and the audit ledger records the earlier one. All functions
+need the owner's connection: the application's role may neither see nor open windows.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _OF: Final = "SELECT client_id, per_minute, opens_at, closes_at FROM request_win
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From `opens_at` on, and until before `closes_at`, or until it is closed where that is None."""
+    """A window from `opens_at` until before `closes_at`, or until it is closed where that is None."""
 
     client_id: UUID
     per_minute: int
@@ -33,7 +33,7 @@ class Window:
     closes_at: datetime | None
 
     def as_dict(self) -> dict[str, Any]:
-        """The window as commands and the ledger show it (decisions §8)."""
+        """Return the window as commands and the ledger show it (decisions §8)."""
         return {"per_minute": self.per_minute, "from": _shown(self.opens_at), "until": _shown(self.closes_at)}
 
 
@@ -42,13 +42,13 @@ def _shown(instant: datetime | None) -> str | None:
 
 
 def of(connection: Connection, client_id: UUID) -> Window | None:
-    """The key's window, past, present or to come; locked until the transaction ends."""
+    """Return the key's window, past, present or to come; locks it until the transaction ends."""
     with connection.cursor(row_factory=class_row(Window)) as cursor:
         return cursor.execute(_OF, [client_id]).fetchone()
 
 
 def put(connection: Connection, company_id: UUID, window: Window) -> None:
-    """Make this the key's window, in place of the one it had."""
+    """Store the key's window, in place of an earlier one."""
     connection.execute(
         _OPEN,
         {

@@ -1,7 +1,7 @@
-"""Connections of people with applications, their codes and tokens: what is held, found, spent and ended.
+"""Stores the connections of people with applications, and their codes and tokens: adds, finds, redeems and ends them.
 
 A person has one connection with an application, however often it was authorised. Codes and tokens are random; only
-their SHA-256 is held, and who presents one is of no company yet: they are spent by functions of migration 0016.
+their SHA-256 is stored. A caller that presents one has no company yet, so functions of migration 0016 redeem them.
 """
 
 import secrets
@@ -17,14 +17,14 @@ from warehouse.access.keys import digest
 from warehouse.sessions import AsyncConnection, Connection
 
 CODE_LIFETIME: Final = timedelta(minutes=2)
-"""Of an authorization code, which its application exchanges at once."""
+"""Lifetime of an authorization code, which its application exchanges at once."""
 ACCESS_LIFETIME: Final = timedelta(minutes=15)
-"""Of an access token."""
+"""Lifetime of an access token."""
 REFRESH_LIFETIME: Final = timedelta(days=30)
-"""Of a refresh token that is not used; the next one lives as long again."""
+"""Lifetime of a refresh token that is not used; the next one lives as long again."""
 
 _ADMIT: Final = "SELECT * FROM pcds_admit_connection(%(presented)s, %(resource)s, %(counted_as)s, %(at)s)"
-"""The columns of `Admitted`; no row for a token that does not count. `counted_as` is call, answer or null."""
+"""Returns the columns of `Admitted`; no row for an invalid token. `counted_as` is call, answer or null."""
 
 _AUTHORISE: Final = """
 INSERT INTO connections (id, company_id, user_id, client_id, scopes, authorised_at)
@@ -63,7 +63,7 @@ SELECT pcds_rotate_token(%(presented)s, %(client)s, %(scopes)s, %(resource)s, %(
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A live connection that a request came over, and 0 or the seconds to wait under its ceiling."""
+    """The live connection of a request, and 0 or the seconds to wait under its ceiling."""
 
     connection_id: UUID
     company_id: UUID
@@ -79,7 +79,7 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """A connection as its person sees it."""
+    """A connection as it is shown to its person."""
 
     id: UUID
     client_id: str
@@ -108,7 +108,7 @@ def authorise(
     scopes: Sequence[str],
     at: datetime,
 ) -> UUID:
-    """The person's connection with the application, made under the new id where there is none."""
+    """Return the person's connection with the application; adds it under the new id where there is none."""
     row = connection.execute(
         _AUTHORISE,
         {
@@ -136,7 +136,7 @@ def hold_code(
     scopes: Sequence[str],
     at: datetime,
 ) -> str:
-    """A new code of a connection; it is nowhere else."""
+    """Make a code of a connection and store its digest; the code itself is only returned."""
     code = f"sac_{secrets.token_urlsafe(32)}"
     connection.execute(
         _HOLD_CODE,
@@ -157,20 +157,20 @@ def hold_code(
 async def admit(
     connection: AsyncConnection, token: str, *, resource: str, counted_as: str | None, at: datetime
 ) -> Admitted | None:
-    """The live connection that an access token belongs to, counted as a call, an answer or not; None for no such."""
+    """Return the live connection of an access token, counted as a call, an answer or not; None for an invalid token."""
     asked = {"presented": digest(token), "resource": resource, "counted_as": counted_as, "at": at}
     row = await (await connection.execute(_ADMIT, asked)).fetchone()
     return None if row is None else Admitted(*row)
 
 
 def of_person(connection: Connection, user_id: UUID) -> list[Connected]:
-    """A person's live connections, the newest first."""
+    """Return a person's live connections, the newest first."""
     with connection.cursor(row_factory=class_row(Connected)) as cursor:
         return cursor.execute(_OF, [user_id]).fetchall()
 
 
 def revoke(connection: Connection, connection_id: UUID, at: datetime, *, user_id: UUID | None = None) -> str | None:
-    """End a connection, where given that person's alone; the application's name, None where there is none to end."""
+    """End a connection, only that person's where one is given; return the application's name, None where none ended."""
     row = connection.execute(_REVOKE, {"id": connection_id, "at": at, "user_id": user_id}).fetchone()
     return row[0] if row else None
 
@@ -185,7 +185,7 @@ def redeem(
     resource: str,
     at: datetime,
 ) -> Tokens | None:
-    """The first tokens for a code, None whatever was wrong; the code is used up either way."""
+    """Exchange a code for its first tokens; None for any fault. The code is used up either way."""
     given = {
         "presented": digest(code),
         "client": client_id,
@@ -199,7 +199,10 @@ def redeem(
 def rotate(
     connection: Connection, refresh: str, *, client_id: str, scopes: Sequence[str] | None, resource: str, at: datetime
 ) -> Tokens | None:
-    """The next tokens for a refresh token, None whatever was wrong; without scopes where it has not those wanted."""
+    """Exchange a refresh token for the next tokens.
+
+    None for any fault, tokens without scopes where it lacks those wanted.
+    """
     given = {
         "presented": digest(refresh),
         "client": client_id,
@@ -210,7 +213,10 @@ def rotate(
 
 
 def revoke_token(connection: Connection, token: str, client_id: str, at: datetime) -> tuple[UUID, UUID] | None:
-    """End a token of the client's; the connection and its company where that was the last of it."""
+    """End one of the client's tokens.
+
+    Return the connection and its company where it was the connection's last token.
+    """
     asked = [digest(token), client_id, at]
     return connection.execute("SELECT * FROM pcds_revoke_token(%s, %s, %s)", asked).fetchone()
 

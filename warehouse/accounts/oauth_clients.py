@@ -1,6 +1,6 @@
-"""Applications that may ask for a connection: those that registered, and those known by a document they publish.
+"""Stores the applications that may ask for a connection: registered ones, and those known by a document they publish.
 
-They belong to no company: which company an application may see is the connection's (`warehouse.accounts.connections`).
+They belong to no company: the connection decides which company an application sees (`warehouse.accounts.connections`).
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ SET name = excluded.name, redirect_uris = excluded.redirect_uris, held_since = e
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """An application: what it calls itself, where it takes people back to, and how it proves who it is.
+    """An application: its name, its redirect addresses, and how it authenticates.
 
     `auth_method` is none, client_secret_basic or client_secret_post; without a secret it is none.
     """
@@ -41,13 +41,13 @@ class Client:
 
 
 def of(connection: Connection, client_id: str) -> Client | None:
-    """The application of an id, None where there is none."""
+    """Return the application of an id, None where there is none."""
     with connection.cursor(row_factory=class_row(Client)) as cursor:
         return cursor.execute(_OF, [client_id]).fetchone()
 
 
 def hold(connection: Connection, client: Client) -> None:
-    """Hold a new application, or what the document of one that is known says now."""
+    """Store a new application, or the current content of a known one's document."""
     connection.execute(
         _HOLD,
         {
@@ -62,7 +62,7 @@ def hold(connection: Connection, client: Client) -> None:
 
 
 def seconds_to_wait(connection: Connection, address: str, at: datetime) -> int:
-    """Count a registration from an address: 0, or the seconds until it may register again."""
+    """Count a registration from an address; return 0, or the seconds until it may register again."""
     asked = [address, PER_ADDRESS, at]
     row = connection.execute("SELECT pcds_take_registration(%s, %s, %s)", asked).fetchone()
     assert row is not None, "the function answers one row whoever asks"

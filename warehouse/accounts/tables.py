@@ -1,6 +1,6 @@
-"""People who sign in, the applications that they connected, and the digests of what both show of themselves.
+"""Tables of people who sign in, the applications that they connected, and the digests of their secrets.
 
-How sessions, codes and tokens are looked up and spent is migration 0016's functions.
+Functions of migration 0016 look up and redeem sessions, codes and tokens.
 """
 
 from sqlalchemy import ARRAY, CheckConstraint, Column, DateTime, ForeignKey, Index, LargeBinary, Table, Text, Uuid, text

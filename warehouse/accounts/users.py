@@ -1,7 +1,7 @@
-"""People who sign in and their sessions: what is held, added, found and ended.
+"""Stores people who sign in, and their sessions: adds, finds and ends them.
 
-A session is a random token in a cookie, of which only the SHA-256 is held. Before a session is looked up nobody is of a
-company, so that finding and ending go through functions of migration 0016.
+A session is a random token in a cookie; only its SHA-256 is stored. Before a session is looked up the caller has no
+company, so functions of migration 0016 find and end sessions.
 """
 
 import hashlib
@@ -17,21 +17,21 @@ from warehouse.access.keys import digest
 from warehouse.sessions import AsyncConnection
 
 IDLE: Final = timedelta(hours=2)
-"""A session ends when nothing was asked in it for so long."""
+"""A session ends after this time without a request."""
 LONGEST: Final = timedelta(hours=12)
-"""A session ends so long after the sign-in, whatever is asked in it."""
+"""A session ends this long after the sign-in, even where it is used."""
 PER_ACCOUNT: Final = 10
-"""Wrong passwords for one account from one network in any 60 seconds; the right one has to wait behind them too."""
+"""Wrong passwords for one account from one network in any 60 seconds; beyond it the right password must wait too."""
 PER_NETWORK: Final = 30
 """Wrong passwords from one network in any 60 seconds."""
 SLOW_ABOVE: Final = 20
 """Wrong passwords for one account from all networks in any 60 seconds; above it each answer takes `SLOW_SECONDS`."""
 SLOW_SECONDS: Final = 2.0
 LINK_LIFETIME: Final = timedelta(hours=24)
-"""A link that sets a password counts so long, and once."""
+"""A link that sets a password is valid for this time, and once."""
 
 _FIND: Final = "SELECT * FROM pcds_session(%(token)s, %(idle_since)s, %(at)s)"
-"""The columns of `User`; no row for a session that has ended."""
+"""Returns the columns of `User`; no row for a session that has ended."""
 
 _SIGN_IN: Final = (
     "SELECT * FROM pcds_sign_in(%(email)s, %(account)s, %(network)s, %(per_account)s, %(per_network)s, "
@@ -50,7 +50,7 @@ _DISABLE: Final = "UPDATE users SET disabled_at = %s WHERE id = %s AND disabled_
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A person who is signed in, and the company that the person works for."""
+    """A person who is signed in, and the person's company."""
 
     id: UUID
     email: str
@@ -70,9 +70,9 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What a sign-in is compared with: nobody where there is none of that name, or the seconds to wait.
+    """The account that a sign-in is checked against, None where there is none of that name, or the seconds to wait.
 
-    `is_slow` where so many guess at the account that each answer is to take longer.
+    `is_slow` where so many wrong passwords were tried for the account that each answer takes longer.
     """
 
     user_id: UUID | None
@@ -83,14 +83,14 @@ class Attempt:
 
 
 def known_as(email: str) -> str:
-    """An email as it is held and compared: small letters, without spaces around it."""
+    """Return an email as it is stored and compared: in small letters, without spaces around it."""
     return email.strip().casefold()
 
 
 def attempt(connection: psycopg.Connection[Any], email: str, network: str, at: datetime) -> Attempt:
     """Look a person up and count the attempt; where the password proves right, `undo_attempt` takes the count back."""
     name = known_as(email)
-    # The counts outlive the attempt and are no place for a name.
+    # The counts outlive the attempt, so they store a hash and not the name.
     asked = {
         "email": name,
         "account": hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest(),
@@ -107,35 +107,35 @@ def attempt(connection: psycopg.Connection[Any], email: str, network: str, at: d
 
 
 def mark_attempt(connection: psycopg.Connection[Any]) -> None:
-    """Mark the place in the transaction that `undo_attempt` goes back to, before an attempt is counted."""
+    """Set the savepoint that `undo_attempt` rolls back to, before an attempt is counted."""
     connection.execute("SAVEPOINT not_counted")
 
 
 def undo_attempt(connection: psycopg.Connection[Any]) -> None:
-    """Take the count of an attempt back: it was no guess."""
+    """Take the count of an attempt back, since it was no wrong guess."""
     connection.execute("ROLLBACK TO SAVEPOINT not_counted")
 
 
 def begin(connection: psycopg.Connection[Any], company_id: UUID, user_id: UUID, at: datetime) -> str:
-    """Begin a session of a person in a session of the company; its token, which is nowhere else."""
+    """Begin a session of a person, in a session of the company; return its token, which is stored only as a digest."""
     token = secrets.token_urlsafe(32)
     connection.execute(_BEGIN, [digest(token), company_id, user_id, at, at + LONGEST])
     return token
 
 
 async def find(connection: AsyncConnection, token: str, at: datetime) -> User | None:
-    """The person whose live session a token is, on a connection of no company."""
+    """Return the person of a live session's token, on a connection of no company."""
     row = await (await connection.execute(_FIND, finding(token, at))).fetchone()
     return None if row is None else User(*row)
 
 
 def finding(token: str, at: datetime) -> dict[str, Any]:
-    """The parameters of the functions that find a session: its digest, and since when it must have been used."""
+    """Return the parameters of the functions that find a session: its digest, and since when it must have been used."""
     return {"token": digest(token), "idle_since": at - IDLE, "at": at}
 
 
 def end(connection: psycopg.Connection[Any], token: str) -> None:
-    """End a session; one that has ended stays so."""
+    """End a session; does nothing where it has ended."""
     connection.execute("SELECT pcds_end_session(%s)", [digest(token)])
 
 
@@ -148,17 +148,17 @@ def add(
     password_hash: str,
     at: datetime,
 ) -> None:
-    """A new person of the session's company. Raises `UniqueViolation` where the email is somebody's already."""
+    """Add a person to the session's company. Raises `UniqueViolation` where another person has the email."""
     connection.execute(_ADD, [user_id, company_id, known_as(email), password_hash, at])
 
 
 def disable(connection: psycopg.Connection[Any], user_id: UUID, at: datetime) -> bool:
-    """End a person's sessions and connections from the next request on; False where that was done before."""
+    """End a person's sessions and connections from the next request on; return False where that was done before."""
     return connection.execute(_DISABLE, [at, user_id]).rowcount == 1
 
 
 def company_of(connection: psycopg.Connection[Any], email: str) -> tuple[UUID, UUID] | None:
-    """A person's id and company; asked on the owner's connection, which sees every company's.
+    """Return a person's id and company; needs the owner's connection, which sees every company's people.
 
     Of several accounts that an address has had, the live one, else the one that ended last.
     """
@@ -166,13 +166,13 @@ def company_of(connection: psycopg.Connection[Any], email: str) -> tuple[UUID, U
 
 
 def is_live(connection: psycopg.Connection[Any], user_id: UUID) -> bool:
-    """Whether a person of the session's company may sign in."""
+    """Return whether a person of the session's company may sign in."""
     found = connection.execute("SELECT FROM users WHERE id = %s AND disabled_at IS NULL", [user_id])
     return found.rowcount == 1
 
 
 def new_link(connection: psycopg.Connection[Any], company_id: UUID, user_id: UUID, at: datetime) -> str:
-    """The token of a link that sets a person's password once, in a session of the company; one before it is over."""
+    """Make a link's token that sets a person's password once, in a session of the company; ends an earlier link."""
     token = secrets.token_urlsafe(32)
     connection.execute("DELETE FROM password_links WHERE user_id = %s", [user_id])
     connection.execute(_LINK, [digest(token), company_id, user_id, at + LINK_LIFETIME])
@@ -180,12 +180,15 @@ def new_link(connection: psycopg.Connection[Any], company_id: UUID, user_id: UUI
 
 
 def linked(connection: psycopg.Connection[Any], token: str, at: datetime) -> Linked | None:
-    """Whose password a link may set; None for one that is unknown, used or over."""
+    """Return the person whose password a link sets; None for a link that is unknown, used or expired."""
     row = connection.execute("SELECT * FROM pcds_password_link(%s, %s)", [digest(token), at]).fetchone()
     return Linked(*row) if row else None
 
 
 def set_password(connection: psycopg.Connection[Any], user_id: UUID, password_hash: str) -> bool:
-    """Set a person's password in a session of the company; sessions and links end. False where the person has ended."""
+    """Set a person's password in a session of the company; ends sessions and links.
+
+    False where the account has ended.
+    """
     row = connection.execute("SELECT pcds_set_password(%s, %s)", [user_id, password_hash]).fetchone()
     return row is not None and bool(row[0])

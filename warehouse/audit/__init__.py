@@ -1,1 +1,1 @@
-"""The audit ledger: its tables, what its chain is computed over, and when a write could first be seen."""
+"""Stores and reads the audit ledger: its tables, the digests of its chain, and the stamps of visible writes."""

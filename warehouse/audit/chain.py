@@ -1,17 +1,17 @@
-"""What the audit chain is computed over: the digests of row versions and entries, and the hash of a link, as SQL.
+"""Defines what the audit chain is computed over: digests of row versions and entries, and the hash of a link, as SQL.
 
-A ledger transaction, which is one request's or one chunk's, is a link. Its hash is over the hash before it, its own
-fields and the digests of its entries; the digest of an entry about a SKU is also over the row version that it names.
-Address and user agent lie outside, so that anonymising them breaks nothing (decisions §3).
+A ledger transaction, which is one request's or one chunk's, is a link. Its hash covers the hash before it, its own
+fields and the digests of its entries; the digest of an entry about a SKU also covers the row version that it names.
+Address and user agent are not covered, so that they can be anonymised (decisions §3).
 
-What belongs here: the expressions that writing, verifying and the migration share. Each link names the version of
-these expressions that it was made with. They are final: a column that is added to a table goes into a new version, and
-what was written before stays true. What does not belong here: the statements (`pipelines.writing`).
+What belongs here: the expressions that writing, verifying and the migration share. Each link names the version of these
+expressions that it was made with. A version is final: a column that is added to a table goes into a new version, and
+older links stay valid. What does not belong here: the statements (`pipelines.writing`).
 
-Values go into a digest as `record_send` writes them, each with its type and length, so that neither two records that
-differ have one form nor do the session's time zone or date style matter. Text is in the client's encoding, which
-`warehouse.sessions` holds to UTF-8. Row versions take SHA-512, which is the faster one over hundreds of bytes on a
-server that has no instruction for either.
+Values go into a digest as `record_send` writes them, each with its type and length: two different records never have
+the same form, and the session's time zone and date style have no effect. Text is in the client's encoding, which
+`warehouse.sessions` sets to UTF-8. Row versions use SHA-512, which is faster over hundreds of bytes on a server without
+instructions for either hash.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """One version of the expressions: the columns of a row version, the fields of an entry and a link with types."""
+    """One version of the expressions: the columns of a row version, and the typed fields of an entry and a link."""
 
     version: int
     row: tuple[str, ...]
@@ -29,20 +29,20 @@ class Digest:
     link: Mapping[str, str]
 
     def of_row(self, table: str) -> str:
-        """The digest of a row of `skus` or `sku_versions`, which are alike."""
+        """Return the digest of a row of `skus` or `sku_versions`, which have the same columns."""
         return f"sha512(record_send(ROW({', '.join(f'{table}.{name}' for name in self.row)})))"
 
     def of_entry(self, entry: Mapping[str, str], row: str = "NULL") -> str:
-        """The digest of an entry: an expression for each field that it has, and the digest of its row version."""
+        """Return the digest of an entry from an expression for each of its fields and its row version's digest."""
         fields = ", ".join(f"({entry.get(name, 'NULL')})::{kind}" for name, kind in self.entry.items())
         return f"sha256(record_send(ROW({fields}, ({row})::bytea)))"
 
     def of_link(self, previous: str, link: Mapping[str, str], entries: str) -> str:
-        """The hash of a link over the one before it, which is null before the first."""
+        """Return the hash of a link over the one before it, which is null before the first."""
         return f"sha256(coalesce({previous}, ''::bytea) || {self.content(link, entries)})"
 
     def content(self, link: Mapping[str, str], entries: str) -> str:
-        """What a link adds to the hash before it: its fields, and its entries' digests one after the other."""
+        """Return what a link adds to the hash before it: its fields, and the digests of its entries in order."""
         fields = ", ".join(f"({link[name]})::{kind}" for name, kind in self.link.items())
         return f"record_send(ROW({self.version:d}, {fields}, ({entries})::bytea))"
 
@@ -118,7 +118,7 @@ _FIRST: Final = Digest(
 )
 
 VERSIONS: Final = {1: _FIRST}
-"""Every version that a link may have been made with; final, each of them."""
+"""Every version that a link may have been made with; each is final."""
 
 CURRENT: Final = VERSIONS[1]
-"""The one that new links are made with. A test holds its columns equal to the tables'."""
+"""The version of new links. A test compares its columns with the tables'."""

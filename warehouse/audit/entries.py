@@ -1,8 +1,8 @@
 """Reads the audit ledger: a page of its entries, and the newest versions of one SKU with who wrote them.
 
-An entry about a SKU has no values of its own. What it changed is the difference of two row versions, which both
-queries select for the entries that they show; forming the difference is `services.audit`. How entries come into the
-ledger and how the chain is verified belongs elsewhere in this folder.
+An entry about a SKU stores no values. Its changes are the difference of two row versions, which both queries select for
+the entries that they show; `services.audit` computes the difference. Writing entries and verifying the chain belong to
+other modules of this folder.
 """
 
 from collections.abc import Collection
@@ -23,15 +23,15 @@ _OF_TRANSACTIONS: Final = {
     "actor": "%(actor)s::text IN (t.actor_type, t.actor_id, t.actor_name)",
 }
 _OF_ENTRIES: Final = {"actions": "e.action = ANY(%(actions)s::text[])"}
-"""The conditions of the filters by their parameters; `since` and `until` are inclusive."""
+"""The condition of each filter by its parameter; `since` and `until` are inclusive."""
 
 _HELD: Final = f"SELECT json_build_array({detail.SELECT}) FROM {{table}} AS skus WHERE skus.id = chosen.sku_id"
 _VERSION: Final = f"""coalesce(
     ({_HELD.format(table="sku_versions")} AND skus.version = chosen.version - {{ago}}),
     ({_HELD.format(table="skus")} AND skus.version = chosen.version - {{ago}}))"""
-"""The row version that an entry made (`ago` 0), or the one before it (1), as an array of `detail.COLUMNS`.
+"""Selects the row version that an entry made (`ago` 0), or the one before it (1), as an array of `detail.COLUMNS`.
 
-Null where the entry is about no SKU. Without names, as they are most of the text that would travel and be parsed.
+Null where the entry is about no SKU. An array without names, because names are most of the text to send and parse.
 """
 
 _NUMBERED: Final = "SELECT audit_entries AS upto FROM company_counters"
@@ -66,8 +66,8 @@ _INCLUDED: Final = "SELECT plans.audit_log FROM companies JOIN plans USING (plan
 class Entry(NamedTuple):
     """An entry of a page with its transaction; the row versions are lists of the values of `detail.COLUMNS`.
 
-    `before` and `after` are JSON objects, of an entry that is about no SKU; `version_before` and `version_after` are
-    null there, and the first of them is null for a new SKU, too.
+    `before` and `after` are the JSON objects of an entry that is about no SKU. `version_before` and `version_after` are
+    null there; `version_before` is also null for a new SKU.
     """
 
     id: int
@@ -88,7 +88,7 @@ class Entry(NamedTuple):
 
 
 class Page(NamedTuple):
-    """The entries of a page, newest first, and how many there are in all."""
+    """The entries of a page, newest first, and the number of all entries that match."""
 
     entries: list[Entry]
     total: int
@@ -108,10 +108,10 @@ class Version:
 
 
 def page(limit: int, offset: int, filters: Collection[str] = ()) -> str:
-    """One row: whether the company's plan includes the ledger, and if so the page as JSON text for `read_page`.
+    """Build a query of one row: whether the company's plan includes the ledger, and the page as JSON for `read_page`.
 
-    `filters` names the given parameters: `since`, `until`, `actor`, `actions`. Limit and offset stand in the text, as
-    in `warehouse.pages`.
+    `filters` names the given parameters: `since`, `until`, `actor`, `actions`. Limit and offset are in the text, as in
+    `warehouse.pages`.
     """
     found, total, chosen = _search(filters)
     return f"""
@@ -134,10 +134,10 @@ FROM companies JOIN plans USING (plan)"""
 
 
 def _search(filters: Collection[str]) -> tuple[str, str, str]:
-    """What finds all that the filters leave, how many entries that is, and the condition on those of the page.
+    """Return the query of all matches, the expression that counts them, and the condition on the page's entries.
 
-    All entries have numbers without gaps, so that a page costs the same wherever it lies. Filters on transactions
-    look at those alone, each of which knows the numbers of its entries; only a filter on actions looks at every entry.
+    The entries of a company are numbered without gaps, so that every page costs the same. Filters on transactions read
+    only the transactions, which store the numbers of their entries; only a filter on actions reads every entry.
     """
     of_transactions = [_OF_TRANSACTIONS[name] for name in filters if name in _OF_TRANSACTIONS]
     of_entries = [_OF_ENTRIES[name] for name in filters if name in _OF_ENTRIES]
@@ -151,21 +151,21 @@ def _search(filters: Collection[str]) -> tuple[str, str, str]:
 
 
 def read_page(text: str) -> Page:
-    """The page that a statement of `page` found as JSON text."""
+    """Parse the JSON text of a statement of `page`."""
     found = orjson.loads(text)
     return Page([Entry(**entry) for entry in found["entries"]], found["total"])
 
 
 def is_included(connection: Connection) -> bool:
-    """Whether the plan of the session's company includes the audit log."""
+    """Return whether the plan of the session's company includes the audit log."""
     row = connection.execute(_INCLUDED).fetchone()
     return row is not None and bool(row[0])
 
 
 def versions(connection: Connection, sku_id: UUID, *, limit: int) -> list[Version]:
-    """The newest versions of a SKU, the newest first.
+    """Return the newest versions of a SKU, the newest first.
 
-    They are found by the SKU's own rows, so that the query costs the same in a ledger of any length.
+    The query finds them by the SKU's own rows, so that it costs the same in a ledger of any length.
     """
     with connection.cursor(row_factory=class_row(Version)) as cursor:
         return cursor.execute(_VERSIONS, {"id": sku_id, "limit": limit}).fetchall()

@@ -1,9 +1,9 @@
-"""Adds to the audit ledger: entries about one record, and the link that every write of a company adds to its chain.
+"""Writes the audit ledger: entries about one record, and the link that every write adds to the company's chain.
 
-What belongs here: how anything comes into the ledger. SKUs come by the thousand
-(`warehouse.skus.store`), all other records one by one (`enter`); both end in `LINKED`. SKUs of several requests that
-are written together are a link for each request (`LINKED_EACH`). What does not: reading and verifying the ledger
-(`services.audit`), and what a digest is made of (`warehouse.audit.chain`).
+What belongs here: every way to add to the ledger. SKUs are written by the thousand (`warehouse.skus.store`), all other
+records one by one (`enter`); both end in `LINKED`. SKUs of several requests that are written together make a link for
+each request (`LINKED_EACH`). What does not: reading and verifying the ledger (`services.audit`), and the digests
+(`warehouse.audit.chain`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -68,11 +68,11 @@ FROM (SELECT count(*) FROM leaves) AS leaves LEFT JOIN counted ON true"""
 
 LINKED: Final = _linked()
 """The end of a statement whose `leaves` are its entries: place (from 1), action, resource_id, version, before, after,
-digest. It counts them and `created` SKUs, adds the link and stores both.
+digest. It counts them and `created` SKUs, computes the link and stores both.
 
-The company's counters are one row, which a transaction locks here, after everything else and shortly before its
-commit. So links and entries have numbers without gaps, in the order of the commits. Without the row the link would
-have no number, which the table refuses.
+The company's counters are one row. A transaction locks it here, after everything else and shortly before its commit, so
+that links and entries are numbered without gaps, in the order of the commits. Without the row the link would have no
+number, which the table refuses.
 """
 
 
@@ -104,10 +104,10 @@ FROM leaves JOIN chained USING (place) CROSS JOIN held"""
 
 LOCK: Final = "SELECT FROM company_counters WHERE company_id = %(company_id)s FOR UPDATE"
 LINKED_EACH: Final = _linked_each()
-"""The same end, of a recursive statement, for `leaves` of which each is a link by itself, with what is signed of it.
+"""The same end, for a recursive statement whose `leaves` are each a link by itself and have the columns of `_SIGNED`.
 
-The counters are locked before it by a statement of its own, `LOCK`: a link is computed over the one before it, and a
-statement sees only what was there when it began.
+A statement of its own, `LOCK`, locks the counters first: a link is computed over the one before it, and a statement
+sees only the rows that were there when it began.
 """
 
 _FIELDS: Final = {
@@ -124,7 +124,7 @@ WITH leaves AS (
 
 
 def signature(company_id: UUID, origin: Origin, now: datetime) -> dict[str, Any]:
-    """The parameters of `LINKED` that say whose transaction it is, who causes it and when; with an id of its own."""
+    """Return the parameters of `LINKED` for the company, the actor and the time of a transaction, with a new id."""
     return {
         "id": UUID(str(uuid7())),
         "company_id": company_id,
@@ -140,7 +140,7 @@ def signature(company_id: UUID, origin: Origin, now: datetime) -> dict[str, Any]
 
 
 def signatures(origins: Sequence[Origin]) -> list[dict[str, Any]]:
-    """What `LINKED_EACH` asks of each leaf besides what it is about: a link's id, and who causes it."""
+    """Return what `LINKED_EACH` needs for each leaf besides its subject: the link's id, and the actor."""
     return [
         {"place": place, "id": str(uuid7()), **{name: getattr(origin, name) for name in _OF_ORIGIN}}
         for place, origin in enumerate(origins, start=1)
@@ -158,10 +158,10 @@ def enter(
     before: Mapping[str, Any] | None,
     after: Mapping[str, Any] | None,
 ) -> None:
-    """Add one entry in the caller's transaction, whose session has the company set; it is the last thing to do there.
+    """Add one entry, as the last statement of the caller's transaction, whose session has the company set.
 
-    `action` is one of `schemas.audit`; `before` and `after` hold the fields that changed, as JSON takes them, and are
-    null where there was nothing before or is nothing after.
+    `action` is one of `schemas.audit`; `before` and `after` are the fields that changed, as JSON takes them, and null
+    where the record did not exist before or does not exist after.
     """
     assert action in ACTIONS, f"{action} is not published in schemas/audit.py"
     entry = {"action": action, "resource_id": str(resource_id), "before": _json(before), "after": _json(after)}
@@ -179,10 +179,10 @@ def enter_for_each(
     before: Mapping[str, Any] | None,
     after: Mapping[str, Any] | None,
 ) -> None:
-    """Add one entry to each company's ledger, as the last thing that the caller's transaction does.
+    """Add one entry to each company's ledger, as the last statements of the caller's transaction.
 
-    For what changes for all companies at once. The session is of each company in turn. Each company's writers wait from
-    its entry to the commit.
+    For changes that concern all companies at once. The session switches to each company in turn. Each company's writers
+    wait from its entry to the commit.
     """
     for company_id in company_ids:
         become(conn, company_id)

@@ -1,4 +1,4 @@
-"""Who causes a write: what the audit ledger says of it, and nothing else."""
+"""Defines the origin of a write: the actor and the request that the audit ledger records."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ class Origin:
     """The actor of a transaction and the request that it came with.
 
     `actor_type` is one of the audit's (api_key, user, connection, supplier, import, operator, system); `ip` and
-    `user_agent` are anonymised after 12 months and lie outside every digest.
+    `user_agent` are anonymised after 12 months and are in no digest.
     """
 
     actor_type: str

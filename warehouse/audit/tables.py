@@ -1,10 +1,10 @@
-"""The audit ledger: one row per transaction (who, when, why) and one per record that it changed.
+"""Tables of the audit ledger: one row per transaction (who, when, why) and one per record that it changed.
 
-For SKUs the values before and after are not copied here: an entry names the version it made, and the row versions
-hold the values. Other records keep their changed fields in `before` and `after`.
+For SKUs the values before and after are not copied here: an entry names the version it made, and the row versions store
+the values. Entries about other records store the changed fields in `before` and `after`.
 
-Transactions are the links of the company's chain (`warehouse.audit.chain`). They and the entries have numbers of the
-company without gaps, in the order of the commits; the last ones stand in `company_counters`.
+Transactions are the links of the company's chain (`warehouse.audit.chain`). Transactions and entries are numbered per
+company without gaps, in the order of the commits; `company_counters` stores the last numbers.
 """
 
 from sqlalchemy import (

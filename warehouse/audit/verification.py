@@ -1,7 +1,7 @@
-"""Computes every digest and link of a company's audit chain anew, in one statement, and finds where they differ.
+"""Recomputes every digest and link of a company's audit chain in one statement, and finds where they differ.
 
-The statement goes through the rows once, in the database's bounded memory. What its findings mean together is
-`services.audit.verify`; what a digest is made of is `warehouse.audit.chain`.
+The statement reads the rows once, in the database's bounded memory. `services.audit.verify` interprets its findings;
+`warehouse.audit.chain` defines the digests.
 """
 
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from warehouse.sessions import Connection
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What differs, None where nothing does: numbers of entries, and for `unnamed` the id of a SKU.
+    """The differences, None where there is none: numbers of entries, and for `unnamed` the id of a SKU.
 
     `altered` is the first entry whose digest differs, `unnamed` a row version that no entry names, `missing` the first
-    number without an entry. `broken` is the first entry of the first link that differs, `broken_until` the number
-    behind that link's last entry. `held` entries are there, `counted` is what the company's counters say, and `whole`
-    whether the counters agree with the links.
+    number without an entry. `broken` is the first entry of the first link that differs, `broken_until` the number after
+    that link's last entry. `held` counts the stored entries, `counted` is the number in the company's counters, and
+    `whole` says whether the counters agree with the links.
     """
 
     altered: int | None
@@ -34,7 +34,7 @@ class Findings:
 
 
 def _by_version(expressions: dict[int, str]) -> str:
-    """The expression of the digest version that a row's transaction `t` names; null for one that there never was."""
+    """Return the expression of the digest version that a row's transaction `t` names; null for an unknown version."""
     whens = " ".join(f"WHEN {version} THEN {expression}" for version, expression in expressions.items())
     return f"CASE t.digest_version {whens} END"
 
@@ -101,10 +101,10 @@ SELECT * FROM ({_ALTERED}) AS altered, ({_MISSING}) AS missing, ({_BROKEN}) AS b
 
 
 def examine(connection: Connection) -> Findings:
-    """Examine the ledger of the session's company, in one statement and so in one snapshot.
+    """Examine the ledger of the session's company, in one statement and so in one database snapshot.
 
-    About ten seconds of one core for each million entries; the limit on the time of a statement is lifted for this
-    transaction.
+    Takes about ten seconds of one core for each million entries; the limit on the time of a statement is lifted for
+    this transaction.
     """
     connection.execute("SET LOCAL statement_timeout = 0")
     with connection.cursor(row_factory=class_row(Findings)) as cursor:

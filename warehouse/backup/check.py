@@ -1,4 +1,4 @@
-"""Checking a folder before anything is touched: its seal, that it is whole, and that nothing else is in it."""
+"""Checks a backup's folder before anything is changed: its seal, and that it has exactly the files of its list."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,17 +13,18 @@ from warehouse.backup.seal import is_sealed
 
 
 class Checked(NamedTuple):
-    """A folder that holds what its list says, byte for byte; `held` is none of an older release's dump."""
+    """A folder whose files equal its list, byte for byte; `held` is None for an older release's dump."""
 
     folder: Path
     held: Held | None
 
 
 def check(folder: Path, find_key: Callable[[], bytes] | None, *, trust_dump: bool = False) -> Checked:
-    """Read a backup against its seal and every file against its list. Raises `BackupError`, which names what differs.
+    """Check a backup against its seal and every file against its list.
 
-    `find_key` is asked for the key where there is a seal; None takes the backup without it: damage is still told, a
-    forger is not. `trust_dump` takes a dump of release 1.8 or older, which runs what whoever made it has written.
+    Raises `BackupError`, which names the difference. `find_key` is called for the key where there is a seal. With None
+    the seal is not checked: damage is still found, a forgery is not. `trust_dump` accepts a dump of release 1.8 or
+    older, which executes whatever its author wrote.
     """
     data = list_of(folder)
     if not _is_older(data):

@@ -1,6 +1,6 @@
-"""Bringing back what releases up to 1.8 wrote: a dump of `pg_dump`, which is a program that the server runs.
+"""Restores backups of releases up to 1.8: a dump of `pg_dump`, which is a program that the server executes.
 
-It is restored only when an operator says that it can be trusted. What belongs here goes when nobody has such a one.
+It is restored only when an operator says that it can be trusted. This module can go when nobody has such a backup.
 """
 
 import os
@@ -33,11 +33,14 @@ _VARIABLES: Final = {
     "sslcert": "PGSSLCERT",
     "sslkey": "PGSSLKEY",
 }
-"""What a URL says, by the names of the environment: on a command line everyone would read the password."""
+"""The parts of a URL by their environment variables: on a command line every account could read the password."""
 
 
 def listed(data: bytes, folder: Path) -> dict[str, str]:
-    """The SHA-256 of each file by its place. Raises `BackupError` where the list is none, or names a foreign place."""
+    """Return each file's SHA-256 by its path.
+
+    Raises `BackupError` where the list is invalid or names a foreign path.
+    """
     found = orjson.loads(data)
     for place, digest in found.items():
         kind, _, key = place.partition("/")
@@ -51,7 +54,7 @@ def load(owner: psycopg.Connection[tuple[object, ...]], database: Database, fold
     """Run the dump in one transaction. The connection is the owner's, a superuser or one with `BYPASSRLS`."""
     if owner.info.server_version < _OLDEST_SERVER:
         raise BackupError("A dump of release 1.8 or older comes back into version 17 or 18 of Postgres alone.")
-    owner.execute("DROP SCHEMA dagster")  # empty as it is here; the dump brings it with its tables
+    owner.execute("DROP SCHEMA dagster")  # the schema is empty here; the dump makes it with its tables
     owner.commit()
     given = conninfo_to_dict(database.owner_url)
     own = {variable: str(given[name]) for name, variable in _VARIABLES.items() if given.get(name) is not None}

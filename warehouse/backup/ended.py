@@ -1,6 +1,6 @@
-"""What ends with a restore: whoever had signed in signs in again, and what may have been revoked since is revoked.
+"""Ends credentials after a restore: people sign in again, and credentials that may have been revoked since are revoked.
 
-What belongs here: which credentials end, in the transaction that brings them back. What does not: their entries in the
+What belongs here: which credentials end, in the transaction that restores them. What does not: their entries in the
 companies' ledgers, which need the tables of this release (`services.audit.restored`).
 """
 
@@ -27,7 +27,7 @@ _DELETED: Final = (
 _REVOKED: Final = {
     "api_keys": "UPDATE api_keys SET revoked_at = %s WHERE revoked_at IS NULL RETURNING company_id, id",
     "connections": "UPDATE connections SET revoked_at = %s WHERE revoked_at IS NULL RETURNING company_id, id",
-    # An answer that waits for review stays to be decided; nobody's token has the new digest.
+    # An answer that waits for review can still be decided; no existing token has the new digest.
     "supplier_requests": "UPDATE supplier_requests SET token_hash = "
     "sha256(convert_to(gen_random_uuid()::text, 'UTF8')), "
     "state = CASE state WHEN 'open' THEN 'closed' ELSE state END, updated_at = %s WHERE state <> 'closed' "
@@ -36,7 +36,7 @@ _REVOKED: Final = {
 
 
 class Ended(NamedTuple):
-    """What was revoked: company and id of each, and when."""
+    """The revoked credentials: company and id of each, and when."""
 
     at: datetime
     api_keys: Sequence[tuple[UUID, UUID]] = ()
@@ -45,9 +45,10 @@ class Ended(NamedTuple):
 
 
 def end_all(owner: Connection, at: datetime, *, keep_keys: bool) -> Ended:
-    """End every session, token, code and link for a password; keys, connections and suppliers' links unless kept.
+    """End every session, token, code and password link; keys, connections and suppliers' links unless `keep_keys`.
 
-    A table that the backup's release did not have is passed over. Inside `load.open_tables`, or every row is seen.
+    Skips a table that the backup's release did not have. Call it where every row is visible, as inside
+    `load.open_tables`.
     """
     found = tables.columns_of(owner, OURS)
     for table in _DELETED:

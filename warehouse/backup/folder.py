@@ -1,4 +1,4 @@
-"""A backup's folder as a place that somebody else may have filled: plain files alone, copied as what they are.
+"""Reads and copies the files of a backup's folder, which may come from somebody else: plain files only, no links.
 
 What belongs here: reading and copying files that may not be links. What does not: which files a backup has.
 """
@@ -20,13 +20,13 @@ LIST = "backup.json"
 
 
 class BackupError(Exception):
-    """A backup was not made or not brought back; `str()` says why in plain sentences."""
+    """A backup was not made or not restored; `str()` says why in plain sentences."""
 
     code = "backup_failed"
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """Every file below the folder. Raises `BackupError` for what is neither folder nor a file of its own."""
+    """Yield every file below the folder. Raises `BackupError` for a link or a device."""
     with os.scandir(folder) as entries:
         for entry in entries:
             state = entry.stat(follow_symlinks=False)
@@ -43,7 +43,7 @@ def files(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def opened(path: Path, digest: str | None = None) -> Iterator[IO[bytes]]:
-    """A file to read, which is no link. Raises `BackupError` where it is one, or has another SHA-256 than the given."""
+    """Open a file that is no link. Raises `BackupError` where it is one, or has another SHA-256 than the given one."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
@@ -56,12 +56,12 @@ def opened(path: Path, digest: str | None = None) -> Iterator[IO[bytes]]:
 
 
 def digest_of(file: IO[bytes]) -> str:
-    """The SHA-256 of an open file, in hexadecimal digits."""
+    """Return the SHA-256 of an open file, in hexadecimal digits."""
     return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """The SHA-256 of each file but the list, by its place in the folder."""
+    """Return the SHA-256 of each file except the list, by its path in the folder."""
     found = {}
     for path in files(folder):
         if path != folder / LIST:
@@ -71,9 +71,9 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def copy_objects(source: Path, target: Path) -> None:
-    """Copy each object that the target does not have; one that is removed meanwhile is nobody's any more.
+    """Copy each object that the target does not have; an object that is removed meanwhile is skipped.
 
-    What is no object, such as an upload under way, stays behind.
+    Skips files that are no objects, such as an upload under way.
     """
     for path in files(source) if source.is_dir() else ():
         if is_key(path.relative_to(source).as_posix()):
@@ -81,7 +81,7 @@ def copy_objects(source: Path, target: Path) -> None:
 
 
 def copy_file(path: Path, root: Path, copy: Path, digest: str | None = None) -> None:
-    """Copy a file to its place below the root, where none of its size is there, for this account alone."""
+    """Copy a file to its place below the root, for this account alone; skips a copy that has the same size."""
     with suppress(FileNotFoundError):
         if copy.lstat().st_size == path.lstat().st_size:
             return

@@ -1,6 +1,6 @@
-"""What `backup.json` says: the form of a backup, checked before any of it is used.
+"""Parses `backup.json`, the list of a backup, and checks its form before any of it is used.
 
-What belongs here: the list's fields and the places that files may have. What does not: whether they are so.
+What belongs here: the list's fields and the paths that files may have. What does not: comparing the list with files.
 """
 
 import re
@@ -17,7 +17,7 @@ FORMAT: Final = 2
 OURS: Final = "public"
 DAGSTERS: Final = "dagster"
 PLACES: Final = {OURS: "tables", DAGSTERS: "dagster"}
-"""Where the tables of a schema lie in the folder."""
+"""The folder of the tables of each schema."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,62}$")]
 Columns = dict[Name, list[Name]]
@@ -26,15 +26,15 @@ _TABLE: Final = re.compile(r"(tables|dagster)/([a-z_][a-z0-9_]{0,62})\.copy\.gz"
 
 
 class Held(BaseModel):
-    """What a folder holds. Names in it are only ever compared with those of our own catalogue."""
+    """The list of a backup's folder. Names in it are only ever compared with those of our own catalogue."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     format: Literal[2]
     revision: Annotated[str, Field(pattern=r"^[0-9a-z_]{1,32}$")]
-    """Of our migrations, which the tables had."""
+    """The revision of our migrations that the tables had."""
     dagster_revision: Annotated[str, Field(pattern=r"^[0-9a-z_]{1,32}$")] | None
-    """Of Dagster's own; none where it had made no tables yet."""
+    """The revision of Dagster's own tables; None where it had made none yet."""
     tables: Columns
     """The columns of each table, in the order of its file."""
     dagster: Columns
@@ -42,16 +42,16 @@ class Held(BaseModel):
     seal: Digest
 
     def sealed(self) -> bytes:
-        """The bytes that the seal is over: everything but itself."""
+        """Return the bytes that the seal covers: everything but the seal."""
         return orjson.dumps(self.model_dump(exclude={"seal"}), option=orjson.OPT_SORT_KEYS)
 
     def columns(self, schema: str) -> Columns:
-        """The columns of each table of a schema."""
+        """Return the columns of each table of a schema."""
         return self.tables if schema == OURS else self.dagster
 
     @classmethod
     def read(cls, data: bytes, folder: Path) -> "Held":
-        """The list in these bytes. Raises `BackupError` where they are none, or name a place no backup has."""
+        """Parse the list. Raises `BackupError` where it is invalid, or names a path that no backup has."""
         try:
             held = cls.model_validate_json(data)
         except ValidationError:
@@ -70,7 +70,7 @@ class Held(BaseModel):
 
 
 class Backup(NamedTuple):
-    """What a folder holds: bytes of the tables, files beside them and their bytes."""
+    """The size of a backup: bytes of the tables, and files beside them with their bytes."""
 
     database_bytes: int
     objects: int
@@ -78,19 +78,19 @@ class Backup(NamedTuple):
 
     @classmethod
     def of(cls, folder: Path) -> "Backup":
-        """What is in a folder that was checked, or was just made."""
+        """Measure a folder that was checked, or was just made."""
         objects = [path.stat().st_size for path in (folder / OBJECTS).rglob("*") if path.is_file()]
         tables = [path.stat().st_size for place in PLACES.values() for path in (folder / place).glob("*.copy.gz")]
         return cls(sum(tables), len(objects), sum(objects))
 
 
 def place_of(schema: str, table: str) -> str:
-    """Where a table's rows lie in the folder."""
+    """Return the path of a table's rows in the folder."""
     return f"{PLACES[schema]}/{table}.copy.gz"
 
 
 def list_of(folder: Path) -> bytes:
-    """The bytes of a folder's list. Raises `BackupError` where it has none."""
+    """Return the bytes of a folder's list. Raises `BackupError` where it has none."""
     if not (folder / LIST).exists():
         raise BackupError(f"{folder} is no backup: there is no {LIST} in it, which is written last.")
     with opened(folder / LIST) as file:

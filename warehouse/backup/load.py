@@ -1,7 +1,7 @@
-"""Filling tables that our own migrations, or Dagster itself, have made: every row of a backup, in one transaction.
+"""Loads every row of a backup, in one transaction, into tables that our migrations or Dagster have made.
 
-Foreign keys are taken off meanwhile and put back as the catalogue has them, which checks every row. Nothing here needs
-more than the tables' owner.
+Foreign keys are dropped meanwhile and added again as the catalogue defines them, which checks every row. The tables'
+owner has all the rights that are needed here.
 """
 
 from collections.abc import Iterator
@@ -32,9 +32,9 @@ WHERE nspname = %s AND relkind = 'r' AND attnum > 0 AND NOT attisdropped
 
 
 def load_ours(owner: Connection, folder: Path, held: Held) -> None:
-    """Fill our tables, inside `open_tables`.
+    """Load the service's tables, inside `open_tables`.
 
-    Raises `BackupError` where the backup's are not those of its revision, or a row is none.
+    Raises `BackupError` where the backup's tables are not those of its revision, or a row is invalid.
     """
     found = tables.columns_of(owner, OURS)
     for table, columns in held.tables.items():
@@ -44,7 +44,7 @@ def load_ours(owner: Connection, folder: Path, held: Held) -> None:
 
 
 def load_dagsters(owner: Connection, folder: Path, held: Held) -> str | None:
-    """Fill Dagster's tables where they are as those of the backup; else the sentence that says why they stay empty."""
+    """Load Dagster's tables where they match the backup's; else return a sentence that says why they stay empty."""
     revision = tables.revision_of(owner, DAGSTERS)
     if not held.dagster or revision != held.dagster_revision:
         return "Dagster's record of runs was not brought back: its tables are of another version here."
@@ -63,7 +63,7 @@ def _load(owner: Connection, schema: str, folder: Path, held: Held) -> None:
     columns = held.columns(schema)
     tables.plain(owner)
     names = sql.SQL(", ").join(sql.Identifier(schema, table) for table in columns)
-    owner.execute(sql.SQL("TRUNCATE {}").format(names))  # what migrations put in comes with the backup
+    owner.execute(sql.SQL("TRUNCATE {}").format(names))  # rows that migrations added come with the backup
     for table, names_of in columns.items():
         place = place_of(schema, table)
         with opened(folder / place, held.files[place]) as file:
@@ -77,7 +77,7 @@ def _load(owner: Connection, schema: str, folder: Path, held: Held) -> None:
 
 @contextmanager
 def open_tables(owner: Connection, schema: str) -> Iterator[None]:
-    """For the time of the block the owner sees every row, and no foreign key or trigger looks at one."""
+    """Show the owner every row during the block, without foreign keys and triggers."""
     every = list(tables.columns_of(owner, schema))
     forced = [name for (name,) in owner.execute(_FORCED, (schema,)).fetchall()]
     keys = owner.execute(_FOREIGN_KEYS, (schema,)).fetchall()

@@ -1,7 +1,7 @@
-"""Bringing a checked backup back: tables by our own migrations, rows in one transaction, then up to this release.
+"""Restores a checked backup: makes the tables by our migrations, loads the rows, then migrates to this release.
 
-What belongs here: the order, and when a database counts as empty. What does not: how rows are read
-(`warehouse.backup.load`) and what ends with a restore (`warehouse.backup.ended`).
+What belongs here: the order, and when a database counts as empty. What does not: reading the rows
+(`warehouse.backup.load`) and ending credentials (`warehouse.backup.ended`).
 """
 
 from datetime import datetime
@@ -25,7 +25,7 @@ _NOT_EMPTY: Final = "The database is not empty; a backup is brought back into an
 
 
 class Restored(NamedTuple):
-    """What came back, whose credentials ended with it, and why Dagster's history did not come where it did not."""
+    """The restored backup, the credentials that ended with it, and the reason where Dagster's history was left out."""
 
     backup: Backup
     ended: Ended
@@ -33,7 +33,7 @@ class Restored(NamedTuple):
 
 
 def restore(settings: Settings, database: Database, backup: Checked, *, at: datetime, keep_keys: bool) -> Restored:
-    """Bring a folder back: the database whole or not at all, then up to this release; files that are there stay.
+    """Restore a folder: the database whole or not at all, then migrated to this release; existing files stay.
 
     All sessions, tokens and codes end. So do keys, connections and suppliers' links unless `keep_keys`: any of them may
     have been revoked after the backup. Raises `BackupError` where the database is not empty or the backup not ours.
@@ -86,7 +86,7 @@ def _from_dump(settings: Settings, database: Database, folder: Path, at: datetim
 
 
 def _refuse_companies(owner: tables.Connection) -> None:
-    """Refuse tables that somebody works with; those that a restore made before it was killed are filled now."""
+    """Refuse tables that have companies; tables without one, left by a restore that was killed, are loaded again."""
     found = tables.columns_of(owner, OURS)
     if "companies" not in found:
         return

@@ -1,6 +1,6 @@
-"""The seal of a backup: HMAC-SHA-256 over its list, by a key that lies elsewhere than the backup.
+"""Seals backups: HMAC-SHA-256 over the list, with a key that is stored apart from the backup.
 
-Without the key nobody can make or alter a backup that a restore takes. What belongs here: the key and the seal.
+Without the key nobody can make or alter a backup that a restore accepts. What belongs here: the key and the seal.
 """
 
 import hashlib
@@ -18,17 +18,17 @@ _LEAST_LETTERS: Final = 32
 
 
 def seal_of(key: bytes, sealed: bytes) -> str:
-    """The seal over these bytes, in hexadecimal digits."""
+    """Return the seal over these bytes, in hexadecimal digits."""
     return hmac.new(key, sealed, hashlib.sha256).hexdigest()
 
 
 def is_sealed(key: bytes, sealed: bytes, seal: str) -> bool:
-    """Whether the seal is the key's; compared in constant time."""
+    """Return whether the seal was made with the key; compares in constant time."""
     return hmac.compare_digest(seal_of(key, sealed), seal)
 
 
 def made_key(settings: Settings) -> bytes:
-    """The deployment's key, made at its first backup, for this account alone. Raises `BackupError`."""
+    """Return the deployment's key, made at its first backup, for this account alone. Raises `BackupError`."""
     path = _place(settings)
     if not path.exists():
         draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
@@ -38,7 +38,7 @@ def made_key(settings: Settings) -> bytes:
             file.flush()
             os.fsync(file.fileno())
         try:
-            os.link(draft, path)  # whoever is first: two backups at once have one key
+            os.link(draft, path)  # the first process wins, so that two backups at once share one key
         except FileExistsError:
             pass
         finally:
@@ -47,7 +47,7 @@ def made_key(settings: Settings) -> bytes:
 
 
 def find_key(settings: Settings, given: Path | None) -> bytes:
-    """The key that a restore checks with: the file given, or the deployment's. Raises `BackupError`."""
+    """Return the key that a restore checks with: the given file's, or the deployment's. Raises `BackupError`."""
     path = given or _place(settings)
     if not path.exists():
         raise BackupError(

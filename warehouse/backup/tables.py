@@ -1,7 +1,7 @@
-"""Tables as the database's own catalogue has them: which there are, their columns, their rows in and out.
+"""Reads tables from the database's own catalogue: their names and columns; copies their rows out and in.
 
-What belongs here: questions to the catalogue, and COPY. Names come from the catalogue and are quoted; names of a backup
-are compared with them. What does not: in which order a backup is taken or brought back.
+What belongs here: queries of the catalogue, and COPY. Names come from the catalogue and are quoted; names of a backup
+are compared with them. What does not: the order of a backup or a restore.
 """
 
 import gzip
@@ -39,22 +39,22 @@ _PLAIN: Final = (
     "SET LOCAL idle_in_transaction_session_timeout = 0",
     "SET LOCAL row_security = off",
 )
-"""How values are written and read, whatever server and role say; the last makes a policy an error and no filter."""
+"""Fix the form of values, whatever server and role set; the last makes a policy raise an error instead of filtering."""
 
 
 def plain(connection: Connection) -> None:
-    """Write and read values in one way for the rest of the transaction, all rows of them."""
+    """Write and read values in one form for the rest of the transaction, and all rows."""
     for setting in _PLAIN:
         connection.execute(setting)
 
 
 def columns_of(connection: Connection, schema: str) -> Columns:
-    """The columns of every table whose rows survive a crash, those alone that are not computed from others."""
+    """Return the columns of every table whose rows survive a crash, without generated columns."""
     return dict(connection.execute(_COLUMNS, (schema,)).fetchall())
 
 
 def revision_of(connection: Connection, schema: str) -> str | None:
-    """The newest migration that made the schema's tables; none where there are no tables."""
+    """Return the revision of the newest migration of the schema's tables; None where there are no tables."""
     exists, revision = _REVISIONS[schema]
     if connection.execute(exists).fetchone() == (None,):
         return None
@@ -71,7 +71,7 @@ def copy_out(connection: Connection, schema: str, table: str, columns: list[str]
 
 
 def copy_in(connection: Connection, schema: str, table: str, columns: list[str], file: IO[bytes]) -> None:
-    """Read a table's rows from an open file. Raises `BackupError` where they are no such rows."""
+    """Read a table's rows from an open file. Raises `BackupError` where they are not rows of this table."""
     query = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(schema, table), _names(columns))
     try:
         with gzip.open(file) as rows, connection.cursor().copy(query) as copy:

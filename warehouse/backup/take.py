@@ -1,4 +1,4 @@
-"""Taking a backup: files, then every table at one instant, then the files that came meanwhile, then the list."""
+"""Takes a backup: files, then every table at one instant, then the files that came meanwhile, then the list."""
 
 import shutil
 import tempfile
@@ -19,9 +19,9 @@ from warehouse.tables import metadata
 
 
 def back_up(settings: Settings, database: Database, folder: Path) -> Backup:
-    """Copy what must survive into a new folder, which is there whole or not at all, for this account's eyes alone.
+    """Copy all data that must survive into a new folder, which appears whole or not at all, for this account alone.
 
-    Files are copied before the rows and once more after them, and none is taken away again: so there is every file that
+    Files are copied before the rows and once more after them, and no copy is removed: so the backup has every file that
     a row names. Raises `BackupError`.
     """
     if folder.exists():
@@ -44,7 +44,7 @@ def back_up(settings: Settings, database: Database, folder: Path) -> Backup:
 
 
 def _rows(database: Database, draft: Path) -> Held:
-    """Every table as it is at one instant; the list of them, which lacks files and seal yet."""
+    """Write every table as it is at one instant; return the list of them, without files and seal."""
     with psycopg.connect(database.owner_url) as owner:
         owner.isolation_level, owner.read_only = psycopg.IsolationLevel.REPEATABLE_READ, True
         tables.plain(owner)
@@ -52,7 +52,7 @@ def _rows(database: Database, draft: Path) -> Held:
         if revision is None:
             raise BackupError("The database holds none of our tables; there is nothing to back up.")
         found = {schema: tables.columns_of(owner, schema) for schema in PLACES}
-        if revision == head():  # then we know ours from what an operator has put beside them
+        if revision == head():  # at this release, leave out tables that an operator has added
             found[OURS] = {name: columns for name, columns in found[OURS].items() if name in metadata.tables}
         for schema, columns in found.items():
             _write_tables(owner, draft, schema, columns)

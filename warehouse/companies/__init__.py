@@ -1,1 +1,1 @@
-"""Companies, their plans and counters, and the slugs by which Dagster knows them."""
+"""Stores companies, their plans and counters, and the slugs by which Dagster identifies them."""

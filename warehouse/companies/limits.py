@@ -1,9 +1,9 @@
-"""What a company's plan lets it hold and what it holds: SKUs, and bytes of technical files and uploads.
+"""Reads the limits of a company's plan and their use: SKUs, and bytes of technical files and uploads.
 
-What belongs here: the limits, what is held against them, and the uploads that may make room. What does not: whether
-something is refused (`pipelines.writing.plans` and `pipelines.writing.quota`).
+What belongs here: the limits, the amounts compared with them, and the uploads that may be removed to make room. What
+does not: refusals (`pipelines.writing.plans` and `pipelines.writing.quota`).
 
-A company's counters are one row. Who locks it decides alone whether something more fits, until the commit.
+A company's counters are one row. The transaction that locks it decides alone, until its commit, whether more fits.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ _REMOVED: Final = "UPDATE imports SET upload_removed_at = %s WHERE id = ANY(%s)"
 
 
 class Skus(NamedTuple):
-    """How many SKUs the plan lets the company hold, null being no limit, and how many it holds."""
+    """The plan's limit of SKUs, null for no limit, and the number of SKUs that the company has."""
 
     limit: int | None
     held: int
@@ -49,19 +49,19 @@ class Upload(NamedTuple):
 
 
 def skus(connection: Connection, company_id: UUID) -> Skus | None:
-    """The session's company's SKUs and their limit; None for any other company."""
+    """Return the session's company's SKUs and their limit; None for any other company."""
     row = connection.execute(_SKUS, [company_id]).fetchone()
     return None if row is None else Skus(*row)
 
 
 def skus_locked(connection: Connection, company_id: UUID) -> Skus | None:
-    """The same, with the counters locked until the transaction ends."""
+    """Return the same, and lock the counters until the transaction ends."""
     row = connection.execute(f"{_SKUS} {_LOCKING}", [company_id]).fetchone()
     return None if row is None else Skus(*row)
 
 
 def storage_locked(connection: Connection, company_id: UUID) -> int | None:
-    """The bytes that the plan stores for the session's company, null being no limit; locks the counters."""
+    """Return the plan's limit of bytes for the session's company, null for no limit; locks the counters."""
     row = connection.execute(_STORAGE, [company_id]).fetchone()
     assert row is not None, "a session's company has a row and a counter"
     limit: int | None = row[0]
@@ -69,16 +69,16 @@ def storage_locked(connection: Connection, company_id: UUID) -> int | None:
 
 
 def stored_bytes(connection: Connection) -> int:
-    """The bytes of the company's technical files and uploads; files derived from these are not counted."""
+    """Return the bytes of the company's technical files and uploads; files derived from these are not counted."""
     (held,) = connection.execute(_STORED).fetchone() or (0,)
     return int(held)
 
 
 def uploads_of_dry_runs(connection: Connection) -> list[Upload]:
-    """The uploads of the company's dry runs that have ended, the oldest first."""
+    """Return the uploads of the company's dry runs that have ended, the oldest first."""
     return [Upload(*row) for row in connection.execute(_DRY_RUNS).fetchall()]
 
 
 def uploads_removed(connection: Connection, import_ids: Sequence[UUID], at: datetime) -> None:
-    """Record of these imports that their uploads are gone."""
+    """Record that the uploads of these imports have been removed."""
     connection.execute(_REMOVED, [at, list(import_ids)])

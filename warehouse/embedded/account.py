@@ -1,7 +1,7 @@
-"""As whom the server runs, and which places that account can reach.
+"""Chooses the account that runs the embedded server, and tests which directories it can reach.
 
-Postgres refuses to run as root. Then an unprivileged account of the machine runs it, over binaries and in a directory
-that this account can reach; no permission of a directory that is not ours is changed for it, and no account is made.
+Postgres refuses to run as root. Then an unprivileged account of the machine runs it, from binaries and in a directory
+that this account can reach. The service changes no permission of a directory that is not its own, and adds no account.
 """
 
 import os
@@ -21,7 +21,7 @@ _ENVIRONMENT: Final = {"PATH": os.defpath, "LC_ALL": "C"}
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An account of the machine; `other` says that it is not the one that this process runs as."""
+    """An account of the machine; `other` where it is not the account of this process."""
 
     uid: int
     gid: int
@@ -29,9 +29,9 @@ class Account:
 
     @classmethod
     def of(cls, cluster: Path) -> Self:
-        """Our own account; for root the one that the cluster belongs to, or that a new one shall belong to.
+        """Return this process's account; for root the cluster's owner, or the account that will own a new cluster.
 
-        Raises `SettingsError` where the cluster is another account's and we are not root.
+        Raises `SettingsError` where another account owns the cluster and this process is not root's.
         """
         if os.geteuid() != 0:
             if cluster.exists() and cluster.stat().st_uid != os.geteuid():
@@ -61,12 +61,12 @@ class Account:
         )
 
     def own(self, path: Path) -> None:
-        """Hand a file or directory over to this account."""
+        """Make this account the owner of a file or directory."""
         if self.other:
             os.chown(path, self.uid, self.gid)
 
     def reaches(self, directory: Path) -> bool:
-        """Whether the account may pass through the directory and all above it, by their permission bits."""
+        """Return whether the account may pass through the directory and all above it, by their permission bits."""
         return not self.other or all(self._passes(step) for step in (directory, *directory.parents))
 
     def _passes(self, directory: Path) -> bool:

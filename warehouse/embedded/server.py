@@ -1,4 +1,4 @@
-"""One embedded server: its cluster made, started, found again, stopped.
+"""Makes, starts, finds and stops one embedded server.
 
 Every function here expects that the caller holds the data directory's lock (`warehouse.embedded`).
 """
@@ -22,7 +22,7 @@ from warehouse.embedded.account import Account
 
 _CONFIGURATION: Final = Path(__file__).with_name("postgresql.conf")
 _LOOPBACK: Final = "127.0.0.1"
-_PORTS: Final = range(20_000, 32_000)  # below what systems hand out to outgoing connections
+_PORTS: Final = range(20_000, 32_000)  # below the range that systems use for outgoing connections
 _SOCKET_PATH_LIMIT: Final = 100  # bytes; a socket's whole path must fit into about 104 (macOS) to 108 (Linux)
 _RECOVERY_SECONDS: Final = 300
 _LEFTOVER_SECONDS: Final = 15.0
@@ -31,20 +31,20 @@ _LOG_BYTES: Final = 10_000_000
 
 
 class ServerError(Exception):
-    """The embedded server did not do as told; `str()` says what and where to read more."""
+    """The embedded server could not be made, started or stopped; `str()` says what failed and names its log."""
 
     code = "embedded_postgres_failed"
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The server of one data directory. `durable` False gives fsync up: for tests alone."""
+    """The server of one data directory. `durable` False turns fsync off, for tests only."""
 
     data_dir: Path
     durable: bool = True
 
     def start(self) -> None:
-        """See to it that the server answers; a running one is left alone. Raises `ServerError`."""
+        """Start the server unless it runs, and wait until it answers. Raises `ServerError`."""
         cluster = self.data_dir / "postgres"
         if not (cluster / "PG_VERSION").exists():
             self._initialise()
@@ -54,7 +54,7 @@ class Server:
         self._configure(cluster)
         deadline = time.monotonic() + _LEFTOVER_SECONDS
         locks.clear(cluster)
-        # Processes of a postmaster that was killed hold its shared memory for a moment; Postgres waits for no one.
+        # Processes of a killed postmaster keep its shared memory for a moment, for which Postgres does not wait.
         while self._control(cluster, "start", "-l", cluster / "log", "-t", str(_RECOVERY_SECONDS)) != 0:
             if time.monotonic() > deadline:
                 raise ServerError(f"The embedded Postgres did not start; its log is {cluster / 'log'}.")
@@ -62,7 +62,7 @@ class Server:
             locks.clear(cluster)
 
     def stop(self) -> None:
-        """End the server and its connections in good order; nothing happens when it is not running."""
+        """Stop the server and its connections in good order; does nothing where it is not running."""
         cluster = (self.data_dir / "postgres").resolve()
         if locks.postmaster(cluster) is None or self._control(cluster, "stop", "-m", "fast", "-t", "60") == 0:
             return
@@ -70,7 +70,7 @@ class Server:
             raise ServerError(f"The embedded Postgres did not stop; its log is {cluster / 'log'}.")
 
     def alive(self) -> bool:
-        """Whether its first process is there."""
+        """Return whether the server's postmaster runs."""
         return locks.postmaster((self.data_dir / "postgres").resolve()) is not None
 
     def _initialise(self) -> None:
@@ -103,7 +103,7 @@ class Server:
         places.settle(cluster, self.data_dir)
 
     def _configure(self, cluster: Path) -> None:
-        """Settings for this start; the port stays the same unless something else took it in the meantime."""
+        """Write the settings of this start; the port stays the same unless another program took it in the meantime."""
         known = Address.read(self.data_dir)
         port = known.port if _becomes_free(known.port) else _free_port()
         by_socket = len(os.fsencode(cluster / f".s.PGSQL.{port}")) <= _SOCKET_PATH_LIMIT
@@ -121,7 +121,7 @@ class Server:
         _write_address(self.data_dir, Address(str(cluster) if by_socket else _LOOPBACK, port, known.secret))
 
     def _joined(self, cluster: Path) -> bool:
-        """Whether a server that someone else started answers, after waiting for it to recover or to end."""
+        """Return whether a server that another process started answers; waits for it to recover or to end."""
         deadline = time.monotonic() + _RECOVERY_SECONDS
         while locks.postmaster(cluster) is not None:
             if pq.PGconn.ping(Address.read(self.data_dir).url().encode()) == pq.Ping.OK:
@@ -151,7 +151,7 @@ def _write_address(data_dir: Path, address: Address) -> None:
 
 
 def _becomes_free(port: int) -> bool:
-    """Whether the port is free, or about to be: processes of a server that was killed let go of it in a moment."""
+    """Return whether the port is free, or becomes free: processes of a killed server release it in a moment."""
     deadline = time.monotonic() + _PORT_SECONDS
     while not (free := _is_free(port)) and time.monotonic() < deadline:
         time.sleep(0.05)

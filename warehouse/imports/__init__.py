@@ -1,1 +1,1 @@
-"""Imports, their errors, and the mappings that a company keeps."""
+"""Stores imports, their claims and errors, and the mappings that a company keeps."""

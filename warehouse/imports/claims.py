@@ -1,12 +1,11 @@
-"""The right to write an import's next chunk: taken, kept alive, proved at each commit, handed back.
+"""Claims an import for one run at a time: takes the claim, keeps it alive, checks it at each commit, releases it.
 
 A claim is a token in the import's row: the id of the run that works on it, so that a run that lost its process and
-goes on in another has its claim again at once. Whoever commits a chunk proves in that very transaction that the row
-still has its token and its position, so that a run that was believed dead and wakes up again cannot write a chunk a
-second time.
+continues in another has its claim again at once. The transaction that commits a chunk checks that the row still has its
+token and its position. So a run that was believed dead and wakes up cannot write a chunk a second time.
 
-Each step of a run takes the claim anew and lays it down when it ends in good order, which takes back that it counted as
-an attempt. So `attempts` counts the steps that lost their process, or failed, since the last committed chunk.
+Each step of a run takes the claim anew and lays it down when it ends normally, which takes back the attempt that it
+counted. So `attempts` counts the steps that lost their process, or failed, since the last committed chunk.
 """
 
 import threading
@@ -27,7 +26,7 @@ from warehouse.imports.queue import BEAT_EVERY, STALLED_AFTER
 from warehouse.sessions import Pool
 
 MAX_ATTEMPTS: Final = 5
-"""Runs in a row that may lose their process, without a committed chunk, before the import is given up."""
+"""How many runs in a row may lose their process, without a committed chunk, before the import fails."""
 
 _TAKE: Final = """
 WITH free AS (
@@ -65,8 +64,8 @@ WHERE id = %(id)s AND claim = %(token)s AND position = %(start)s
 log = structlog.get_logger(__name__)
 
 
-class ClaimLost(Exception):  # noqa: N818  (no fault of the program: another run went on)
-    """Another run has taken the import over, or it has ended; nothing of the open transaction may stay."""
+class ClaimLost(Exception):  # noqa: N818  (no fault of the program: another run continues)
+    """Another run has taken over the import, or it has ended; the open transaction must be rolled back."""
 
 
 class HandedBack(Exception):  # noqa: N818
@@ -75,7 +74,7 @@ class HandedBack(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One run's hold on one import: `token` is the run's id, `previous_run` the one that had the import before."""
+    """One run's claim on one import: `token` is the run's id, `previous_run` the one that had the import before."""
 
     import_id: UUID
     company_id: UUID
@@ -86,7 +85,7 @@ class Claim:
 def take(pool: Pool, clock: Clock, company_id: UUID, import_id: UUID, run_id: UUID) -> Claim | None:
     """Claim an import of the company for a run, which counts as an attempt.
 
-    None where the company has no such import, where it has ended, and where another run holds it.
+    None where the company has no such import, where it has ended, and where another run has claimed it.
     """
     now = clock.now()
     parameters = {
@@ -102,7 +101,7 @@ def take(pool: Pool, clock: Clock, company_id: UUID, import_id: UUID, run_id: UU
 
 
 def held_by(pool: Pool, import_id: UUID, company_id: UUID, run_id: UUID) -> Claim | None:
-    """The run's claim on an import; None where it has ended or another run has it."""
+    """Return the run's claim on an import; None where it has ended or another run has it."""
     with pool.company(company_id) as conn:
         row = conn.execute("SELECT FROM imports WHERE id = %s AND claim = %s", (import_id, run_id)).fetchone()
     return None if row is None else Claim(import_id, company_id, run_id)
@@ -124,7 +123,7 @@ def advance(
     counts: Counter[str],
     at: datetime,
 ) -> None:
-    """Move the claimed import from one position to the next in the caller's transaction, which ends its attempts.
+    """Move the claimed import from one position to the next in the caller's transaction, and set its attempts to 0.
 
     `rows_done` are the file's lines up to there; `counts` are this chunk's rows by outcome. Raises `ClaimLost`.
     """
@@ -136,7 +135,7 @@ def advance(
 def end(
     conn: psycopg.Connection[Any], claim: Claim, status: str, *, failure: Mapping[str, object] | None, at: datetime
 ) -> dict[str, int]:
-    """End the claimed import in the caller's transaction; its counts of rows by outcome. Raises `ClaimLost`."""
+    """End the claimed import in the caller's transaction; return its counts of rows by outcome. Raises `ClaimLost`."""
     reason = None if failure is None else Json(dict(failure))
     cursor = conn.execute(_END, (status, reason, at, claim.import_id, claim.token))
     prove(cursor)
@@ -144,20 +143,20 @@ def end(
 
 
 def hand_back(pool: Pool, claim: Claim) -> None:
-    """Let the next run have the import at once; nothing happens when the claim is lost already."""
+    """Release the claim so that the next run can take the import at once; does nothing where the claim is lost."""
     with pool.company(claim.company_id) as conn:
         conn.execute("UPDATE imports SET claim = NULL WHERE id = %s AND claim = %s", (claim.import_id, claim.token))
 
 
 def lay_down(pool: Pool, claim: Claim, *, keep: bool) -> None:
-    """Take back that the hold counts as an attempt, because it ends in good order; `keep` leaves the run its claim."""
+    """Take back the attempt of a step that ended normally; with `keep` the run keeps its claim."""
     with pool.company(claim.company_id) as conn:
         conn.execute(_LAY_DOWN, (keep, claim.import_id, claim.token))
 
 
 @contextmanager
 def beating(pool: Pool, claim: Claim, clock: Clock) -> Iterator[Callable[[], None]]:
-    """Keep the claim alive from a thread while the block runs.
+    """Send the claim's heartbeat from a thread during the block.
 
     Yields a function that raises `ClaimLost` once a heartbeat found the claim gone.
     """
@@ -173,7 +172,7 @@ def beating(pool: Pool, claim: Claim, clock: Clock) -> Iterator[Callable[[], Non
                 if not _beat(pool, claim, clock):
                     lost.set()
                     return
-            except psycopg.OperationalError as error:  # the database restarts; the next beat may get through
+            except psycopg.OperationalError as error:  # the database restarts; the next heartbeat may succeed
                 log.warning("import.heartbeat_failed", import_id=str(claim.import_id), error=type(error).__name__)
 
     thread = threading.Thread(target=beat, name=f"heartbeat-{claim.import_id}", daemon=True)

@@ -1,6 +1,6 @@
-"""The rows of an import's error report: added by a run, read by polls and pages.
+"""Adds the rows of an import's error report, which a run writes and polls and pages read.
 
-What belongs here: adding them. What does not: what a row says (`pipelines.imports.report`) and how reports are read
+What belongs here: adding rows. What does not: their content (`pipelines.imports.report`) and reading reports
 (`warehouse.imports.polls`, `warehouse.imports.queries`).
 """
 
@@ -25,7 +25,7 @@ COLUMNS: Final = (
     "code",
     "message",
 )
-"""What a report row fills; the import and the company are the caller's."""
+"""The columns of a report row that the caller gives in each row; import and company are given once."""
 
 _NAMES: Final = ", ".join(f'"{name}"' for name in COLUMNS)
 _TYPED: Final = ", ".join(f'"{name}" {import_errors.c[name].type}' for name in COLUMNS)

@@ -1,4 +1,4 @@
-"""The mappings that a company keeps under names. What a mapping says is the reader's to check."""
+"""Stores the mappings that a company keeps under names. The reader of a mapping checks its content."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -18,11 +18,11 @@ _RECALL: Final = "SELECT mapping FROM import_mappings WHERE company_id = %s AND 
 def keep(
     conn: psycopg.Connection[Any], company_id: UUID, name: str, mapping: Mapping[str, object], now: datetime
 ) -> None:
-    """Keep a mapping under a name, in the caller's transaction; the last one sent with a name stands."""
+    """Store a mapping under a name, in the caller's transaction; replaces an earlier one of that name."""
     conn.execute(_KEEP, (company_id, name, Json(dict(mapping)), now))
 
 
 def recall(conn: psycopg.Connection[Any], company_id: UUID, name: str) -> dict[str, object] | None:
-    """The mapping that the company keeps under a name, or None."""
+    """Return the mapping that the company keeps under a name, or None."""
     found = conn.execute(_RECALL, (company_id, name)).fetchone()
     return None if found is None else dict(found[0])

@@ -1,4 +1,4 @@
-"""What a poll of an import answers, as one statement.
+"""Answers a poll of an import with one statement.
 
 Callers poll many times while their file is worked on, on the same cores: the database builds the answer, admission
 included (`api.reading`). What belongs here: that statement. What does not: the work (`pipelines.imports`).
@@ -18,7 +18,7 @@ _FAULT: Final = 'sheet, line, sku_code, field, "column", value, code, message'
 
 
 def polled(limit: int, offset: int) -> str:
-    """The query of one poll, for the parameter `import_id`; no row where the company has no such import.
+    """Build the query of one poll, for the parameter `import_id`; no row where the company has no such import.
 
     `answer` is the contract's ImportStatusResponse as JSON text with one page of the report.
     """
@@ -39,7 +39,7 @@ FROM imports WHERE id = %(import_id)s"""
 
 
 def status(pool: Pool, company_id: UUID, import_id: UUID, *, limit: int, offset: int) -> dict[str, Any] | None:
-    """What a poll answers, as values; None where the company has no such import."""
+    """Return the answer to a poll, as values; None where the company has no such import."""
     with pool.company(company_id) as conn:
         row = conn.execute(polled(limit, offset), {"import_id": import_id}).fetchone()
     if row is None:

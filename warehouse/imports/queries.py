@@ -1,6 +1,6 @@
-"""Imports as their company's people look at them: the newest first, and the report of one by its reasons.
+"""Reads imports for their company's people: the list, newest first, and the report of one import by its reasons.
 
-What a poll answers is `warehouse.imports.polls`.
+Polls are answered by `warehouse.imports.polls`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,31 +56,37 @@ Row = TypeVar("Row")
 
 
 def insert(connection: Connection, row: Mapping[str, object]) -> None:
-    """Add an import's row in the caller's transaction; `row` has every column that an import begins with."""
+    """Add an import's row in the caller's transaction; `row` has every column that a new import has."""
     connection.execute(_INSERT, row)
 
 
 def one(connection: Connection, import_id: UUID, kind: type[Row], columns: Sequence[str]) -> Row | None:
-    """An import of the session's company as `kind`, a class that takes these columns; None where there is none."""
+    """Return an import of the session's company as `kind`, a class that takes these columns.
+
+    None where there is none.
+    """
     with connection.cursor(row_factory=class_row(kind)) as cursor:
         return cursor.execute(f"SELECT {', '.join(columns)} FROM {_NAMED} WHERE id = %s", (import_id,)).fetchone()
 
 
 def latest(connection: Connection) -> UUID | None:
-    """The import that the session's company sent last; None where it sent none."""
+    """Return the import that the session's company sent last; None where it sent none."""
     row = connection.execute("SELECT id FROM imports ORDER BY created_at DESC, id DESC LIMIT 1").fetchone()
     return None if row is None else row[0]
 
 
 def newest(connection: Connection, *, limit: int, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
-    """A page of the company's imports with their counts of SKUs, and how many there are."""
+    """Return a page of the company's imports with their counts of SKUs, and the number of all its imports."""
     with connection.cursor(row_factory=dict_row) as cursor:
         found = cursor.execute(_NEWEST, [limit, offset]).fetchall()
     return found, found[0]["total"] if found else 0
 
 
 def reasons(connection: Connection, import_id: UUID) -> list[dict[str, Any]]:
-    """The faults of an import's report by code and field, the most first; `message` is one of them in English."""
+    """Return the faults of an import's report by code and field, most frequent first.
+
+    `message` is an English example.
+    """
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(_REASONS, [import_id]).fetchall()
 
@@ -88,6 +94,6 @@ def reasons(connection: Connection, import_id: UUID) -> list[dict[str, Any]]:
 def faults(
     connection: Connection, import_id: UUID, *, code: str, field: str | None, limit: int, offset: int
 ) -> list[dict[str, Any]]:
-    """A page of the faults of one reason, in the order of the file."""
+    """Return a page of the faults of one reason, in the order of the file."""
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(_FAULTS, [import_id, code, field, limit, offset]).fetchall()

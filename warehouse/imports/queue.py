@@ -1,4 +1,8 @@
-"""The queue's facts that several processes share: who listens for imports, and when a run counts as lost."""
+"""Reads the queue of imports: which ones wait for a run, whether a worker listens, and whether a run has stalled.
+
+What belongs here: the limits that several processes share, such as the time without a heartbeat after which a run's
+claim is lost.
+"""
 
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
@@ -7,10 +11,10 @@ from uuid import UUID
 from warehouse.sessions import AsyncConnection, Connection
 
 SMALL_ROWS: Final = 2_000
-"""Up to so many data lines an import is small: done in about the time that a large one's chunk takes."""
+"""Up to this many data lines an import is small: done in about the time of a large one's chunk."""
 
 LISTENER: Final = "pcds-worker"
-"""Name of the connection on which a worker listens: while one is there, imports are begun."""
+"""Name of the connection on which a worker listens: while it is connected, a worker starts imports."""
 
 _LISTENING: Final = (
     f"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = '{LISTENER}' "
@@ -18,10 +22,10 @@ _LISTENING: Final = (
 )
 
 STALLED_AFTER: Final = timedelta(seconds=30)
-"""Without a heartbeat for this long a run has lost its claim to whoever asks next (decisions §4)."""
+"""After this time without a heartbeat, the next run that asks takes over the claim (decisions §4)."""
 
 BEAT_EVERY: Final = timedelta(seconds=5)
-"""How often a run says that it is alive."""
+"""Interval of a run's heartbeats."""
 
 
 class OpenImport(NamedTuple):
@@ -37,9 +41,9 @@ class OpenImport(NamedTuple):
 
 
 def open_imports(conn: Connection, now: datetime, *, asked_for: timedelta = timedelta(0)) -> list[OpenImport]:
-    """Every company's imports that are queued, handed back or stalled, the oldest first.
+    """Return every company's imports that are queued, handed back or stalled, the oldest first.
 
-    Those that were sent within `asked_for` are left out: somebody has just asked for their run.
+    Leaves out imports that were sent within `asked_for`, because their run has just been requested.
     """
     listed = 'SELECT id, company_id, slug, filename, attempts, "position", rows_total FROM pcds_open_imports(%s, %s)'
     rows = conn.execute(listed, (now - STALLED_AFTER, now - asked_for))
@@ -47,10 +51,10 @@ def open_imports(conn: Connection, now: datetime, *, asked_for: timedelta = time
 
 
 async def is_listened_to(connection: AsyncConnection) -> bool:
-    """Whether a worker of this database waits for imports."""
+    """Return whether a worker of this database waits for imports."""
     return await (await connection.execute(_LISTENING)).fetchone() == (True,)
 
 
 def is_stalled(alive: datetime | None, now: datetime) -> bool:
-    """Whether an import that was last `alive` then has lost its run."""
+    """Return whether an import has lost its run, given its last heartbeat."""
     return alive is not None and now - alive > STALLED_AFTER

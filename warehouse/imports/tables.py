@@ -1,4 +1,4 @@
-"""The queue of imports with its checkpoints, the report (a row per fault), and the mappings that a company keeps."""
+"""Tables of imports with their checkpoints, of the report (a row per fault), and of the mappings of a company."""
 
 from sqlalchemy import JSON, Boolean, Column, DateTime, Index, Integer, PrimaryKeyConstraint, Table, Text, Uuid, text
 

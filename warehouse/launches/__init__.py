@@ -1,1 +1,1 @@
-"""Dagster runs on their way to a worker."""
+"""Hands Dagster's runs to the workers, and finds the runs whose worker is lost."""

@@ -1,7 +1,7 @@
-"""Runs handed to the workers: put by the launcher, taken by a worker, ended or found lost (table `launches`).
+"""Queues runs for the workers in the table `launches`: the launcher puts a run, a worker takes it and ends it.
 
-A worker holds an advisory lock under its number for as long as it lives, on any machine; Postgres takes the lock back
-however the process ends. All on connections of no company.
+A worker holds an advisory lock under its number for as long as it lives, on any machine; Postgres releases the lock
+however the process ends, and so a lost worker is found. All connections here are of no company.
 """
 
 from typing import Any, Final, Literal, NamedTuple
@@ -13,12 +13,13 @@ Connection = psycopg.Connection[Any]
 CHANNEL: Final = "pcds_launches"
 """Postgres channel on which a launched run is announced."""
 CANCELS: Final = "pcds_cancels"
-"""Postgres channel on which a run's end is asked for; the payload is its id."""
+"""Postgres channel on which a run's cancellation is requested; the payload is its id."""
 _LOCKS: Final = 77
-"""The first key of the advisory locks by which workers show that they live; the second is the worker's number."""
+"""The first key of the workers' advisory locks; the second is the worker's number."""
 
 State = Literal["waiting", "running", "ended", "lost"]
-"""Of a launched run: nobody has it yet, a living worker has it, its worker is done with it, its worker is gone."""
+"""State of a launched run: no worker has it yet, a living worker has it, its worker has ended it, its worker is lost.
+"""
 
 _LIVES: Final = (
     "EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = %(locks)s AND objid = launches.worker "
@@ -68,44 +69,44 @@ _SWEEP: Final = "DELETE FROM launches WHERE ended_at < clock_timestamp() - inter
 
 
 class Launched(NamedTuple):
-    """A run that a worker has taken; one to `resume` has begun before and lost its worker."""
+    """A run that a worker has taken; with `resume` it began before and lost its worker."""
 
     run_id: str
     resume: bool
 
 
 def listen(connection: Connection, channel: str) -> None:
-    """Have the connection hear what is notified on `CHANNEL` or `CANCELS`."""
+    """Subscribe the connection to the notifications of `CHANNEL` or `CANCELS`."""
     connection.execute(f"LISTEN {channel}")
 
 
 def put(connection: Connection, run_id: str, *, company: str | None, resume: bool) -> None:
-    """Hand a run to the workers; one that a worker had before is to be had again."""
+    """Queue a run for the workers; a run that a worker had before is queued again."""
     connection.execute(_PUT, {"run_id": run_id, "company": company, "resume": resume})
     connection.execute("SELECT pg_notify(%s, '')", [CHANNEL])
 
 
 def withdraw(connection: Connection, run_id: str) -> bool:
-    """Take a run back that no worker has; whether it could be."""
+    """Remove a run from the queue where no worker has taken it; return whether it was removed."""
     return connection.execute("DELETE FROM launches WHERE run_id = %s AND worker IS NULL", [run_id]).rowcount == 1
 
 
 def cancel(connection: Connection, run_id: str) -> None:
-    """Ask the worker that has a run to break it off."""
+    """Ask the worker that has a run to cancel it."""
     connection.execute("SELECT pg_notify(%s, %s)", [CANCELS, run_id])
 
 
 def state(connection: Connection, run_id: str) -> State | None:
-    """Where a launched run is; None where it never was.
+    """Return the state of a launched run; None where it was never launched.
 
-    A run that ended some seconds ago and is asked about all the same is lost: its end did not reach Dagster.
+    A run that ended some seconds ago and is still asked about is lost: its end did not reach Dagster.
     """
     row = connection.execute(_STATE, {"run_id": run_id, "locks": _LOCKS}).fetchone()
     return None if row is None else row[0]
 
 
 def enrol(connection: Connection) -> int:
-    """The number of a new worker, who lives as long as this connection does."""
+    """Register a new worker, which lives as long as this connection does; return its number."""
     row = connection.execute("SELECT nextval('launch_workers')::integer").fetchone()
     assert row is not None
     connection.execute("SELECT pg_advisory_lock(%s, %s)", [_LOCKS, row[0]])
@@ -113,49 +114,49 @@ def enrol(connection: Connection) -> int:
 
 
 def take(connection: Connection, worker: int) -> Launched | None:
-    """The run whose turn it is: of a company that has the fewest under way, the first that was asked for."""
+    """Take the next run: the oldest request among companies with the fewest runs under way; None where none waits."""
     row = connection.execute(_TAKE, {"worker": worker, "locks": _LOCKS}).fetchone()
     return None if row is None else Launched(*row)
 
 
 def hold(connection: Connection, worker: int, run_id: str) -> None:
-    """Say that somebody who is enrolled executes a run that was never handed to the workers."""
+    """Record that a registered worker executes a run that was never queued."""
     connection.execute(_HOLD, [run_id, worker])
 
 
 def seize(connection: Connection, worker: int, run_id: str) -> bool:
-    """Take a run that was brought by something else, unless a living worker has it; whether that could be."""
+    """Take a run that was launched by other means, unless a living worker has it; return whether it was taken."""
     held = {"run_id": run_id, "worker": worker, "locks": _LOCKS}
     return connection.execute(_SEIZE, held).rowcount == 1
 
 
 def end(connection: Connection, worker: int, run_id: str) -> None:
-    """The worker is done with the run, however that ended."""
+    """Record that the worker has ended the run, with any outcome."""
     connection.execute(_END, [run_id, worker])
 
 
 def lost(connection: Connection) -> list[str]:
-    """Runs whose worker is gone and which nobody has taken up."""
+    """Return the runs whose worker is lost and which no other worker has taken."""
     return [row[0] for row in connection.execute(_LOST, {"locks": _LOCKS})]
 
 
 def close(connection: Connection, run_id: str) -> None:
-    """Give a lost run its end, which Dagster has ended without a worker."""
+    """Record the end of a lost run that Dagster has ended without a worker."""
     connection.execute(_CLOSE, {"run_id": run_id, "locks": _LOCKS})
 
 
 def again(connection: Connection, run_id: str) -> None:
-    """Put a lost run back that had not begun; one that another worker has taken meanwhile stays with it."""
+    """Queue a lost run again that had not begun; leaves a run that another worker has taken meanwhile."""
     connection.execute(_AGAIN, {"run_id": run_id, "locks": _LOCKS})
     connection.execute("SELECT pg_notify(%s, '')", [CHANNEL])
 
 
 def adopt(connection: Connection, run_id: str, *, company: str | None) -> None:
-    """Hand a run to the workers that its launcher, who died, has not handed to them."""
+    """Queue a run for the workers whose launcher died before it did so."""
     connection.execute(_ADOPT, [run_id, company])
     connection.execute("SELECT pg_notify(%s, '')", [CHANNEL])
 
 
 def sweep(connection: Connection) -> None:
-    """Forget what ended more than a day ago; Dagster's storage has it all."""
+    """Delete runs that ended more than a day ago; Dagster's storage keeps their records."""
     connection.execute(_SWEEP)

@@ -1,7 +1,7 @@
-"""The names under which logs of runs lie in the object store, where several machines share one.
+"""Names the logs of runs in the object store, where several machines share one.
 
-`<nobody>/run-logs/<run>/compute_logs/<capture>.err`: a run is not a company's alone, so that they are nobody's. What
-is in them, and where they lie on one machine, is `pipelines.engine.run_logs`.
+The keys are `<nobody>/run-logs/<run>/compute_logs/<capture>.err`, under the id of no company because a run may concern
+several. `pipelines.engine.run_logs` writes the logs, and names their place on a single machine.
 """
 
 from collections.abc import Sequence
@@ -15,16 +15,16 @@ FOLDER: Final = "run-logs"
 
 
 def key(log_key: Sequence[str], ending: str) -> str | None:
-    """Where a log lies by Dagster's key for it; None for what is no such key."""
+    """Return the object's key for Dagster's key of a log; None where Dagster's key is no such key."""
     found = f"{OWNER}/{folder(log_key)}.{ending}"
     return found if is_key(found) else None
 
 
 def folder(prefix: Sequence[str]) -> str:
-    """The folder of all logs whose keys begin so."""
+    """Return the folder of all logs whose keys begin with this prefix."""
     return "/".join((FOLDER, *prefix))
 
 
 def parts(key: str) -> list[str]:
-    """Dagster's key of a log, of the object's without its ending."""
+    """Return Dagster's key of a log from the object's key without its ending."""
     return key.split("/")[2:]

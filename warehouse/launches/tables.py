@@ -1,4 +1,7 @@
-"""Runs that Dagster's launcher hands to workers (`pipelines.engine.{launcher,worker}`); they are of no company."""
+"""Table of the runs that Dagster's launcher queues for workers (`pipelines.engine.{launcher,worker}`).
+
+Of no company.
+"""
 
 from sqlalchemy import Boolean, Column, DateTime, Index, Integer, Table, Text, text
 

@@ -1,1 +1,1 @@
-"""What SKUs refer to: brands, sites, suppliers, library components."""
+"""Stores the records that SKUs refer to: brands, sites, suppliers, library components."""

@@ -1,4 +1,7 @@
-"""What SKUs refer to (brands, sites, suppliers, library components): as operators add them, as callers list them."""
+"""Lists and adds the records that SKUs refer to: brands, sites, suppliers, library components.
+
+Operators add them; callers list them.
+"""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -18,7 +21,7 @@ TABLES: Mapping[str, Table] = {
     "supplier": suppliers,
     "library_component": library_components,
 }
-"""Resource type, as the audit ledger names it → its table."""
+"""The table of each resource type, as the audit ledger names the types."""
 
 _BY_NAME: Final = {table.name: table for table in TABLES.values()}
 _TAKEN_OVER: Final = {
@@ -31,14 +34,14 @@ _TAKEN_OVER: Final = {
         "recycled_content_percent",
     ),
 }
-"""What a SKU takes over from a record that it refers to, besides the id, by the record's table."""
+"""The fields that a SKU copies from a record that it refers to, besides the id, by the record's table."""
 
 _SORTED_BY: Final = {"brand": "name", "site": "name", "library_component": "code"}
-"""What is listed, and by what: unique within the company, so that the order is total."""
+"""The resource types that can be listed, and their sort column: unique in the company, so the order is total."""
 
 
 def page(resource: str, limit: int, offset: int) -> str:
-    """A page of the company's records as one JSON text, `page`; every field of the table but its company.
+    """Build a page of the company's records as one JSON text, `page`; every field of the table except the company.
 
     Sorted by code point, whatever the collation of the database: the order is the same on every server, and a client
     can repeat it.
@@ -56,7 +59,7 @@ def page(resource: str, limit: int, offset: int) -> str:
 def add(
     connection: Connection, resource: str, company_id: UUID, record_id: UUID, *, values: Mapping[str, Any], at: datetime
 ) -> dict[str, Any]:
-    """Add one record in a session of its company; the record as the API shows it.
+    """Add one record in a session of its company; return the record as the API shows it.
 
     Raises `psycopg.errors.UniqueViolation` where the company has one of that name or code.
     """
@@ -75,15 +78,15 @@ def add(
 
 
 def holds(connection: Connection, resource: str, record_id: UUID) -> bool:
-    """Whether the session's company has this record."""
+    """Return whether the session's company has this record."""
     found = connection.execute(f"SELECT FROM {TABLES[resource].name} WHERE id = %s", [record_id])
     return found.rowcount == 1
 
 
 def referred_to(connection: Connection, table: str, ids: Collection[str]) -> dict[str, Mapping[str, Any]]:
-    """Those records of a table that the session's company has, by id, with what a SKU takes over from each.
+    """Return those records of a table that the session's company has, by id, with the fields that a SKU copies.
 
-    Ids are texts, those asked for and those that come back.
+    Ids are texts, in the argument and in the result.
     """
     columns = [_BY_NAME[table].c[name] for name in ("id", *_TAKEN_OVER.get(table, ()))]
     shown = ", ".join(
@@ -95,7 +98,7 @@ def referred_to(connection: Connection, table: str, ids: Collection[str]) -> dic
 
 
 def names(connection: Connection, resource: str, ids: Collection[UUID]) -> dict[str, str]:
-    """The names of those records that the session's company has, by id."""
+    """Return the names of those records that the session's company has, by id."""
     if not ids:
         return {}
     found = connection.execute(f"SELECT id, name FROM {TABLES[resource].name} WHERE id = ANY(%s)", [list(ids)])

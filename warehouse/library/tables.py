@@ -1,4 +1,4 @@
-"""What SKUs refer to: brands, sites, suppliers and shared components, each a company's own."""
+"""Tables of the records that SKUs refer to: brands, sites, suppliers and shared components of a company."""
 
 from sqlalchemy import ARRAY, Column, Double, Table, Text, UniqueConstraint, Uuid
 
