@@ -1,4 +1,4 @@
-"""Group declarations: what a company would file for a market and a period, the end of the graph."""
+"""Defines group declarations: a company's declaration for a market and a period, the end of the graph."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -19,7 +19,7 @@ from warehouse import figures as stored
 
 GROUP: Final = "declarations"
 MOST_ROWS: Final = 200
-"""Rows of a table in a run; the files that `pcds declaration` writes have all."""
+"""Maximum rows of a table in a run's metadata; the files that `pcds declaration` writes have all rows."""
 _VERDICT: Final = ("obligation", "material", "tonnes", "tonnes_upper", "threshold_tonnes", "verdict", "reason")
 
 
