@@ -74,7 +74,7 @@ class Rows:
     held: pl.Series
 
     def end(self, size: int) -> Callable[[int], int]:
-        """Where a chunk ends that begins at a place: with so many rows to write; what is held already comes along."""
+        """Return the function from a chunk's start to its end, which counts `size` rows to write, no unchanged ones."""
         due = self.held.is_null().cum_sum()
 
         def end(start: int) -> int:
