@@ -71,7 +71,7 @@ def _publishing(held: Loaded) -> Iterator[Line]:
         shutil.rmtree(folder)
 
     with peak_mib(held.server) as peak:
-        _write_one(held)  # a snapshot from before the first link of the ledger is always read anew
+        _write_one(held)  # after a snapshot of a ledger without links, the next one reads every row
         publish()
         ours = floor = anew = 0.0
         rounds = rounds_for(held.skus)

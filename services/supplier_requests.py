@@ -27,13 +27,13 @@ from warehouse.skus import graphs
 from warehouse.skus import queries as skus
 
 
-class CannotAsk(Exception):  # noqa: N818  (an answer to whoever asks)
+class CannotAsk(Exception):  # noqa: N818  (an answer to the caller)
     """The request cannot be made; the text says what would be right."""
 
     code = "cannot_ask"
 
 
-class RequestClosed(LookupError):  # noqa: N818  (an answer to whoever holds the link)
+class RequestClosed(LookupError):  # noqa: N818  (an answer to the supplier)
     """The company has the answer: the link no longer works."""
 
     code = "not_found"

@@ -13,7 +13,7 @@ from pipelines.engine.leaving import leave
 from pipelines.housekeeping import Proceed
 
 
-class Stopping(Exception):  # noqa: N818  (no fault of the program: another run goes on)
+class Stopping(Exception):  # noqa: N818  (no fault of the program: another run continues)
     """The process is stopping."""
 
 

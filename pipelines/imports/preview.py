@@ -56,7 +56,7 @@ def _cell(value: object) -> str:
 
 
 def reading(text: str, *, now: datetime, served_markets: Set[str]) -> Order[tuple[Upload, TypedRows]]:
-    """The reading of a CSV text, for a reader; it raises `pipelines.reading.ReadingRefused` as an import would.
+    """Return the reader's order for a CSV text; it raises `pipelines.reading.ReadingRefused` as an import would.
 
     `served_markets` are the codes that volumes may be of.
     """

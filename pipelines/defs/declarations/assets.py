@@ -35,7 +35,7 @@ _VERDICT: Final = ("obligation", "material", "tonnes", "tonnes_upper", "threshol
 def declarations(
     context: dg.AssetExecutionContext, postgres: Postgres, portfolios: Portfolios
 ) -> dg.MaterializeResult[None]:
-    """What would be filed: tonnes by scheme category, what is not counted, which scopes are undecided, and the duties.
+    """A company's declaration: tonnes by scheme category, uncounted SKUs, undecided scopes, and the duties.
 
     Computed from the company's published figures. Nothing is filed by it, and nothing that was filed is changed.
     """
