@@ -1,5 +1,5 @@
-"""Benchmarks: what the service costs, as ratios to a floor measured in the same run on the same machine.
+"""Measures the cost of the service as ratios to a floor, measured in the same run on the same machine.
 
-`python -m bench` prints the table. Absolute seconds mean little on a shared machine and are shown beside the ratios
-only to say what was compared. Nothing here is a test: a bound is checked by the reader of the table.
+`python -m bench` prints the table. Absolute seconds mean little on a shared machine; they are printed beside the ratios
+only to show what was compared. Nothing here is a test: the reader of the table checks the bounds.
 """

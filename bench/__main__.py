@@ -1,4 +1,4 @@
-"""`python -m bench`: the whole table, on standard output as Markdown."""
+"""Prints the whole table on standard output as Markdown: `python -m bench`."""
 
 import argparse
 import platform
@@ -77,7 +77,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Measure and print line by line, so that an interrupted run has shown what it had."""
+    """Measure and print line by line, so that an interrupted run has printed its finished lines."""
     asked = _arguments()
     print(f"{psutil.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}\n")
     print(HEAD)

@@ -1,4 +1,4 @@
-"""Admission beside none: a list request with the key's limit and window, and the same with the key looked up alone."""
+"""Measures admission: a list request with the key's limit and window, and the same with the key lookup alone."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ READS, ROUNDS, WARM_UP = 400, 5, 50
 
 
 def measure(service: Service) -> Iterator[Line]:
-    """A page of 50 as callers ask for it; both applications are started alike and take turns over eight connections."""
+    """Measure a page of 50; both applications are started alike and take turns over eight connections."""
     _, key = service.company()
     run_import(service, key, data.csv_file(2000, changed=False))
     with psycopg.connect(service.database.owner_url) as owner:

@@ -1,6 +1,6 @@
-"""Two applications beside each other: each under one uvicorn worker, and what their loads compare to.
+"""Compares two applications, each under one uvicorn worker, and their loads.
 
-Which applications, and what is asked of them, is each part's own (`requests`, `access`).
+Each part (`requests`, `access`) chooses the applications and their requests.
 """
 
 import os
@@ -18,7 +18,7 @@ from tools.ports import free_port
 
 @contextmanager
 def serving(*app: str, environment: Mapping[str, str], first: Sequence[bytes]) -> Iterator[int]:
-    """The port of an application that uvicorn serves for the time of the block, once it answered the `first` ones."""
+    """Serve an application by uvicorn for the block, and yield its port once it answered the requests of `first`."""
     port = free_port()
     program = [sys.executable, "-m", "uvicorn", *app, "--port", str(port), "--log-level", "error", "--no-access-log"]
     child = subprocess.Popen(program, env={**os.environ, **environment}, stderr=subprocess.DEVNULL)
@@ -42,7 +42,7 @@ def _answered(port: int, first: Sequence[bytes]) -> None:
 
 
 def compared(work: str, pairs: Sequence[tuple[Load, Load]], bound: float) -> Iterator[Line]:
-    """Rate and p50 of floor and service, the medians of their rounds."""
+    """Yield rate and p50 of floor and service, the medians of their rounds."""
     floor_rate, our_rate = (median(pair[side].per_second for pair in pairs) for side in (0, 1))
     floor_p50, our_p50 = (median(pair[side].p50_ms for pair in pairs) for side in (0, 1))
     yield Line(f"{work}: requests a second", f"{our_rate:.0f}/s", f"{floor_rate:.0f}/s", floor_rate / our_rate, bound)

@@ -1,4 +1,4 @@
-"""The audit ledger at two sizes: a page of it costs the same at a million entries as at a thousand."""
+"""Measures the audit ledger at two sizes: a page costs the same at a million entries as at a thousand."""
 
 from collections.abc import Iterator
 from statistics import median
@@ -11,7 +11,7 @@ from bench.service import Service, load, raw_request
 
 SMALL, READS, ROUNDS = 1_000, 100, 5
 _VERSIONS = 100
-"""Versions of each SKU, so that every entry has a version before it to differ from."""
+"""Versions of each SKU, so that every entry has an earlier version to compare with."""
 
 _SKUS = """
 INSERT INTO {table} (id, company_id, sku_code, name, weight_grams, components, volumes, recyclability_grade,
@@ -40,7 +40,7 @@ UPDATE company_counters SET links = %(versions)s, audit_entries = %(entries)s WH
 
 
 def measure(service: Service, entries: int = 1_000_000) -> Iterator[Line]:
-    """The first page, a long one and the deepest, each beside that of a small ledger, and how much two runs differ."""
+    """Measure the first page, a long one and the deepest, beside a small ledger's, and the spread of two runs."""
     small, large = (_ledger(service, count) for count in (SMALL, entries))
     for query in ("", "?limit=200", "?offset={deepest}"):
         times: list[tuple[float, float, float]] = []
@@ -60,7 +60,7 @@ def _p50_ms(service: Service, key: str, query: str) -> float:
 
 
 def _ledger(service: Service, entries: int) -> str:
-    """The key of a new company with so many entries, each about another version of a SKU."""
+    """Return the key of a new company with this many entries, each about another version of a SKU."""
     company, key = service.company()
     with psycopg.connect(service.database.owner_url) as owner:
         _fill(owner, company, entries)
@@ -68,7 +68,7 @@ def _ledger(service: Service, entries: int) -> str:
 
 
 def _fill(owner: psycopg.Connection[tuple[object, ...]], company: UUID, entries: int) -> None:
-    """Through SQL, without the chain: what is measured here is reading."""
+    """Add entries by SQL, without the chain: this benchmark measures reading."""
     values = {"company": str(company), "entries": entries, "skus": entries // _VERSIONS, "versions": _VERSIONS}
     for table in ("audit_entries", "audit_transactions"):
         owner.execute(f"DELETE FROM {table} WHERE company_id = %(company)s::uuid", values)

@@ -1,7 +1,7 @@
-"""The connector's tools beside the same questions over REST and DuckDB, and the statements that are judged rightly.
+"""Measures the connector's tools beside the same queries over REST and DuckDB, and the rate of correct judgements.
 
-A tool call costs what the protocol costs by itself (a tool that answers from a table in memory) and what its question
-costs; both floors are measured in the same run, over the same connection.
+A tool call costs the protocol (measured by a tool that answers from a table in memory) and its query; both floors are
+measured in the same run, over the same connection.
 """
 
 import csv
@@ -32,7 +32,7 @@ from warehouse.snapshots import current
 READS, ROUNDS = 40, 5
 AT_ONCE = 50
 BOUND = 1.5
-"""How much more a tool call may cost than its question over REST or DuckDB and the protocol's floor together."""
+"""How much more a tool call may cost than its query over REST or DuckDB and the protocol's floor together."""
 _TODAY = date(2026, 11, 21)
 _TABLES = ("statements.csv", "statements_unseen.csv")
 _HASH = "no password is asked for"
@@ -40,7 +40,7 @@ _REDIRECT = "https://bench.example/"
 
 
 def measure(service: Service, rows: int) -> Iterator[Line]:
-    """The tools of a company of so many SKUs; each question and its floors take turns."""
+    """Measure the tools of a company of this many SKUs; each query and its floors take turns."""
     yield from judged()
     company, key = service.company()
     run_import(service, key, data.csv_file(rows, changed=False))
@@ -75,7 +75,7 @@ def measure(service: Service, rows: int) -> Iterator[Line]:
 
 
 def judged() -> Iterator[Line]:
-    """The share of the tests' statements that are judged rightly, and the time of one."""
+    """Yield the share of the tests' statements that are judged correctly, and the time of one."""
     corpora = {"regulation": statements.regulation(), "service": statements.service()}
     for name in _TABLES:
         file = Path(__file__).parents[1] / "tests" / "compliance" / name
@@ -101,7 +101,7 @@ def _lang(lang: str) -> statements.Lang:
 
 
 def _overview_ms(service: Service, company: UUID) -> float:
-    """The same overview in this process, its snapshot read anew each time."""
+    """Time the same overview in this process, with its snapshot read anew each time."""
     taken = []
     with Pool(service.database.app_url) as pool:
         for _ in range(READS):
@@ -116,7 +116,7 @@ def _overview_ms(service: Service, company: UUID) -> float:
 
 
 def _call(service: Service, token: str, tool: str, arguments: dict[str, object]) -> bytes:
-    """One tool call of the stateless revision as it goes over the wire."""
+    """Return the bytes of one tool call of the stateless revision."""
     meta = {
         f"io.modelcontextprotocol/{name}": value
         for name, value in (
@@ -143,7 +143,7 @@ def _call(service: Service, token: str, tool: str, arguments: dict[str, object])
 
 
 def _token(service: Service, company: UUID) -> str:
-    """A connection's access token, on a plan whose ceiling lets the load through."""
+    """Return a connection's access token, on a plan whose ceiling admits the load."""
     now, person, client = Clock().now(), uuid4(), f"bench-{uuid4()}"
     resource, verifier = f"{service.url}/api/mcp", "v" * 64
     challenge = urlsafe_b64encode(sha256(verifier.encode()).digest()).decode().rstrip("=")

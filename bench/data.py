@@ -1,4 +1,4 @@
-"""The files that are measured: 50 000 rows of 25 columns, made from a seed and kept in `.cache` beside this file."""
+"""Makes the files to measure: 50 000 rows of 25 columns, made from a seed and stored in `.cache` beside this file."""
 
 import random
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ COLUMNS = (
 
 
 def rows(count: int, *, changed: bool, seed: int = 1) -> Iterator[tuple[object, ...]]:
-    """Rows in the order of `COLUMNS`; with `changed`, the same codes with other weights, names and volumes."""
+    """Yield rows in the order of `COLUMNS`; with `changed`, the same codes with other weights, names and volumes."""
     rng = random.Random(seed)
     for number in range(count):
         material, subtype = rng.choice(_MATERIALS)
@@ -97,14 +97,14 @@ def rows(count: int, *, changed: bool, seed: int = 1) -> Iterator[tuple[object, 
 
 
 def frame(count: int, *, changed: bool) -> pl.DataFrame:
-    """The rows as a frame of the types that the floor loads."""
+    """Return the rows as a frame of the types that the floor loads."""
     return pl.DataFrame(
         list(rows(count, changed=changed)), schema=list(COLUMNS), orient="row", infer_schema_length=None
     )
 
 
 def csv_file(count: int, *, changed: bool) -> Path:
-    """The rows as UTF-8 CSV."""
+    """Write the rows as UTF-8 CSV."""
     path = CACHE / f"{count}{'-changed' if changed else ''}.csv"
     if not path.exists():
         CACHE.mkdir(exist_ok=True)
@@ -113,7 +113,7 @@ def csv_file(count: int, *, changed: bool) -> Path:
 
 
 def xlsx_file(count: int, *, changed: bool) -> Path:
-    """The rows as a workbook of one sheet, numbers as numbers."""
+    """Write the rows as a workbook of one sheet, numbers as numbers."""
     path = CACHE / f"{count}{'-changed' if changed else ''}.xlsx"
     if not path.exists():
         CACHE.mkdir(exist_ok=True)

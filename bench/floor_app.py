@@ -1,6 +1,6 @@
-"""The request floor as an application: bare ASGI, one psycopg pipeline a request, the database's JSON as it comes.
+"""Serves the floor of requests: bare ASGI, one psycopg pipeline a request, the database's JSON unchanged.
 
-Started by `bench.requests` under uvicorn with the database's address in `BENCH_DSN` and the company in `BENCH_COMPANY`.
+`bench.requests` starts it under uvicorn with the database's address in `BENCH_DSN` and the company in `BENCH_COMPANY`.
 GET / answers a page (`?limit=`); POST / upserts one SKU, its six components and an audit line in one statement.
 """
 
@@ -48,7 +48,7 @@ _pool: psycopg_pool.AsyncConnectionPool[Any] = psycopg_pool.AsyncConnectionPool(
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
-    """One request, or the lifespan."""
+    """Answer one request, or the lifespan."""
     if scope["type"] == "lifespan":
         await _lifespan(receive, send)
         return

@@ -1,8 +1,7 @@
-"""The floors: the least that a careful team would write for the same work, without rules, reports or history.
+"""Implements the floors: the least that a careful team would write for the same work, without rules, reports, history.
 
 Importing: read, COPY into a temporary table, UPDATE … FROM, anti-join INSERT, one transaction, under row-level
-security.
-Requests: a bare ASGI application over one psycopg pipeline, answering what the database made.
+security. Requests: a bare ASGI application over one psycopg pipeline, answering the database's JSON.
 """
 
 import time
@@ -31,7 +30,7 @@ _TYPED = ", ".join(f"{name} {_type(name)}" for name in COLUMNS)
 
 
 def create_table(owner: psycopg.Connection[Any], app_role: str) -> None:
-    """The floor's own table: the file's columns, its key, the list's index, row-level security, no tuning."""
+    """Make the floor's own table: the file's columns, its key, the list's index, row-level security, no tuning."""
     owner.execute("DROP TABLE IF EXISTS bench_floor")
     owner.execute(
         f"CREATE TABLE bench_floor (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), company_id uuid NOT NULL, {_TYPED}, "
@@ -50,13 +49,13 @@ def create_table(owner: psycopg.Connection[Any], app_role: str) -> None:
 
 
 def _workbook(path: Path) -> pl.DataFrame:
-    """The sheet as it comes, whole numbers as integers where the table has them."""
+    """Read the sheet unchanged, whole numbers as integers where the table has them."""
     sheet = fastexcel.read_excel(path).load_sheet(0).to_polars()
     return sheet.with_columns(pl.col(name).cast(pl.Int64) for name in COLUMNS if name in _INTEGERS)
 
 
 def load(app: psycopg.Connection[Any], company: UUID, path: Path) -> float:
-    """Seconds from the file on disk to the commit."""
+    """Return the seconds from the file on disk to the commit."""
     begun = time.perf_counter()
     table = pl.read_csv(path) if path.suffix == ".csv" else _workbook(path)
     values = table.select(COLUMNS).write_csv(include_header=False).encode()

@@ -1,4 +1,4 @@
-"""Grading alone: SKUs of six components whose weights all differ, from one to a million, with the memory it takes."""
+"""Measures grading alone: SKUs of six components whose weights all differ, from one to a million, and its memory."""
 
 import random
 import time
@@ -17,9 +17,9 @@ CHUNK = 50_000
 
 
 def measure(most: int) -> Iterator[Line]:
-    """Seconds for 1, 1 000, 50 000 … SKUs up to `most`; more than a chunk is graded chunk by chunk, as pipelines do."""
+    """Yield seconds for 1, 1 000, 50 000 … SKUs up to `most`; larger numbers are graded in chunks, as in pipelines."""
     rules = ruleset.load()
-    grade_rows(_rows(1, seed=-1), rules)  # another one: what was graded before is remembered
+    grade_rows(_rows(1, seed=-1), rules)  # another SKU: grades are cached
     for count in (1, 1_000, 50_000, 1_000_000):
         if count > most:
             return

@@ -1,4 +1,4 @@
-"""A write with an Idempotency-Key beside the same one without, and what a replay costs."""
+"""Measures a write with an Idempotency-Key beside the same one without, and a replay."""
 
 import random
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ BOUND = 1.4
 
 
 def measure(service: Service) -> Iterator[Line]:
-    """Plain, with a key, and replayed take turns over one connection; medians of the rounds are compared."""
+    """Measure writes without a key, with a key, and replayed, in turns over one connection, by medians of rounds."""
     _, key = service.company()
     rng = random.Random(11)
     found: dict[str, list[float]] = {"plain": [], "keyed": [], "replayed": []}

@@ -1,4 +1,4 @@
-"""Imports, POST to completed, beside the floor's load of the same file: first load, all changed, identical again."""
+"""Measures imports, POST to completed, beside the floor's load of the same file: new, all changed, identical."""
 
 import json
 import threading
@@ -20,7 +20,7 @@ KINDS = (("first load", False), ("all rows changed", True), ("identical again", 
 
 
 def run_import(service: Service, key: str, path: Path) -> tuple[float, dict[str, Any]]:
-    """Seconds from POST to completed, and the import as it is polled at the end."""
+    """Return the seconds from POST to completed, and the import as it is polled at the end."""
     headers = {"X-API-Key": key, "Content-Type": "application/octet-stream"}
     body, begun = path.read_bytes(), time.perf_counter()
     address = f"{service.url}/api/v1/imports?filename={path.name}"
@@ -37,7 +37,7 @@ def run_import(service: Service, key: str, path: Path) -> tuple[float, dict[str,
 
 
 def measure(service: Service, rows: int, rounds: int) -> Iterator[Line]:
-    """Every line about imports; floor and service take turns, the medians of the rounds are compared."""
+    """Yield every line about imports; floor and service take turns, the medians of the rounds are compared."""
     with psycopg.connect(service.database.owner_url) as owner:
         floors.create_table(owner, "pcds_app")
     for suffix, bound, made in ((".csv", 2.5, data.csv_file), (".xlsx", 2.0, data.xlsx_file)):
@@ -74,7 +74,7 @@ def _floor(service: Service, company: UUID, path: Path) -> float:
 
 
 def _memory(service: Service, rows: int) -> Line:
-    """Highest private memory during an import over what all processes hold idle, sampled every 50 ms."""
+    """Measure the highest private memory of all processes during an import above idle, sampled every 50 ms."""
     _, key = service.company()
     idle, peak, done = sum(service.private_mib().values()), 0.0, threading.Event()
 

@@ -1,4 +1,4 @@
-"""Lists deep down beside their first page: SKUs just imported and again vacuumed, then the other lists."""
+"""Measures deep pages of lists beside the first: SKUs just imported and again vacuumed, then the other lists."""
 
 from collections.abc import Iterator
 from statistics import median
@@ -25,11 +25,11 @@ _OTHERS = {
     ),
     "/docs": f"INSERT INTO docs (id, company_id, reference, created_at, updated_at, status) {_MADE}, 'valid'",
 }
-"""As many records as there are SKUs, so that the pages are of lists of one length."""
+"""Fills the other lists with as many records as there are SKUs, so that all lists have one length."""
 
 
 def measure(service: Service, rows: int = 50_000) -> Iterator[Line]:
-    """First, middle and deep pages take turns over one connection; medians of the rounds are compared."""
+    """Measure first, middle and deep pages in turns over one connection, by the medians of the rounds."""
     company, key = service.company()
     run_import(service, key, data.csv_file(rows, changed=False))
     yield from _lines(service, key, "/skus", rows, "just imported")

@@ -1,4 +1,4 @@
-"""A generated portfolio in a company of its own, on a server of its own: for what is measured without the service."""
+"""Loads a generated portfolio into a company and a server of its own, for measurements without the service."""
 
 import tempfile
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _LARGE: Final = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The company of so many SKUs; `server` is the process that all others of Postgres belong to."""
+    """The company of `skus` SKUs; `server` is the parent of all Postgres processes."""
 
     database: Database
     pool: Pool
@@ -35,12 +35,12 @@ class Loaded:
     server: psutil.Process
 
     def bound(self, ratio: float) -> float | None:
-        """The ratio that is asked of large portfolios; of a small one fixed costs are shown, and nothing is asked."""
+        """Return the bound for large portfolios; None for small ones, where fixed costs prevail."""
         return ratio if self.skus >= _LARGE else None
 
     @contextmanager
     def owner(self) -> Iterator[psycopg.Connection]:
-        """A transaction of the owner over the company's rows."""
+        """Open a transaction of the owner over the company's rows."""
         with psycopg.connect(self.database.owner_url) as owner:
             become(owner, self.company)
             yield owner
@@ -48,7 +48,7 @@ class Loaded:
 
 @contextmanager
 def loaded(skus: int) -> Iterator[Loaded]:
-    """The portfolio, removed at the end of the block; a million SKUs are 8 GB on the disk meanwhile."""
+    """Load the portfolio, and remove it at the end of the block; a million SKUs take 8 GB on the disk meanwhile."""
     with tempfile.TemporaryDirectory(prefix="pcds-bench-") as folder:
         Path(folder).chmod(0o711)
         settings = Settings.load(data_dir=Path(folder) / "data")

@@ -1,7 +1,7 @@
-"""Generated portfolios: SKUs of five components and eight volume rows each, put into Postgres without the service.
+"""Generates portfolios, SKUs of five components and eight volume rows each, and loads them without the service.
 
-For what is measured over whole portfolios: snapshots, rollups, regrades. Made from a seed, graded by the release's
-rules; large ones are kept in `.cache` beside this file. A smaller portfolio is the beginning of a larger one.
+Snapshots, rollups and regrades are measured on them. They are made from a seed and graded by the release's rules; large
+ones are stored in `.cache` beside this file. A smaller portfolio is the beginning of a larger one.
 """
 
 import csv
@@ -67,7 +67,7 @@ SELECT gen_random_uuid(), %(company)s, 1, %(transaction)s, now(), now(), {_COPIE
 
 
 def load(owner_url: str, company_id: UUID, count: int, *, seed: int = 1) -> None:
-    """Put a portfolio into a company that holds nothing yet; statistics of the table stay as they were."""
+    """Load a portfolio into a company without rows; statistics of the table stay as they were."""
     with psycopg.connect(owner_url) as owner:
         owner.execute("SELECT set_config('app.company_id', %s, true)", [str(company_id)])
         declared = ", ".join(f"{name} {kind}" for name, kind in _TYPES.items())
@@ -83,7 +83,7 @@ def load(owner_url: str, company_id: UUID, count: int, *, seed: int = 1) -> None
 
 
 def csv_file(count: int, *, seed: int = 1) -> Path:
-    """The rows as CSV in the order of the loaded columns."""
+    """Write the rows as CSV in the order of the loaded columns."""
     path = CACHE / f"portfolio-{seed}-{count if count >= _CACHED_FROM else 'small'}.csv"
     if count < _CACHED_FROM or not path.exists():
         CACHE.mkdir(exist_ok=True)
@@ -95,7 +95,7 @@ def csv_file(count: int, *, seed: int = 1) -> Path:
 
 
 def rows(count: int, *, seed: int = 1) -> Iterator[list[Any]]:
-    """The SKUs in stored columns, block by block, each block from a seed of its own."""
+    """Yield the SKUs in stored columns, block by block, each block from a seed of its own."""
     rules = ruleset.load()
     for start in range(0, count, BLOCK):
         rng = random.Random(f"{seed}/{start}")
@@ -129,7 +129,7 @@ def _sku(rng: random.Random, number: int) -> dict[str, Any]:
 
 
 def _graph(rng: random.Random, material: str, polymer: str | None) -> str:
-    """A body, a cap, a label, an adhesive and a seal; of one in fifty the body's weight is missing."""
+    """Return a body, a cap, a label, an adhesive and a seal; one body in fifty lacks its weight."""
     body: dict[str, Any] = {
         "component_type": "body",
         "material_family": material,
@@ -168,7 +168,7 @@ def _graph(rng: random.Random, material: str, polymer: str | None) -> str:
 
 
 def _volumes(rng: random.Random) -> str:
-    """Five markets' year 2026, one more of 2025, and both halves of GB."""
+    """Return volumes of 2026 in five markets, of 2025 in one, and of both halves in GB."""
     keys = [f"{market}/2026/0" for market in rng.sample(_MARKETS, 5)]
     keys += [f"{rng.choice(_MARKETS)}/2025/0", "GB/2026/1", "GB/2026/2"]
     return orjson.dumps({key: rng.randrange(100, 200_000) for key in sorted(keys)}).decode()

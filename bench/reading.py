@@ -1,6 +1,6 @@
-"""Reading a file alone, step by step: what finding the table costs, and what typing its cells does.
+"""Measures the reading of a file alone, step by step: finding the table, and typing its cells.
 
-CPU seconds of this process, all threads, so that another process does not count; the median of the rounds.
+It counts CPU seconds of this process, all threads, so that other processes do not matter; the median of the rounds.
 """
 
 import time
@@ -29,13 +29,13 @@ DETECTION: Final = 0.3
 MAPPING: Final = {
     "columns": {"sku_code": "subsidiary_id", "name": "packaging_type", "weight_grams": "packaging_material_weight"}
 }
-"""What a producer's data file says where an import asks for SKUs; each of its lines stands for one."""
+"""The columns of a producer's data file that stand for an import's SKU fields; each of its lines is one SKU."""
 
 Result = TypeVar("Result")
 
 
 def measure(rows: int, rounds: int, others: list[Path]) -> Iterator[Line]:
-    """The steps of reading a CSV and an XLSX of our own, and those of other files with `MAPPING`."""
+    """Measure the steps of reading a CSV and an XLSX of our own, and those of other files with `MAPPING`."""
     files = [data.csv_file(rows, changed=False), data.xlsx_file(rows, changed=False)]
     for path in files:
         yield from _steps(path, None, rounds)
@@ -71,7 +71,7 @@ def _timed(step: Callable[[], Result], rounds: int) -> tuple[Result, float]:
 
 
 def _detected(content: bytes, mapping: dict[str, Any] | None) -> int:
-    """Encoding, delimiter, header and mapping, without the cells below: the number of columns that are read."""
+    """Find encoding, delimiter, header and mapping, without the cells below; return the number of read columns."""
     mapped = check_mapping(mapping)
     if sniff(content, "file") == "xlsx":
         book = Workbook(content)

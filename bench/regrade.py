@@ -1,6 +1,6 @@
-"""A regrade of one company beside the least that it could be: one streamed read of every SKU, and grading it.
+"""Measures a regrade of one company beside its floor: one streamed read of every SKU, and grading it.
 
-Both in this process, each with rule-sets that no cache has seen.
+Both run in this process, each with rule-sets that no cache has seen.
 """
 
 import io
@@ -33,7 +33,7 @@ _STREAM: Final = f"COPY (SELECT {', '.join(GRADED_INPUTS)} FROM skus) TO STDOUT 
 
 
 def measure(held: Loaded) -> Iterator[Line]:
-    """A regrade where nothing changes and one where every hundredth SKU does, by versions of the same tables."""
+    """Measure a regrade where nothing changes and one where each hundredth SKU does, by versions of the same tables."""
     for year, bound, changed in (("2101", 2.5, 0), ("2102", 3.0, held.skus // _ONE_IN)):
         ours = floor = 0.0
         rounds = rounds_for(held.skus)

@@ -1,4 +1,4 @@
-"""Requests beside the bare floor: one graded write with six components, and pages of 50 and 200."""
+"""Measures requests beside the bare floor: one graded write with six components, and pages of 50 and 200."""
 
 import json
 import random
@@ -31,7 +31,7 @@ GRANT SELECT, INSERT, UPDATE ON bench_written, bench_components, bench_audit TO 
 
 
 def sku_body(number: int, rng: random.Random) -> bytes:
-    """A bottle of six components whose weights differ each time, so that no grade is the one before."""
+    """Return a bottle of six components whose weights differ each time, so that no grade is cached."""
     parts: list[dict[str, Any]] = [
         {
             "component_type": "body",
@@ -68,7 +68,7 @@ def sku_body(number: int, rng: random.Random) -> bytes:
 
 
 def measure(service: Service) -> Iterator[Line]:
-    """Every line about requests; floor and service take turns over the same number of connections."""
+    """Yield every line about requests; floor and service take turns over the same number of connections."""
     company, key = service.company()
     run_import(service, key, data.csv_file(2000, changed=False))
     rng = random.Random(7)
@@ -76,7 +76,7 @@ def measure(service: Service) -> Iterator[Line]:
         for connections in (8, 1):
             pairs = []
             for _ in range(ROUNDS):
-                bodies = [sku_body(number, rng) for number in range(WRITES)]  # new ones: grades are remembered
+                bodies = [sku_body(number, rng) for number in range(WRITES)]  # new ones: grades are cached
                 floor = [raw_request("POST", "/", key, body) for body in bodies]
                 ours = [raw_request("POST", "/api/v1/skus", key, body) for body in bodies]
                 pairs.append(
@@ -97,7 +97,7 @@ def measure(service: Service) -> Iterator[Line]:
 
 @contextmanager
 def _floor(service: Service, company: UUID) -> Iterator[int]:
-    """The bare application under one uvicorn worker, with its own three tables."""
+    """Serve the bare application under one uvicorn worker, with its own three tables."""
     with psycopg.connect(service.database.owner_url) as owner:
         owner.execute(_FLOOR_TABLES)
     environment = {"BENCH_DSN": service.database.app_url, "BENCH_COMPANY": str(company)}

@@ -1,4 +1,4 @@
-"""The review page of a long queue beside that of a short one, as a signed-in person gets it."""
+"""Measures the review page of a long queue beside that of a short one, for a signed-in person."""
 
 import time
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from warehouse.sessions import Pool
 READS, ROUNDS = 50, 5
 LONG, SHORT = 1_000, 10
 BOUND = 3.0
-"""How much more than the page of a short queue that of a long one may cost (both show one page of entries)."""
+"""How much more the page of a long queue may cost than that of a short one (both show one page of entries)."""
 
 _FILL = """
 INSERT INTO review_entries (id, company_id, kind, state, payload, filed_by_type, filed_by_name, filed_at)
@@ -26,7 +26,7 @@ FROM generate_series(1, %(entries)s) AS n"""
 
 
 def measure(service: Service, long: int = LONG) -> Iterator[Line]:
-    """Both queues take turns over one connection; medians of the rounds are compared."""
+    """Measure both queues in turns over one connection, by the medians of the rounds."""
     asked = {entries: _request(service, entries) for entries in (SHORT, long)}
     found: dict[int, list[float]] = {entries: [] for entries in asked}
     for _ in range(ROUNDS):
@@ -38,7 +38,7 @@ def measure(service: Service, long: int = LONG) -> Iterator[Line]:
 
 
 def _request(service: Service, entries: int) -> bytes:
-    """The request of a person whose company's queue has so many entries."""
+    """Return the request of a person whose company's queue has this many entries."""
     company, _ = service.company()
     with psycopg.connect(service.database.owner_url) as owner:
         owner.execute("SELECT set_config('app.company_id', %s, true)", [str(company)])

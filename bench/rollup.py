@@ -1,7 +1,7 @@
-"""The rollup to tonnes beside one DuckDB query over the same Parquet files, with its memory.
+"""Measures the rollup to tonnes beside one DuckDB query over the same Parquet files, with its memory.
 
-The floor sums weights as decimals and counts units and SKUs once, by family and polymer, and lists what has no weight.
-It resolves no word, knows no format, composite, rider or half year, and no jurisdiction's categories.
+The floor sums weights as decimals and counts units and SKUs once, by family and polymer, and lists SKUs without a
+weight. It resolves no word, knows no format, composite, rider or half year, and no jurisdiction's categories.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ WHERE weight_g IS NULL AND component_type <> 'adhesive' GROUP BY ALL"""
 
 
 def measure(held: Loaded) -> Iterator[Line]:
-    """Both over the portfolio's snapshot; memory is looked at while ours runs alone."""
+    """Measure both over the portfolio's snapshot; memory is sampled while ours runs alone."""
     snapshot = snapshots.publish(held.pool, held.company, held.data_dir, Clock().now(), Rulesets())
     work = f"rollup to tonnes, {held.skus} SKUs"
     with peak_mib() as peak:

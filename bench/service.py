@@ -1,4 +1,4 @@
-"""The service under measurement: the real `pcds serve` in a data directory of its own, and a client for it."""
+"""Starts the service to measure, the real `pcds serve` in a data directory of its own, and a client for it."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ from warehouse.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A running service: where it answers, its database, its process."""
+    """A running service: its address, its database, its process."""
 
     url: str
     port: int
@@ -34,19 +34,19 @@ class Service:
     data_dir: Path
 
     def command(self, *arguments: str) -> dict[str, Any]:
-        """A `pcds` command's JSON."""
+        """Return a `pcds` command's JSON."""
         program = [str(Path(sys.executable).parent / "pcds"), *arguments, "--data-dir", str(self.data_dir), "--json"]
         return dict(json.loads(subprocess.run(program, check=True, capture_output=True).stdout))
 
     def company(self) -> tuple[UUID, str]:
-        """A fresh company on the enterprise plan, with a key whose window lets every load through."""
+        """Make a company on the enterprise plan, with a key whose window admits every load."""
         made = self.command("company", "add", "--name", f"bench {time.time_ns()}", "--plan", "enterprise")
         key = self.command("key", "issue", "--company", made["id"])
         self.command("window", "open", "--key", key["client_id"], "--per-minute", "1000000")
         return UUID(made["id"]), str(key["api_key"])
 
     def private_mib(self) -> dict[str, float]:
-        """Private memory of every process of the service, in MiB, by what it is; Postgres counted as one."""
+        """Return the private memory of every process of the service, in MiB, by its role; Postgres counted as one."""
         found: dict[str, float] = {}
         for process in (self.process, *self.process.children(recursive=True), *_postgres()):
             try:
@@ -80,7 +80,7 @@ def _name(process: psutil.Process) -> str:
 
 @contextmanager
 def started() -> Iterator[Service]:
-    """The service, ready; ended and removed at the end of the block."""
+    """Start the service, yield it when ready, and remove it at the end of the block."""
     with tempfile.TemporaryDirectory(prefix="pcds-bench-") as folder:
         Path(folder).chmod(0o711)
         data_dir, port = Path(folder) / "data", free_port()
@@ -120,7 +120,7 @@ def _wait(url: str, child: subprocess.Popen[bytes]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a load met: requests a second and the median of one request in milliseconds."""
+    """The result of a load: requests a second and the median of one request in milliseconds."""
 
     per_second: float
     p50_ms: float
@@ -160,7 +160,7 @@ def raw_request(
     *,
     idempotency_key: str | None = None,
 ) -> bytes:
-    """One HTTP/1.1 request as it goes over the wire."""
+    """Return the bytes of one HTTP/1.1 request."""
     once = "" if idempotency_key is None else f"Idempotency-Key: {idempotency_key}\r\n"
     head = (
         f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: {key}\r\nContent-Type: {content_type}\r\n"

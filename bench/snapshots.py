@@ -1,4 +1,4 @@
-"""Snapshots beside a plain export, and answers over them beside one plain query on the same files."""
+"""Measures snapshots beside a plain export, and answers over them beside one plain query on the same files."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ _EXPORTS: Final = (
     """SELECT sku_code, split_part(key, '/', 1), split_part(key, '/', 2)::int, split_part(key, '/', 3)::int,
               value::bigint FROM skus CROSS JOIN LATERAL json_each_text(volumes)""",
 )
-"""The three tables as Postgres makes them by itself."""
+"""The three tables, exported by Postgres alone."""
 _PLAIN_OVERVIEW: Final = """
 WITH held AS (SELECT * FROM read_parquet($skus))
 SELECT recyclability_grade, doc_status, packaging_level, grade_provisional, ruleset_version, count(*) AS n FROM held
@@ -48,7 +48,7 @@ UNION ALL SELECT market, NULL, NULL, NULL, NULL, count(*) FROM read_parquet($vol
 
 
 def measure(held: Loaded) -> Iterator[Line]:
-    """Publishing after one write and with every row read anew; then what is asked of the files."""
+    """Measure publishing after one write and with every row read anew, then queries on the files."""
     yield from _publishing(held)
     snapshot = snapshots.current(held.data_dir, held.company)
     assert snapshot is not None
@@ -71,7 +71,7 @@ def _publishing(held: Loaded) -> Iterator[Line]:
         shutil.rmtree(folder)
 
     with peak_mib(held.server) as peak:
-        _write_one(held)  # what lies before the first link of the ledger is always read anew
+        _write_one(held)  # after a snapshot of a ledger without links, the next one reads every row
         publish()
         ours = floor = anew = 0.0
         rounds = rounds_for(held.skus)
@@ -125,7 +125,7 @@ def _answers(snapshot: Snapshot, now: Now, held: Loaded) -> Iterator[Line]:
 
 
 def _answer(what: str, held: Loaded, ours: Callable[[], Any], floor: Callable[[], Any] | None = None) -> Line:
-    """An answer, in milliseconds and by SKU, which shows how it grows; beside one query where there is a floor."""
+    """Return a line in milliseconds and by SKU, which shows the growth; beside one query where there is a floor."""
     ms = [1000 * spent for spent in in_turn(ANSWER_ROUNDS, ours, *([floor] if floor else []))]
     took = f"{ms[0]:.0f} ms, {1000 * ms[0] / held.skus:.2f} us a SKU"
     if floor is None:

@@ -1,6 +1,6 @@
-"""What work costs: CPU seconds of this process and of the Postgres that it asks, and the memory that both hold.
+"""Measures CPU seconds of this process and of its Postgres, and the memory of both.
 
-CPU, because other work on the machine makes seconds on a clock longer, and of the two sides never by the same.
+It counts CPU, because other work on the machine prolongs elapsed seconds, and never both sides by the same amount.
 """
 
 import threading
@@ -17,21 +17,21 @@ _MOST_ROUNDS: Final = 20
 
 
 def rounds_for(skus: int) -> int:
-    """How often a portfolio is measured: a large one once, a small one until its few milliseconds mean something."""
+    """Return how often a portfolio is measured: a large one once, a small one until its milliseconds are reliable."""
     return max(1, min(_MOST_ROUNDS, _SKUS_OF_ROUNDS // skus))
 
 
 def cpu(work: Callable[[], Any], server: psutil.Process | None = None) -> float:
-    """CPU seconds that the work takes here and in the server."""
+    """Return the CPU seconds that the work takes here and in the server."""
     begun = _used(server)
     work()
     return _used(server) - begun
 
 
 def in_turn(rounds: int, *works: Callable[[], Any], server: psutil.Process | None = None) -> list[float]:
-    """CPU seconds of each of the works: the mean of rounds in which each has its turn.
+    """Return the CPU seconds of each of the works: the mean of rounds in which they take turns.
 
-    Where there are several, one that is not counted comes before.
+    With several rounds, one that is not counted comes first.
     """
     if rounds > 1:
         for work in works:
@@ -42,7 +42,7 @@ def in_turn(rounds: int, *works: Callable[[], Any], server: psutil.Process | Non
 
 @contextmanager
 def peak_mib(server: psutil.Process | None = None) -> Iterator[list[float]]:
-    """The most that this process, and the server by itself, hold until the end of the block, in MiB: one number."""
+    """Yield a list of one number: the most MiB that this process and the server have taken by the end of the block."""
     peak, over = [0.0], threading.Event()
 
     def look() -> None:
@@ -59,7 +59,7 @@ def peak_mib(server: psutil.Process | None = None) -> Iterator[list[float]]:
 
 
 def _used(server: psutil.Process | None) -> float:
-    """CPU seconds up to now; those of a server's processes that ended are with the one that started them."""
+    """Return CPU seconds up to now; those of a server's ended processes count for their parent."""
     used = time.process_time()
     if server is not None:
         times = server.cpu_times()
@@ -72,7 +72,7 @@ def _used(server: psutil.Process | None) -> float:
 
 
 def _private_mib(server: psutil.Process | None) -> float:
-    """What a server's processes do not share with each other."""
+    """Return the memory that a server's processes do not share with each other."""
     held = 0.0
     for process in () if server is None else (server, *server.children()):
         with suppress(psutil.NoSuchProcess):

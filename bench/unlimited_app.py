@@ -1,7 +1,7 @@
-"""The floor of admission as an application: the service itself, with the key looked up inside the read's query.
+"""Serves the floor of admission: the service itself, with the key looked up inside the read's query.
 
-That is the least that authentication costs: no limit, no window, no token, no statement of its own. Started by
-`bench.access` under uvicorn with the settings of the service that it stands beside.
+That is the least that authentication costs: no limit, no window, no token, no statement of its own. `bench.access`
+starts it under uvicorn with the settings of the service beside it.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ GRANT EXECUTE ON FUNCTION bench_authenticate(bytea) TO pcds_app
 
 
 async def _read(request: Request, credential: Credential, query: str, parameters: Mapping[str, Any]) -> Any:
-    """What `api.reading.read` answers, in one statement and without a limit."""
+    """Answer like `api.reading.read`, in one statement and without a limit."""
     statement = f"SELECT answer.* FROM bench_authenticate(%(presented)s) LEFT JOIN ({query}) AS answer ON true"
 
     async def ask(connection: AsyncConnection) -> Any:

@@ -1,4 +1,4 @@
-"""Uploads of technical files: what a file of the full size costs the API in memory, alone and eight at once."""
+"""Measures uploads of technical files: the API's memory for a file of the full size, alone and eight together."""
 
 import http.client
 import json
@@ -14,13 +14,13 @@ from bench.service import Service
 from schemas.technical_files import MAX_FILE_BYTES
 
 MOST_MIB = 30
-"""Over idle, for one file of the full size (issue 3, Speed)."""
+"""The bound above idle, for one file of the full size (issue 3, Speed)."""
 _BOUNDARY = "bench"
 _CHUNK = 256 * 2**10
 
 
 def measure(service: Service) -> Iterator[Line]:
-    """Every line about uploads; memory is the API processes' private memory, sampled every few milliseconds."""
+    """Yield every line about uploads; memory is the API processes' private memory, sampled every few milliseconds."""
     _, key = service.company()
     sku = _made(service, key)
     for at_once in (1, 8):
@@ -43,7 +43,7 @@ def _uploads(service: Service, key: str, sku: str, count: int) -> None:
 
 
 def _upload(service: Service, key: str, sku: str) -> None:
-    """One upload, sent in pieces as a client with a file on disk would."""
+    """Send one upload in pieces, as a client with a file on disk would."""
     disposition = 'Content-Disposition: form-data; name="file"; filename="a.pdf"\r\nContent-Type: application/pdf'
     head = f"--{_BOUNDARY}\r\n{disposition}\r\n\r\n%PDF-1.7\n".encode()
     field = 'Content-Disposition: form-data; name="type"\r\n\r\ntest_report'
@@ -71,7 +71,7 @@ def _made(service: Service, key: str) -> str:
 
 
 def _peak(service: Service, work: Callable[[], None]) -> tuple[float, float]:
-    """The highest private memory during the work, in MiB, and how many seconds it took."""
+    """Return the highest private memory during the work, in MiB, and its seconds."""
     peak, done = 0.0, threading.Event()
 
     def watch() -> None:
@@ -92,7 +92,7 @@ def _peak(service: Service, work: Callable[[], None]) -> tuple[float, float]:
 
 
 def _api_mib(service: Service) -> float:
-    """Private memory of the API's processes in MiB."""
+    """Return the private memory of the API's processes in MiB."""
     total = 0.0
     for process in service.process.children(recursive=True):
         try:

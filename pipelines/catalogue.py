@@ -1,7 +1,7 @@
-"""Loading the jurisdiction catalogue: the served table made equal to a file, and what that changed.
+"""Loads the jurisdiction catalogue: makes the served table equal to a file, and returns what that changed.
 
-What a row means and whether a file may be served is `compliance.catalogue`. Here is only the difference to what is
-held, written in one transaction with a record of the load.
+`compliance.catalogue` defines the rows and decides whether a file may be served. This module computes the difference to
+the stored rows, and writes it in one transaction with a record of the load.
 """
 
 import hashlib
@@ -29,13 +29,13 @@ from warehouse.tables import jurisdictions
 _POLARS: Final = {Boolean: pl.Boolean, Date: pl.Date, Integer: pl.Int64}
 _DTYPES: Final = {column.name: _POLARS.get(type(column.type), pl.String) for column in jurisdictions.columns}
 FOLDER: Final = "catalogue"
-"""Of the data directory: the one place that a run reads an operator's file from, whoever launched it."""
+"""The folder of the data directory from which alone a run reads an operator's file, whoever launched it."""
 _LARGEST_BYTES: Final = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueFile:
-    """A file that may be served: its rows in stored columns and as what they mean. `pinned`: the release's own."""
+    """A file that may be served: its rows in stored columns and as parsed entries. `pinned`: the release's own."""
 
     rows: dict[str, dict[str, Any]]
     entries: tuple[Jurisdiction, ...]
@@ -43,13 +43,13 @@ class CatalogueFile:
     pinned: bool
 
     def frame(self) -> pl.DataFrame:
-        """The rows as the contract of the catalogue takes them (`schemas.contracts.jurisdictions`)."""
+        """Return the rows as the contract of the catalogue takes them (`schemas.contracts.jurisdictions`)."""
         return pl.DataFrame(list(self.rows.values()), schema={name: _DTYPES[name] for name in queries.COLUMNS})
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a load did, by code; `unchanged` counts. `demoted`: served less deep than recorded, the review is old."""
+    """The changes of a load, by code; `unchanged` counts. `demoted`: served less deep, as the review is old."""
 
     added: list[str]
     changed: list[str]
@@ -59,14 +59,14 @@ class Changes:
     source_hash: str
 
     def as_dict(self) -> dict[str, Any]:
-        """The published shape of `pcds catalogue refresh --json` (decisions §10)."""
+        """Return the published shape of `pcds catalogue refresh --json` (decisions §10)."""
         return asdict(self)
 
 
 def keep(data_dir: Path, file: Path) -> str:
-    """Copy an operator's file to where runs may read it; its name there. Raises `TableError` where it is no such file.
+    """Copy an operator's file to where runs may read it, and return its name. Raises `TableError` for another file.
 
-    The same bytes under the same name are kept once.
+    The same bytes under the same name are stored once.
     """
     try:
         if file.stat().st_size > _LARGEST_BYTES:
@@ -83,13 +83,13 @@ def keep(data_dir: Path, file: Path) -> str:
 
 
 def kept(data_dir: Path, name: str) -> Path:
-    """The kept file of that name. Raises `TableError`, in the same words for all that is elsewhere or nowhere."""
+    """Return the stored file of that name. Raises `TableError`, with one text for a file elsewhere and for none."""
     try:
         folder = (data_dir / FOLDER).resolve()
         found = (folder / name).resolve()
         if found.is_relative_to(folder) and found.is_file():
             return found
-    except (OSError, ValueError, RuntimeError):  # no name of a file, or links that lead in a circle
+    except (OSError, ValueError, RuntimeError):  # an invalid file name, or links that lead in a circle
         pass
     raise TableError(
         f"A run reads files of the folder {FOLDER} of the data directory alone: `pcds catalogue refresh --file FILE` "
@@ -98,7 +98,7 @@ def kept(data_dir: Path, name: str) -> Path:
 
 
 def read(path: Path | None) -> CatalogueFile:
-    """An operator's file, or the release's where there is none. Raises `TableError` with every fault of it."""
+    """Read an operator's file, or the release's where there is none. Raises `TableError` with every fault of it."""
     file = path or PINNED
     entries = catalogue.load(file)
     stored = {row["code"]: {name: _stored(name, row[name]) for name in queries.COLUMNS} for row in rows(file)}
@@ -106,7 +106,7 @@ def read(path: Path | None) -> CatalogueFile:
 
 
 def _stored(name: str, cell: str) -> Any:
-    """A cell as its column holds it; an empty one is null, and so is a date of which the day is not known."""
+    """Return a cell as its column stores it; an empty one is null, and so is a date of which the day is not known."""
     kind = jurisdictions.c[name].type
     if isinstance(kind, Boolean):
         return cell == "Y"
@@ -118,19 +118,19 @@ def _stored(name: str, cell: str) -> Any:
 
 
 def is_needed(conn: psycopg.Connection[Any], release: CatalogueFile) -> bool:
-    """Whether a start has to load the release's file: none is held, or another release's; never over an operator's."""
+    """Return whether a start has to load the release's file: none or another release's is stored, not an operator's."""
     source_hash, pinned = queries.last_load(conn) or (None, True)
     return pinned and source_hash != release.source_hash
 
 
 def as_held(conn: psycopg.Connection[Any], now: datetime) -> Changes:
-    """What a refresh that loads nothing finds: all unchanged, and what is served less deep by now."""
+    """Return the result of a refresh that loads nothing: all unchanged, and the codes served less deep by now."""
     rows, last = queries.stored(conn), queries.last_load(conn)
     return Changes([], [], [], len(rows), _demoted(map(entry, rows.values()), now), last.source_hash if last else "")
 
 
 def load(conn: psycopg.Connection[Any], file: CatalogueFile, origin: Origin, now: datetime) -> Changes:
-    """Make the table equal to the file, in the caller's transaction; what changed is in every company's ledger."""
+    """Make the table equal to the file, in the caller's transaction; changes are entered in every company's ledger."""
     queries.lock(conn)
     before, after = queries.stored(conn), file.rows
     added, removed = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())

@@ -1,4 +1,4 @@
-"""The code location: every subject's definitions and what they work with, put together and nothing else."""
+"""Combines every subject's definitions and their resources into the code location, and contains nothing else."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""What people and operators ask for that is no pipeline: review, suppliers, connections, drafts, files, the audit.
+"""Provides the services outside the pipelines: review, suppliers, connections, drafts, files, the audit.
 
 What belongs here: application services that `api` and `connector` share, each a plain function over a database
-connection. What does not: web frameworks, Dagster, and what a write is (`pipelines.writing`).
+connection. What does not: web frameworks, Dagster, and the steps of a write (`pipelines.writing`).
 """

@@ -1,6 +1,7 @@
-"""Letting an application in and shutting it out, each with its entry in the company's ledger.
+"""Authorises and revokes the connections of applications, each with its entry in the company's ledger.
 
-What does not belong here: what an application may ask for (`connector.oauth`) and what is held (`warehouse.accounts`).
+What does not belong here: the requests of an application (`connector.oauth`) and the stored rows
+(`warehouse.accounts`).
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from warehouse.sessions import Connection
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a person allows: these scopes on this resource, and a code that comes back to this address."""
+    """The authorisation that a person gives: these scopes on this resource, and a code sent to this address."""
 
     client: Client
     redirect_uri: str
@@ -29,7 +30,7 @@ class Wish:
 
 
 def authorise(conn: Connection, company_id: UUID, user_id: UUID, wish: Wish, *, origin: Origin, now: datetime) -> str:
-    """The code of a person's connection with an application, in a session of the company."""
+    """Return the code of a person's new connection with an application, in a session of the company."""
     connection_id = connections.authorise(
         conn, company_id, user_id, new_id=UUID(str(uuid7())), client_id=wish.client.id, scopes=wish.scopes, at=now
     )
@@ -65,7 +66,7 @@ def revoke(
     now: datetime,
     user_id: UUID | None = None,
 ) -> bool:
-    """End a connection, where given that person's alone; False where there is none that could be ended."""
+    """End a connection, of that person alone where one is given; False where none could be ended."""
     application = connections.revoke(conn, connection_id, now, user_id=user_id)
     if application is None:
         return False

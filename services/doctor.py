@@ -1,6 +1,6 @@
-"""What an operator should know of records held from before a rule: codes that today's form makes one, or makes another.
+"""Finds records from before a rule whose codes collide with another, or change, in today's form of a code.
 
-It reports and changes nothing: which of two SKUs is meant is for the company to say.
+It reports and changes nothing: the company has to say which of two SKUs is meant.
 """
 
 from collections import defaultdict
@@ -15,8 +15,8 @@ from warehouse.sessions import Connection
 class Finding:
     """Codes of one company that are stored in another form than new ones.
 
-    With several `codes`, they are one code now: they collide. With a single one, whoever sends it means `form`, so that
-    a new record is made.
+    With several `codes`, they are one code now: they collide. With a single one, callers that send it send `form`, so
+    that a new record is made.
     """
 
     record: str
@@ -25,12 +25,12 @@ class Finding:
 
     @property
     def collides(self) -> bool:
-        """Whether several records have the code."""
+        """Return whether several records have the code."""
         return len(self.codes) > 1
 
 
 def codes(conn: Connection) -> list[Finding]:
-    """The findings of the session's company."""
+    """Return the findings of the session's company."""
     found = []
     for record in stored.RECORDS:
         by_form: defaultdict[str, set[str]] = defaultdict(set)

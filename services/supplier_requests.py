@@ -1,7 +1,7 @@
-"""What a supplier is asked and answers: the request for some components of one SKU, and the answers to it.
+"""Makes requests to suppliers for some components of one SKU, and files the answers.
 
-An answer changes no record: it is filed for review (`services.review`), where a person applies it or not. The
-form of an answer is `schemas.supplier`; who holds a link, and how often it may be used, is the door's.
+An answer changes no record: it is filed for review (`services.review`), where a person applies it or not. The form of
+an answer is in `schemas.supplier`; the API checks the links and limits their use.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,14 +27,14 @@ from warehouse.skus import graphs
 from warehouse.skus import queries as skus
 
 
-class CannotAsk(Exception):  # noqa: N818  (an answer to whoever asks)
+class CannotAsk(Exception):  # noqa: N818  (an answer to the caller)
     """The request cannot be made; the text says what would be right."""
 
     code = "cannot_ask"
 
 
-class RequestClosed(LookupError):  # noqa: N818  (an answer to whoever holds the link)
-    """The company has the answer: the link has stopped working."""
+class RequestClosed(LookupError):  # noqa: N818  (an answer to the supplier)
+    """The company has the answer: the link no longer works."""
 
     code = "not_found"
 
@@ -59,7 +59,7 @@ def create(
     origin: Origin,
     now: datetime,
 ) -> tuple[Request, str]:
-    """Ask about components of a SKU, all of its graph where none are named; the request and the token of its link.
+    """Request data on components of a SKU, on its whole graph where none are named; return request and link token.
 
     `component_ids` are the `id`s of lines of the graph. Raises `CannotAsk`.
     """
@@ -99,7 +99,7 @@ def create(
 
 
 def lines_of(conn: Connection, sku_code: str) -> list[dict[str, Any]]:
-    """The lines of a SKU's graph that can be asked about, each with every field. Raises `CannotAsk`."""
+    """Return the lines of a SKU's graph that can be asked about, each with every field. Raises `CannotAsk`."""
     lines = graphs.of_code(conn, sku_code)
     if lines is None:
         raise CannotAsk(f"The company has no SKU {sku_code}.")
@@ -109,7 +109,7 @@ def lines_of(conn: Connection, sku_code: str) -> list[dict[str, Any]]:
 
 
 def asked_lines(conn: Connection, request: Request) -> list[dict[str, Any]]:
-    """The lines that the request asks about, in the order of the graph; those that are no longer there left out."""
+    """Return the lines that the request asks about, in the order of the graph, without those that were removed."""
     lines = graphs.of_id(conn, request.sku_id) or []
     return [components.published(line) for line in lines if UUID(line["id"]) in request.component_ids]
 
@@ -124,7 +124,7 @@ def submit(
     now: datetime,
     rulesets: Rulesets,
 ) -> review.Entry:
-    """File a validated answer for review in the caller's transaction; it takes the place of one that waits there.
+    """File a validated answer for review in the caller's transaction; it replaces one that waits there.
 
     `response` is what `schemas.supplier` parses; `origin` takes the supplier's name from the request. Raises
     `RequestClosed` and `AnswerRefused`.
@@ -153,7 +153,7 @@ def submit(
 
 
 def open_request(conn: Connection, request_id: UUID) -> Request:
-    """The request, locked until the transaction ends. Raises `RequestClosed`."""
+    """Return the request, locked until the transaction ends. Raises `RequestClosed`."""
     request = queries.of(conn, request_id, locking=True)
     if request is None or request.state == "closed":
         raise RequestClosed(f"The request {request_id} takes no answer.")
@@ -161,7 +161,7 @@ def open_request(conn: Connection, request_id: UUID) -> Request:
 
 
 def _attributed(answers: Sequence[Mapping[str, Any]], request: Request) -> tuple[list[dict[str, Any]], list[Issue]]:
-    """Each answer with the component that it is about, and what is wrong with that.
+    """Return each answer with its component, and the faults of that assignment.
 
     Where only one component was asked about, an answer need not name it.
     """
@@ -186,7 +186,7 @@ def _attributed(answers: Sequence[Mapping[str, Any]], request: Request) -> tuple
 
 
 def _contradictions(answers: Sequence[Mapping[str, Any]], rules: RuleSet) -> Iterator[Issue]:
-    """Measured values that say something else than the status beside them: told now, while the supplier is there."""
+    """Yield measured values that contradict the status beside them, so that the supplier can correct them."""
     for place, answer in enumerate(answers):
         sent = answer.get("substances")
         for fault in substances.declared({"substances": sent}, rules)[1] if sent else ():

@@ -1,4 +1,4 @@
-"""Recording an uploaded technical file: its row, its audit entry, and how it is answered."""
+"""Records an uploaded technical file: its row, its audit entry, and its form in answers."""
 
 from datetime import datetime
 from typing import Any
@@ -18,14 +18,14 @@ class SkuUnknown(LookupError):  # noqa: N818  (an answer, not a fault)
 
 
 def published(file: File, sku_id: UUID, at: datetime, *, stored: bool) -> dict[str, Any]:
-    """The contract's TechnicalFile; without an id where it is not stored."""
+    """Return the contract's TechnicalFile; without an id where it is not stored."""
     about = _about(file, sku_id)
     instant = at.isoformat().replace("+00:00", "Z")
     return {"id": file.id if stored else None, **about, "created_at": instant, "updated_at": instant}
 
 
 def key_of(company_id: UUID, file_id: UUID) -> str:
-    """Where the bytes of a technical file lie in the object store."""
+    """Return the key of a technical file's bytes in the object store."""
     return f"{company_id}/files/{file_id}"
 
 
@@ -46,7 +46,7 @@ def record(conn: Connection, company_id: UUID, sku_id: UUID, file: File, *, orig
 
 
 def _about(file: File, sku_id: UUID) -> dict[str, Any]:
-    """What the file is, in the order of the contract."""
+    """Return the file's metadata, in the order of the contract."""
     return {
         "sku_id": sku_id,
         "type": file.type,

@@ -26,13 +26,13 @@ def page(
     beside: str = "",
     more: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """A list's answer as the column `page` of one row.
+    """Return SQL for a list's answer as the column `page` of one row.
 
-    `item` is the select list of an item, `order` a total order of the table's rows. `rows` selects the page's rows,
-    and `total` counts all of the list, where there is a cheaper way than to skip and to count. `beside` joins what
-    an item needs of other tables, `more` names what the answer has beside data and pagination. Limit and offset stand
-    in the text and not in parameters: the plan hangs on them, so that Postgres would plan a prepared statement anew
-    each time, at half the query's cost.
+    `item` is the select list of an item, `order` a total order of the table's rows. `rows` selects the page's rows, and
+    `total` counts all of the list, where there is a cheaper way than to skip and to count. `beside` joins other tables
+    that an item needs, `more` names the answer's members beside data and pagination. Limit and offset are in the text
+    and not in parameters: the plan depends on them, so that Postgres would plan a prepared statement anew each time, at
+    half the query's cost.
     """
     chosen = rows or f"SELECT * FROM {table} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}"
     others = "".join(f", '{name}', {expression}" for name, expression in more.items())

@@ -1,6 +1,6 @@
-"""What is declared: the figures of one market, year and half, computed from the company's snapshot.
+"""Computes what a company declares: the figures of one market, year and half, from the company's snapshot.
 
-Two declarations of one snapshot, rule-set and catalogue are equal to the byte. Bytes are made in `forms`.
+Two declarations of one snapshot, rule-set and catalogue are equal to the byte. `forms` makes the bytes.
 """
 
 from collections.abc import Iterator
@@ -25,16 +25,16 @@ from pipelines.figures.portfolio import blocks
 from warehouse.snapshots import Snapshot
 
 YEAR: Final = 0
-"""As a half: the calendar year."""
+"""The value of half that means the calendar year."""
 
 
 class NotDeclarable(ValueError):  # noqa: N818  (an answer, not a fault)
-    """There is no such market or period to declare for; the text says what would be right."""
+    """There is no such market or period to declare for; the text names a right one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What a company declares from; `jurisdictions` by code."""
+    """The snapshot and tables that a company declares from; `jurisdictions` by code."""
 
     snapshot: Snapshot
     catalogue: Catalogue
@@ -42,18 +42,18 @@ class Desk:
 
     @property
     def jurisdictions(self) -> dict[str, Jurisdiction]:
-        """The catalogue by code."""
+        """Return the catalogue by code."""
         return {entry.code: entry for entry in self.catalogue.entries}
 
     @property
     def source(self) -> Source:
-        """What the declaration names as its origin."""
+        """Return the origin that the declaration names."""
         as_of = self.snapshot.as_of.isoformat().replace("+00:00", "Z")
         return Source(str(self.snapshot.company_id), self.snapshot.path, as_of, self.rules.version)
 
 
 def declared_market(desk: Desk, market: str, half: int) -> str:
-    """The market in the form in which it is declared. Raises `NotDeclarable`."""
+    """Return the market in the form in which it is declared. Raises `NotDeclarable`."""
     try:
         found = market_of(market, desk.jurisdictions)
     except ValueError:
@@ -66,7 +66,7 @@ def declared_market(desk: Desk, market: str, half: int) -> str:
 
 
 def figures(desk: Desk, market: str, year: int) -> Figures:
-    """The figures of a market and year, with its halves."""
+    """Return the figures of a market and year, with its halves."""
     return combined(
         rollup(portfolio, desk.catalogue.entries, desk.rules)
         for portfolio in portfolios(desk, market, year, SKU_COLUMNS)
@@ -74,19 +74,19 @@ def figures(desk: Desk, market: str, year: int) -> Figures:
 
 
 def uk_file(desk: Desk, said: Statements) -> PackagingFile:
-    """The packaging data file of a period. Raises `FileRefused` with the regulator's error numbers."""
+    """Return the packaging data file of a period. Raises `FileRefused` with the regulator's error numbers."""
     period = submission(said.producer, said.year, said.half)
     lines = (found for _, found in uk_lines(desk, said))
     return packaging_file(summed(lines), said.producer, period)
 
 
 def uk_lines(desk: Desk, said: Statements) -> Iterator[tuple[Portfolio, Lines]]:
-    """What the UK file is the sum of, block by block, each beside the portfolio that it was counted from."""
+    """Yield the lines that the UK file sums up, block by block, each with the portfolio that it was counted from."""
     for portfolio in portfolios(desk, MARKET, said.year, UK_SKU_COLUMNS):
         yield portfolio, lines_of(portfolio, desk.catalogue.entries, desk.rules, said)
 
 
 def portfolios(desk: Desk, market: str, year: int, sku_columns: pl.Schema) -> Iterator[Portfolio]:
-    """What of the snapshot counts for a market and year, block by block."""
+    """Yield the parts of the snapshot that count for a market and year, block by block."""
     for portfolio in blocks(desk.snapshot, sku_columns=sku_columns):
         yield of_market(portfolio, market, year, desk.jurisdictions)

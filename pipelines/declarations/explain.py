@@ -1,6 +1,7 @@
-"""From a declared figure back to what it is the sum of: SKUs with units, parts and weights, and the uploaded line.
+"""Traces a declared figure back to its SKUs with units, parts and weights, and to the uploaded line.
 
-The rows of a figure add up to it exactly; a test holds that. How a part came to its category is docs/figures.md.
+The rows of a figure add up to it exactly; a test checks that. docs/figures.md explains how a part comes to its
+category.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,7 +35,7 @@ COLUMNS: Final = (
 )
 _FOUND: Final = ("sku_code", "units", "unit_grams", "grams", "components")
 SCOPED: Final = ("scope", "scope_why")
-"""Behind them where a category is explained: in, ask or out, and the facts that are missing or the one that is out."""
+"""The last columns where a category is explained: in, ask or out, and the facts that are missing or that decide."""
 _UK_COLUMNS: Final = {
     "type": "packaging_type",
     "class": "packaging_class",
@@ -42,11 +43,11 @@ _UK_COLUMNS: Final = {
     "subtype": "packaging_material_subtype",
     "rating": "ram_rag_rating",
 }
-"""What makes a row of the UK file, by the names of its columns."""
+"""The key of a row of the UK file, by the names of its columns."""
 
 
 def uk_figure(desk: Desk, said: Statements, material: str) -> pl.DataFrame:
-    """The SKUs of the UK file's rows of a `packaging_material`: what makes the row, then as in `figure`."""
+    """Return the SKUs of the UK file's rows of a `packaging_material`: the row's key, then the columns of `figure`."""
     found = [
         lines.lines.filter(pl.col("material") == material).join(_components(portfolio), on="sku_code", how="left")
         for portfolio, lines in uk_lines(desk, said)
@@ -57,9 +58,9 @@ def uk_figure(desk: Desk, said: Statements, material: str) -> pl.DataFrame:
 
 
 def figure(desk: Desk, market: str, year: int, half: int, category_code: str) -> pl.DataFrame:
-    """The SKUs of a figure by code: `units`, exact `unit_grams` in the category, `grams` and `components` in words.
+    """Return the SKUs of a figure by code: `units`, exact `unit_grams` in the category, `grams`, `components` in words.
 
-    `scope` says whether the category is about it (in, out, ask), `scope_why` which fact is out or is missing.
+    `scope` says whether the category covers it (in, out, ask), `scope_why` which fact excludes it or is missing.
     """
     asked = (pl.col("year") == year) & (pl.col("half") == half)
     found = []
@@ -83,9 +84,9 @@ def figure(desk: Desk, market: str, year: int, half: int, category_code: str) ->
 
 
 def with_origins(connection: psycopg.Connection[Any], found: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """The rows of a figure with `COLUMNS` behind what makes a row of the file: tonnes as they are written, whence.
+    """Yield the rows of a figure with `COLUMNS` behind the row's key: tonnes as they are written, and the origin.
 
-    A version has all values of a SKU, those that its own file did not name too; these came with an earlier one.
+    A version has all values of a SKU, also those that its own file did not name; these came with an earlier one.
     """
     codes = found["sku_code"].unique().to_list()
     held, earlier = origins.of(connection, codes), origins.earlier(connection, codes)
@@ -99,7 +100,7 @@ def with_origins(connection: psycopg.Connection[Any], found: pl.DataFrame) -> It
 
 
 def _version(origin: ValueOrigin) -> str:
-    """A version in words: `1 portfolio.xlsx Items line 7`, or `2 single write`."""
+    """Return a version in words: `1 portfolio.xlsx Items line 7`, or `2 single write`."""
     if origin.filename is None:
         return f"{origin.version} single write"
     sheet = "" if origin.import_sheet is None else f" {origin.import_sheet}"
@@ -107,7 +108,7 @@ def _version(origin: ValueOrigin) -> str:
 
 
 def _scoped(stand: Standings, scope_key: str) -> pl.DataFrame:
-    """What a scope says of each SKU: `sku`, and `SCOPED`."""
+    """Return the verdict of a scope on each SKU: `sku`, and `SCOPED`."""
     said = [judged(scope_key, standing) for standing in stand.known]
     rows = [(number, each.verdict, each.fact or "; ".join(each.fields)) for number, each in enumerate(said)]
     judgement = pl.DataFrame(
@@ -117,7 +118,7 @@ def _scoped(stand: Standings, scope_key: str) -> pl.DataFrame:
 
 
 def _components(portfolio: Portfolio) -> pl.DataFrame:
-    """Each SKU's parts in words, `0 body plastic PET 25.0 g`; its own material where it has no components."""
+    """Return each SKU's parts in words, `0 body plastic PET 25.0 g`; its own material where it has no components."""
     parts = portfolio.components.sort("sku_code", "position").select(
         "sku_code",
         _words(

@@ -1,4 +1,4 @@
-"""Bytes into files: every file of a declaration is complete before one of them takes its name."""
+"""Writes bytes to files: every file of a declaration is complete before one of them takes its name."""
 
 import os
 from collections.abc import Mapping
@@ -7,12 +7,12 @@ from secrets import token_hex
 
 
 def beside(out: Path, kind: str) -> Path:
-    """`<OUT without extension>.<kind>`: where what belongs to a declaration lies (decisions §11)."""
+    """Return `<OUT without extension>.<kind>`, the path of a file that belongs to a declaration (decisions §11)."""
     return out.with_suffix(f".{kind}")
 
 
 def write(files: Mapping[Path, bytes]) -> None:
-    """Write all; each replaces what had its name. Raises `OSError`, and then none of them has changed."""
+    """Write all files; each replaces the file of its name. Raises `OSError`, and then none of them has changed."""
     drafts: dict[Path, Path] = {}
     try:
         for path, data in files.items():

@@ -1,7 +1,7 @@
-"""What would be filed for a market and period by a company's current figures, and which filings these figures make.
+"""Computes a company's declaration for a market and period from its current figures, and lists all such filings.
 
-It is computed from the figures that are published, so it is what `pcds declaration` writes at the same time. How it is
-filed, and what the United Kingdom's file needs from the producer besides, is not here.
+It uses the published figures, so it equals what `pcds declaration` writes at the same time. How it is filed, and what
+the United Kingdom's file needs from the producer besides, is not here.
 """
 
 import re
@@ -24,7 +24,7 @@ _NAME: Final = re.compile(r"(?P<market>[A-Z]{2}(?:-[A-Z0-9]{1,3})?)-(?P<year>[0-
 _PERIOD: Final = ("market", "year", "half")
 _SHARE: Final = {f"{name}tonnes": TONNES for name in ("", "in_scope_", "undecided_", "out_of_scope_")}
 FILED_SCHEMA: Final = pl.Schema({name: _SHARE.get(name) or TONNES_SCHEMA[name] for name in document.TONNES_COLUMNS})
-"""The columns of what would be filed."""
+"""The columns of a filing's tonnes."""
 
 
 class Filing(NamedTuple):
@@ -36,12 +36,12 @@ class Filing(NamedTuple):
 
     @property
     def name(self) -> str:
-        """`DE-2025`, `GB-2025-H1`."""
+        """Return the name: `DE-2025`, `GB-2025-H1`."""
         return f"{self.market}-{self.year}" + (f"-H{self.half}" if self.half != YEAR else "")
 
     @classmethod
     def of(cls, name: str) -> Self:
-        """The filing of a name. Raises `NotDeclarable`."""
+        """Return the filing of a name. Raises `NotDeclarable`."""
         if (found := _NAME.fullmatch(name)) is None:
             raise NotDeclarable(f"{name} names no filing; say market and year, such as DE-2025, or GB-2025-H1.")
         market, half = found["market"], int(found["half"] or YEAR)
@@ -52,10 +52,10 @@ class Filing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """What would be filed: rows as a declaration has them, and what the figures were computed from.
+    """A computed declaration: its rows, and the basis that the figures were computed from.
 
-    `uncounted` are SKUs that no figure holds, by reason; `scope_missing` those of which a fact is missing that decides
-    whether a category is about them.
+    `uncounted` are SKUs that no figure counts, by reason; `scope_missing` those that lack a fact that decides whether a
+    category covers them.
     """
 
     filing: Filing
@@ -68,13 +68,13 @@ class Filed:
 
 
 def of_figures(tonnes: pl.DataFrame, uncounted: pl.DataFrame) -> list[Filing]:
-    """The filings that figures have anything to say about, by market and period."""
+    """Return the filings for which there are figures or uncounted SKUs, by market and period."""
     found = pl.concat([frame.select(_PERIOD) for frame in (tonnes, uncounted)]).unique().sort(_PERIOD)
     return [Filing(*row) for row in found.iter_rows()]
 
 
 def filed(held: StoredFigures, filing: Filing) -> Filed:
-    """What would be filed by these figures. Raises `NotDeclarable` where they have nothing for it."""
+    """Compute the declaration from these figures. Raises `NotDeclarable` where they have nothing for it."""
     market, year, half = filing
     asked = (pl.col("market") == market) & (pl.col("year") == year) & (pl.col("half") == half)
     tonnes, uncounted, missing = (

@@ -1,4 +1,4 @@
-"""The forms of a declaration as bytes: JSON, CSV by scheme category, the UK file, and the two files beside them.
+"""Writes the forms of a declaration as bytes: JSON, CSV by scheme category, the UK file, and the two files beside them.
 
 Numbers are written as exact decimals. Line ends are those of RFC 4180; the encoding is UTF-8.
 """
@@ -18,42 +18,42 @@ from schemas.formulas import harmless
 
 
 def as_json(document: Mapping[str, Any]) -> bytes:
-    """A document as one JSON object, its decimals as numbers with every digit."""
+    """Write a document as one JSON object, its decimals as numbers with every digit."""
     return orjson.dumps(document, default=_number, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def tonnes_csv(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """The rows of `tonnes`, a column each."""
+    """Write the rows of `tonnes`, a column each."""
     return _csv(TONNES_COLUMNS, ([_cell(row[name]) for name in TONNES_COLUMNS] for row in rows))
 
 
 def uk_csv(rows: Iterable[Mapping[str, str]]) -> bytes:
-    """The UK file: its header and rows, all cells as they are."""
+    """Write the UK file: its header and rows, all cells unchanged."""
     return _csv(columns(), (row.values() for row in rows))
 
 
 def uncounted_csv(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """What is not counted, `fields` joined by `; ` (decisions §11)."""
+    """Write the uncounted SKUs, `fields` joined by `; ` (decisions §11)."""
     return _csv(UNCOUNTED_COLUMNS, ([_cell(row[name]) for name in UNCOUNTED_COLUMNS] for row in rows))
 
 
 def missing_csv(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """What would decide whether a category is about a SKU; codes and fields joined by `; ` as well."""
+    """Write the missing facts that decide whether a category covers a SKU; codes and fields are joined by `; `."""
     return _csv(MISSING_COLUMNS, ([_cell(row[name]) for name in MISSING_COLUMNS] for row in rows))
 
 
 def table_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """Rows under these columns, each cell as text."""
+    """Write rows under these columns, each cell as text."""
     return _csv(columns, ([_cell(row[name]) for name in columns] for row in rows))
 
 
 def explained_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """What a figure is the sum of, a SKU a row, under the names of the first."""
+    """Write the SKUs behind a figure, a SKU a row, under the names of the first."""
     return _csv(list(rows[0]), ([_cell(value) for value in row.values()] for row in rows))
 
 
 def source_json(source: Mapping[str, Any], declaration: bytes) -> bytes:
-    """What a file without room for it was made from, and the SHA-256 of its bytes."""
+    """Write the origin of a file that has no room for it, and the SHA-256 of its bytes."""
     return as_json({**source, "sha256": hashlib.sha256(declaration).hexdigest()})
 
 
@@ -66,7 +66,7 @@ def _csv(header: Sequence[str], rows: Iterable[Iterable[str]]) -> bytes:
 
 
 def _cell(value: object) -> str:
-    """A value as text; one that is no number and that a spreadsheet would compute gets a `'`."""
+    """Return a value as text; one that is no number and that a spreadsheet would compute gets a `'`."""
     if value is None:
         return ""
     if isinstance(value, Decimal):

@@ -1,4 +1,4 @@
-"""A declaration with everything that lies beside it, as bytes by file name, and the record that the command prints."""
+"""Combines a declaration with its companion files, as bytes by file name, and the record that the command prints."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ EXPLAINED: Final = "explained.csv"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is declared, and where it goes; `half` 0 is the year, `form` one of `FORMS`, `explain` a code of it."""
+    """The requested declaration and its path; `half` 0 is the year, `form` one of `FORMS`, `explain` a code of it."""
 
     market: str
     year: int
@@ -34,7 +34,7 @@ class Asked:
     explain: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """The period as every record names it."""
+        """Return the period as every record names it."""
         return {"market": self.market, "year": self.year, "half": self.half, "format": self.form}
 
 
@@ -42,7 +42,7 @@ class Asked:
 class Parcel:
     """`files` in the order in which they take their names, the declaration last; `record` sums them up.
 
-    `figures` are the codes under which the declaration has figures.
+    `figures` are the codes of the declaration's figures.
     """
 
     files: Mapping[Path, bytes]
@@ -51,7 +51,7 @@ class Parcel:
 
 
 def by_category(desk: Desk, asked: Asked) -> Parcel:
-    """Tonnes by scheme category, as CSV or JSON."""
+    """Return tonnes by scheme category, as CSV or JSON."""
     found = declare.figures(desk, asked.market, asked.year)
     said = document.document(found, asked.market, asked.year, asked.half, desk.source)
     sums = {
@@ -70,7 +70,7 @@ def by_category(desk: Desk, asked: Asked) -> Parcel:
 
 
 def uk_file(desk: Desk, asked: Asked, said: Statements) -> Parcel:
-    """The packaging data file of the United Kingdom. Raises `NotDeclarable` and `FileRefused`."""
+    """Return the packaging data file of the United Kingdom. Raises `NotDeclarable` and `FileRefused`."""
     if asked.market != MARKET:
         raise NotDeclarable(f"--format rpd is the file of {MARKET}; declare {asked.market} as csv or json.")
     file = declare.uk_file(desk, said)
@@ -87,14 +87,14 @@ def uk_file(desk: Desk, asked: Asked, said: Statements) -> Parcel:
 
 
 def left_out(asked: Asked, uncounted: pl.DataFrame) -> Mapping[Path, bytes]:
-    """What a refused file left out, as the file that lies beside one that was not refused."""
+    """Return the SKUs that a refused file left out, under the name of an accepted file's companion."""
     return {beside(asked.out, UNCOUNTED): forms.uncounted_csv(document.uncounted_rows(uncounted))}
 
 
 def explained(
     desk: Desk, asked: Asked, parcel: Parcel, said: Statements, connection: psycopg.Connection[Any]
 ) -> Parcel:
-    """The parcel with what its figures of the code asked for are the sums of; as it is where none is asked for.
+    """Return the parcel with the SKUs behind the figures of the requested code; unchanged where no code is requested.
 
     Raises `NotDeclarable` where it has no figure of that code.
     """
@@ -120,7 +120,7 @@ def explained(
 def _with_companions(
     desk: Desk, asked: Asked, data: bytes, uncounted: Iterable[Mapping[str, Any]], sums: Mapping[str, Any]
 ) -> dict[Path, bytes]:
-    """A form that has no room for its origin and its gaps: both lie beside it."""
+    """Return a form that has no room for its origin and its gaps, with both as files beside it."""
     source = {"file": asked.out.name, **_origin(desk), **asked.as_dict(), **sums}
     return {
         beside(asked.out, UNCOUNTED): forms.uncounted_csv(uncounted),

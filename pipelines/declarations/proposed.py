@@ -1,7 +1,7 @@
-"""Ratings proposed for the parts that a market is declared with: the file that a person checks and hands in.
+"""Proposes ratings for the parts that a market is declared with: a file that a person checks and hands in.
 
-OUT has one row for each SKU and component type, in the columns that `statements.ratings` reads, and behind them why and
-how sure. Beside it lies what is open. What a rating rests on is `compliance.schemes`.
+OUT has one row for each SKU and component type, in the columns that `statements.ratings` reads, and behind them reason
+and certainty. A file beside it lists what is open. `compliance.schemes` decides the ratings.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ OPEN_COLUMNS: Final = ("sku_code", "component_type", "field", "could_become", "a
 
 
 def proposed(desk: Desk, market: str, year: int, out: Path, connection: psycopg.Connection[Any]) -> Parcel:
-    """Both files, and a record of how many parts have a rating. Raises `NotDeclarable` where no scheme rates."""
+    """Return both files, and a record of how many parts have a rating. Raises `NotDeclarable` where no scheme rates."""
     scheme = schemes.of_market(market, year)
     if scheme is None:
         rated = ", ".join(f"{each.market} from {each.years.start}" for each in schemes.versions())
@@ -59,7 +59,7 @@ def proposed(desk: Desk, market: str, year: int, out: Path, connection: psycopg.
 
 
 def _records(desk: Desk, market: str, year: int, connection: psycopg.Connection[Any]) -> Iterator[Mapping[str, Any]]:
-    """The SKUs with units on the market in the year, as `compliance` takes them."""
+    """Yield the SKUs with units on the market in the year, as `compliance` takes them."""
     codes = [
         code
         for portfolio in declare.portfolios(desk, market, year, SKU_COLUMNS)

@@ -1,7 +1,7 @@
-"""The producer's own statements for the UK file, read from CSV: ratings (`--ram`) and drinks containers (`--drinks`).
+"""Reads the producer's own statements for the UK file from CSV: ratings (`--ram`) and drinks containers (`--drinks`).
 
-A cell that says nothing, or says two things, is refused with its line; nothing is guessed. A line about a SKU that is
-not in the declaration is left alone, so that one file may serve many periods.
+A cell that is empty, or ambiguous, is refused with its line; nothing is guessed. A line about a SKU that is not in the
+declaration is ignored, so that one file may serve many periods.
 """
 
 import csv
@@ -26,9 +26,9 @@ class StatementsRefused(ValueError):  # noqa: N818  (an answer, not a fault)
 
 
 def ratings(path: Path | None) -> pl.DataFrame:
-    """`RATINGS` of a CSV `sku_code, component_type, rating`; none without a file.
+    """Read `RATINGS` from a CSV `sku_code, component_type, rating`; none without a file.
 
-    Raises `StatementsRefused`, and `FileRefused` with error 100 for a rating that is not one.
+    Raises `StatementsRefused`, and `FileRefused` with error 100 for an unknown rating.
     """
     found: dict[tuple[str, ...], str] = {}
     for line, (sku_code, component_type, rating) in _lines(path, ("sku_code", "component_type", "rating")):
@@ -41,7 +41,7 @@ def ratings(path: Path | None) -> pl.DataFrame:
 
 
 def drinks(path: Path | None) -> pl.DataFrame:
-    """`DRINKS` of a CSV `sku_code, drinks_container`; none without a file. Raises `StatementsRefused`."""
+    """Read `DRINKS` from a CSV `sku_code, drinks_container`; none without a file. Raises `StatementsRefused`."""
     found: dict[tuple[str, ...], str] = {}
     for line, (sku_code, answer) in _lines(path, ("sku_code", "drinks_container")):
         if answer not in _ANSWERS:
@@ -51,7 +51,7 @@ def drinks(path: Path | None) -> pl.DataFrame:
 
 
 def _lines(path: Path | None, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
-    """The lines of the file with the cells of these columns, trimmed."""
+    """Yield the lines of the file with the cells of these columns, trimmed."""
     if path is None:
         return
     try:
@@ -70,7 +70,7 @@ def _lines(path: Path | None, columns: tuple[str, ...]) -> Iterator[tuple[int, l
 
 
 def _said(cell: str) -> str:
-    """The cell without the `'` that the service puts before what a spreadsheet would compute."""
+    """Return the cell without the `'` that the service puts before text that a spreadsheet would compute."""
     return cell[1:] if cell.startswith("'") and is_computed(cell[1:]) else cell
 
 

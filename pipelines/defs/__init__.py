@@ -1,10 +1,10 @@
-"""The definitions that Dagster loads, a folder per subject: `assets`, `checks`, `jobs`, `schedules`, `sensors`.
+"""Contains the definitions that Dagster loads, a folder a subject: `assets`, `checks`, `jobs`, `schedules`, `sensors`.
 
-Each is thin: what happens to data is `pipelines.<subject>`, what an analyst sees of it is `pipelines.shown`. What all
-subjects share is here; how they come together is `pipelines.definitions`.
+Each is thin: `pipelines.<subject>` processes the data, and `pipelines.shown` prepares what an analyst sees. This module
+contains what all subjects share; `pipelines.definitions` combines them.
 """
 
 from typing import Final
 
 OWNERS: Final = ["team:packaging-data"]
-"""Of every asset."""
+"""The owners of every asset."""

@@ -1,7 +1,8 @@
-"""What sensors have in common: runs that they ask for until they succeed, and when one is due again.
+"""Requests runs for sensors until they succeed, and decides when a partition is due again.
 
-A sensor looks at what there is to do, never at what it asked before: whatever was killed meanwhile, the next tick asks
-again. A partition that has an unfinished run is left alone; one whose runs fail is asked for ever later.
+A sensor looks at the work that is left, never at its earlier requests: whatever was killed meanwhile, the next tick
+requests it again. A partition with an unfinished run is left alone; the retries of one whose runs fail come at growing
+intervals.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,19 +17,19 @@ from pipelines.engine.partitions import companies
 from warehouse.clock import Clock
 
 LOOK_SECONDS: Final = 4
-"""Less than the five seconds of the daemon's loop, which would else miss every second tick."""
+"""Less than the five seconds of the daemon's loop, which would otherwise miss every second tick."""
 sensor: Final = partial(dg.sensor, minimum_interval_seconds=LOOK_SECONDS, default_status=dg.DefaultSensorStatus.RUNNING)
-"""A sensor that looks as often as the daemon does, from the first start on."""
+"""A sensor that looks as often as the daemon does, and is on from the first start."""
 RETRY_SECONDS: Final = 60.0
-"""How long after a run that failed the same partition is asked for again; twice as long after each further one."""
+"""How long after a failed run the same partition is requested again; twice as long after each further failure."""
 _MOST_DOUBLINGS: Final = 6
 _LOST_AFTER: Final = timedelta(minutes=10)
-"""A run that was recorded and not even queued for so long was lost by its daemon: asking again launches it."""
+"""A run recorded for this long, but never queued, was lost by its daemon: another request launches it."""
 _LOOKED_BACK: Final = timedelta(days=2)
 _MOST_RUNS: Final = 2_000
 _PARTITION: Final = "dagster/partition"
 WHOLE: Final = ""
-"""In place of a partition's name, for a job that has none."""
+"""Stands for the partition of a job that has none."""
 _UNFINISHED: Final = [
     dg.DagsterRunStatus.NOT_STARTED,
     dg.DagsterRunStatus.QUEUED,
@@ -46,12 +47,12 @@ class Failures(NamedTuple):
     at: float
 
     def is_over(self) -> bool:
-        """Whether enough time has passed to try again."""
+        """Return whether enough time has passed to try again."""
         return Clock().now().timestamp() >= self.at + RETRY_SECONDS * (1 << min(self.times - 1, _MOST_DOUBLINGS))
 
 
 class Wanted(NamedTuple):
-    """A run that a company needs. `state` says what there is to do: a run for the same is asked for once."""
+    """A run that a company needs. `state` identifies its work: a run for the same state is requested once."""
 
     state: str
     tags: Mapping[str, str]
@@ -59,7 +60,7 @@ class Wanted(NamedTuple):
 
 
 def of_companies(instance: dg.DagsterInstance, job_name: str, wanted: Mapping[str, Wanted]) -> list[dg.RunRequest]:
-    """The runs that may be asked for now, one a slug."""
+    """Return the runs that may be requested now, one a slug."""
     return [
         dg.RunRequest(
             run_key=f"{slug}/{wanted[slug].state}{again(failures)}",
@@ -74,7 +75,7 @@ def of_companies(instance: dg.DagsterInstance, job_name: str, wanted: Mapping[st
 def partitions_of(
     instance: dg.DagsterInstance, requests: Collection[dg.RunRequest]
 ) -> list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]:
-    """What a sensor asks for beside these runs, so that their companies' partitions are there; nothing if they are."""
+    """Return the requests that add the partitions of these runs' companies; none if all exist."""
     wanted = sorted({str(request.partition_key) for request in requests})
     known = set(instance.get_dynamic_partitions("companies")) if wanted else set()
     new = [slug for slug in wanted if slug not in known]
@@ -82,7 +83,7 @@ def partitions_of(
 
 
 def due(instance: dg.DagsterInstance, job_name: str, wanted: Collection[str]) -> dict[str, int]:
-    """Those of the wanted partitions for which a run may be asked now, each with the failures before it."""
+    """Return the wanted partitions for which a run may be requested now, each with its number of failures."""
     if not wanted:
         return {}
     busy = unfinished(instance, job_name)
@@ -96,7 +97,7 @@ def due(instance: dg.DagsterInstance, job_name: str, wanted: Collection[str]) ->
 
 
 def again(failures: int) -> str:
-    """What makes the run key of another attempt another one."""
+    """Return the suffix that makes the run key of another attempt unique."""
     return f"/again-{failures}" if failures else ""
 
 
@@ -111,7 +112,7 @@ def unfinished(instance: dg.DagsterInstance, job_name: str) -> set[str]:
 
 
 def _failures(instance: dg.DagsterInstance, job_name: str, partitions: Collection[str]) -> dict[str, Failures]:
-    """By partition; those whose last run succeeded, or that have had none, are left out."""
+    """Return failures by partition, without partitions whose last run succeeded or that have had none."""
     if not (ended := _ended(instance, job_name, partitions, _FAILED)):
         return {}
     succeeded = _ended(instance, job_name, ended.keys(), [dg.DagsterRunStatus.SUCCESS])
@@ -126,7 +127,7 @@ def _failures(instance: dg.DagsterInstance, job_name: str, partitions: Collectio
 def _ended(
     instance: dg.DagsterInstance, job_name: str, partitions: Collection[str], statuses: list[dg.DagsterRunStatus]
 ) -> dict[str, list[float]]:
-    """When runs of these partitions ended with one of these statuses, seconds since 1970."""
+    """Return when runs of these partitions ended with one of these statuses, in seconds since 1970."""
     if not partitions:
         return {}
     asked = dg.RunsFilter(

@@ -1,8 +1,7 @@
-"""Copies of what this process writes to standard output and standard error, log lines among it, in files.
+"""Copies what this process writes to standard output and standard error, log lines included, to files.
 
-The text goes where it went before as well. What belongs here: that, for any Python process. What does not: whose files
-they are and who reads them (`pipelines.engine.run_logs`). What libraries in C and child processes write is not
-seen here.
+The text still goes to its stream. What belongs here: the capture, for any Python process. What does not: the naming and
+reading of the files (`pipelines.engine.run_logs`). Output of C libraries and child processes is not captured.
 """
 
 import logging
@@ -14,20 +13,20 @@ from pathlib import Path
 from typing import IO, Any, Final, TextIO, cast
 
 LARGEST_BYTES: Final = 8 * 2**20
-"""Of one file. What is written beyond goes to the process's log alone."""
+"""The largest copy. Text beyond it goes to the process's log alone."""
 _CUT: Final = b"\n[This copy ends here: the rest is in the log of the process.]\n"
 
 
 class Sink:
-    """A file that is there from its first byte on. A disk that takes nothing more fails no run."""
+    """A file that is created by its first byte. A full disk fails no run."""
 
     def __init__(self, path: Path) -> None:
-        """Nothing is opened before there is something to write."""
+        """Prepare the sink; the file is opened at the first write."""
         self._path, self._lock, self._left = path, threading.Lock(), LARGEST_BYTES
         self._file: IO[bytes] | None = None
 
     def write(self, text: str) -> int:
-        """Write at once, without a buffer: whoever reads the log of a run under way sees it."""
+        """Write immediately, without a buffer, so that readers of a running run's log see the text."""
         data = text.encode("utf-8", "backslashreplace")
         with self._lock:
             if self._left and data:
@@ -47,7 +46,7 @@ class Sink:
         self._left = max(self._left - len(data), 0)
 
     def close(self) -> None:
-        """Write nothing more: what is written from now on is another run's."""
+        """Write nothing more: later text belongs to another run."""
         with self._lock:
             self._left = 0
             if self._file is not None:
@@ -55,19 +54,19 @@ class Sink:
 
 
 class Both:
-    """A text stream whose text goes to a capture, too; all else is the stream's."""
+    """A text stream that also writes its text to a capture; everything else is delegated to the stream."""
 
     def __init__(self, stream: TextIO, sink: Sink) -> None:
         self._stream, self._sink = stream, sink
 
     def write(self, text: str) -> int:
-        """Write to the stream first: the process's log comes before any copy of it."""
+        """Write to the stream first, so that the process's log comes before any copy of it."""
         written = self._stream.write(text)
         self._sink.write(text)
         return written
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write each."""
+        """Write each line."""
         for line in lines:
             self.write(line)
 
@@ -77,9 +76,9 @@ class Both:
 
 @contextmanager
 def captured(out: Path, err: Path) -> Iterator[None]:
-    """Copies of what Python writes to standard output and error during the block, log lines among it.
+    """Copy what Python writes to standard output and error during the block, log lines included.
 
-    Other threads' lines are among it as well, so that a process captures one run at a time.
+    Other threads' lines are included as well, so a process captures one run at a time.
     """
     with ExitStack() as ends:
         written, told = Sink(out), Sink(err)

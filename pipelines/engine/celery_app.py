@@ -1,9 +1,9 @@
-"""Celery's workers of this service: `celery -A pipelines.engine.celery_app worker`, as `api.programs` starts them.
+"""Configures this service's Celery workers: `celery -A pipelines.engine.celery_app worker`, started by `api.programs`.
 
-The tasks are those of Dagster's package for Celery. A child is forked from a process that has the definitions loaded,
-so that a run begins in its time and not in that of twenty imports. What belongs here: the app, and what a child does
-around a run. What does not: how runs come (`pipelines.engine.celery_launcher`), and what they do. Nothing else imports
-this module: Celery is installed by requirements-distributed.lock alone.
+The tasks are those of Dagster's package for Celery. A child is forked from a process that has loaded the definitions,
+so that a run starts without importing them. What belongs here: the app, and what a child does around a run. What does
+not: launching (`pipelines.engine.celery_launcher`), and the runs' work. Nothing else imports this module: Celery is
+installed by requirements-distributed.lock alone.
 """
 
 import gc
@@ -32,14 +32,14 @@ from warehouse.launches import queries as launches
 from warehouse.settings import Settings
 
 BROKER: Final = "PCDS_CELERY_URL"
-"""The variable that holds the broker's address, as in deploy/celery/dagster.yaml."""
+"""The variable that contains the broker's address, as in deploy/celery/dagster.yaml."""
 REDELIVERED_AFTER_SECONDS: Final = 60
-"""When the broker gives a task away again whose worker is gone. One that is still executed is left alone then."""
+"""When the broker redelivers a task whose worker died. A task that is still executed is then ignored."""
 _PAUSE_SECONDS: Final = 0.5
 _SETTINGS: Final = {
     "broker_connection_retry_on_startup": True,
     "broker_transport_options": {"visibility_timeout": REDELIVERED_AFTER_SECONDS},
-    "task_acks_late": True,  # so that a worker holds no run that waits while another worker is idle
+    "task_acks_late": True,  # so that no worker reserves a waiting run while another worker is idle
     "worker_hijack_root_logger": False,
     "worker_prefetch_multiplier": 1,
     "worker_proc_alive_timeout": 120,
@@ -53,10 +53,10 @@ _cancels: Final = Cancels(_database.app_url)
 
 
 class Execution(Task):  # type: ignore[misc]  # Celery ships no types
-    """A run's execution or resumption: under a lock by which others see that it lives, and by nobody else meanwhile."""
+    """Executes or resumes a run under a lock, which shows that the run is alive and keeps other workers from it."""
 
     def __call__(self, **packed: Mapping[str, Any]) -> int:
-        """What Dagster's task does, with its status; nothing where a living worker has the run already."""
+        """Run Dagster's task and return its status; do nothing where a living worker already has the run."""
         [arguments] = packed.values()
         asked = unpack_value(arguments)
         assert isinstance(asked, ExecuteRunArgs | ResumeRunArgs)
@@ -77,7 +77,7 @@ class Execution(Task):  # type: ignore[misc]  # Celery ships no types
 
 
 def _connected() -> psycopg.Connection[Any]:
-    """A connection of the application's role; where Postgres restarts, as soon as there is one."""
+    """Connect with the application's role; while Postgres restarts, retry until it answers."""
     while True:
         try:
             return psycopg.connect(_database.app_url, autocommit=True)
@@ -103,5 +103,5 @@ app = make_app(
 )
 execute_job = create_execute_job_task(app, base=Execution)
 resume_job = create_resume_job_task(app, base=Execution)
-defs.resolve_all_job_defs()  # before the first run waits for them
+defs.resolve_all_job_defs()  # before the first run needs them
 gc.freeze()

@@ -1,6 +1,6 @@
-"""Asset checks: the specifications that definitions carry, and the verdicts that assets return with their result.
+"""Defines the specifications of asset checks, and makes the verdicts that assets return with their result.
 
-A check says whether our own work is whole. Faults of a caller's file are the import's report, not a failed check.
+A check tests our own work. Faults of a caller's file are in the import's report and fail no check.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from warehouse.snapshots import Snapshot
 
 if TYPE_CHECKING:
     CheckedResult: TypeAlias = dg.MaterializeResult[Any]
-else:  # what an asset with checks returns: Dagster takes no other annotation there, not even the class with its type
+else:  # the result type of an asset with checks: Dagster takes no other annotation, not even the class with its type
     CheckedResult = dg.MaterializeResult
 
 CONTRACT: Final = "contract"
@@ -27,7 +27,7 @@ GRADED: Final = "every_sku_has_a_grade_state"
 
 
 def contract_spec(asset: str) -> dg.AssetCheckSpec:
-    """The blocking contract check of an asset that holds a frame."""
+    """Return the blocking contract check of an asset that produces a frame."""
     return dg.AssetCheckSpec(
         CONTRACT,
         asset=asset,
@@ -37,7 +37,7 @@ def contract_spec(asset: str) -> dg.AssetCheckSpec:
 
 
 def contract(frames: dict[str, tuple[pa.DataFrameSchema, pl.DataFrame]]) -> dg.AssetCheckResult:
-    """Whether each named frame keeps its contract; the first failing cells are in the metadata."""
+    """Check each named frame against its contract; the first failing cells are in the metadata."""
     broken: dict[str, dg.TableMetadataValue] = {}
     for name, (schema, frame) in frames.items():
         try:
@@ -52,7 +52,7 @@ def contract(frames: dict[str, tuple[pa.DataFrameSchema, pl.DataFrame]]) -> dg.A
 
 
 def counts_add_up(*, decided: int, by_outcome: dict[str, int], rows_done: int, rows_total: int) -> dg.AssetCheckResult:
-    """Whether a completed import has an outcome for every SKU and has read every line."""
+    """Check that a completed import has an outcome for every SKU and has read every line."""
     total = sum(by_outcome.values())
     return dg.AssetCheckResult(
         check_name=COUNTS,
@@ -62,7 +62,7 @@ def counts_add_up(*, decided: int, by_outcome: dict[str, int], rows_done: int, r
 
 
 def all_graded(ungraded: int, graded: int) -> dg.AssetCheckResult:
-    """Whether every accepted SKU left with a grade; not_assessed is a grade state, null is none."""
+    """Check that every accepted SKU has a grade; not_assessed is a grade state, null is none."""
     return dg.AssetCheckResult(
         check_name=GRADED, passed=ungraded == 0, metadata={"ungraded": ungraded, "graded": graded}
     )
@@ -84,7 +84,7 @@ SNAPSHOT_SPECS: Final = [
 
 
 def snapshot(published: Snapshot, *, skus: int, links: int) -> list[dg.AssetCheckResult]:
-    """The verdicts on a snapshot beside the counters as they are after it: newer writes excuse other numbers."""
+    """Compare a snapshot with the counters read after it: newer writes excuse other numbers."""
     whole = {"rows": published.rows["skus"], "counter": skus, "number": published.number, "last_number": links}
     newest = published.number == links
     return [
@@ -110,11 +110,11 @@ CATALOGUE_SPECS: Final = [
 
 
 CATALOGUE: Final = contracts.jurisdictions(REGIONS, SYSTEMS, COMPOSITE_RULES)
-"""What the catalogue must keep to be loaded."""
+"""The contract that the catalogue must pass to be loaded."""
 
 
 def catalogue(held: Mapping[str, Mapping[str, Any]]) -> list[dg.AssetCheckResult]:
-    """The verdicts on the catalogue as it is held, whatever file it came from."""
+    """Check the stored catalogue, whatever file it came from."""
     states = [code for code, row in held.items() if row["region"] == "eu" and row["in_catalogue"] and len(code) == 2]
     wrong = {
         "codes_valid": [code for code in held if not is_iso_3166(code)],

@@ -1,7 +1,7 @@
-"""Dagster's run coordinator of this service: a run starts at once where that is fair, and is queued where it is not.
+"""Starts a run immediately where that is fair to other companies, and queues it otherwise: Dagster's run coordinator.
 
 Dagster's webserver and daemon call it (`run_coordinator` in dagster.yaml); the daemon takes runs from the queue by the
-limits that stand there. What runs them is `pipelines.engine.launcher`.
+limits set there. `pipelines.engine.launcher` launches them.
 """
 
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ _UNDER_WAY: Final = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, 
 
 
 class EagerRunCoordinator(QueuedRunCoordinator):
-    """Queues as Dagster's own does, except a run that would leave the queue at its next look anyway.
+    """Queues as Dagster's own coordinator does, except a run that would leave the queue at its next look anyway.
 
-    That is one whose company has no other unfinished run, which no other limit of dagster.yaml is about, and beside
-    which fewer runs are under way than may be. The queue is looked at once a second: so much sooner a file's rows are
-    read. Two who submit at the same instant may pass a limit by one run, which then waits for a worker.
+    That is a run whose company has no other unfinished run, which no other limit of dagster.yaml counts, and with which
+    the limit of concurrent runs is kept. The queue is looked at once a second, which such a run need not wait for. Two
+    submissions at the same instant may exceed a limit by one run, which then waits for a worker.
     """
 
     def submit_run(self, context: SubmitRunContext) -> dg.DagsterRun:
@@ -35,7 +35,7 @@ class EagerRunCoordinator(QueuedRunCoordinator):
         return launched
 
     def cancel_run(self, run_id: str) -> bool:
-        """Terminate a run, as a person asks for it; whether that could be. What ends by itself does not come here."""
+        """Terminate a run at a person's request; return whether that was possible. Other ends do not come here."""
         if self._instance.has_run(run_id):
             self._instance.add_run_tags(run_id, {TERMINATED: "true"})
         return super().cancel_run(run_id)
@@ -56,6 +56,6 @@ class EagerRunCoordinator(QueuedRunCoordinator):
 
 
 def _is_about(limit: Mapping[str, Any], run_tags: Mapping[str, str]) -> bool:
-    """Whether a limit of dagster.yaml counts the run; that of runs per company is asked about apart."""
+    """Return whether a limit of dagster.yaml counts the run; `_is_fair` checks the limit per company itself."""
     key, value = limit["key"], limit.get("value")
     return key != PARTITION and key in run_tags and (not isinstance(value, str) or run_tags[key] == value)

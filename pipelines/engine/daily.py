@@ -1,6 +1,6 @@
-"""A day's work: the schedule that begins it, and the sensor that makes up for a schedule that did not tick.
+"""Makes the schedule of a daily job, and the sensor that makes up for a missed tick.
 
-Which day a run is of, its tag says, by the service's clock: Dagster's own has no setting that shifts it.
+A tag gives the day of a run, by the service's clock: no setting shifts Dagster's own.
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ from pipelines.engine.tags import of_day
 
 LOOK_SECONDS: Final = 20
 SCHEDULES_HAVE: Final = timedelta(minutes=30)
-"""So long after the day's begin (UTC) it is the schedules' to begin its work."""
+"""How long after the day's start (UTC) its work is left to the schedules."""
 
 
 def scheduled(name: str, job_name: str, cron: str, run_config: Mapping[str, Any]) -> dg.ScheduleDefinition:
-    """The schedule of a daily job, in UTC, because a day that decides is the UTC day (decisions §11)."""
+    """Return the schedule of a daily job, in UTC, because days are UTC days (decisions §11)."""
 
     @dg.schedule(
         name=name,
@@ -36,9 +36,9 @@ def scheduled(name: str, job_name: str, cron: str, run_config: Mapping[str, Any]
 
 
 def missed(job_name: str, run_config: Mapping[str, Any]) -> dg.SensorDefinition:
-    """The sensor of a daily job: where no run of it has succeeded on the service's day, it asks for one.
+    """Return the sensor of a daily job: it requests a run where none has succeeded on the service's day.
 
-    However many days were missed, it is one.
+    However many days were missed, it requests one run.
     """
 
     @asking.sensor(

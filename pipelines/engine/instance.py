@@ -1,6 +1,6 @@
-"""Dagster's own storage, as the service's processes open it: the shared instance of one data directory.
+"""Opens Dagster's own storage for the service's processes: the shared instance of one data directory.
 
-What the runs work with is `pipelines.engine.resources`.
+The resources of runs are in `pipelines.engine.resources`.
 """
 
 import logging
@@ -21,7 +21,7 @@ _MORE_CONNECTIONS: Final = 20
 
 def shared_instance(settings: Settings, database: Database) -> dg.DagsterInstance:
     """Return the instance under the data directory, with connections that stay open from run to run."""
-    logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells of its plugins each time that storage opens
+    logging.getLogger("alembic").setLevel(logging.WARNING)  # it logs its plugins each time that storage opens
     os.environ.update(dagster_home.environment(settings, database))
     instance = dg.DagsterInstance.get()
     keep_connected(instance)

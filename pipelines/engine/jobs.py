@@ -1,17 +1,17 @@
-"""What runs are configured with, wherever they are asked for. Nothing here knows Dagster: the API asks as well."""
+"""Makes the configuration of runs, wherever they are requested. It imports no Dagster: the API uses it as well."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 LOGGER: Final = "console"
-"""The service's log (`pipelines.engine.run_log`), under the name of Dagster's own, in whose place it stands."""
+"""The service's log (`pipelines.engine.run_log`), under the name of Dagster's own logger, which it replaces."""
 
 
 def run_config(**of_assets: Mapping[str, object]) -> dict[str, Any]:
-    """The configuration of a run, by asset.
+    """Return the configuration of a run, by asset.
 
-    It names the log because Dagster uses no other than its own where a run does not: `Definitions` cannot make one the
-    default, and a job's default configuration is not that of its partitions.
+    It names the log because a run without that uses Dagster's own: `Definitions` cannot set a default, and a job's
+    default configuration does not apply to its partitions.
     """
     ops = {asset: {"config": {**config}} for asset, config in of_assets.items()}
     return {"loggers": {LOGGER: {}}} | ({"ops": ops} if ops else {})

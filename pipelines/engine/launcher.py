@@ -1,8 +1,8 @@
-"""Dagster's run launcher of this service: it hands runs to warm workers through Postgres (table `launches`).
+"""Launches runs on warm workers through Postgres (table `launches`): Dagster's run launcher of this service.
 
-Dagster's webserver and daemon call it (`run_launcher` in dagster.yaml). Who takes the runs is
-`pipelines.engine.worker`. Where Dagster has no public name for what a launcher needs, the names are those that
-Dagster's own launcher packages import (docs/decisions/0045).
+Dagster's webserver and daemon call it (`run_launcher` in dagster.yaml). `pipelines.engine.worker` takes the runs. Where
+Dagster has no public name for what a launcher needs, the names are those that Dagster's own launcher packages import
+(docs/decisions/0045).
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,35 +38,35 @@ class WarmRunLauncher(RunLauncher[T_Instance], ConfigurableClass):
     """Launches a run by a row that any worker of any machine takes; `url` is the application role's."""
 
     def __init__(self, url: str, inst_data: ConfigurableClassData | None = None) -> None:
-        """As `from_config_value` says; nothing is connected before it is needed."""
+        """Take the values of `from_config_value`; connections are opened when first needed."""
         self._url, self._inst_data = url, inst_data
         super().__init__()  # type: ignore[no-untyped-call]
 
     @property
     def inst_data(self) -> ConfigurableClassData | None:
-        """What dagster.yaml says of this launcher."""
+        """Return this launcher's settings in dagster.yaml."""
         return self._inst_data
 
     @classmethod
     def config_type(cls) -> dict[str, Any]:
-        """What dagster.yaml may say: the URL of the database, or the variable that holds it."""
+        """Return the settings that dagster.yaml may contain: the database's URL, or the variable that contains it."""
         return {"url": dg.StringSource}
 
     @classmethod
     def from_config_value(cls, inst_data: ConfigurableClassData, config_value: Mapping[str, Any]) -> Self:
-        """The launcher of a checked configuration."""
+        """Return the launcher of a checked configuration."""
         return cls(inst_data=inst_data, **config_value)
 
     def launch_run(self, context: LaunchRunContext) -> None:
-        """Hand a run to the workers."""
+        """Pass a run to the workers."""
         self._put(context.dagster_run, resume=False)
 
     def resume_run(self, context: ResumeRunContext) -> None:
-        """Hand a run to the workers that has lost its own."""
+        """Pass a run that has lost its worker to the workers."""
         self._put(context.dagster_run, resume=True)
 
     def terminate(self, run_id: str) -> bool:
-        """Have a run end as canceled: at once where nobody has it, else by its worker. Whether there was one to end."""
+        """End a run as canceled: directly where no worker has it, else by its worker. Return whether it was open."""
         run = self._instance.get_run_by_id(run_id)
         if run is None or run.is_finished:
             return False
@@ -81,18 +81,18 @@ class WarmRunLauncher(RunLauncher[T_Instance], ConfigurableClass):
 
     @property
     def supports_check_run_worker_health(self) -> bool:
-        """Run monitoring may ask whether a run's worker lives."""
+        """Let run monitoring check whether a run's worker lives."""
         return True
 
     def check_run_worker_health(self, run: dg.DagsterRun) -> CheckRunHealthResult:
-        """Whether somebody still works on the run, by the lock that each worker holds."""
+        """Report whether a worker still has the run, by the lock that each worker takes."""
         with self._connection() as connection:
             found = launches.state(connection, run.run_id)
         return CheckRunHealthResult(_STATUS[found], found or "never launched")
 
     @property
     def supports_resume_run(self) -> bool:
-        """A run that lost its worker goes on in another."""
+        """Let a run that lost its worker continue in another."""
         return True
 
     def _put(self, run: dg.DagsterRun, *, resume: bool) -> None:

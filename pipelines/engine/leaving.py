@@ -1,8 +1,8 @@
-"""How a run leaves a process that is stopping: what it has not done is done by another process, under the same run.
+"""Ends a run's step in a process that is stopping, so that another process can continue the same run.
 
-In a warm worker the process ends without a word to Dagster, so that the run stays started: run monitoring sees that its
-worker is gone and resumes it in another. In any other process nobody would, so that the run ends as canceled. Before
-either a step commits nothing more.
+A warm worker exits without a report to Dagster, so that the run stays started: run monitoring sees that its worker is
+gone and resumes it in another. In any other process nothing would resume it, so the run ends as canceled. In both cases
+the step commits nothing more.
 """
 
 import logging
@@ -16,13 +16,13 @@ import structlog
 from pipelines.engine import tags
 
 warm = False
-"""Whether this process is a warm worker, which says so itself."""
+"""Whether this process is a warm worker; the worker sets it."""
 
 log = structlog.get_logger(__name__)
 
 
 def leave(context: dg.AssetExecutionContext | dg.OpExecutionContext, reason: str) -> NoReturn:
-    """End the step here; `reason` has no full stop. Raises `dagster.Failure` with it where the process goes on."""
+    """End the step; `reason` has no full stop. Raises `dagster.Failure` with it where the process does not exit."""
     if warm:
         log.info("run.left", run_id=context.run.run_id, reason=reason)
         logging.shutdown()

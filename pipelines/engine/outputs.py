@@ -1,9 +1,9 @@
-"""Where an asset's output lies between the asset that made it and those that take it: the object store.
+"""Stores the outputs of assets in the object store, and loads them for the assets that take them.
 
-An output is kept per company, run and asset: tables as Parquet, the rest as JSON, which is written last and without
-which the output is not there. Beside it lies which run's is the newest, for an asset that runs without what it is made
-from. Within a run an output is handed on in memory, and read from the store only where its asset did not run there.
-What old ones become is `pipelines.housekeeping.outputs`.
+An output is stored per company, run and asset: tables as Parquet, the rest as JSON, which is written last and without
+which the output does not count. Another object names the newest run, for an asset that runs without its upstream
+assets. Within a run an output is passed in memory, and read from the store only where its asset did not run there.
+`pipelines.housekeeping.outputs` removes old ones.
 """
 
 import io
@@ -30,9 +30,9 @@ log = structlog.get_logger(__name__)
 
 
 class Outputs(dg.IOManager):
-    """The outputs of one run: those of partitioned assets that can be kept, are; others last as long as the run.
+    """The outputs of one run: it stores those of partitioned assets that can be stored; others last as long as the run.
 
-    They are kept by `beside`, a thread, while the next step works already: the run's end waits for it.
+    `beside`, a thread, stores them while the next step already works: the run's end waits for it.
     """
 
     def __init__(self, pool: Pool, objects: Objects, beside: Executor) -> None:
@@ -41,8 +41,8 @@ class Outputs(dg.IOManager):
         self._companies: dict[str, UUID] = {}
 
     def handle_output(self, context: dg.OutputContext, obj: object) -> None:
-        """Hold the output for this run, and keep it for others."""
-        if obj is None:  # made, and nothing to hand on
+        """Keep the output in memory for this run, and store it for others."""
+        if obj is None:  # materialised, with no value to pass on
             return
         self._held[context.step_key, context.name, context.mapping_key] = obj
         if isinstance(obj, Kept) and context.has_asset_key and context.has_asset_partitions:
@@ -50,7 +50,7 @@ class Outputs(dg.IOManager):
             self._beside.submit(_keep, self._objects, company_id, context.asset_key, str(context.run_id), obj)
 
     def load_input(self, context: dg.InputContext) -> object:
-        """The output of this run, of the run that it repeats, or the newest. Raises `dagster.Failure` without any."""
+        """Return the output of this run, of the run that it repeats, or the newest. Raises `dagster.Failure` else."""
         made = context.upstream_output
         assert made is not None, "whatever is loaded here was put out by an asset"
         held = (made.step_key, made.name, made.mapping_key)
@@ -70,7 +70,7 @@ class Outputs(dg.IOManager):
 
 
 def _keep(objects: Objects, company_id: UUID, asset: dg.AssetKey, run_id: str, value: Kept) -> None:
-    """Keep an output. Where that fails the run goes on without: only a run that needs it from elsewhere misses it."""
+    """Store an output. Where that fails the run continues: only another run that needs the output misses it."""
     try:
         _put(objects, company_id, asset, run_id, value)
     except Exception:
@@ -111,7 +111,7 @@ def _kept(
 
 
 def _of_run(objects: Objects, company_id: UUID, name: str, run_id: str) -> dict[str, Any] | None:
-    """What is said of a run's output; None where the run has not made the asset."""
+    """Return the JSON part of a run's output; None where the run has not made the asset."""
     try:
         held: dict[str, Any] = json.loads(objects.get(key(company_id, run_id, name, _ABOUT)))
     except NoSuchObject:
@@ -128,7 +128,7 @@ def _name(asset: dg.AssetKey) -> str:
     description="Outputs as Parquet in the object store, by company, run and asset; in memory within a run.",
 )
 def outputs(context: dg.InitResourceContext) -> Iterator[Outputs]:
-    """The outputs of the run that begins."""
+    """Yield the outputs of a starting run."""
     postgres, store = context.resources.postgres, context.resources.object_store
     with ThreadPoolExecutor(1, thread_name_prefix="outputs") as beside:
         yield Outputs(postgres.pool, store.objects, beside)

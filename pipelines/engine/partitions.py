@@ -1,7 +1,7 @@
-"""How assets are cut into parts: by company, each part named by the company's slug.
+"""Partitions assets by company, each partition named by the company's slug.
 
-A slug is a row of the database's (`companies.slug`): readable, unique and never changed. Partitions are added when a
-company is first worked on; Dagster keeps them until somebody removes them there.
+A slug is a column of the database (`companies.slug`): readable, unique and never changed. A partition is added when its
+company is first worked on; Dagster keeps it until somebody removes it there.
 """
 
 from datetime import datetime
@@ -15,14 +15,14 @@ from warehouse.sessions import Pool
 
 
 class _Companies(dg.DynamicPartitionsDefinition):
-    """Dynamic partitions that a process asks for once: Dagster asks some sixty times a run, a query each time."""
+    """Dynamic partitions that a process caches: Dagster looks one up some sixty times a run, a query each time."""
 
     _known: ClassVar[set[str]] = set()
 
     def has_partition_key(
         self, partition_key: str, current_time: datetime | None = None, dynamic_partitions_store: Any = None
     ) -> bool:
-        """Whether the company has its partition; one that somebody removes is missed by new processes only."""
+        """Return whether the company has its partition; only new processes notice a partition that somebody removed."""
         if partition_key in self._known:
             return True
         found = super().has_partition_key(partition_key, current_time, dynamic_partitions_store)
@@ -33,18 +33,18 @@ class _Companies(dg.DynamicPartitionsDefinition):
 
 companies: Final = _Companies(name="companies")
 filings: Final = dg.DynamicPartitionsDefinition(name="filings")
-"""Markets and periods that any company's figures speak of, such as DE-2025 and GB-2025-H1."""
+"""Markets and periods in any company's figures, such as DE-2025 and GB-2025-H1."""
 declared: Final = dg.MultiPartitionsDefinition({"company": companies, "filing": filings})
 
 
 def partition_of(instance: dg.DagsterInstance, pool: Pool, company_id: UUID) -> str:
-    """The company's partition, which is there from now on."""
+    """Return the company's partition, and add it where it is missing."""
     [slug] = partitions_of(instance, pool, [company_id])
     return slug
 
 
 def partitions_of(instance: dg.DagsterInstance, pool: Pool, company_ids: list[UUID]) -> list[str]:
-    """The partitions of companies, oldest company first."""
+    """Return the partitions of companies, oldest company first, and add those that are missing."""
     with pool.system() as conn:
         named = slugs.of(conn, company_ids)
     instance.add_dynamic_partitions("companies", list(named.values()))
@@ -52,7 +52,7 @@ def partitions_of(instance: dg.DagsterInstance, pool: Pool, company_ids: list[UU
 
 
 def company_of(pool: Pool, slug: str) -> UUID:
-    """Whose partition it is. Raises `dagster.Failure` where no company has the name."""
+    """Return the company of a partition. Raises `dagster.Failure` where no company has the name."""
     with pool.system() as conn:
         found = slugs.company(conn, slug)
     if found is None:

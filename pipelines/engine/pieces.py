@@ -1,6 +1,6 @@
-"""Work in pieces: a run asks before each whether its process is stopping, and then ends where it is.
+"""Ends a run between two pieces of work when its process is stopping.
 
-What was done before stays. An import's run, which has a claim to hand back, is `holding`'s.
+Earlier pieces stay done. `holding` does this for an import's run, which has a claim to hand back.
 """
 
 import threading
@@ -13,15 +13,15 @@ from pipelines.engine.leaving import leave
 from pipelines.housekeeping import Proceed
 
 
-class Stopping(Exception):  # noqa: N818  (no fault of the program: another run goes on)
-    """The process shall end."""
+class Stopping(Exception):  # noqa: N818  (no fault of the program: another run continues)
+    """The process is stopping."""
 
 
 @contextmanager
 def interruptible(
     context: dg.AssetExecutionContext | dg.OpExecutionContext, stopping: threading.Event
 ) -> Iterator[Proceed]:
-    """Yields the question that is asked before each piece of work; how a run ends then is `leaving`'s."""
+    """Yield the function that a run calls before each piece of work; `leaving` ends the run."""
 
     def proceed() -> None:
         if stopping.is_set():

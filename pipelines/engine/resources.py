@@ -1,8 +1,8 @@
-"""What definitions work with, a resource each: asset, check, op, hook and sensor name those that they use.
+"""Defines the resources of the definitions; asset, check, op, hook and sensor name those that they use.
 
-What is dear to open (connections, reader processes) is opened once per process, when the first run or tick asks for
-it, because a warm worker runs thousands of imports over the same; loading definitions opens nothing. A command or a
-test hands in what it has opened itself (`Resources.handed_in`). What does not belong here: what is done with them, and
+Connections and reader processes are costly to open. They are opened once per process, when the first run or tick needs
+them, because a warm worker runs thousands of imports with the same ones; loading definitions opens nothing. A command
+or a test passes in what it has opened itself (`Resources.handed_in`). What does not belong here: their use, and
 Dagster's own storage (`pipelines.engine.instance`).
 
 The UI shows a resource's fields, and a run's configuration may change them: no field is a secret, a path or an address.
@@ -39,13 +39,13 @@ class OfProcess(dg.ConfigurableResource):  # type: ignore[type-arg]  # no other 
 
     @classmethod
     def of(cls, value: object) -> Self:
-        """The resource over a value that is there already."""
+        """Return the resource over an existing value."""
         made = cls()
         made._value = value
         return made
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:  # noqa: ARG002  (whatever the run)
-        """Take this process's value."""
+        """Use this process's value."""
         self._value = next(each._value for each in shared() if type(each) is type(self))
 
 
@@ -61,7 +61,7 @@ class Postgres(OfProcess):
 
 
 class ObjectStore(OfProcess):
-    """Files as companies sent them, what was read from them, and what assets hand on: bytes under a key."""
+    """Files as companies sent them, the tables read from them, and outputs of assets: bytes under a key."""
 
     _value: Objects = PrivateAttr()
 
@@ -72,7 +72,7 @@ class ObjectStore(OfProcess):
 
 
 class ServiceClock(OfProcess):
-    """The service's time: each instant and day that is stored or decides something, in UTC."""
+    """The service's time: every stored or compared instant and day, in UTC."""
 
     _value: Clock = PrivateAttr()
 
@@ -82,18 +82,18 @@ class ServiceClock(OfProcess):
         return self._value
 
     def now(self) -> datetime:
-        """The instant, in UTC."""
+        """Return the current instant, in UTC."""
         return self._value.now()
 
 
 class RuleSets(OfProcess):
-    """The rule-sets that grade, read once each; which one is active the database says."""
+    """The rule-sets that grade, each read once; the database says which one is active."""
 
     _value: Rulesets = PrivateAttr()
 
     @property
     def known(self) -> Rulesets:
-        """Those of the database, as this process knows them."""
+        """The database's rule-sets, as this process has cached them."""
         return self._value
 
 
@@ -109,18 +109,18 @@ class FileReaders(OfProcess):
 
 
 class Shutdown(OfProcess):
-    """Whether the process that executes the run is about to end: the run then stops between two pieces of work."""
+    """Whether the process that executes the run is stopping: the run then stops between two pieces of work."""
 
     _value: threading.Event = PrivateAttr()
 
     @property
     def begun(self) -> threading.Event:
-        """Set when the process shall end."""
+        """Set when the process has to end."""
         return self._value
 
 
 class Portfolios(OfProcess):
-    """Where what is published of each company lies: snapshots and figures, in the data directory."""
+    """The folder of each company's published files: snapshots and figures, in the data directory."""
 
     _value: Path = PrivateAttr()
 
@@ -131,7 +131,7 @@ class Portfolios(OfProcess):
 
 
 class Importing(dg.ConfigurableResource):  # type: ignore[type-arg]  # no other object stands for it
-    """How imports and regrades are written."""
+    """The settings of writes by imports and regrades."""
 
     chunk_rows: int = Field(
         CHUNK_ROWS, ge=1, le=100_000, description="SKUs that one transaction writes (PCDS_CHUNK_ROWS)."
@@ -139,7 +139,7 @@ class Importing(dg.ConfigurableResource):  # type: ignore[type-arg]  # no other 
 
 
 class Retention(dg.ConfigurableResource):  # type: ignore[type-arg]  # no other object stands for it
-    """How long what Dagster keeps of runs is kept."""
+    """The settings of how long Dagster's records of runs are kept."""
 
     runs_kept_days: int = Field(
         30,
@@ -150,12 +150,12 @@ class Retention(dg.ConfigurableResource):  # type: ignore[type-arg]  # no other 
 
     @property
     def runs_kept_for(self) -> timedelta:
-        """The same as a time."""
+        """Return the same as a time."""
         return timedelta(days=self.runs_kept_days)
 
 
 class Resources(NamedTuple):
-    """The resources by the names under which definitions ask for them."""
+    """The resources by the names under which definitions declare them."""
 
     postgres: Postgres
     object_store: ObjectStore
@@ -168,12 +168,12 @@ class Resources(NamedTuple):
     retention: Retention
 
     def handed_in(self) -> dict[str, dg.ResourceDefinition]:
-        """These very ones for a run in this process, or for a test's tick, in place of what definitions declare."""
+        """Return these resources for a run in this process, or for a test's tick, in place of the declared ones."""
         return {name: dg.ResourceDefinition.hardcoded_resource(resource) for name, resource in self._asdict().items()}
 
 
 def declared(settings: Settings) -> Resources:
-    """The resources of the definitions, with nothing opened."""
+    """Return the resources of the definitions, with nothing opened."""
     return Resources(
         Postgres(),
         ObjectStore(),
@@ -189,7 +189,7 @@ def declared(settings: Settings) -> Resources:
 
 @contextmanager
 def opened(settings: Settings) -> Iterator[Resources]:
-    """The same over what these settings name; connections and readers end with the block."""
+    """Open the resources that these settings name; connections and readers end with the block."""
     size = max(settings.pool_size, _LEAST_CONNECTIONS)
     clock = Clock.of(settings)
     with Pool(Database.of(settings).app_url, size=size, clock=clock) as pool, Readers.of(settings) as readers:
@@ -209,7 +209,7 @@ _shared: Final[list[Resources]] = []
 
 
 def shared() -> Resources:
-    """What this process has open: opened when it is first asked for, and closed at the end."""
+    """Return this process's resources: opened at the first use, and closed at the end."""
     with _opening:
         if not _shared:
             stack = ExitStack()

@@ -1,7 +1,7 @@
-"""One Dagster run from the command line, recorded like any other (`python -m pipelines.engine.run rollup --json`).
+"""Runs one Dagster job from the command line, recorded like any other (`python -m pipelines.engine.run rollup --json`).
 
-For `pcds` and the supervisor, whose processes do not import Dagster: they start this one and read its answer. What
-each run does is `pipelines.engine.runs`.
+`pcds` and the supervisor do not import Dagster: they start this process and read its answer. `pipelines.engine.runs`
+contains the runs.
 """
 
 import argparse
@@ -30,12 +30,12 @@ RUNS: Final[dict[str, ModuleType]] = {
 
 
 def main() -> int:
-    """Run what the arguments name. Exit status 0: done; 1: refused, with one sentence on standard error."""
+    """Run the job that the arguments name. Exit status 0: done; 1: refused, with one sentence on standard error."""
     arguments = _arguments()
     settings = Settings.load()
     logs.configure(settings)
     _say_once()
-    # The supervisor's own question comes before its services.
+    # The supervisor calls it before its services start.
     alone = getattr(arguments, "if_needed", False)
     with opened(settings) as resources, nullcontext() if alone else asked.by_the_service(settings):
         try:
@@ -60,7 +60,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _say_once() -> None:
-    """Keep a run's faults out of the log: here they are one sentence, and the run's record has them whole."""
+    """Keep a run's faults out of the log: this command prints one sentence, and the run's record has them whole."""
     logger = logging.getLogger("dagster.run")
     logger.propagate = False
     logger.addHandler(logging.NullHandler())

@@ -1,7 +1,7 @@
-"""The way from a run to the service's log (`warehouse.logs`): what goes wrong in it; its events are in Dagster.
+"""Writes the faults of a run to the service's log (`warehouse.logs`); its events are in Dagster.
 
-A run whose configuration does not name it (`pipelines.engine.jobs`), such as that of an asset materialised from
-its own page, writes to standard error by Dagster's own logger; how much, `python_logs` of dagster.yaml says.
+A run whose configuration does not name it (`pipelines.engine.jobs`), such as that of an asset materialised from its own
+page, writes to standard error by Dagster's own logger; `python_logs` of dagster.yaml sets how much.
 """
 
 import logging
@@ -23,4 +23,4 @@ LOGGERS: Final = {
         _service_log, description="What goes wrong in a run, in the process's log; every event is in Dagster's storage."
     )
 }
-"""Those of the definitions."""
+"""The loggers of the definitions."""

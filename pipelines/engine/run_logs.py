@@ -1,9 +1,9 @@
-"""What a run writes to standard output and standard error, kept by run: Dagster's compute logs.
+"""Stores what a run writes to standard output and standard error, by run: Dagster's compute logs.
 
-Dagster's processes make `RunLogs` from dagster.yaml (`compute_logs`), and their pages read by it. A capture is a file
-that the text is written to as well, in this process: Dagster's own capture has each run start four helper processes,
-which takes longer than an import of 100 rows (docs/decisions/0046). What belongs here: capturing, where the files lie,
-and how they go. What does not: what is worth a line, and its form (`warehouse.logs`).
+Dagster's processes make `RunLogs` from dagster.yaml (`compute_logs`), and their pages read from it. A capture copies
+the text to a file, in this process: Dagster's own capture has each run start four helper processes, which takes longer
+than an import of 100 rows (docs/decisions/0046). What belongs here: capturing, and where the files are stored and
+removed. What does not: the lines and their form (`warehouse.logs`).
 
 The names that are private to Dagster are those that its own packages of compute logs import (dagster-aws and others).
 """
@@ -34,19 +34,19 @@ from warehouse.objects import NoSuchObject, Objects
 T_Instance = TypeVar("T_Instance", bound=dg.DagsterInstance)
 
 _LOOK_SECONDS: Final = 2.0
-"""How often a log is looked at that a page follows."""
+"""How often a log that a page follows is read."""
 _NEW_FOLDER: Final = timedelta(hours=1)
-"""An empty folder that was touched since then may be about to be written to."""
+"""An empty folder touched within this time may be about to be written to."""
 
 log = structlog.get_logger(__name__)
 
 
 class _Folder(LocalComputeLogManager):
-    """Dagster's own manager of files in a folder, but for the capture."""
+    """Dagster's own manager of files in a folder, with another capture."""
 
     @contextmanager
     def capture_logs(self, log_key: Sequence[str]) -> Generator[CapturedLogContext, None, None]:
-        """A capture within this process."""
+        """Capture within this process."""
         out, err = (Path(self.get_captured_local_path(log_key, end)) for end in ("out", "err"))
         with captured(out, err):
             log.info("run.begun", run_id=log_key[0], host=socket.gethostname(), process=os.getpid())
@@ -54,7 +54,7 @@ class _Folder(LocalComputeLogManager):
 
     @contextmanager
     def open_log_stream(self, log_key: Sequence[str], io_type: ComputeIOType) -> Iterator[IO[Any] | None]:
-        """For what sensors, schedules and backfills log: a file only where they do, as most of them never do."""
+        """Open a log of a sensor, schedule or backfill: only text creates its file, since most write none."""
         sink = Sink(Path(self.get_captured_local_path(log_key, IO_TYPE_EXTENSION[io_type])))
         try:
             yield cast("IO[Any]", sink)
@@ -63,7 +63,7 @@ class _Folder(LocalComputeLogManager):
 
 
 class _Followers:
-    """The logs that pages follow, looked at by a thread for as long as there are any."""
+    """The logs that pages follow; a thread reads them as long as there are any."""
 
     def __init__(self, is_complete: Callable[[Sequence[str]], bool]) -> None:
         self._is_complete, self._lock = is_complete, threading.Lock()
@@ -103,37 +103,37 @@ class _Followers:
 
 
 class RunLogs(CloudStorageComputeLogManager[T_Instance], ConfigurableClass):
-    """Logs in the folder of `folder`; where there is a `store`, they go there when the run has ended."""
+    """Logs in the folder `folder`; with a `store`, they are copied there when the run has ended."""
 
     def __init__(self, folder: str, store: str = "", inst_data: ConfigurableClassData | None = None) -> None:
-        """As `from_config_value` says; nothing is opened before it is needed."""
+        """Take the values of `from_config_value`; files and store are opened when first needed."""
         self._folder, self._store, self._inst_data = Path(folder), store, inst_data
         self._local = _Folder(folder)
         self._followers = _Followers(self.is_capture_complete)
 
     @property
     def inst_data(self) -> ConfigurableClassData | None:
-        """What dagster.yaml says of this manager."""
+        """Return this manager's settings in dagster.yaml."""
         return self._inst_data
 
     @classmethod
     def config_type(cls) -> dict[str, Any]:
-        """What dagster.yaml may say: the folder, and the object store that several machines share; empty for none."""
+        """Return the settings of dagster.yaml: the folder, and the object store of several machines, empty for none."""
         return {"folder": dg.StringSource, "store": dg.Field(dg.StringSource, is_required=False, default_value="")}
 
     @classmethod
     def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Mapping[str, Any]) -> Self:
-        """The manager of a checked configuration."""
+        """Return the manager of a checked configuration."""
         return cls(inst_data=inst_data, **config_value)
 
     @property
     def local_manager(self) -> LocalComputeLogManager:
-        """Of the files on this machine."""
+        """Return the manager of the files on this machine."""
         return self._local
 
     @contextmanager
     def capture_logs(self, log_key: Sequence[str]) -> Iterator[CapturedLogContext]:
-        """Capture on this machine; whatever ends the block, the store has the log then."""
+        """Capture on this machine; however the block ends, the log is then copied to the store."""
         try:
             with self._local.capture_logs(log_key) as context:
                 yield context
@@ -142,7 +142,7 @@ class RunLogs(CloudStorageComputeLogManager[T_Instance], ConfigurableClass):
 
     @property
     def upload_interval(self) -> int | None:
-        """None: a run's log goes to the store once, at its end."""
+        """None: a run's log is copied to the store once, at its end."""
         return None
 
     @cached_property
@@ -150,12 +150,12 @@ class RunLogs(CloudStorageComputeLogManager[T_Instance], ConfigurableClass):
         return Objects.at(self._store) if self._store else None
 
     def is_capture_complete(self, log_key: Sequence[str]) -> bool:
-        """Whether nothing more comes: the run has ended, or it is no run's."""
+        """Return whether the log is complete: the run has ended, or the log is not a run's."""
         run = self._instance.get_run_by_id(log_key[0])
         return run is None or run.is_finished
 
     def cloud_storage_has_logs(self, log_key: Sequence[str], io_type: ComputeIOType, partial: bool = False) -> bool:
-        """Whether the store has it; parts of it never are there."""
+        """Return whether the store has the log; it never has parts of one."""
         return not partial and self._stored(log_key, io_type) is not None
 
     def upload_to_cloud_storage(
@@ -164,7 +164,7 @@ class RunLogs(CloudStorageComputeLogManager[T_Instance], ConfigurableClass):
         io_type: ComputeIOType,
         partial: bool = False,  # noqa: ARG002
     ) -> None:
-        """Bring a log to the store; one that nobody wrote to is nowhere."""
+        """Copy a log to the store; one without text has no file."""
         path, key = self._path(log_key, io_type), _key(log_key, io_type)
         if self._objects is not None and key is not None and path.exists():
             self._objects.put(key, path.read_bytes(), durable=False)
@@ -175,7 +175,7 @@ class RunLogs(CloudStorageComputeLogManager[T_Instance], ConfigurableClass):
         io_type: ComputeIOType,
         partial: bool = False,  # noqa: ARG002
     ) -> None:
-        """Bring a log here from the store, for whoever downloads it as a file."""
+        """Copy a log from the store to this machine, for a download as a file."""
         data = self._stored(log_key, io_type)
         if data is not None:
             path = self._path(log_key, io_type)
@@ -185,7 +185,7 @@ class RunLogs(CloudStorageComputeLogManager[T_Instance], ConfigurableClass):
     def get_log_data_for_type(
         self, log_key: Sequence[str], io_type: ComputeIOType, offset: int, max_bytes: int | None
     ) -> tuple[bytes | None, int]:
-        """A part of a log from `offset` on, and where it ends; None where nobody wrote any."""
+        """Return a part of a log from `offset` on, and its end; None where the log has no text."""
         if self.has_local_file(log_key, io_type):
             return self._local.read_path(str(self._path(log_key, io_type)), offset, max_bytes)  # type: ignore[no-any-return]
         data = self._stored(log_key, io_type)
@@ -197,7 +197,7 @@ class RunLogs(CloudStorageComputeLogManager[T_Instance], ConfigurableClass):
     def get_log_keys_for_log_key_prefix(
         self, log_key_prefix: Sequence[str], io_type: ComputeIOType
     ) -> Sequence[list[str]]:
-        """The logs below a prefix, such as a backfill's."""
+        """Return the keys of the logs below a prefix, such as a backfill's."""
         found = list[list[str]]()
         if self._folder.joinpath(*log_key_prefix).is_dir():
             found.extend(self._local.get_log_keys_for_log_key_prefix(log_key_prefix, io_type))
@@ -211,15 +211,15 @@ class RunLogs(CloudStorageComputeLogManager[T_Instance], ConfigurableClass):
         return found
 
     def display_path_for_type(self, log_key: Sequence[str], io_type: ComputeIOType) -> str:
-        """Where it lies, as the page says it: below the folder, and no path of a machine."""
+        """Return the log's place for the page: below the folder, without a path of the machine."""
         return f"{'/'.join(log_key)}.{IO_TYPE_EXTENSION[io_type]}"
 
     def download_url_for_type(self, log_key: Sequence[str], io_type: ComputeIOType) -> str | None:
-        """The path at which Dagster's web server has it."""
+        """Return the path of the log at Dagster's web server."""
         return "/".join(("/logs", *log_key, IO_TYPE_EXTENSION[io_type]))
 
     def delete_logs(self, log_key: Sequence[str] | None = None, prefix: Sequence[str] | None = None) -> None:
-        """Delete a log, or all below a prefix: those of a run have its id as theirs."""
+        """Delete a log, or all below a prefix: a run's logs have its id as prefix."""
         self._local.delete_logs(log_key=log_key, prefix=prefix)
         if self._objects is None:
             return
@@ -231,11 +231,11 @@ class RunLogs(CloudStorageComputeLogManager[T_Instance], ConfigurableClass):
                 self._objects.delete(key)
 
     def delete_older(self, kept_for: timedelta) -> int:
-        """Delete the logs that are older, whoever they are of: runs take theirs with them, ticks do not; how many."""
+        """Delete older logs, of runs and of ticks, and return their number; a deleted run's log is already gone."""
         now, removed = Clock().now(), 0
         oldest, untouched = (now - kept_for).timestamp(), (now - _NEW_FOLDER).timestamp()
         for path in sorted(self._folder.rglob("*"), key=lambda path: -len(path.parts)):
-            with suppress(OSError):  # it went just now, or something came into it
+            with suppress(OSError):  # it was just deleted, or something was written into it
                 touched = path.stat().st_mtime
                 if path.is_dir() and touched < untouched:
                     path.rmdir()
@@ -251,11 +251,11 @@ class RunLogs(CloudStorageComputeLogManager[T_Instance], ConfigurableClass):
         return removed
 
     def on_subscribe(self, subscription: CapturedLogSubscription) -> None:
-        """A page follows a log: it is looked at every few seconds."""
+        """Follow a log for a page: it is read every few seconds."""
         self._followers.add(subscription)
 
     def on_unsubscribe(self, subscription: CapturedLogSubscription) -> None:
-        """It follows it no more."""
+        """Stop following a log."""
         self._followers.remove(subscription)
 
     def _on_capture_complete(self, log_key: Sequence[str]) -> None:

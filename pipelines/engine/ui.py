@@ -1,11 +1,11 @@
-"""Dagster's web server, answering the service's door alone (`python -m pipelines.engine.ui`).
+"""Serves Dagster's web application to the service's own proxy alone (`python -m pipelines.engine.ui`).
 
-Dagster's own program has no sign-in, takes mutations by GET and serves whoever names it, so that any web page that an
-operator opens could act in it. This one runs the same application on the loopback address, and lets in only requests
-that show the key of the data directory: those that `api.staff` has checked (decision 0032). What belongs here: how the
-application is started. What does not: who may see it, and what they may ask.
+Dagster's own program has no sign-in, accepts mutations by GET and any Host header, so that any web page that an
+operator opens could act in it. This one runs the same application on the loopback address, and accepts only requests
+with the key of the data directory: those that `api.staff` has checked (decision 0032). What belongs here: starting the
+application. What does not: who may see it, and which requests they may make.
 
-Where Dagster has no public name for a part, the one is taken that its own program `dagster-webserver` takes.
+Where Dagster has no public name for a part, this module uses the one that Dagster's program `dagster-webserver` uses.
 """
 
 import hmac
@@ -28,10 +28,10 @@ from warehouse.settings import Settings
 
 
 class Behind:
-    """ASGI application that passes on what came through the door, and tells everybody else where the door is."""
+    """ASGI application that passes on requests with the key, and answers all others with the service's address."""
 
     def __init__(self, app: ASGIApp, key: str, address: str) -> None:
-        """`key` is what the door shows; `address` is where people go."""
+        """Take the application, the `key` that the proxy sends, and the `address` that people use."""
         self._app, self._key, self._address = app, key.encode(), address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -51,7 +51,7 @@ class Behind:
 
 @contextmanager
 def application(settings: Settings) -> Iterator[ASGIApp]:
-    """The application over this process's Dagster instance; definitions are the code server's."""
+    """Yield the application over this process's Dagster instance; the code server loads the definitions."""
     with dg.DagsterInstance.get() as instance:
         keep_connected(instance)
         target = WorkspaceFileTarget([str(dagster_home.workspace(settings))])
@@ -63,7 +63,7 @@ def application(settings: Settings) -> Iterator[ASGIApp]:
 def main() -> None:
     """Serve until SIGTERM or SIGINT; the environment is the supervisor's (`warehouse.dagster_home`).
 
-    It ends at once: it holds nothing.
+    It ends immediately: it has no state.
     """
     settings = Settings.load()
     logs.configure(settings)

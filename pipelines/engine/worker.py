@@ -1,12 +1,12 @@
-"""The warm worker: takes the runs that Dagster has launched and executes them (`python -m pipelines.engine.worker`).
+"""Takes the runs that Dagster has launched and executes them in a warm process (`python -m pipelines.engine.worker`).
 
-It holds what a fresh process would spend seconds on: Dagster imported, definitions resolved, pools open. Which runs
-there are, when they start and in which order they come, Dagster's coordinator and daemon say; what a run does is the
-assets'. Several workers may run, on one machine or on many. Each may die at any instant: its advisory lock ends with
-it, and run monitoring has another one resume its run.
+The process keeps what a fresh one would spend seconds on: Dagster imported, definitions resolved, pools open. Dagster's
+coordinator and daemon decide which runs start, when and in which order; the assets do the work. Several workers may
+run, on one machine or on many. Each may die at any instant: its advisory lock ends with it, and run monitoring has
+another one resume its run.
 
-Runs execute in the main thread, one at a time, because Dagster breaks a run off by a signal (SIGINT) there. SIGTERM
-is taken by a thread of its own, so that no handler of Dagster's turns a stop into a failed run.
+Runs execute in the main thread, one at a time, because Dagster interrupts a run by a signal (SIGINT) there. SIGTERM is
+taken by a thread of its own, so that no handler of Dagster's turns a stop into a failed run.
 """
 
 import signal
@@ -47,20 +47,20 @@ from warehouse.launches.queries import Launched
 from warehouse.settings import Settings
 
 LOOK_SECONDS: Final = 2.0
-"""How often launches are looked at without a notification: what a lost one costs."""
+"""How often the worker looks for launches without a notification, and so the delay that a lost one causes."""
 _PAUSE_SECONDS: Final = 0.5
-"""How late a stop is seen by a worker that waits, and how soon a lost database is tried again."""
+"""How late a waiting worker sees a stop, and how soon it reconnects to a lost database."""
 _LOST_SECONDS: Final = 10.0
 """How often a worker looks for runs whose worker died before they had begun."""
 _COLD_SECONDS: Final = 0.05
 """How long a worker without a reader process leaves a launched run to a worker that has one."""
 _LOST_DATABASE: Final = (psycopg.OperationalError, sqlalchemy.exc.DBAPIError)
-"""How this process's own queries and Dagster's fail while Postgres restarts."""
+"""The errors of this process's own queries and of Dagster's while Postgres restarts."""
 _REMEMBERED: Final = 1_000
-"""Of so many terminated runs a worker knows that they are: one of them may be handed to it a moment later."""
+"""How many terminated runs a worker remembers: one of them may be launched to it a moment later."""
 _NO_ORIGIN: Final = "Lost its process. What it did stays; a run that no launcher has started cannot be resumed."
 _NEW_OBJECTS: Final = 50_000
-"""So many more objects there are before cycles are looked for: an import makes many lists, and few cycles."""
+"""How many more objects exist before cycles are collected: an import makes many lists, and few cycles."""
 
 log = structlog.get_logger(__name__)
 
@@ -105,7 +105,7 @@ class Worker:
             heard = bool(list(connection.notifies(timeout=_PAUSE_SECONDS, stop_after=1)))
 
     def _execute(self, launched: Launched) -> None:
-        """The run, to its end; what goes wrong in it is in Dagster's storage."""
+        """Run it to its end; errors in the run are in Dagster's storage."""
         run = self._instance.get_run_by_id(launched.run_id)
         if run is None or run.is_finished:
             return
@@ -120,11 +120,11 @@ class Worker:
         begun = launched.resume or run.status == dg.DagsterRunStatus.STARTED
         body = _resume_run_command_body if begun else _execute_run_command_body
         try:
-            with capture_interrupts(), self.cancels.of(launched.run_id):  # no interruption outside, which would end us
+            with capture_interrupts(), self.cancels.of(launched.run_id):  # no interruption outside: it would end us
                 body(launched.run_id, self._instance, lambda _: None, False)
         except _LOST_DATABASE:
             raise
-        except Exception as error:  # before its first step; it would end one worker after the other
+        except Exception as error:  # it failed before its first step, and would end one worker after the other
             log.exception("run.not_executed", run_id=launched.run_id)
             self._instance.report_run_failed(run, f"No worker can execute it: {type(error).__name__}.")
         gc.collect()  # a run's objects refer to each other and would keep its frames until some later run
@@ -137,7 +137,7 @@ class Worker:
         )
 
     def _put_back(self, connection: psycopg.Connection) -> None:
-        """Launch runs again that lost their worker or their launcher before they began; others are run monitoring's."""
+        """Launch runs again that lost their worker or their launcher before they began; monitoring has the others."""
         starting = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTING])
         for record in self._instance.get_run_records(starting):
             run, state = record.dagster_run, launches.state(connection, record.dagster_run.run_id)
@@ -152,10 +152,10 @@ class Worker:
 
 
 class Cancels:
-    """Hears in a thread which runs shall be broken off, and interrupts this process where it executes one of them."""
+    """Listens in a thread for runs to interrupt, and interrupts this process while it executes one of them."""
 
     def __init__(self, app_url: str) -> None:
-        """Nothing is connected before `listen`."""
+        """Prepare the state; `listen` opens the connection."""
         self._url, self._run_id, self._lock = app_url, "", threading.Lock()
         self._heard: deque[str] = deque(maxlen=_REMEMBERED)
 
@@ -174,7 +174,7 @@ class Cancels:
 
     @contextmanager
     def of(self, run_id: str) -> Iterator[None]:
-        """A block that executes a run, and may be interrupted."""
+        """Execute a run in the block, which may be interrupted."""
         self._executing(run_id)
         try:
             yield
@@ -184,7 +184,7 @@ class Cancels:
     def _executing(self, run_id: str) -> None:
         with self._lock:
             self._run_id = run_id
-            self._interrupt()  # it may have been heard between the run's launch and now
+            self._interrupt()  # its termination may have arrived between the run's launch and now
 
     def _interrupt(self) -> None:
         if self._run_id in self._heard:
@@ -209,9 +209,9 @@ def main() -> None:
     threading.Thread(target=_stop_at_signals, args=(stopping,), daemon=True).start()
     worker = Worker(stopping, database.app_url, shared_instance(settings, database))
     threading.Thread(target=worker.cancels.listen, daemon=True).start()
-    defs.resolve_all_job_defs()  # before the first run waits for them
-    gc.freeze()  # what is here now stays; collecting after a run need not look at it
-    atexit.register(gc.unfreeze)  # libraries that tell of what they leak would tell of all that is frozen
+    defs.resolve_all_job_defs()  # before the first run needs them
+    gc.freeze()  # the objects of now stay; collections after a run can skip them
+    atexit.register(gc.unfreeze)  # libraries that report leaks would report all frozen objects
     gc.set_threshold(_NEW_OBJECTS)
     worker.serve()
 

@@ -1,8 +1,8 @@
-"""Tonnes and verdicts of a company: from its snapshot to figures that are kept.
+"""Computes a company's tonnes and verdicts from its snapshot, and stores them.
 
     portfolio.py    the snapshot as blocks of SKUs, and whether it is whole
     compute.py      figures of all markets, and the verdicts on them
-    keep.py         what differs from the figures before, and publishing
+    keep.py         changes since the figures before, and publishing
 
-What a figure means is `compliance.rollup` and docs/figures.md; where the files lie is `warehouse.figures`.
+`compliance.rollup` and docs/figures.md define the figures; `warehouse.figures` knows where the files are.
 """

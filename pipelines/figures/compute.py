@@ -1,4 +1,4 @@
-"""The figures of a snapshot: tonnes, what is not counted, and the verdicts of every market and calendar year."""
+"""Computes the figures of a snapshot: tonnes, uncounted SKUs, and the verdicts of every market and calendar year."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
@@ -47,7 +47,7 @@ class Catalogue(NamedTuple):
 
 
 def loaded_catalogue(conn: Connection) -> Catalogue:
-    """The catalogue that is loaded; a jurisdiction that it lacks is the release's, so that its volumes still count."""
+    """Return the loaded catalogue; a jurisdiction that it lacks is the release's, so that its volumes still count."""
     release = catalogue.read(None)
     entries = {entry.code: entry for entry in (*release.entries, *jurisdictions.every(conn))}
     load = jurisdictions.last_load(conn)
@@ -57,7 +57,7 @@ def loaded_catalogue(conn: Connection) -> Catalogue:
 def figures_of(
     portfolios: Iterable[Portfolio], entries: Sequence[Jurisdiction], rules: RuleSet, proceed: Callable[[], None]
 ) -> Figures:
-    """The figures of all blocks; `proceed` is asked before each, and raises where the process shall end."""
+    """Compute the figures of all blocks; `proceed` is called before each, and raises where the process has to end."""
 
     def each() -> Iterable[Figures]:
         for portfolio in portfolios:
@@ -68,7 +68,7 @@ def figures_of(
 
 
 def obligations_of(figures: Figures) -> pl.DataFrame:
-    """The verdicts of every market and calendar year that anything is counted or listed in, in the table's order."""
+    """Return the verdicts of every market and calendar year that has counted or listed SKUs, in the table's order."""
     counted_or_listed = (figures.tonnes, figures.uncounted)
     of_year = pl.concat([frame.filter(pl.col("half") == 0).select("market", "year") for frame in counted_or_listed])
     rows = [

@@ -1,4 +1,4 @@
-"""Keeping figures: what differs from the figures before, and the files under their new name."""
+"""Stores figures: finds the changes since the figures before, and publishes the files under a new name."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,9 +15,9 @@ from warehouse import snapshots
 from warehouse.figures import Basis, StoredFigures
 
 FIGURE: Final = ("market", "year", "half", "category_code")
-"""What names a figure."""
+"""The key of a figure."""
 SCOPED: Final = ("tonnes", "in_scope_tonnes", "undecided_tonnes", "out_of_scope_tonnes")
-"""Tonnes of a figure, and which of them its category is about."""
+"""Tonnes of a figure in all, in scope, undecided, and out of scope."""
 _GRAMS: Final = ("grams", "in_scope_grams", "undecided_grams")
 
 
@@ -35,33 +35,33 @@ def keep(data_dir: Path, company_id: UUID, origin: Basis, found: Figures, verdic
 
 
 def written(tonnes: pl.DataFrame) -> pl.DataFrame:
-    """Exact figures with tonnes beside the grams, and which of them are in scope, as they are written."""
+    """Return exact figures with tonnes beside the grams, by scope, as they are written."""
     rows = [scoped_tonnes(row) for row in tonnes.select(_GRAMS).iter_rows(named=True)]
     rounded = pl.DataFrame(rows, schema=dict.fromkeys(SCOPED, TONNES))
     return tonnes.with_columns(pl.col("basis").cast(pl.String), *rounded)
 
 
 def held_tonnes(data_dir: Path, company_id: UUID) -> pl.DataFrame:
-    """The figures that are current; none where none were computed."""
+    """Return the current figures; none where none were computed."""
     held = stored.current(data_dir, company_id)
     return written(pl.DataFrame(schema=TONNES_SCHEMA)) if held is None else pl.read_parquet(held.tonnes)
 
 
 def are_behind(data_dir: Path, company_id: UUID) -> bool:
-    """Whether the figures are not those of the current snapshot: a rollup failed, or was broken off."""
+    """Return whether the figures are not those of the current snapshot: a rollup failed, or was interrupted."""
     snapshot, held = snapshots.current(data_dir, company_id), stored.current(data_dir, company_id)
     return snapshot is not None and (held is None or held.origin.snapshot != snapshot.path)
 
 
 def rows_changed(before: pl.DataFrame, after: pl.DataFrame) -> int:
-    """How many figures are new, differ or are gone."""
+    """Count the figures that are new, changed or removed."""
     same = after.join(before, on=after.columns, how="inner", nulls_equal=True).height
     named = pl.concat([before.select(FIGURE), after.select(FIGURE)]).unique().height
     return named - same
 
 
 def as_dict(held: StoredFigures) -> dict[str, Any]:
-    """The published shape of one company in `pcds rollup --json` (decisions §10)."""
+    """Return the published shape of one company in `pcds rollup --json` (decisions §10)."""
     rows = pl.read_parquet(held.tonnes).iter_rows(named=True)
     return {
         "company_id": str(held.company_id),

@@ -1,6 +1,6 @@
-"""A snapshot as the portfolio of a rollup, in blocks of SKUs, so that memory follows the block.
+"""Reads a snapshot as the portfolio of a rollup, in blocks of SKUs, so that memory follows the block.
 
-A SKU lies in one part of the snapshot with all that belongs to it; a block is some parts.
+One part of the snapshot contains a SKU with all that belongs to it; a block is some parts.
 """
 
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ _PARTS: Final = BLOCK_SKUS // PART_SKUS
 
 
 def newest(pool: Pool, data_dir: Path, company_id: UUID) -> Snapshot | None:
-    """The company's current snapshot; None where there is none yet, or where it does not hold exactly the last write.
+    """Return the company's current snapshot; None where there is none, or where the company's last write is another.
 
-    It lacks one, or the ledger is another one than it was made after: a backup was put back.
+    The last write differs after a newer write, or when a backup was restored and its ledger is another.
     """
     snapshot = snapshots.current(data_dir, company_id)
     with pool.company(company_id) as conn:
@@ -34,7 +34,7 @@ def newest(pool: Pool, data_dir: Path, company_id: UUID) -> Snapshot | None:
 
 
 def blocks(snapshot: Snapshot, *, sku_columns: pl.Schema = SKU_COLUMNS) -> Iterator[Portfolio]:
-    """The portfolio in blocks of about `BLOCK_SKUS` SKUs, each with all its components and volumes."""
+    """Yield the portfolio in blocks of about `BLOCK_SKUS` SKUs, each with all its components and volumes."""
     for first in range(0, len(snapshot.parts), _PARTS):
         parts = slice(first, first + _PARTS)
         yield Portfolio(

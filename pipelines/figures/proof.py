@@ -1,6 +1,6 @@
-"""Whether a snapshot is whole and its figures are what was placed: a second way to the totals, in floats, for checks.
+"""Checks that a snapshot is whole and that its figures equal the placed weight, by a second computation in floats.
 
-It shares no step with the rollup: weights are summed per SKU, times units, per market and period. Where something is
+It shares no step with the rollup: weights are summed per SKU, times units, per market and period. Where SKUs are
 uncounted the figures may be less, never more.
 """
 
@@ -20,7 +20,7 @@ _YEAR: Final = 0
 
 
 class Wrong(NamedTuple):
-    """Faulty rows of a snapshot, by what is wrong with them."""
+    """Faulty rows of a snapshot, by fault."""
 
     codes_twice: int
     components_of_no_sku: int
@@ -29,7 +29,7 @@ class Wrong(NamedTuple):
 
 
 def faults(snapshot: Snapshot) -> Wrong:
-    """Rows that no complete snapshot has; all are 0."""
+    """Count the rows that no complete snapshot has; all counts should be 0."""
     codes = pl.scan_parquet(snapshot.skus).select("sku_code")
     components, volumes = pl.scan_parquet(snapshot.components), pl.scan_parquet(snapshot.volumes)
     found = [
@@ -47,7 +47,7 @@ def faults(snapshot: Snapshot) -> Wrong:
 
 
 def differences(snapshot: Snapshot, figures: Figures, jurisdictions: Mapping[str, Jurisdiction]) -> pl.DataFrame:
-    """The periods whose counted grams are not what was placed: `market`, `year`, `half`, `counted`, `placed`."""
+    """Return the periods whose counted grams differ from the placed: `market`, `year`, `half`, `counted`, `placed`."""
     counted = figures.tonnes.group_by(PERIOD).agg(pl.col("grams").sum().cast(pl.Float64).alias("counted"))
     gaps = figures.uncounted.select(PERIOD).unique().with_columns(pl.lit(value=True).alias("has_gaps"))
     found = counted.join(_placed(snapshot, jurisdictions), on=PERIOD, how="left").join(gaps, on=PERIOD, how="left")
@@ -58,7 +58,7 @@ def differences(snapshot: Snapshot, figures: Figures, jurisdictions: Mapping[str
 
 
 def _placed(snapshot: Snapshot, jurisdictions: Mapping[str, Jurisdiction]) -> pl.DataFrame:
-    """Grams of everything placed, by period; a year also holds the rows of its halves."""
+    """Sum the grams of everything placed, by period; a year also contains the rows of its halves."""
     own = pl.scan_parquet(snapshot.skus).select("sku_code", pl.col("weight_grams").fill_null(0).alias("own"))
     parts = pl.scan_parquet(snapshot.components).group_by("sku_code").agg(pl.col("weight_g").sum().alias("parts"))
     grams = own.join(parts, on="sku_code", how="left").select("sku_code", pl.coalesce("parts", "own").alias("grams"))

@@ -1,13 +1,13 @@
-"""Keeping the house: what nobody needs any more is removed, and what its day brings is entered, company by company.
+"""Removes data that nobody needs any more, and enters what falls due, company by company.
 
     orphans.py    objects that no row names
-    outputs.py    what assets handed on, once its run is old
+    outputs.py    stored outputs of assets, once their run is old
     expired.py    answers older than a day, tokens and counts that have ended
-    addresses.py  where requests came from, after 12 months
-    docs.py       DoCs whose last day has passed, into the ledger
+    addresses.py  addresses of requests, after 12 months
+    docs.py       enters DoCs whose last day has passed in the ledger
 
-Each function can be stopped between two pieces and begun again; what it did stays. When all this happens is the
-schedules' (`pipelines.defs.housekeeping`).
+Each function can be stopped between two pieces and begun again; what it did stays. Schedules decide when they
+run (`pipelines.defs.housekeeping`).
 """
 
 from pipelines.housekeeping.addresses import forget_addresses

@@ -1,4 +1,4 @@
-"""Forgetting where requests came from: addresses and user agents of every company, after 12 calendar months."""
+"""Removes addresses and user agents of requests of every company, after 12 calendar months."""
 
 from pipelines.housekeeping.proceed import Proceed
 from warehouse.clock import Clock
@@ -8,7 +8,7 @@ from warehouse.sweeps import anonymise
 
 
 def forget_addresses(pool: Pool, clock: Clock, proceed: Proceed) -> int:
-    """Forget them in each company's ledger and imports (decisions §11, Time); how many records were changed."""
+    """Remove them from each company's ledger and imports (decisions §11, Time); return how many records changed."""
     forgotten = 0
     for company_id in every_company(pool):
         proceed()

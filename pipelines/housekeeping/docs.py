@@ -1,4 +1,4 @@
-"""DoCs whose last day has passed: said in the ledger once. That they read as expired is derived on the day itself."""
+"""Enters DoCs whose last day has passed in the ledger, once. Reads derive the expiry on the day itself."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -19,7 +19,7 @@ _BATCH: Final = 500
 
 
 def enter_expiries(pool: Pool, clock: Clock, proceed: Proceed) -> int:
-    """Enter each DoC's expiry that is not entered yet (decisions §11, Time); how many there were."""
+    """Enter each DoC's expiry that is not entered yet (decisions §11, Time); return how many there were."""
     entered, origin = 0, Origin("system", None, "expiry", correlation_id=str(uuid4()))
     for company_id in every_company(pool):
         more = True

@@ -1,4 +1,4 @@
-"""Rows that count for nothing any more: kept answers, tokens, sessions, codes, the counts behind limits."""
+"""Removes rows that no longer count: kept answers, tokens, sessions, codes, and the counts behind limits."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ _BATCH: Final = 5_000
 
 
 def remove_old_answers(pool: Pool, clock: Clock, proceed: Proceed) -> int:
-    """Remove the answers that are too old to be given again; how many there were."""
+    """Remove the answers that are too old to be given again; return how many there were."""
     before, removed = clock.now() - KEPT_FOR, 0
     while True:
         proceed()
@@ -24,9 +24,9 @@ def remove_old_answers(pool: Pool, clock: Clock, proceed: Proceed) -> int:
 
 
 def remove_expired_access(pool: Pool, clock: Clock, proceed: Proceed) -> int:
-    """Remove tokens, codes and sessions that have ended, and counts of callers that are quiet; how many rows.
+    """Remove ended tokens, codes and sessions, and counts of inactive callers; return how many rows.
 
-    Applications that registered and were connected by nobody go with them after a month.
+    Registered applications that nobody connected are removed after a month.
     """
     removed = 0
     for sweep in sweeps.EXPIRED:

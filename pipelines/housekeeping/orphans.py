@@ -1,8 +1,8 @@
-"""Objects that no row names: what a crash left between storing a file's bytes and committing its row.
+"""Removes objects that no row names: a crash left them between storing a file's bytes and committing its row.
 
-An object is an orphan when it is older than `GRACE` and its id is no row's. Its age is measured on the store's own
-clock alone, which shifts with no setting of ours, so that an upload under way is never taken for an old one. An upload
-that takes longer than half of that is refused (`api.files`).
+An object is an orphan when it is older than `GRACE` and no row has its id. Its age is measured on the store's own clock
+alone, which no setting of ours shifts, so that an upload under way is never taken for an old one. An upload that takes
+longer than half of that is refused (`api.files`).
 """
 
 from collections.abc import Iterator
@@ -21,19 +21,19 @@ from warehouse.sessions import Pool
 GRACE: Final = timedelta(hours=1)
 _BATCH: Final = 1_000
 _TABLES: Final = {"files": ("technical_files", "review_files"), "imports": ("imports",)}
-"""Folder of a company's objects -> the tables whose ids stand in their keys."""
+"""Maps each folder of a company's objects to the tables whose ids occur in its keys."""
 
 
 @dataclass(slots=True)
 class Swept:
-    """What a sweep looked at and removed."""
+    """The objects that a sweep looked at and removed."""
 
     companies: int = 0
     looked_at: int = 0
     removed: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_TABLES, 0))
-    """Objects by the folder that they were in."""
+    """Removed objects by folder."""
     unfinished: int = 0
-    """Uploads that were cut off before their object was there."""
+    """Uploads that were interrupted before their object existed."""
 
 
 def remove_orphans(pool: Pool, objects: Objects, proceed: Proceed) -> Swept:
@@ -70,7 +70,7 @@ def _orphans(pool: Pool, company_id: UUID, folder: str, keys: list[str]) -> list
 
 
 def _id_of(key: str) -> UUID | None:
-    """The record's id in `<company_id>/<folder>/<id>[/<part>]`; no record has any other name."""
+    """Return the record's id in `<company_id>/<folder>/<id>[/<part>]`; no record has any other name."""
     try:
         return UUID(key.split("/")[2])
     except ValueError:

@@ -1,4 +1,4 @@
-"""Outputs of Dagster's assets that nobody needs any more: as old as the runs that are removed, and not the newest."""
+"""Removes outputs of Dagster's assets that are as old as the runs that are removed, except the newest."""
 
 from datetime import timedelta
 
@@ -10,14 +10,14 @@ from warehouse.sessions import Pool
 
 
 def remove_old_outputs(pool: Pool, objects: Objects, kept_for: timedelta, proceed: Proceed) -> int:
-    """Remove the parts of outputs older than that, but for each asset's newest of each company; how many.
+    """Remove the parts of outputs older than that, except each asset's newest of each company; return how many.
 
     Their age is measured on the store's own clock.
     """
     oldest, removed = objects.now() - kept_for, 0
     for company_id in every_company(pool):
         newest: dict[str, str | None] = {}
-        old = sorted(key for key, at in objects.stored(company_id, FOLDER) if at < oldest)  # what says of it goes first
+        old = sorted(key for key, at in objects.stored(company_id, FOLDER) if at < oldest)  # `about.json` goes first
         for key in old:
             proceed()
             place = Place.of(key)

@@ -1,7 +1,7 @@
-"""What long work asks before each of its pieces: whether it may go on."""
+"""Defines the function that long work calls before each of its pieces."""
 
 from collections.abc import Callable
 from typing import TypeAlias
 
 Proceed: TypeAlias = Callable[[], None]
-"""Raises where the process shall end."""
+"""Raises where the process has to end."""

@@ -1,8 +1,8 @@
-"""An import's life: submitted and queued, claimed by a run, written in chunks, completed or failed, polled.
+"""Runs an import from submission to its end: queued, claimed by a run, written in chunks, completed or failed, polled.
 
-One file per part: `submit` is what the API calls, `process` the work, `report` the rows of the error report, `settle`
-the ends. A run's claim and what a poll answers are `warehouse.imports`. Reading the file itself is
-`pipelines.reading`; what a written row means is `pipelines.writing.write`. Nothing here knows Dagster.
+One file per part: the API calls `submit`, `process` does the work, `report` makes the rows of the error report,
+`settle` ends an import. `warehouse.imports` has a run's claim and the answers to polls. `pipelines.reading` reads the
+file; `pipelines.writing.write` writes its rows. Nothing here imports Dagster.
 """
 
 from pipelines.imports.submit import submit

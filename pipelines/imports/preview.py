@@ -1,7 +1,7 @@
-"""What an import would do, told without making one: what was read is merged and graded, and nothing is kept.
+"""Computes what an import would do without making one: the rows are merged and graded, and nothing is stored.
 
-It goes the way of `process`, in one piece and one transaction that writes nothing, so that its answer is that of a
-dry run. Meant for tables that fit into one question; files are sent as imports.
+It takes the steps of `process`, in one piece and one transaction that writes nothing, so that its answer is that of a
+dry run. It is meant for tables that fit into one request; files are sent as imports.
 """
 
 import csv
@@ -30,9 +30,9 @@ _REPORTED: Final = ("sheet", "line", "sku_code", "field", "column", "value", "co
 
 
 def csv_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows of import columns as a CSV text: a name left out is an empty cell, null the word that clears.
+    """Write rows of import columns as a CSV text: an omitted name is an empty cell, null the word that clears.
 
-    The header is line 1, so that the first row is line 2. Raises `TypeError` for a value that no cell can hold.
+    The header is line 1, so that the first row is line 2. Raises `TypeError` for a value that does not fit into a cell.
     """
     columns = list(dict.fromkeys(name for row in rows for name in row))
     out = io.StringIO()
@@ -56,7 +56,7 @@ def _cell(value: object) -> str:
 
 
 def reading(text: str, *, now: datetime, served_markets: Set[str]) -> Order[tuple[Upload, TypedRows]]:
-    """The reading of a CSV text, for a reader; it raises `pipelines.reading.ReadingRefused` as an import would.
+    """Return the reader's order for a CSV text; it raises `pipelines.reading.ReadingRefused` as an import would.
 
     `served_markets` are the codes that volumes may be of.
     """
@@ -74,7 +74,7 @@ def preview(
     now: datetime,
     rulesets: Rulesets,
 ) -> dict[str, Any]:
-    """Counts, source and faults of an import of what was read, in a session that has the company set."""
+    """Return counts, source and faults of an import of these rows, in a session that has the company set."""
     work = _work(company_id, upload, now)
     rules = rulesets.active(conn)
     rows = from_typed(typed.values, typed.given, rules)
@@ -101,7 +101,7 @@ def _counts(typed: TypedRows, outcomes: Sequence[str]) -> dict[str, int]:
 
 
 def _work(company_id: UUID, upload: Upload, now: datetime) -> Work:
-    """The import that this would be, as the report asks for it."""
+    """Return the import that this would be, for the report."""
     return Work(
         id=UUID(str(uuid7())),
         company_id=company_id,

@@ -1,10 +1,10 @@
-"""The work of a run: typed rows written in chunks, each one transaction with its counts, position and report rows.
+"""Writes an import's typed rows in chunks, each one transaction with its counts, position and report rows.
 
-Two chunks are under way at a time: while one is being stored, the next is read, merged, graded and staged, which needs
-no lock; then it waits for its turn. They are stored in the order of the file.
+Two chunks are under way at a time: while one is stored, the next is read, merged, graded and staged, which needs no
+lock; then it waits for its turn. They are stored in the order of the file.
 
-Between two chunks a run may end in any way; the next one reads the position and goes on. A chunk's last statement
-moves the position under the claim's token, so that a chunk is in the database once or not at all.
+Between two chunks a run may end in any way; the next one reads the position and continues. A chunk's last statement
+moves the position under the claim's token, so that a chunk is stored once or not at all.
 """
 
 import time
@@ -32,10 +32,10 @@ from warehouse.sessions import Pool
 
 CHUNK_ROWS: Final = 5_000
 """Rows that one transaction writes: a tenth of a second of work, so that the first is soon stored while the next is
-prepared, and whoever writes one of its SKUs waits no longer. A crash costs at most two of them."""
+prepared, and other writers of its SKUs wait no longer. A crash costs at most two chunks."""
 
 _AT_A_TIME: Final = 2
-"""Chunks under way: one is stored, which is Postgres's work, while another is prepared, which is mostly ours."""
+"""Chunks under way: Postgres stores one while this process prepares another."""
 
 _LINES_PER_SHEET: Final = 1 << 32
 
@@ -67,14 +67,14 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The typed rows from `start` on, in stored columns; `held` is the grade of each that is held already as it is."""
+    """The typed rows from `start` on, in stored columns; `held` is the grade of each row already stored as sent."""
 
     start: int
     typed: TypedPatch
     held: pl.Series
 
     def end(self, size: int) -> Callable[[int], int]:
-        """Where a chunk ends that begins at a place: with so many rows to write; what is held already comes along."""
+        """Return the function from a chunk's start to its end, which counts `size` rows to write, no unchanged ones."""
         due = self.held.is_null().cum_sum()
 
         def end(start: int) -> int:
@@ -84,7 +84,7 @@ class Rows:
         return end
 
     def of(self, chunk: Chunk) -> tuple[Patch, list[RowIssue], Counter[str]]:
-        """Of a chunk: what has to be written, the faults of what cannot be, the grades of what needs nothing."""
+        """Return the chunk's rows to write, the faults of rows that cannot be, and the grades of unchanged rows."""
         within = slice(chunk.start - self.start, chunk.stop - self.start)
         held = self.held[within]
         values, given = (frame[within].filter(held.is_null()) for frame in (self.typed.values, self.typed.given))
@@ -93,7 +93,7 @@ class Rows:
 
 
 class Done(NamedTuple):
-    """A committed chunk: rejected rows among the others by outcome, accepted rows by grade, seconds by step."""
+    """A committed chunk: SKUs by outcome, rejected ones included, accepted rows by grade, seconds by step."""
 
     outcomes: Counter[str]
     grades: Counter[str | None]
@@ -112,10 +112,10 @@ class Written:
 
 
 def write_rows(job: Job, *, chunk_rows: int = CHUNK_ROWS, proceed: Callable[[], None]) -> Written:
-    """Write what is left of the import and complete it.
+    """Write the rest of the import and complete it.
 
-    `proceed` is asked before each chunk and raises where the run shall end (`ClaimLost`, `HandedBack`). Raises
-    `ClaimLost` and `pipelines.writing.plans.PlanLimitReached`; what was committed before stays.
+    `proceed` is called before each chunk and raises where the run has to end (`ClaimLost`, `HandedBack`). Raises
+    `ClaimLost` and `pipelines.writing.plans.PlanLimitReached`; committed chunks stay.
     """
     written = Written()
     with ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="chunk") as threads:
@@ -132,7 +132,7 @@ def write_rows(job: Job, *, chunk_rows: int = CHUNK_ROWS, proceed: Callable[[], 
 
 
 def _compared(job: Job, threads: ThreadPoolExecutor) -> Rows:
-    """The rows that no run has committed yet, compared with what is held."""
+    """Return the rows that no run has committed yet, compared with the stored SKUs."""
     start = job.work.position
     with job.pool.company(job.work.company_id) as conn:
         typed = from_typed(job.typed.values[start:], job.typed.given[start:], job.rulesets.active(conn))
@@ -151,7 +151,7 @@ def _held(job: Job, typed: TypedPatch) -> pl.Series:
 def _in_order(
     job: Job, rows: Rows, size: int, proceed: Callable[[], None], threads: ThreadPoolExecutor
 ) -> Iterator[Done]:
-    """Each chunk when it is committed, with the next one begun already."""
+    """Yield each chunk when it is committed, with the next one already started."""
     before: Future[Done] | None = None
     for chunk in chunks(job.upload, job.typed, job.work, rows.end(size)):
         turn = partial(_turn, before, proceed)
@@ -164,18 +164,17 @@ def _in_order(
 
 
 def _turn(before: Future[Done] | None, proceed: Callable[[], None]) -> None:
-    """Wait until the chunk before is committed. Raises what ended that one, or what `proceed` raises."""
+    """Wait until the chunk before is committed. Raises its exception, or what `proceed` raises."""
     if before is not None:
         before.result()
     proceed()
 
 
 def chunks(upload: Upload, typed: TypedRows, work: Work, end: Callable[[int], int]) -> Iterator[Chunk]:
-    """What is left of the file in chunks; there is a last one even where every row is committed or rejected.
+    """Yield the rest of the file in chunks; there is a last one even where every row is committed or rejected.
 
-    `end` says of the first row of a chunk which one comes behind it, or is behind all. What the reader rejected belongs
-    to the chunk whose lines surround it. The last chunk takes the rest, and with it the count up to the reader's own
-    number.
+    `end` returns the end of a chunk by its first row. Rows that the reader rejected belong to the chunk whose lines
+    surround them. The last chunk takes the rest, and so brings the count to the reader's own number.
     """
     faults = report.of_reader(typed, work)
     row_keys, fault_keys = _keys(report.placed(typed.values, work)), _keys(faults)
@@ -184,7 +183,7 @@ def chunks(upload: Upload, typed: TypedRows, work: Work, end: Callable[[int], in
     rejected = faults["sku_code"] if work.source["layout"] == "long" else faults["line"]
 
     def until(position: int) -> tuple[int, int, int]:
-        """Faults, rejected rows and lines of the file up to the typed row before `position`."""
+        """Count faults, rejected rows and lines of the file up to the typed row before `position`."""
         if position == 0:
             return 0, 0, 0
         seen = int((fault_keys <= row_keys[position - 1]).sum())
@@ -205,12 +204,12 @@ def chunks(upload: Upload, typed: TypedRows, work: Work, end: Callable[[int], in
 
 
 def _keys(placed: pl.DataFrame) -> pl.Series:
-    """Places in the file as ascending numbers: the main sheet's lines, then those of the components sheet."""
+    """Number places in the file in ascending order: the main sheet's lines, then those of the components sheet."""
     return placed["sheet_position"] * _LINES_PER_SHEET + placed["line"]
 
 
 def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -> Done:
-    """One chunk in one transaction, which locks nothing before its turn; the last one completes the import with it."""
+    """Write one chunk in one transaction, which locks nothing before its turn; the last one completes the import."""
     work = job.work
     patch, unfit, held = rows.of(chunk)
     values = job.typed.values[chunk.start : chunk.stop]

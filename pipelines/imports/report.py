@@ -1,7 +1,7 @@
-"""The error report: one row per fault, at the line and column of the caller's file where a person finds the cell.
+"""Makes the error report: one row per fault, at the line and column of the cell in the caller's file.
 
-The reader's faults already speak of the file. A fault that the write path finds speaks of a field of a record, as the
-JSON door does; here it is brought back to its sheet, line and column.
+The reader's faults already have places in the file. A fault of the write path names a field of a record, as in a JSON
+request; this module finds its sheet, line and column.
 """
 
 import re
@@ -34,29 +34,29 @@ _SUBSTANCE: Final = re.compile(r"substances\.(\w+)")
 _LONGEST_VALUE: Final = 200
 _CONTROL: Final = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r"]
 _PICTURES: Final = [chr(0x2400 + ord(control)) if control < " " else "\ufffd" for control in _CONTROL]
-"""What stands for a control character in a report: its picture (U+2400 and on), or that there was one."""
+"""Replacements of control characters in a report: the picture of each (U+2400 and on), or the replacement character."""
 
 
 def of_reader(typed: TypedRows, work: Work) -> pl.DataFrame:
-    """The reader's faults with `sheet_position`, in the order of the file."""
+    """Return the reader's faults with `sheet_position`, in the order of the file."""
     return placed(typed.errors, work).sort("sheet_position", "line", maintain_order=True)
 
 
 def placed(frame: pl.DataFrame, work: Work) -> pl.DataFrame:
-    """A frame with `sheet` and its `sheet_position`: 1 where that is a components sheet of its own, else 0."""
+    """Return a frame with `sheet` and its `sheet_position`: 1 where that is a components sheet of its own, else 0."""
     apart = _components_sheet(work)
     position = pl.lit(0) if apart is None else pl.col("sheet").eq_missing(apart)
     return frame.with_columns(sheet_position=position.cast(pl.Int64))
 
 
 def _components_sheet(work: Work) -> str | None:
-    """The name of a components sheet of its own; None where components stand in the main sheet or nowhere."""
+    """Return the name of a separate components sheet; None where components are in the main sheet or nowhere."""
     components = work.source["components"]
     return None if components is None or components["sheet"] == work.source["sheet"] else components["sheet"]
 
 
 def of_names(conn: psycopg.Connection[Any], typed: TypedRows, faults: pl.DataFrame) -> pl.DataFrame:
-    """The missing names of rows that the reader rejects in `faults`, where no SKU is held that has one."""
+    """Return faults for the missing names of rows that the reader rejects in `faults`, where no stored SKU has one."""
     unnamed = typed.unnamed.join(faults, on=["sheet", "line"], how="semi", nulls_equal=True)
     codes = unnamed["sku_code"].to_list()
     held = existing_codes(conn, codes) if codes else set()
@@ -69,7 +69,7 @@ def of_names(conn: psycopg.Connection[Any], typed: TypedRows, faults: pl.DataFra
 
 
 def of_writer(issues: list[RowIssue], values: pl.DataFrame, upload: Upload, work: Work) -> pl.DataFrame:
-    """The write path's faults of some rows of `values`, brought back to the file."""
+    """Return the write path's faults of some rows of `values`, with their places in the file."""
     records = (
         {}
         if not issues
@@ -88,7 +88,7 @@ def of_writer(issues: list[RowIssue], values: pl.DataFrame, upload: Upload, work
 
 
 def _place(record: dict[str, Any], path: str | None, upload: Upload, work: Work) -> dict[str, Any]:
-    """Sheet, line, field, column and cell of a fault at `path` of the SKU in `record`."""
+    """Return sheet, line, field, column and cell of a fault at `path` of the SKU in `record`."""
     apart = _components_sheet(work)
     named_there = apart is not None and record["sheet"] == apart
     place = {"sheet_position": int(named_there), **{name: record[name] for name in ("sheet", "line", "sku_code")}}
@@ -108,7 +108,7 @@ def _place(record: dict[str, Any], path: str | None, upload: Upload, work: Work)
 
 
 def _column_name(path: str | None, columns: list[dict[str, Any]]) -> str | None:
-    """The import column that a field path of the JSON door stands for; a component's may have a prefix."""
+    """Return the import column of a field path of the JSON API; a component's may have a prefix."""
     mapped = {column["field"] for column in columns}
     substance = _SUBSTANCE.match(path or "")
     if substance is None:
@@ -119,7 +119,7 @@ def _column_name(path: str | None, columns: list[dict[str, Any]]) -> str | None:
 
 
 def _cell(field: str | None, columns: list[dict[str, Any]], table: pl.DataFrame, line: int) -> dict[str, str | None]:
-    """The field with its column's letter and the cell as it was sent; nulls where the file has no such column."""
+    """Return the field with its column's letter and the cell as it was sent; nulls where the file has no column."""
     letter = next((column["column"] for column in columns if column["field"] == field), None)
     if letter is None or field not in table.columns:
         return {"field": field, "column": letter, "value": None}
@@ -130,7 +130,7 @@ def _cell(field: str | None, columns: list[dict[str, Any]], table: pl.DataFrame,
 
 
 def store(conn: psycopg.Connection[Any], work: Work, faults: pl.DataFrame) -> None:
-    """Add report rows in the caller's transaction; `faults` holds every fault of each line that it names."""
+    """Add report rows in the caller's transaction; `faults` contains every fault of each line that it names."""
     if faults.is_empty():
         return
     rows = faults.with_columns(

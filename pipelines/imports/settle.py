@@ -1,4 +1,4 @@
-"""The ends of an import: completed with its last chunk, or failed as a whole with the reason that callers read."""
+"""Ends an import: completes it with its last chunk, or fails it as a whole with the reason that callers read."""
 
 from datetime import datetime
 from typing import Any
@@ -27,7 +27,7 @@ def fail(pool: Pool, claim: Claim, work: Work, clock: Clock, failure: Issue) -> 
 
 
 def gave_up() -> Issue:
-    """Why an import fails whose runs lost their process again and again: the file may need too much memory."""
+    """Return the reason for an import whose runs lost their process too often: the file may need too much memory."""
     return Issue(
         "unreadable_file",
         f"The file was accepted, but {MAX_ATTEMPTS} times the process that worked on it was lost before it had got "
@@ -36,7 +36,7 @@ def gave_up() -> Issue:
 
 
 def our_fault(correlation_id: str) -> Issue:
-    """Why an import fails that ran into a fault of the service; another attempt would run into it again."""
+    """Return the reason for an import that met a fault of the service; another attempt would meet it again."""
     return Issue(
         "internal_error",
         "A fault of the service ended this import; nothing is wrong with the file. What counts shows is stored, the "
@@ -45,7 +45,7 @@ def our_fault(correlation_id: str) -> Issue:
 
 
 def ended_by_operator() -> Issue:
-    """Why an import fails whose run a person of the operator's staff has terminated."""
+    """Return the reason for an import whose run a person of the operator's staff has terminated."""
     return Issue(
         "ended_by_operator",
         "The operator of the service ended this import; nothing is wrong with the file. What counts shows is stored, "
@@ -54,7 +54,7 @@ def ended_by_operator() -> Issue:
 
 
 def plan_full(reached: PlanLimitReached) -> Issue:
-    """Why an import fails whose room in the plan other writes took after it was accepted."""
+    """Return the reason for an import whose room in the plan other writes took after it was accepted."""
     return Issue("plan_limit_reached", f"{reached} The rows before this one are stored; raise the plan and send again.")
 
 

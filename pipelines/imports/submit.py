@@ -1,8 +1,8 @@
-"""Accepting a file that was read: held against the plan, kept, queued. Its rows are written later, by a run.
+"""Accepts a file that was read: checks it against the plan, stores it, queues it. A run writes its rows later.
 
 The bytes and the parsed table are in the object store before the row that names them is committed, so that a queued
-import never misses its file. What a crash between the two leaves behind belongs to no import and is swept with
-housekeeping. Reading the file is no part of this: it needs no database and may take seconds.
+import never misses its file. Housekeeping removes what a crash between the two leaves behind. Reading the file is not
+part of this: it needs no database and may take seconds.
 """
 
 import hashlib
@@ -36,10 +36,10 @@ def submit(
     key_id: UUID,
     now: datetime,
 ) -> dict[str, Any]:
-    """Queue a file that was read, in the caller's transaction; the answer is the contract's ImportAccepted.
+    """Queue a file that was read, in the caller's transaction, and return the contract's ImportAccepted.
 
-    `upload` is what a reader made of `data` (`pipelines.sandbox`). Raises `plans.PlanLimitReached` where its new
-    codes would pass the plan's limit, or its bytes the plan's storage (neither for a dry run).
+    `upload` is a reader's result for `data` (`pipelines.sandbox`). Raises `plans.PlanLimitReached` where its new codes
+    would exceed the plan's limit, or its bytes the plan's storage (neither for a dry run).
     """
     if not dry_run:
         plans.check_codes(conn, company_id, upload.codes)

@@ -1,4 +1,4 @@
-"""The import's row as a run reads it: what to process, where it stands, and who sent it."""
+"""Reads the import's row for a run: its file, its progress, and its sender."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ from warehouse.sessions import Pool
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """An import. `position` counts typed rows that are committed; `attempts` runs since the last commit."""
+    """An import. `position` counts typed rows that are committed; `attempts` counts runs since the last commit."""
 
     id: UUID
     company_id: UUID
@@ -38,12 +38,12 @@ class Work:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing of it is left to be written."""
+        """Return whether nothing of it is left to be written."""
         return self.status not in ("queued", "processing")
 
     @property
     def origin(self) -> Origin:
-        """The import as the actor of what it writes, under the correlation id of the request that sent it."""
+        """Return the import as the actor of its writes, under the correlation id of the request that sent it."""
         return Origin(
             actor_type="import",
             actor_id=str(self.id),
@@ -55,7 +55,7 @@ class Work:
 
 
 def load(pool: Pool, company_id: UUID, import_id: UUID) -> Work:
-    """The row of a company's import. Raises `LookupError` where the company has no such import."""
+    """Return the row of a company's import. Raises `LookupError` where the company has no such import."""
     with pool.company(company_id) as conn:
         row = queries.one(conn, import_id, Work, Work.__slots__)
     if row is None:
@@ -64,6 +64,6 @@ def load(pool: Pool, company_id: UUID, import_id: UUID) -> Work:
 
 
 def latest(pool: Pool, company_id: UUID) -> UUID | None:
-    """The import that the company has sent last; None where it has sent none."""
+    """Return the latest import of the company; None where it has sent none."""
     with pool.company(company_id) as conn:
         return queries.latest(conn)

@@ -1,7 +1,7 @@
-"""Regrading: every SKU that is held, graded by the rule-set of the day, block by block in the order of their codes.
+"""Regrades every stored SKU by the active rule-set, block by block in the order of their codes.
 
-    progress.py   what is asked for and how far it is: one row of `regrades` for each company
-    block.py      which SKUs of a block change, and what they shall be
+    progress.py   requests and their progress: one row of `regrades` for each company
+    block.py      which SKUs of a block change, and their new grades
     work.py       the blocks of a company one after the other
 
 Only SKUs whose grade or trace changed are written, each as a new version with its entry in the ledger.

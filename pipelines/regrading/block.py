@@ -1,7 +1,7 @@
-"""A block of SKUs regraded: read, graded without locks, and what changes locked and compared once more.
+"""Regrades a block of SKUs: reads and grades them without locks, then locks and compares those that change.
 
-A write that came meanwhile is never overwritten by an older grade: a row that is no longer as it was read is graded
-again under its lock. Locks are taken in the order of codes, as by every writer (decision 0004).
+An older grade never overwrites a concurrent write: a row that has changed since it was read is graded again under its
+lock. Locks are taken in the order of codes, as by every writer (decision 0004).
 """
 
 from typing import Any, Final
@@ -22,12 +22,12 @@ _COLUMNS: Final = ("id", "sku_code", "version", "components_weight_g", "ruleset_
 
 
 def read(conn: psycopg.Connection[Any], after: str | None, rows: int) -> Table:
-    """The company's next SKUs after a code, or its first ones, with what grading looks at and what is held of it."""
+    """Return the company's next SKUs after a code, or its first ones, with the columns that grading reads and sets."""
     return portfolio.block(conn, _COLUMNS, after=after, rows=rows)
 
 
 def changed(conn: psycopg.Connection[Any], rows: Table, rulesets: Rulesets, done: Regraded) -> Table:
-    """The rows that change by the version of `done`, locked, as `store` takes them; all are counted in `done`."""
+    """Return the rows that change by the version of `done`, locked, as `store` takes them; `done` counts all rows."""
     answers = _answers(conn, rows, rulesets, done.version)
     touched = [code for code, answer in zip(rows["sku_code"], answers, strict=True) if answer is not None]
     held = lock_versions(conn, touched) if touched else {}

@@ -1,7 +1,7 @@
-"""Rule-sets as operators add and activate them: kept for good, and from an activation on graded with everywhere.
+"""Adds and activates rule-sets for operators: stored for good, and used for grading everywhere once activated.
 
-An activation is one transaction: the version that grades, a regrade asked for in each company, and an entry in each
-ledger. How processes come to know of it is `warehouse.rulesets.registry`.
+An activation is one transaction: the active version, a regrade request for each company, and an entry in each ledger.
+Processes learn of it through `warehouse.rulesets.registry`.
 """
 
 from datetime import datetime
@@ -22,10 +22,10 @@ from warehouse.sessions import become
 
 
 def add(conn: psycopg.Connection[Any], folder: Path, now: datetime) -> dict[str, Any]:
-    """Keep the tables of a folder, whose name is the version; its record as published. The connection is the owner's.
+    """Store the tables of a folder, whose name is the version, and return its published record, as the owner.
 
     The same tables once more change nothing. Raises `TableError` where the tables contradict each other, the name is no
-    day, or the version is there with other tables.
+    day, or the version exists with other tables.
     """
     version, tables = folder.name, ruleset.texts(folder)
     if not ruleset.VERSION.fullmatch(version):
@@ -43,9 +43,9 @@ def add(conn: psycopg.Connection[Any], folder: Path, now: datetime) -> dict[str,
 
 
 def activate(conn: psycopg.Connection[Any], version: str, origin: Origin, now: datetime) -> dict[str, Any]:
-    """Have a version grade every write from the commit on, and ask for the regrade of what is held; its record.
+    """Make a version grade every write from the commit on, request the regrade of stored SKUs, and return its record.
 
-    The connection is the owner's. A version that is active already changes nothing. Raises `TableError` where there is
+    The connection is the owner's. A version that is already active changes nothing. Raises `TableError` where there is
     no such version.
     """
     known = Rulesets()
@@ -75,7 +75,7 @@ def activate(conn: psycopg.Connection[Any], version: str, origin: Origin, now: d
 
 
 def listed(conn: psycopg.Connection[Any]) -> list[dict[str, Any]]:
-    """Every version's record, the release's and those that were added, the oldest first."""
+    """Return every version's record, the release's and the added ones, the oldest first."""
     added = rulesets.sizes(conn)
     sizes = {version: len(ruleset.load(version).rules) for version in ruleset.versions()} | added
     return [_record(conn, version, sizes[version]) for version in sorted(sizes)]

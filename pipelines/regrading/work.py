@@ -1,6 +1,6 @@
-"""The blocks of a company's regrade, one transaction each: what changed is in it with its ledger entries, or nothing.
+"""Regrades a company in blocks, one transaction each, which stores all changes and ledger entries or none.
 
-Whoever comes does the next block; where it is, `progress` says. Nothing is left of one that was broken off.
+Any run may do the next block; `progress` says which it is. An interrupted block leaves nothing behind.
 """
 
 import time
@@ -24,15 +24,15 @@ from warehouse.skus.store import store
 
 _LOOK_SECONDS: Final = 0.1
 _WAITED: Final = WeakKeyDictionary[Pool, tuple[str, datetime]]()
-"""What this process waited for last: a version, and when it was asked for."""
+"""What this process last waited for: a version, and when its regrade was requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What a regrade works with.
+    """The services and settings of a regrade.
 
-    `block_rows` are the SKUs of one transaction, which is what a crash can cost at most; `run_id` names the run in the
-    ledger, as the entries' correlation id.
+    `block_rows` are the SKUs of one transaction, the most that a crash can cost; `run_id` names the run in the ledger,
+    as the entries' correlation id.
     """
 
     pool: Pool
@@ -43,9 +43,9 @@ class Desk:
 
 
 def wait_for_older_writers(pool: Pool, proceed: Callable[[], None]) -> None:
-    """Return when no write is under way that may be graded with the set before; to be asked before the first block.
+    """Return when no write is under way that may use the older rules; called before the first block.
 
-    A transaction that begins `FRESH_SECONDS` after an activation grades with the new set. Those before are waited for.
+    A transaction that begins `FRESH_SECONDS` after an activation grades with the new set. This waits for earlier ones.
     """
     time.sleep(FRESH_SECONDS)
     with pool.system() as conn:
@@ -59,9 +59,9 @@ def wait_for_older_writers(pool: Pool, proceed: Callable[[], None]) -> None:
 
 
 def wait_once(pool: Pool, company_id: UUID, proceed: Callable[[], None]) -> None:
-    """Wait for older writers before the first company of an activation; the others of it need not wait again.
+    """Wait for older writers before the first company of an activation; its other companies need not wait again.
 
-    Where nothing is asked for, there is nothing to wait for.
+    It does not wait where no regrade is requested.
     """
     with pool.company(company_id) as conn:
         asked = regrades.asked(conn)
@@ -71,7 +71,7 @@ def wait_once(pool: Pool, company_id: UUID, proceed: Callable[[], None]) -> None
 
 
 def go_on(desk: Desk, company_id: UUID, proceed: Callable[[], None]) -> None:
-    """Do what is left of a company's regrade; `proceed` is asked before each block and raises where it shall end."""
+    """Do the rest of a company's regrade; `proceed` is called before each block and raises where the run has to end."""
     more = True
     while more:
         proceed()
@@ -79,7 +79,7 @@ def go_on(desk: Desk, company_id: UUID, proceed: Callable[[], None]) -> None:
 
 
 def _do_block(desk: Desk, company_id: UUID, conn: psycopg.Connection[Any]) -> bool:
-    """One block in the caller's transaction; whether there is another one."""
+    """Do one block in the caller's transaction; return whether there is another one."""
     taken = regrades.take(conn)
     if taken is None:
         return False

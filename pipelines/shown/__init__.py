@@ -1,1 +1,1 @@
-"""What analysts see of an asset in the Dagster UI: its columns (`columns`), and tables and pictures of a run."""
+"""Prepares an asset's page in the Dagster UI for analysts: its columns (`columns`), tables and pictures of a run."""

@@ -1,8 +1,8 @@
-"""The columns of assets that hold tables, as the Dagster UI shows them: type, unit, meaning, what each is made from.
+"""Describes the columns of table assets for the Dagster UI: type, unit, meaning, and the columns each is made from.
 
 Meanings and origins are rows of `columns.csv`; a column that is a field of an input record has its meaning from the
-field table, and one without a row is made from the column of the same name in `_SAME_NAME`. What a run shows of its own
-rows is `preview`.
+field table, and one without a row is made from the column of the same name in `_SAME_NAME`. `preview` shows a run's own
+rows.
 """
 
 import csv
@@ -67,14 +67,14 @@ def _rows() -> Mapping[tuple[str, str], _Row]:
 
 
 def schema(asset: str) -> dg.TableSchema:
-    """The asset's columns, before any run has made them."""
+    """Return the asset's columns, before any run has made them."""
     return dg.TableSchema(
         columns=[dg.TableColumn(name, str(dtype), described(asset, name)) for name, dtype in TABLES[asset].items()]
     )
 
 
 def described(asset: str, name: str) -> str | None:
-    """What a column of the asset means, with its unit; None where nobody has said it."""
+    """Return the meaning of an asset's column, with its unit; None where it has no description."""
     row, field = _rows().get((asset, name)), SKU.get(name)
     if row is not None:
         meaning, unit = row.meaning, row.unit
@@ -87,7 +87,7 @@ def described(asset: str, name: str) -> str | None:
 
 
 def lineage(asset: str) -> dg.TableColumnLineage:
-    """Which columns of which assets each column is made from; those that no asset holds are left out."""
+    """Return the columns of assets that each column is made from; columns that no asset has are left out."""
     made_from = {name: _made_from(asset, name) for name in TABLES[asset]}
     return dg.TableColumnLineage(
         {
@@ -107,5 +107,5 @@ def _made_from(asset: str, name: str) -> list[tuple[str, str, str]]:
 
 @cache
 def metadata(asset: str) -> Mapping[str, Any]:
-    """Both as metadata, of an asset's definition and of its materialisations alike."""
+    """Return both as metadata, for an asset's definition and for its materialisations alike."""
     return {"dagster/column_schema": schema(asset), "dagster/column_lineage": lineage(asset)}

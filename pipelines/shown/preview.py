@@ -1,9 +1,9 @@
-"""What an analyst reads in the Dagster UI: tables, column lists and bars, made from what a step returned.
+"""Makes tables, column lists and bars for the Dagster UI from the results of a step.
 
-Only figures and report rows are shown, never credentials; previews are cut, because the event log keeps them. What a
-record says is shown as text or as a cell of a table, which the UI puts out as they are, never as Markdown: a caller
-would else have an analyst's browser fetch what a cell names (decision 0032). The one Markdown value is a picture of
-our own making (`bars`).
+Only figures and report rows are shown, never credentials; previews are cut, because the event log keeps them. Text of a
+record is shown as text or as a cell of a table, which the UI renders unchanged, never as Markdown: otherwise a caller
+could make an analyst's browser fetch what a cell names (decision 0032). The one Markdown value is a picture that this
+module draws (`bars`).
 """
 
 import re
@@ -39,7 +39,7 @@ _TITLE: Final = re.compile(r"[A-Za-z0-9 ,]{1,100}")
 
 
 def column_schema(frame: pl.DataFrame) -> dg.TableSchema:
-    """The frame's columns with type, meaning and unit."""
+    """Return the frame's columns with type, meaning and unit."""
     return dg.TableSchema(
         columns=[dg.TableColumn(name, str(dtype), _meaning(name)) for name, dtype in frame.schema.items()]
     )
@@ -53,7 +53,7 @@ def _meaning(name: str) -> str | None:
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, most: int = PREVIEW_ROWS, total: int | None = None
 ) -> dg.TableMetadataValue:
-    """The first rows as a table, each cell as text and cut.
+    """Return the first rows as a table, each cell as text and cut.
 
     Where there are more rows, of `total` where the caller knows, the last line says how many.
     """
@@ -72,18 +72,18 @@ def _cell(value: object) -> str:
 
 
 def frame_table(frame: pl.DataFrame, *, most: int = PREVIEW_ROWS) -> dg.TableMetadataValue:
-    """A frame's first rows as a table."""
+    """Return a frame's first rows as a table."""
     return table(frame.columns, frame.head(most).iter_rows(), most=most, total=frame.height)
 
 
 def period(year: str, half: str) -> pl.Expr:
-    """Year and half of two columns as one: 2026, 2026-H1."""
+    """Join year and half of two columns: 2026, 2026-H1."""
     halved = pl.format("{}-H{}", pl.col(year), pl.col(half))
     return pl.when(pl.col(half) == 0).then(pl.col(year).cast(pl.String)).otherwise(halved).alias("period")
 
 
 def sent(work: Work) -> dict[str, str]:
-    """Whose file it is: the import, the company and the file by the names that they have everywhere."""
+    """Name the import, the company and the file, under the names that they have everywhere."""
     return {
         "import_id": str(work.id),
         "company": work.company_name,
@@ -93,13 +93,13 @@ def sent(work: Work) -> dict[str, str]:
 
 
 def company(conn: psycopg.Connection[Any], company_id: UUID) -> dict[str, str]:
-    """Whose portfolio it is, by name and id, in a session of the company."""
+    """Name the company of a portfolio, by name and id, in a session of the company."""
     named = companies.of(conn, company_id)
     return {"company": named[0] if named else "", "company_id": str(company_id)}
 
 
 def of_snapshot(snapshot: Snapshot) -> dict[str, Any]:
-    """Which snapshot it is, as a declaration names it; `audit_links` is the last link of the audit chain in it."""
+    """Name the snapshot as a declaration does; `audit_links` is the last link of the audit chain in it."""
     return {
         "as_of": dg.MetadataValue.timestamp(snapshot.as_of),
         "snapshot": snapshot.path,
@@ -109,24 +109,24 @@ def of_snapshot(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def seconds(by_step: Mapping[str, float]) -> dg.TableMetadataValue:
-    """Seconds per step, in the order in which the steps ran."""
+    """Return seconds per step, in the order in which the steps ran."""
     return table(("step", "seconds"), [(step, f"{spent:.3f}") for step, spent in by_step.items()])
 
 
 def grade_table(grades: Mapping[str, int]) -> dg.TableMetadataValue:
-    """SKUs by grade, every grade of the vocabulary named."""
+    """Return SKUs by grade, for every grade of the vocabulary."""
     total = sum(grades.values()) or 1
     counted = [(grade, grades.get(grade, 0)) for grade in VOCABULARIES["recyclability_grade"]]
     return table(("grade", "SKUs", "share"), [(grade, n, f"{100 * n / total:.1f} %") for grade, n in counted])
 
 
 def grade_bars(grades: Mapping[str, int]) -> dg.MarkdownMetadataValue:
-    """The same as a picture."""
+    """Return the same as a picture."""
     return bars("SKUs by grade", {grade: grades.get(grade, 0) for grade in VOCABULARIES["recyclability_grade"]})
 
 
 def bars(title: str, figures: Mapping[str, float]) -> dg.MarkdownMetadataValue:
-    """One bar per figure, inside the metadata itself: an image that needs no address.
+    """Draw one bar per figure, inside the metadata itself: an image that needs no address.
 
     `title` is a text of ours: plain words, digits and commas. Labels and figures are drawn, so that none of them is
     Markdown. Raises `ValueError` for another title.
@@ -153,5 +153,5 @@ def _bar(place: int, label: str, figure: float, most: float) -> str:
 
 
 def counts(outcomes: Mapping[str, int]) -> dict[str, Any]:
-    """SKUs by outcome as single figures, which the UI plots over runs."""
+    """Return SKUs by outcome as single figures, which the UI plots over runs."""
     return {f"skus_{name}": outcomes.get(name, 0) for name in VOCABULARIES["outcome"]}

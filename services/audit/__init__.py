@@ -1,4 +1,4 @@
-"""The audit ledger as it is read and verified; how entries come into it is `warehouse.audit.ledger`."""
+"""Reads and verifies the audit ledger; `warehouse.audit.ledger` adds its entries."""
 
 from services.audit.verify import Verdict, verify
 

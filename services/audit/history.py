@@ -1,4 +1,4 @@
-"""What became of one SKU: its newest versions with who wrote them, when and why, and the fields that they changed."""
+"""Reads the history of one SKU: its newest versions with author, time and reason, and the fields that they changed."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ from warehouse.sessions import Connection
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of a SKU: who wrote it, when and why, and the changed fields; `before` is None for the first."""
+    """A version of a SKU: author, time and reason, and the changed fields; `before` is None for the first."""
 
     version: int
     at: datetime
@@ -24,7 +24,7 @@ class Version:
 
 
 def of_sku(conn: Connection, sku_id: UUID, *, limit: int) -> list[Version] | None:
-    """Its newest versions in a session of its company, the newest first; None where the plan has no audit log."""
+    """Return its versions in a session of its company, the newest first; None where the plan has no audit log."""
     if not entries.is_included(conn):
         return None
     return [_version(row) for row in entries.versions(conn, sku_id, limit=limit)]

@@ -1,6 +1,6 @@
-"""A page of the audit ledger as it is answered (decisions §2); the query behind it is `warehouse.audit.entries`.
+"""Builds a page of the audit ledger (decisions §2); `warehouse.audit.entries` has the query.
 
-Entries about a SKU hold no values. What they changed is the difference of two row versions, in the fields of
+Entries about a SKU contain no values. Their changes are the difference of two row versions, in the fields of
 SkuDetailResponse.
 """
 
@@ -16,14 +16,14 @@ _AS_THEY_ARE: Final = ("reason", "ip", "user_agent", "correlation_id")
 
 
 class Difference(NamedTuple):
-    """The fields that differ, as they were and as they are; of a new SKU those that have a value, and None before."""
+    """The fields that differ, before and after; of a new SKU those that have a value, and None before."""
 
     before: dict[str, Any] | None
     after: dict[str, Any]
 
 
 def shown(page: str, limit: int, offset: int) -> dict[str, Any]:
-    """AuditLogResponse of a page that a statement of `entries.page` found."""
+    """Return AuditLogResponse of a page that a statement of `entries.page` found."""
     found = entries.read_page(page)
     return {
         "data": [_shown(entry) for entry in found.entries],
@@ -49,7 +49,7 @@ def _shown(entry: Entry) -> dict[str, Any]:
 
 
 def difference(old: Sequence[Any] | None, new: Sequence[Any]) -> Difference:
-    """What differs between two row versions, each a sequence of the values of `COLUMNS`."""
+    """Return the difference of two row versions, each a sequence of the values of `COLUMNS`."""
     is_now = _fields(new)
     was = _NOTHING if old is None else _fields(old)
     changed = [name for name in is_now if is_now[name] != was[name]]

@@ -1,4 +1,4 @@
-"""What a restore ended, in the ledger of each company: one transaction for each, by the operator."""
+"""Enters the revocations of a restore in the ledger of each company: one transaction for each, by the operator."""
 
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from warehouse.sessions import Pool
 
 
 def enter_ended(pool: Pool, ended: Ended, origin: Origin) -> None:
-    """Enter each key, connection and supplier's link that the restore revoked, at the instant that it did."""
+    """Enter each key, connection and supplier's link that the restore revoked, at the instant of the restore."""
     for company_id in sorted({company_id for company_id, *_ in _each(ended)}):
         with pool.company(company_id) as connection:
             _enter(connection, company_id, ended, origin)

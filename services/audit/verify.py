@@ -1,8 +1,8 @@
-"""Verifies the audit chain: says how many entries a company has, and which is the first that is not as it was entered.
+"""Verifies the audit chain: counts a company's entries, and finds the first that is not as it was entered.
 
-A verification finds entries and transactions that were removed, added or altered, also the last ones, and row versions
-that were. It cannot see it when somebody who may write every table computes the whole chain anew from where they
-changed it. The statement that computes digests and links anew is `warehouse.audit.verification`.
+A verification finds entries, transactions and row versions that were removed, added or altered, also the last ones. It
+does not find a chain that somebody with write access to every table has recomputed from a change on.
+`warehouse.audit.verification` has the statement that recomputes digests and links.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from warehouse.sessions import Connection
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How many entries there are, and the first from which on they are not what was entered; None where all are.
+    """The number of entries, and the first that is not as it was entered; None where all are.
 
     An entry that was removed is named by the id that it had; a row version that no entry names, by its SKU's id.
     """
@@ -24,12 +24,12 @@ class Verdict:
 
     @property
     def ok(self) -> bool:
-        """Whether everything is as it was entered."""
+        """Return whether everything is as it was entered."""
         return self.first_bad is None
 
 
 def verify(conn: Connection) -> Verdict:
-    """Verify the ledger of the session's company; how long that takes is said in `warehouse.audit.verification`."""
+    """Verify the ledger of the session's company; `warehouse.audit.verification` says how long that takes."""
     found = verification.examine(conn)
     bad = [found.altered, found.missing, _broken(found), _end(found)]
     first = min((number for number in bad if number is not None), default=found.unnamed)
@@ -37,13 +37,13 @@ def verify(conn: Connection) -> Verdict:
 
 
 def _broken(found: Findings) -> int | None:
-    """The first entry of the first link that does not hold, unless it breaks by a later one that is missing."""
+    """Return the first entry of the first broken link, or the missing later entry that breaks it."""
     first, until, missing = found.broken, found.broken_until, found.missing
     return missing if missing and first and until and first <= missing < until else first
 
 
 def _end(found: Findings) -> int | None:
-    """Where the ledger and the company's counters part: behind the last entry that both have, or at the last one."""
+    """Return where ledger and counters differ: behind the last entry that both have, or at the last one."""
     if found.held != found.counted:
         return min(found.held, found.counted) + 1
     return None if found.whole else found.held

@@ -1,7 +1,7 @@
-"""Drafts of the EU declaration of conformity: the content of Annex VIII from the records, and what is missing.
+"""Drafts the EU declaration of conformity: the content of Annex VIII from the records, and its open points.
 
-    content.py       each numbered point of the Annex, filled from what is held, in three languages
-    declaration.py   what a draft becomes once a person has completed it
+    content.py       each numbered point of the Annex, filled from the records, in three languages
+    declaration.py   the declaration, once a person has completed the draft
     typeset.py       either as a PDF; `declaration.typ` is its template
 
 A draft changes nothing and is no declaration: it is filed for review, and a person issues it or does not.

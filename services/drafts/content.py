@@ -1,7 +1,7 @@
-"""The numbered points of Annex VIII of Regulation (EU) 2025/40, filled from a SKU's record.
+"""Fills the numbered points of Annex VIII of Regulation (EU) 2025/40 from a SKU's record.
 
-Points and words are rows of `compliance/rules/drafts`. A point that the records cannot fill says that it is to be
-completed, and is listed as missing; nothing is made up.
+Points and words are rows of `compliance/rules/drafts`. A point that the records cannot fill is marked as open, and
+listed as missing; nothing is made up.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from warehouse.technical_files.queries import TechnicalFile
 Lang = Literal["en", "fr", "de"]
 _FOLDER: Final = RULES / "drafts"
 _DIGITS: Final = 6
-"""Decimals of a weight or a measured value, at most."""
+"""The most decimals of a weight or a measured value."""
 _OBJECT: Final = ("sku_code", "name", "gtin", "packaging_level", "packaging_format", "weight_grams")
 _STANDARDS: Final = "standards_list"
 """The technical file that names the standards applied (Annex VII, point 2(d))."""
@@ -35,7 +35,7 @@ _STANDARDS: Final = "standards_list"
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One point: its number in the Annex, heading, lines of content, and whether something is to be completed."""
+    """One point: its number in the Annex, heading, lines of content, and whether it is open."""
 
     number: int
     key: str
@@ -47,7 +47,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A draft in one language, as its `notice` says; `missing` are the headings of the points to complete."""
+    """A draft in one language, as its `notice` says; `missing` are the headings of the open points."""
 
     lang: Lang
     title: str
@@ -59,12 +59,12 @@ class Draft:
     drawn_from: str
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON takes it."""
+        """Return the draft as JSON types."""
         return asdict(self)
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Self:
-        """The draft that `as_dict` gave."""
+        """Return the draft of an `as_dict`."""
         return cls(**{**told, "points": [Point(**point) for point in told["points"]]})
 
 
@@ -75,7 +75,7 @@ class SkuUnknown(LookupError):  # noqa: N818  (an answer, not a fault)
 
 
 def draft(conn: Connection, sku_id: UUID, *, reference: str, lang: Lang, now: datetime, rules: RuleSet) -> Draft:
-    """The draft for one SKU of the session's company. Raises `SkuUnknown`."""
+    """Draft the declaration for one SKU of the session's company. Raises `SkuUnknown`."""
     found = detail.with_maker(conn, sku_id, now.date())
     files = technical_files.of_sku(conn, sku_id)
     if found is None:
@@ -110,7 +110,7 @@ def draft(conn: Connection, sku_id: UUID, *, reference: str, lang: Lang, now: da
 
 
 def _point(row: Mapping[str, str], lines: list[str], lang: Lang, said: Mapping[str, str]) -> Point:
-    """A point; the manufacturer's address stands in no record and is always to be completed."""
+    """Return a point; no record contains the manufacturer's address, so that point is always open."""
     open_point = row["needed"] == "yes" and (not lines or row["key"] == "manufacturer")
     shown = [*lines, said["to_complete"]] if open_point else lines
     return Point(int(row["point"]), row["key"], row[lang], shown, not open_point, row["source"])
@@ -121,7 +121,7 @@ def _labelled(item: Mapping[str, Any], names: tuple[str, ...], said: Mapping[str
 
 
 def _value(name: str, held: Any, lang: Lang) -> str:
-    """A field in the words of the language: codes of a vocabulary and figures too."""
+    """Return a field in the words of the language, codes of a vocabulary and figures included."""
     if isinstance(held, float):
         return number(held, lang, _DIGITS)
     vocabulary = SKU[name].vocabulary
@@ -178,5 +178,5 @@ def _points() -> tuple[dict[str, str], ...]:
 
 @lru_cache(maxsize=3)
 def words(lang: Lang) -> dict[str, str]:
-    """The words of a draft in one language."""
+    """Return the words of a draft in one language."""
     return {row["key"]: row[lang] for row in rows(_FOLDER / "words.csv")}

@@ -1,6 +1,6 @@
-"""The declaration that a draft becomes: its points completed, and signed for in place of the note that it is a draft.
+"""Turns a draft into a declaration: completes its points, and replaces the draft's notice by a signature.
 
-Who may issue, and what is written down of it, is `services.review.issuing`.
+`services.review.issuing` decides who may issue, and records it.
 """
 
 from dataclasses import replace
@@ -12,18 +12,18 @@ from services.drafts.content import Draft, Point, words
 SIGNATURE: Final = "signature"
 """The key of the point that the signature completes."""
 _RULE: Final = "_" * 40
-"""Where a hand signs."""
+"""The line for a signature by hand."""
 
 
 def open_points(draft: Draft) -> list[Point]:
-    """The points that a person has to complete, without the signature, which every draft leaves open."""
+    """Return the points that a person has to complete, without the signature, which every draft leaves open."""
     return [point for point in draft.points if not point.complete and point.key != SIGNATURE]
 
 
 def declaration(draft: Draft, given: Issuing) -> Draft:
-    """The declaration of a draft; it has no notice, and nothing is missing in it.
+    """Return the declaration of a draft; it has no notice, and nothing is missing in it.
 
-    `given` has a text for each of `open_points`. What the records say of a point stays before it.
+    `given` has a text for each of `open_points`. The text from the records stays before it.
     """
     said = words(draft.lang)
     signed = [

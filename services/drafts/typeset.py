@@ -1,4 +1,4 @@
-"""A draft as a PDF, set by typst from `declaration.typ`. The content comes as data and is never read as markup."""
+"""Typesets a draft as a PDF with typst and `declaration.typ`. The content is data, and never read as markup."""
 
 from pathlib import Path
 from typing import Final
@@ -12,7 +12,7 @@ _TEMPLATE: Final = Path(__file__).with_name("declaration.typ")
 
 
 def pdf(draft: Draft) -> bytes:
-    """The draft as a tagged PDF (PDF/A-3a), with the fonts that typst brings."""
+    """Return the draft as a tagged PDF (PDF/A-3a), with typst's own fonts."""
     made = typst.compile(
         _TEMPLATE.read_bytes(),
         format="pdf",

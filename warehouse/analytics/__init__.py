@@ -1,19 +1,19 @@
-"""Answers about a whole portfolio: queries by DuckDB over one company's snapshot.
+"""Answers questions about a whole portfolio by DuckDB queries over one company's snapshot.
 
     reader.py     a connection that can open the files of one snapshot and nothing else
-    now.py        what answers need besides: the day, the catalogue, how far the company has written on
-    findings.py   when a SKU has a finding (`compliance.readiness` says what it means)
+    now.py        other inputs: the day, the catalogue, the company's last write
+    findings.py   when a SKU has a finding (`compliance.readiness` defines its meaning)
     overview.py   the portfolio by grade, DoC status, flags, markets, level; tonnes; jurisdictions in scope
     readiness.py  what the records show for one market
-    market.py     one market's tonnes by category, what they oblige to, which packaging its duties reach
+    market.py     one market's tonnes by category, its obligations, and the packaging that its duties cover
     missing.py    what is missing, the worst first
-    one.py        what is missing in one SKU as it stands now
-    asked.py      what the grades of a page of SKUs ask for
+    one.py        what is missing in one SKU at present
+    asked.py      facts that the grades of a page of SKUs ask for
     imports.py    which imports wrote the portfolio
     items.py      a page of SKUs, found by text, grade, gap, market
 
-Every answer has `as_of`, the instant that it is of, and `newer_writes`, how many write transactions came since. The
-functions take the snapshot (`warehouse.snapshots.current`) and `Now`; they read no row of Postgres themselves, but for
+Every answer has `as_of`, its instant, and `newer_writes`, the number of write transactions since then. The
+functions take the snapshot (`warehouse.snapshots.current`) and `Now`; they read no row of Postgres themselves, except
 `missing_in_one` and `with_asked`.
 """
 

@@ -1,6 +1,6 @@
-"""What the grades of a page of SKUs ask for: their traces' `missing` and `open` facts, of the records as they are now.
+"""Adds the facts that the grades of a page of SKUs ask for: their traces' `missing` and `open`, of the current records.
 
-A snapshot does not hold what a grade is explained by; a page has few items, and each is explained from its row.
+A snapshot does not contain the trace of a grade; a page has few items, and each trace is computed from its row.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ FROM skus WHERE sku_code = ANY(%s)
 def with_asked(
     conn: psycopg.Connection[Any], items: Sequence[dict[str, Any]], rulesets: Rulesets, lang: str
 ) -> list[dict[str, Any]]:
-    """The items with `missing` and `open` of their grades' traces, asked in a language of `LANGUAGES`.
+    """Return the items with `missing` and `open` of their grades' traces, in a language of `LANGUAGES`.
 
-    Both are empty where a grade asks for nothing, and where the SKU is no longer held.
+    Both are empty where a grade asks for nothing, and where the SKU no longer exists.
     """
     day = rulesets.active(conn)
     asked: dict[str, dict[str, Any]] = {}

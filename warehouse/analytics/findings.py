@@ -1,7 +1,7 @@
-"""When a SKU has a finding, as SQL over the views of a reader; what it means is a row of `compliance.readiness`.
+"""Defines when a SKU has a finding, as SQL over the views of a reader; `compliance.readiness` defines its meaning.
 
-A condition is over one row of `facts`: the SKU with what its parts and volumes come to. A test holds the two tables to
-the same keys. Parameters are `today` and `market`, which is null where the whole portfolio is meant.
+A condition is over one row of `facts`: the SKU with the sums of its parts and volumes. A test compares the keys of the
+two tables. Parameters are `today` and `market`, which is null where the whole portfolio is meant.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _FLAGGED: Final = "len(list_filter(flags, lambda flag: {})) > 0"
 _CERTAIN: Final = "flag.certainty = 'certain'"
 _OPEN: Final = "flag.certainty = 'depends'"
 _FACE: Final = "concat_ws('|', packaging_level, coalesce(reusable, false)::VARCHAR, packaging_format)"
-"""What a ban asks for besides body and use, as one text; a part that is not said is left out of it."""
+"""The facts besides body and use that a ban asks for, as one text; a missing part is left out."""
 
 CONDITIONS: Final = {
     "pfas_food_contact": "food_contact AND (pfas_status = 'above_limit' OR pfas_in_part)",
@@ -88,9 +88,9 @@ SELECT DISTINCT {_FACE}, packaging_level, reusable, packaging_format FROM skus W
 
 
 def prepare(answers: Reader) -> None:
-    """Make the tables that conditions ask besides the snapshot's: what only the rules can say of distinct texts.
+    """Make the tables that conditions use besides the snapshot's: distinct texts that only the rules can judge.
 
-    `unread` has the material texts that no material is known by, `use_decides` the faces of which a ban asks the use.
+    `unread` has the material texts of no known material, `use_decides` the faces whose use a ban asks for.
     """
     rules = ruleset.load()
     unread = [text for (text,) in answers.rows(_TEXTS) if resolve_material(text, rules) is None]
@@ -103,21 +103,21 @@ def prepare(answers: Reader) -> None:
 
 
 def mask(findings: Sequence[Finding]) -> str:
-    """The findings of a row of `facts` as one number, a bit for each in their order: rows alike count together."""
+    """Return SQL for the findings of a row of `facts` as one number, a bit for each, to count equal rows together."""
     bits = (f"CASE WHEN {CONDITIONS[found.key]} THEN {1 << place} ELSE 0 END" for place, found in enumerate(findings))
     return f"({' + '.join(bits)})::BIGINT"
 
 
 def of_mask(findings: Sequence[Finding], number: int) -> list[Finding]:
-    """The findings that a number stands for."""
+    """Return the findings of a number."""
     return [found for place, found in enumerate(findings) if number >> place & 1]
 
 
 def weighed(findings: Sequence[Finding]) -> str:
-    """How much the findings of a row of `facts` stand in its way together."""
+    """Return SQL for the sum of the weights of a row's findings."""
     return " + ".join(f"CASE WHEN {CONDITIONS[found.key]} THEN {found.weight:d} ELSE 0 END" for found in findings)
 
 
 def holding(findings: Sequence[Finding], *, in_union: bool, today: date) -> list[Finding]:
-    """Those that hold on a market, in the European Union or outside of it, as they count on a day."""
+    """Return the findings that apply on a market, in the European Union or outside of it, as they count on a day."""
     return [found.on(today) for found in findings if in_union or not found.eu]

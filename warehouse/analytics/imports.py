@@ -1,6 +1,6 @@
-"""Which imports a portfolio came with: the way from a snapshot back to the files that a company sent.
+"""Counts SKUs by import, to lead from a snapshot back to the files that a company sent.
 
-Names of files are `warehouse.skus.origins`.
+`warehouse.skus.origins` has the names of files.
 """
 
 from typing import Final
@@ -15,6 +15,6 @@ SELECT import_id, count(*) FROM skus WHERE import_id IS NOT NULL GROUP BY import
 
 
 def imports(snapshot: Snapshot) -> dict[UUID, int]:
-    """SKUs by the import that wrote them last, most first; those that single writes left are in none."""
+    """Count SKUs by the import that wrote them last, most first; SKUs last written singly are in none."""
     with reader(snapshot) as found:
         return {UUID(import_id): skus for import_id, skus in found.rows(_BY_IMPORT)}

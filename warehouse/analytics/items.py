@@ -1,4 +1,4 @@
-"""A page of a portfolio's SKUs as a person looks for them: by text, grade, DoC status, gap, market, format ban."""
+"""Finds a page of a portfolio's SKUs by text, grade, DoC status, gap, market, format ban."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,7 +10,7 @@ from warehouse.analytics.reader import reader
 from warehouse.snapshots import Snapshot
 
 GAPS: Final = tuple(found.key for found in findings() if found.kind == "missing")
-"""What `Wanted.gap` may be: the findings that something is not recorded."""
+"""The values of `Wanted.gap`: the findings that something is not recorded."""
 
 _ITEMS: Final = """
 {source}
@@ -30,9 +30,9 @@ _JUDGED: Final = "facts"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to look for; a SKU has to fit all that is not None.
+    """The filters of a search; a SKU has to match all that are not None.
 
-    `text` stands in the code or in the name, letters and accents folded. `gap` is one of `GAPS`. `market` is a
+    `text` is searched in the code and in the name, letters and accents folded. `gap` is one of `GAPS`. `market` is a
     jurisdiction code that the SKU names or has volumes for, a country with its subdivisions.
     """
 
@@ -45,7 +45,7 @@ class Wanted:
 
 
 def items(snapshot: Snapshot, now: Now, wanted: Wanted, *, limit: int, offset: int) -> dict[str, Any]:
-    """A page of what fits, in the order of the codes, and how many there are. Raises `KeyError` for an unknown gap."""
+    """Return a page of matching SKUs, in the order of codes, and their number. Raises `KeyError` for another gap."""
     judged = wanted.gap is not None or wanted.market is not None
     query = _ITEMS.format(
         source=f"WITH {FACTS}" if judged else "",

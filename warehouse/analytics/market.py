@@ -1,7 +1,7 @@
-"""One market's figures of its latest calendar year: tonnes by category, what they oblige to, what is not decided.
+"""Reads one market's figures of its latest calendar year: tonnes by category, obligations, and undecided tonnes.
 
-They are the company's kept figures (`warehouse.figures`), with an `as_of` of their own. Which of its SKUs may be sold
-there is `readiness`.
+They are the company's stored figures (`warehouse.figures`), with an `as_of` of their own. `readiness` decides which of
+its SKUs may be sold there.
 """
 
 from typing import Any, Final
@@ -25,18 +25,18 @@ _CATEGORY: Final = (
     "confidence",
 )
 _WORST: Final = 10
-"""SKUs of which a fact is missing, the most units first."""
+"""The most SKUs with a missing fact that are listed, by units."""
 _YEAR: Final = 0
 
 
 def covered(market: str) -> dict[str, object] | None:
-    """Which packaging the market's duties reach; None where the tables do not know the market."""
+    """Return the packaging that the market's duties cover; None where the tables do not have the market."""
     found = coverage.coverages().get(market)
     return found.as_dict() if found else None
 
 
 def figures_in(figures: StoredFigures, market: str, this_year: int) -> dict[str, Any] | None:
-    """The market's figures of the latest year that is not ahead, else the first; None where nothing is counted there.
+    """Return the market's figures of the latest year that is not ahead, else the first; None where nothing is counted.
 
     Tonnes are as they were written, to six places.
     """
@@ -64,6 +64,6 @@ def figures_in(figures: StoredFigures, market: str, this_year: int) -> dict[str,
 
 
 def _plain(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    """Rows for an answer: decimals as numbers."""
+    """Return rows for an answer: decimals as numbers."""
     decimals = [name for name, dtype in frame.schema.items() if dtype.base_type() == pl.Decimal]
     return frame.with_columns(pl.col(decimals).cast(pl.Float64)).to_dicts()

@@ -1,4 +1,4 @@
-"""What is missing in a portfolio, or in one SKU of it: the worst gaps first."""
+"""Lists the gaps of a portfolio, or of one SKU of it, the worst first."""
 
 from collections import defaultdict
 from typing import Any, Final
@@ -37,12 +37,11 @@ ORDER BY ALL
 def missing(
     snapshot: Snapshot, now: Now, *, sku_code: str | None = None, limit: int = 50, offset: int = 0
 ) -> dict[str, Any]:
-    """The gaps with the SKUs and units that they touch, and a page of SKUs with theirs.
+    """Return the gaps with the SKUs and units that they affect, and a page of SKUs with theirs.
 
-    A SKU's gaps weigh as much as they stand in its way together; of equals the one with more units comes first. An item
-    names its material texts that were not understood. With `sku_code` only that SKU is told, gaps or none; an unknown
-    one gives no item. What its grade asks for is added by
-    `with_asked`.
+    A SKU is sorted by the sum of its gaps' weights; of equals the one with more units comes first. An item names its
+    material texts that were not understood. With `sku_code` the answer is about that SKU alone, gaps or none; an
+    unknown one gives no item. `with_asked` adds what its grade asks for.
     """
     asked = [found for found in findings() if found.on(now.today).kind == "missing"]
     parts = {"facts": FACTS, "mask": mask(asked), "weighed": weighed(asked)}
@@ -69,7 +68,7 @@ def missing(
 
 
 def _unread(answers: Reader, codes: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """By SKU: its material texts that no material is known by, each with the nearest known words."""
+    """Return each SKU's material texts of no known material, each with the nearest known words."""
     rules, found = ruleset.load(), defaultdict[str, list[dict[str, Any]]](list)
     for code, field, text in answers.rows(_UNREAD, codes=codes):
         found[code].append({"field": field, "text": text, "nearest": list(nearest_materials(text, rules))})
@@ -77,7 +76,7 @@ def _unread(answers: Reader, codes: list[str]) -> dict[str, list[dict[str, Any]]
 
 
 def _worst_first(asked: list[Finding], groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """By weight times SKUs."""
+    """Sort gaps by weight times SKUs."""
     counted = {found.key: {"skus": 0, "units": 0} for found in asked}
     for group in groups:
         for found in of_mask(asked, group["mask"]):

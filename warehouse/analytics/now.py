@@ -1,4 +1,4 @@
-"""What an answer needs besides the snapshot, read in the session of the company that asks."""
+"""Reads the inputs of an answer besides the snapshot, in the session of the company that asks."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -24,12 +24,12 @@ class Now:
 
     @classmethod
     def read(cls, conn: psycopg.Connection[Any], clock: Clock) -> Self:
-        """As it is in this transaction of the company; the release's catalogue until one is loaded."""
+        """Read them in this transaction of the company; the release's catalogue is used until one is loaded."""
         served = catalogue.served(every(conn) or catalogue.pinned())
         return cls(clock.today(), companies.counted(conn).links, {found.code: found for found in served})
 
     def head(self, snapshot: Snapshot) -> dict[str, Any]:
-        """How every answer begins."""
+        """Return the first members of every answer."""
         return {
             "as_of": snapshot.as_of.isoformat().replace("+00:00", "Z"),
             "newer_writes": max(self.links - snapshot.number, 0),

@@ -1,6 +1,6 @@
-"""What is missing in one SKU as it stands now: the conditions of the portfolio over a snapshot of its row alone.
+"""Finds what is missing in one SKU at present: the portfolio's conditions over a snapshot of its row alone.
 
-A page that shows a record as it is held must not show gaps beside it that were counted before the last write.
+A page that shows the current record must not show gaps beside it that were counted before the last write.
 """
 
 from datetime import datetime
@@ -22,7 +22,7 @@ from warehouse.snapshots.source import tables
 def missing_in_one(
     conn: psycopg.Connection[Any], company_id: UUID, sku_id: UUID, now: Now, *, at: datetime, rules: RuleSet
 ) -> dict[str, list[dict[str, Any]]]:
-    """The `gaps` of a SKU of the session's company, the gravest first, and its texts `not_understood`, as `missing`."""
+    """Return the `gaps` of a SKU of the session's company, the gravest first, and its texts `not_understood`."""
     with TemporaryDirectory(prefix="pcds-item-") as folder:
         parts = write(Path(folder), tables(conn, now.today, rules, [sku_id]), lambda: None)
         held = Snapshot(company_id, "item", at, now.links, "", "", parts, 0, Path(folder))

@@ -1,4 +1,4 @@
-"""The portfolio at a glance: SKUs by grade, DoC status, flags, markets and level; tonnes; jurisdictions in scope."""
+"""Summarises the portfolio: SKUs by grade, DoC status, flags, markets and level; tonnes; jurisdictions in scope."""
 
 from collections.abc import Iterable
 from datetime import date
@@ -39,7 +39,7 @@ FROM tonnes GROUP BY ALL ORDER BY market, year, half
 
 
 def overview(snapshot: Snapshot, now: Now, figures: StoredFigures | None = None) -> dict[str, Any]:
-    """The whole portfolio of one company. Every code of a vocabulary is named, also where no SKU has it.
+    """Summarise one company's portfolio. Every code of a vocabulary is named, also where no SKU has it.
 
     `tonnes` are null where no figures are computed yet; they have an `as_of` of their own. A market counts the SKUs
     that name it; a jurisdiction is in scope where SKUs name it or volumes are reported for it.
@@ -78,7 +78,7 @@ def _most_first(rows: Iterable[Row]) -> list[Row]:
 
 
 def _flags(rows: Iterable[Row], today: date) -> list[dict[str, Any]]:
-    """Bans by code, the most SKUs first, in the words of the rules of the snapshot; `today` says which are in force."""
+    """Return bans by code, the most SKUs first, in the words of the snapshot's rules, dated by `today`."""
     return [
         {
             "code": code,
@@ -100,7 +100,7 @@ def _tonnes(answers: Reader, figures: StoredFigures) -> dict[str, Any]:
 
 
 def _in_scope(counted: dict[str, list[Row]], now: Now) -> list[dict[str, Any]]:
-    """Each jurisdiction that SKUs or volumes name; null facts where the catalogue does not serve it."""
+    """Return each jurisdiction that SKUs or volumes name; null facts where the catalogue does not serve it."""
     named = {row[0]: row[2] for row in counted.get("markets", ())}
     placed = {row[0]: row[2] for row in counted.get("volumes", ())}
     return [

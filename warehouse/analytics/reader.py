@@ -1,7 +1,7 @@
-"""A DuckDB connection over one snapshot: three views and nothing else that it could open.
+"""Opens a DuckDB connection that can read three views of one snapshot and nothing else.
 
-Isolation is DuckDB's: access to files is off but for the files named here, and nothing can be configured any more when
-the first query comes. A path in a query, a link or a setting does not lead out of it (tests/warehouse/test_reader.py).
+DuckDB isolates it: access to files other than those named here is off, and the configuration is locked before the first
+query. A path in a query, a link or a setting cannot circumvent that (tests/warehouse/test_reader.py).
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ Row: TypeAlias = tuple[Any, ...]
 
 THREADS: Final = 2
 MEMORY: Final = "1GiB"
-"""Of one answer; one that needs more fails rather than take the memory of requests."""
+"""Memory of one answer; one that needs more fails rather than take the memory of requests."""
 
 
 class Reader:
@@ -28,11 +28,11 @@ class Reader:
         self._connection = connection
 
     def rows(self, query: str, **parameters: object) -> list[Row]:
-        """All rows of a query; values are always parameters, named `$name` in it."""
+        """Return all rows of a query; values are always parameters, named `$name` in it."""
         return self._connection.execute(query, parameters).fetchall()
 
     def records(self, query: str, **parameters: object) -> list[dict[str, Any]]:
-        """The same, each row by the names of its columns."""
+        """Return the same, each row by the names of its columns."""
         found = self._connection.execute(query, parameters)
         names = [column[0] for column in found.description or ()]
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
@@ -40,7 +40,7 @@ class Reader:
 
 @contextmanager
 def reader(snapshot: Snapshot, tonnes: Path | None = None) -> Iterator[Reader]:
-    """A reader of this snapshot for the time of the block; `tonnes` is the company's file of figures."""
+    """Open a reader of this snapshot for the block; `tonnes` is the company's file of figures."""
     files = {name: snapshot.files(name) for name in TABLES} | ({"tonnes": [tonnes]} if tonnes else {})
     config: dict[str, str | bool | int | float | list[str]] = {
         "threads": THREADS,
@@ -58,7 +58,7 @@ def reader(snapshot: Snapshot, tonnes: Path | None = None) -> Iterator[Reader]:
 
 
 def _listed(paths: Iterable[Path]) -> str:
-    """The paths as a list of DuckDB's."""
+    """Return the paths as a DuckDB list."""
     texts = (str(path).replace("'", "''") for path in paths)
     quoted = ", ".join(f"'{text}'" for text in texts)
     return f"[{quoted}]"

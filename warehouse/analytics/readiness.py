@@ -1,7 +1,6 @@
-"""What a company's own records show for one market: what stands in a SKU's way, what is to decide, what is missing.
+"""Shows a SKU's readiness for one market by the company's own records: obstacles, decisions to take, missing data.
 
-Not legal advice and no permission: a SKU is `ready` where nothing that is recorded stands in its way and nothing that
-is asked for is missing.
+Not legal advice and no permission: a SKU is `ready` where no recorded fact blocks it and no required fact is missing.
 """
 
 from collections import Counter
@@ -20,7 +19,7 @@ from warehouse.snapshots import Snapshot
 
 _EXAMPLES: Final = 5
 _PLACES: Final = {"blocks": "blocked", "decide": "to_decide", "missing": "incomplete"}
-"""Where a SKU stands that has a finding of this kind and of none before; else it is ready."""
+"""The class of a SKU by its gravest kind of finding; a SKU without one is ready."""
 _GROUPS: Final = """
 WITH {facts}, judged AS (SELECT sku_code, units, {mask} AS mask FROM facts)
 SELECT mask, count(*) AS skus, sum(units)::BIGINT AS units, min(sku_code, {examples}) AS examples
@@ -29,12 +28,12 @@ FROM judged GROUP BY mask
 
 
 def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures | None = None) -> dict[str, Any]:
-    """The SKUs that name the market or report volumes for it, by how they stand there, and each finding with its SKUs.
+    """Count the SKUs that name the market or report volumes for it, by class, and list each finding with its SKUs.
 
-    `market` is a jurisdiction code; a country counts its subdivisions. Each SKU stands in one place: blocked, else to
-    decide, else incomplete, else ready. `upcoming` findings count for none of them. `coverage` and `figures` are of
-    the market itself: which packaging its duties reach, and what was placed there.
-    Raises `schemas.normalise.Unfit` (`unknown_market`) for what is no ISO 3166 code.
+    `market` is a jurisdiction code; a country counts its subdivisions. Each SKU is in one class: blocked, else to
+    decide, else incomplete, else ready. `upcoming` findings count for none of them. `coverage` and `figures` are of the
+    market itself: the packaging that its duties cover, and the tonnes placed there. Raises `schemas.normalise.Unfit`
+    (`unknown_market`) for what is no ISO 3166 code.
     """
     code = normalised(market)
     in_union = annex_v.may_be_in_the_union([code])
@@ -74,7 +73,7 @@ def _place(found: Sequence[Finding]) -> str:
 
 
 def _told(found: Finding, groups: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """A finding with the SKUs that have it; units are null where none of them has a volume."""
+    """Return a finding with the SKUs that have it; units are null where none of them has a volume."""
     units = [group["units"] for group in groups if group["units"] is not None]
     return {
         **found.as_dict(),

@@ -1,1 +1,1 @@
-"""Answers that are kept for repeated requests (Idempotency-Key)."""
+"""Stores answers for repeated requests (Idempotency-Key)."""

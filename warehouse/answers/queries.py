@@ -1,4 +1,4 @@
-"""Keeps answers to writes that carried an Idempotency-Key, and finds them again.
+"""Stores answers to writes that carried an Idempotency-Key, and finds them again.
 
 What belongs here: the lock of a request, and its row in `kept_answers`. What does not: how long an answer counts and
 which payload it belongs to (`pipelines.writing.once`).
@@ -16,7 +16,7 @@ _LOCK: Final = "SELECT pg_advisory_xact_lock(%s)"
 
 
 class Kept(NamedTuple):
-    """What was answered to a request: the SHA-256 of its payload, and the answer's parts, its body deflated."""
+    """The stored answer to a request: the SHA-256 of the request's payload, and the answer's parts, body deflated."""
 
     fingerprint: bytes
     status: int
@@ -28,7 +28,7 @@ class Kept(NamedTuple):
 _KEY: Final = tuple(column.name for column in kept_answers.primary_key)
 _COLUMNS: Final = (*_KEY, *Kept._fields)
 FIND: Final = f"SELECT {', '.join(Kept._fields)} FROM kept_answers WHERE company_id = %s AND request = %s"
-"""By its key alone: with the age asked here, too, old statistics could send the database through the index of ages."""
+"""Finds a row by its key alone: with the age as well, old statistics could make Postgres use the index of ages."""
 _KEEP: Final = (
     f"INSERT INTO kept_answers ({', '.join(_COLUMNS)}) VALUES ({', '.join('%s' for _ in _COLUMNS)}) "
     f"ON CONFLICT ({', '.join(_KEY)}) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in Kept._fields)}"
@@ -36,21 +36,21 @@ _KEEP: Final = (
 
 
 def lock(connection: Connection, requests: Iterable[bytes]) -> None:
-    """Wait until no other transaction has one of these requests, and have them until this one ends.
+    """Wait until no other transaction has locked one of these requests, and lock them until this one ends.
 
-    Every writer takes its locks in one order, so that two of them wait for each other and never for ever.
+    Every writer takes its locks in one order, so that two of them cannot deadlock.
     """
     for number in sorted(int.from_bytes(request[:8], "big", signed=True) for request in requests):
         connection.execute(_LOCK, [number])
 
 
 def find(connection: Connection, asked: Sequence[tuple[UUID, bytes]]) -> list[Kept | None]:
-    """The answers, of whatever age, to requests of companies, in their order; in a pipeline one round trip."""
+    """Return the answers, of any age, to requests of companies, in their order; in a pipeline one round trip."""
     cursors = [connection.execute(FIND, pair) for pair in asked]
     rows = (cursor.fetchone() for cursor in cursors)
     return [None if row is None else Kept(*row) for row in rows]
 
 
 def keep(connection: Connection, company_id: UUID, request: bytes, kept: Kept) -> None:
-    """Keep the answer, in the place of any that the request has had before."""
+    """Store the answer, in place of any earlier one to the request."""
     connection.execute(_KEEP, [company_id, request, *kept])

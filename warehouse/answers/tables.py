@@ -1,6 +1,6 @@
-"""Answers to writes that carried an Idempotency-Key, kept for a day beside what they wrote.
+"""Defines the table of answers to writes with an Idempotency-Key, stored for a day beside the written rows.
 
-A row is written in the transaction of the write that it answers, so that neither is ever there without the other.
+A row is written in the transaction of the write that it answers, so that neither exists without the other.
 """
 
 from sqlalchemy import Column, Index, Integer, LargeBinary, PrimaryKeyConstraint, Table, Text

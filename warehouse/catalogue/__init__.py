@@ -1,1 +1,1 @@
-"""The jurisdiction catalogue as it is loaded."""
+"""Stores the loaded jurisdiction catalogue."""

@@ -1,4 +1,4 @@
-"""The jurisdiction catalogue as it is loaded: every row, in the form that `compliance.catalogue` reasons about."""
+"""Reads and replaces the loaded jurisdiction catalogue: every row, in the form that `compliance.catalogue` uses."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -17,7 +17,7 @@ from warehouse.sessions import AsyncConnection, Connection
 COLUMNS: Final = tuple(column.name for column in jurisdictions.columns)
 
 _ALL: Final = "SELECT * FROM jurisdictions ORDER BY code"
-"""Served rows and those that only rules use; which are served is the catalogue's to say."""
+"""Served rows and those that only rules use; the catalogue says which are served."""
 
 _LOADED: Final = "SELECT EXISTS (SELECT FROM jurisdictions WHERE in_catalogue)"
 
@@ -54,18 +54,18 @@ _NEVER_NULL: Final = ("system", "scope", "authorised_representative_required", "
 
 
 def served_markets(connection: Connection) -> frozenset[str]:
-    """The codes that the catalogue serves, those that volumes may be of; the release's until one is loaded."""
+    """Return the codes that the catalogue serves, which volumes may have; the release's until one is loaded."""
     loaded = frozenset(code for (code,) in connection.execute(_SERVED))
     return loaded or frozenset(entry.code for entry in catalogue.served(catalogue.pinned()))
 
 
 def served_subdivisions(connection: Connection) -> frozenset[str]:
-    """Those of them that are part of another jurisdiction."""
+    """Return those of them that are part of another jurisdiction."""
     return frozenset(code for (code,) in connection.execute(_SERVED_SUBDIVISIONS))
 
 
 def entry(row: Mapping[str, Any]) -> Jurisdiction:
-    """One row of the table as an entry of the catalogue."""
+    """Return one row of the table as an entry of the catalogue."""
     threshold = row["composite_threshold_percent"]
     columns: dict[str, Any] = {name: row[name] for name in _AS_THEY_ARE}
     columns |= {name: row[name] or "" for name in _NEVER_NULL}
@@ -79,24 +79,24 @@ def entry(row: Mapping[str, Any]) -> Jurisdiction:
 
 
 def every(conn: Connection) -> list[Jurisdiction]:
-    """The whole catalogue by code, with the rows that only rules use; empty until one is loaded."""
+    """Return the whole catalogue by code, with the rows that only rules use; empty until one is loaded."""
     with conn.cursor(row_factory=dict_row) as cursor:
         return [entry(row) for row in cursor.execute(_ALL)]
 
 
 async def read_every(connection: AsyncConnection) -> list[Jurisdiction]:
-    """The same in the event loop."""
+    """Return the same in the event loop."""
     async with connection.cursor(row_factory=dict_row) as cursor:
         return [entry(row) for row in await (await cursor.execute(_ALL)).fetchall()]
 
 
 def is_loaded(conn: Connection) -> bool:
-    """Whether a catalogue is loaded: one half of being ready."""
+    """Return whether a catalogue is loaded: one half of readiness."""
     return conn.execute(_LOADED).fetchone() == (True,)
 
 
 async def read_is_loaded(connection: AsyncConnection) -> bool:
-    """The same in the event loop."""
+    """Return the same in the event loop."""
     return await (await connection.execute(_LOADED)).fetchone() == (True,)
 
 
@@ -108,13 +108,13 @@ class Load(NamedTuple):
 
 
 def last_load(conn: Connection) -> Load | None:
-    """The load that the rows come from; None where the catalogue was never loaded."""
+    """Return the load that the rows come from; None where the catalogue was never loaded."""
     row = conn.execute(_LAST).fetchone()
     return None if row is None else Load(*row)
 
 
 def stored(conn: Connection) -> dict[str, dict[str, Any]]:
-    """The rows of the catalogue by code, with `COLUMNS` as they are stored."""
+    """Return the rows of the catalogue by code, with `COLUMNS` as they are stored."""
     with conn.cursor(row_factory=dict_row) as cursor:
         return {row["code"]: row for row in cursor.execute(_STORED)}
 

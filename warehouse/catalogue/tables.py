@@ -1,4 +1,4 @@
-"""The jurisdiction catalogue as it is served, and a row for each time that it was loaded."""
+"""Defines the tables of the served jurisdiction catalogue, and of its loads."""
 
 from sqlalchemy import JSON, Boolean, Column, Date, Integer, Table, Text
 

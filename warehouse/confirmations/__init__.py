@@ -1,1 +1,1 @@
-"""Confirmation codes for what an assistant proposes."""
+"""Stores confirmation codes for proposals of an assistant."""

@@ -1,7 +1,7 @@
-"""Confirmation codes: kept as digests for ten minutes, and found by who holds one for the very thing confirmed.
+"""Stores confirmation codes as digests for ten minutes, and finds one by code, connection and confirmed action.
 
-A code stands until it expires, so that a call that is repeated finds it again; that what it confirms is filed once is
-the review queue's (`services.review.file`, `filing_key`).
+A code is valid until it expires, so that a repeated call finds it again; the review queue ensures that its action is
+filed once (`services.review.file`, `filing_key`).
 """
 
 import secrets
@@ -14,7 +14,7 @@ import psycopg
 from warehouse.access.keys import digest
 
 LIFETIME: Final = timedelta(minutes=10)
-"""Of a code, by the service's clock (decisions §7)."""
+"""How long a code is valid, by the service's clock (decisions §7)."""
 
 _FORGET: Final = "DELETE FROM confirmations WHERE expires_at <= %s"
 _KEEP: Final = (
@@ -28,13 +28,13 @@ GIVEN: Final = (
     "SELECT true FROM confirmations"
     " WHERE code_hash = %(code)s AND connection_id = %(connection)s AND expires_at > %(at)s"
 )
-"""A row where the connection was given this code, for whatever it confirms, and it still counts."""
+"""A row where the connection was given this valid code, whatever it confirms."""
 
 
 def issue(
     conn: psycopg.Connection[Any], company_id: UUID, connection_id: UUID, meaning: bytes, now: datetime
 ) -> tuple[str, datetime]:
-    """A new code for `meaning` over one connection, and the first instant without it; expired ones are removed."""
+    """Issue a code for `meaning` over one connection, with the instant of its expiry; expired ones are removed."""
     code, expires_at = secrets.token_urlsafe(24), now + LIFETIME
     conn.execute(_FORGET, [now])
     conn.execute(_KEEP, [company_id, digest(code), connection_id, meaning, expires_at])
@@ -42,5 +42,5 @@ def issue(
 
 
 def holds(conn: psycopg.Connection[Any], code: str, connection_id: UUID, meaning: bytes, now: datetime) -> bool:
-    """Whether the code was issued to this connection for this meaning, and still counts."""
+    """Return whether the code was issued to this connection for this meaning, and is still valid."""
     return conn.execute(_HELD, [digest(code), connection_id, meaning, now]).rowcount == 1

@@ -1,4 +1,4 @@
-"""Codes by which a user confirms through an assistant that cannot ask: bound to a connection and to what is filed."""
+"""Defines the table of codes by which a user confirms through an assistant: bound to a connection and to an action."""
 
 from sqlalchemy import Column, Index, LargeBinary, PrimaryKeyConstraint, Table, Uuid
 

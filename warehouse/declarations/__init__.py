@@ -1,1 +1,1 @@
-"""Declarations of Conformity: their metadata, and those that were issued here."""
+"""Stores Declarations of Conformity: their metadata, and those that were issued here."""

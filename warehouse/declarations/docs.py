@@ -1,6 +1,6 @@
-"""Declarations of Conformity: their metadata as it is listed, and as operators add them.
+"""Lists Declarations of Conformity by their metadata, and adds them for operators.
 
-Which coverage they give to a SKU is `skus.DOC_STATUS`. `today` is the UTC day of the service's clock.
+`skus.DOC_STATUS` gives a SKU's coverage by them. `today` is the UTC day of the service's clock.
 """
 
 from collections.abc import Mapping
@@ -34,11 +34,11 @@ SELECT docs.id, docs.reference, docs.supplier_name, docs.expires_on, docs.expire
 FROM docs LEFT JOIN LATERAL (SELECT sku_code, name FROM skus WHERE skus.id = docs.sku_id LIMIT 1) AS sku ON true
 WHERE docs.status = 'valid' AND docs.expires_on BETWEEN %(today)s::date AND %(today)s::date + %(days)s::integer
 ORDER BY docs.expires_on, docs.id LIMIT %(limit)s"""
-"""SKUs are looked up one by one, as only those of the page are wanted."""
+"""SKUs are looked up one by one, as only those of the page are needed."""
 
 
 def of_sku(connection: psycopg.Connection[Any], sku_id: UUID, *, today: date) -> list[dict[str, Any]]:
-    """The newest 50 DoCs of one SKU, as the list shows them."""
+    """Return the newest 50 DoCs of one SKU, in the form of the list."""
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(_OF_SKU, {"sku_id": sku_id, "today": today}).fetchall()
 
@@ -46,21 +46,21 @@ def of_sku(connection: psycopg.Connection[Any], sku_id: UUID, *, today: date) ->
 def expiring(
     connection: psycopg.Connection[Any], *, today: date, days: int, limit: int
 ) -> tuple[list[dict[str, Any]], int]:
-    """Valid DoCs whose last day is today or within so many days, the first to end first, and how many there are."""
+    """Return valid DoCs whose last day is today or within `days`, the first to end first, and their number."""
     with connection.cursor(row_factory=dict_row) as cursor:
         found = cursor.execute(_EXPIRING, {"today": today, "days": days, "limit": limit}).fetchall()
     return found, found[0]["total"] if found else 0
 
 
 def page(limit: int, offset: int) -> str:
-    """DocListResponse as one JSON text, `page`, newest first, for the parameter `today`."""
+    """Return DocListResponse as one JSON text, `page`, newest first, for the parameter `today`."""
     return pages.page(_ITEM, "docs", order="docs.created_at DESC, docs.id", limit=limit, offset=offset)
 
 
 def add(
     connection: psycopg.Connection[Any], company_id: UUID, doc_id: UUID, *, values: Mapping[str, Any], at: datetime
 ) -> dict[str, Any]:
-    """Add one DoC in a session of its company; the record as the list shows it on that day.
+    """Add one DoC in a session of its company, and return the record in the form of the list on that day.
 
     `values` are `sku_id`, `reference`, `supplier_name`, `status`, `issued_on` and `expires_on`.
     """
@@ -82,5 +82,5 @@ RETURNING id, expires_on
 
 
 def mark_expired(conn: psycopg.Connection[Any], today: date, *, most: int) -> list[tuple[UUID, date]]:
-    """Mark at most so many valid DoCs whose last day is before `today`, each once: their ids and last days."""
+    """Mark at most `most` valid DoCs whose last day is before `today`, each once; return their ids and last days."""
     return conn.execute(_MARK_EXPIRED, {"today": today, "most": most}).fetchall()

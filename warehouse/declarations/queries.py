@@ -1,4 +1,4 @@
-"""Declarations that were issued here: what each says and its PDF, kept once and never changed."""
+"""Stores declarations that were issued here, content and PDF, once and without changes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,29 +43,29 @@ def add(
     sha256: str,
     at: datetime,
 ) -> None:
-    """Keep a declaration in a session of its company, whose record in `docs` is `doc_id`."""
+    """Store a declaration in a session of its company, whose record in `docs` is `doc_id`."""
     connection.execute(_ADD, [doc_id, company_id, entry_id, orjson.dumps(content).decode(), pdf, sha256, at])
 
 
 def of_entry(connection: psycopg.Connection[Any], entry_id: UUID) -> Issued | None:
-    """The declaration that was issued from an entry of the review queue."""
+    """Return the declaration that was issued from an entry of the review queue."""
     return _one(connection, f"{_SELECT} WHERE issued.entry_id = %s", entry_id)
 
 
 def of_doc(connection: psycopg.Connection[Any], doc_id: UUID) -> Issued | None:
-    """The declaration that is a record of `docs`; None where that was not issued here."""
+    """Return the declaration of a record of `docs`; None where that was not issued here."""
     return _one(connection, f"{_SELECT} WHERE issued.doc_id = %s", doc_id)
 
 
 def pdf(connection: psycopg.Connection[Any], doc_id: UUID) -> bytes:
-    """The bytes of a declaration that `of_doc` found."""
+    """Return the PDF of a declaration that `of_doc` found."""
     row = connection.execute(_PDF, [doc_id]).fetchone()
     assert row is not None, "a declaration is never removed"
     return bytes(row[0])
 
 
 def of_sku(connection: psycopg.Connection[Any], sku_id: UUID) -> set[UUID]:
-    """Which records of `docs` of a SKU have a PDF here."""
+    """Return the records of `docs` of a SKU that have a PDF here."""
     return {doc_id for (doc_id,) in connection.execute(_OF_SKU, [sku_id])}
 
 

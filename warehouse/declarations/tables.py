@@ -1,4 +1,4 @@
-"""Declarations of conformity that were issued here: what each says, and its PDF. Their metadata is `docs`."""
+"""Defines the table of issued declarations of conformity: their content and PDF. Their metadata is in `docs`."""
 
 from sqlalchemy import JSON, Column, LargeBinary, Table, Text, Uuid
 

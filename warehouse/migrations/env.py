@@ -1,7 +1,7 @@
-"""How a migration runs: on the connection of `warehouse.migrate`, each in its own transaction, never waiting long.
+"""Runs migrations on the connection of `warehouse.migrate`, each in its own transaction, never waiting long.
 
 A statement that waits for a lock makes every later reader of that table wait behind it, so it gives up after five
-seconds and the migration can be started again. One migration at a time is held by the caller's advisory lock.
+seconds and the migration can be started again. The caller's advisory lock lets one migration run at a time.
 """
 
 from alembic import context
@@ -12,7 +12,7 @@ LIMITS = ("SET lock_timeout = '5s'", "SET statement_timeout = '60s'")
 
 
 def run() -> None:
-    """Run what `alembic` was asked for."""
+    """Run the command that `alembic` was given."""
     connection = context.config.attributes["connection"]
     for limit in LIMITS:
         connection.exec_driver_sql(limit)

@@ -1,1 +1,1 @@
-"""The review queue and the requests to suppliers."""
+"""Stores the review queue and the requests to suppliers."""

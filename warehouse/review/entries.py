@@ -1,7 +1,7 @@
-"""The entries of the review queue: their row type, and every statement that files, finds, locks and decides them.
+"""Files, finds, locks and decides entries of the review queue: their row type and all their statements.
 
-The functions work in the caller's transaction, whose session has the company set. What may be filed or decided, and
-what a decision does, is `services.review`.
+The functions work in the caller's transaction, whose session has the company set. `services.review` decides what may be
+filed or decided, and applies a decision.
 """
 
 from collections.abc import Mapping
@@ -31,8 +31,8 @@ State = Literal["open", "decided"]
 class Entry:
     """One entry. `state` is open, replaced, accepted or rejected; `sku_code` and `sku_name` are null without a SKU.
 
-    `reason` is the decider's, for the company; `note` is what the supplier is told. `decided` is the comparison that
-    was decided on, null for what writes no SKU and for what was decided before it was kept.
+    `reason` is the decider's, for the company; `note` is the text for the supplier. `decided` is the comparison that
+    was decided on, null for entries that write no SKU and for decisions before it was stored.
     """
 
     id: UUID
@@ -55,13 +55,13 @@ class Entry:
 
     @property
     def resource(self) -> str:
-        """The resource type of its ledger entries."""
+        """Return the resource type of its ledger entries."""
         return RESOURCES[self.kind]
 
 
 @dataclass(frozen=True, slots=True)
 class Filing:
-    """A new entry as it is filed. `filing_key` is a digest that a repeated filing has again."""
+    """A new entry to file. `filing_key` is a digest that is the same when the filing is repeated."""
 
     id: UUID
     kind: str
@@ -77,7 +77,7 @@ class Filing:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person decided: the entry's new state, by whom and when, and the comparison that was decided on."""
+    """A person's decision: the entry's new state, by whom and when, and the comparison that was decided on."""
 
     state: str
     by_id: str | None
@@ -94,7 +94,7 @@ _SELECT: Final = f"""
 SELECT {_COLUMNS}, sku.sku_code, sku.name AS sku_name
 FROM {{rows}} AS review_entries
 LEFT JOIN LATERAL (SELECT sku_code, name FROM skus WHERE skus.id = review_entries.sku_id LIMIT 1) AS sku ON true"""
-"""SKUs are looked up one by one: for a page of entries Postgres may think that reading all of them is cheaper."""
+"""SKUs are looked up one by one: for a page of entries Postgres may estimate that reading all of them is cheaper."""
 _PAGES: Final[Mapping[State, tuple[str, str]]] = {
     "open": ("review_entries.state = 'open'", "review_entries.filed_at, review_entries.id"),
     "decided": ("review_entries.decided_at IS NOT NULL", "review_entries.decided_at DESC, review_entries.id"),
@@ -119,17 +119,17 @@ _REPLACE: Final = "UPDATE review_entries SET state = 'replaced' WHERE request_id
 
 
 def of(connection: Connection, entry_id: UUID) -> Entry | None:
-    """One entry of the session's company."""
+    """Return one entry of the session's company."""
     return _one(connection, _ONE, entry_id)
 
 
 def answer_to(connection: Connection, request_id: UUID) -> Entry | None:
-    """The latest answer to a supplier's request, whatever became of it; None where there is none."""
+    """Return the latest answer to a supplier's request, in any state; None where there is none."""
     return _one(connection, _ANSWER, request_id)
 
 
 def page(connection: Connection, *, state: State = "open", limit: int = 50, offset: int = 0) -> tuple[list[Entry], int]:
-    """A page of the queue and how many there are in all.
+    """Return a page of the queue and how many there are in all.
 
     `state` is `open` (the one that waits longest first) or `decided` (the latest decision first).
     """
@@ -144,12 +144,12 @@ def page(connection: Connection, *, state: State = "open", limit: int = 50, offs
 
 
 def lock_filing(connection: Connection, company_id: UUID, filing_key: bytes) -> None:
-    """Have whoever files under the same key wait until the transaction ends."""
+    """Make other filings under the same key wait until the transaction ends."""
     connection.execute(_LOCK_KEY, [f"{company_id}/{filing_key.hex()}"])
 
 
 def filed_as(connection: Connection, filing_key: bytes) -> Entry | None:
-    """The entry that was filed under a key; None where nothing was."""
+    """Return the entry that was filed under a key; None where there is none."""
     return _one(connection, _FILED_BEFORE, filing_key)
 
 

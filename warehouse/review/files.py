@@ -1,7 +1,7 @@
-"""The records of files that wait with an entry of the review queue or with a supplier's request.
+"""Records files that wait with an entry of the review queue or with a supplier's request.
 
-Their bytes lie where the bytes of technical files lie, under the same id. How many a request takes, and what becomes
-of a file when its entry is decided, is `services.review.files`.
+Their bytes are stored like the bytes of technical files, under the same id. `services.review.files` limits how many a
+request takes, and moves a file when its entry is decided.
 """
 
 from dataclasses import asdict, fields
@@ -45,19 +45,19 @@ def add(
 
 
 def count_of_request(connection: Connection, request_id: UUID) -> int:
-    """How many files a request has, those of rejected answers too."""
+    """Count the files of a request, those of rejected answers included."""
     counted = connection.execute(_COUNT, [request_id]).fetchone()
     assert counted is not None, "a count is one row"
     return int(counted[0])
 
 
 def of_entry(connection: Connection, entry_id: UUID) -> list[File]:
-    """The files that came with an entry, in the order in which they came."""
+    """Return the files that came with an entry, in the order of arrival."""
     return _all(connection, _OF_ENTRY, entry_id)
 
 
 def of_request(connection: Connection, request_id: UUID) -> list[File]:
-    """The files that go with the next answer to a request: attached since, or with the answer that waits."""
+    """Return the files of the next answer to a request: attached since the last, or with the answer that waits."""
     return _all(connection, _OF_REQUEST, request_id)
 
 

@@ -1,7 +1,7 @@
-"""Requests to suppliers: the token of their links, their row types, and every statement about them.
+"""Stores requests to suppliers: the token of their links, their row types, and every statement about them.
 
-What a supplier may be asked or may answer is `services.supplier_requests`. A token is shown once, in the link, and only
-its SHA-256 is stored: it is too random to be guessed from its digest.
+`services.supplier_requests` decides what a supplier may be asked or may answer. A token is shown once, in the link, and
+only its SHA-256 is stored: it is too random to be guessed from its digest.
 """
 
 import secrets
@@ -17,7 +17,7 @@ from warehouse.access.keys import digest
 from warehouse.sessions import AsyncConnection, Connection
 
 ANSWERS_PER_MINUTE: Final = 10
-"""Of one token, and of one address, in any 60 seconds (interface v1, Limits)."""
+"""Uses of one token, and of one address, in any 60 seconds (interface v1, Limits)."""
 
 _ADMIT: Final = "SELECT * FROM pcds_admit_supplier(%(presented)s::bytea, %(address)s, %(ceiling)s, %(at)s)"
 _FIND: Final = "SELECT * FROM pcds_supplier_request(%(presented)s::bytea)"
@@ -31,7 +31,7 @@ SELECT requests.id, requests.sku_id, requests.component_ids, requests.supplier_n
 FROM supplier_requests AS requests
 CROSS JOIN LATERAL (SELECT sku_code, name FROM skus WHERE skus.id = requests.sku_id LIMIT 1) AS sku
 CROSS JOIN companies"""
-"""SKUs are looked up one by one: Postgres may think that reading all of them is cheaper. One company is seen."""
+"""SKUs are looked up one by one: Postgres may estimate that reading all of them is cheaper. It sees one company."""
 _LOCK: Final = "SELECT FROM supplier_requests WHERE id = %s FOR UPDATE"
 _MOVE: Final = "UPDATE supplier_requests SET state = %s, updated_at = %s WHERE id = %s"
 
@@ -52,7 +52,7 @@ class Request:
 
 
 class Admitted(NamedTuple):
-    """What is behind a token, None where it is none or was answered to its end; 0 or the seconds to wait."""
+    """The request behind a token, None where the token is unknown or fully answered; 0 or the seconds to wait."""
 
     request_id: UUID | None
     company_id: UUID | None
@@ -60,14 +60,14 @@ class Admitted(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The request and the company behind a token."""
+    """The request and the company of a token."""
 
     request_id: UUID
     company_id: UUID
 
 
 async def admit(connection: AsyncConnection, token: str, *, address: str, at: datetime) -> Admitted:
-    """Count a use of a token and of the address, on a connection of no company; what is behind the token."""
+    """Count a use of a token and of the address, on a connection of no company; return the token's request."""
     asked = {"presented": digest(token), "address": address, "ceiling": ANSWERS_PER_MINUTE, "at": at}
     row = await (await connection.execute(_ADMIT, asked)).fetchone()
     assert row is not None, "the statement answers one row whoever asks"
@@ -75,13 +75,13 @@ async def admit(connection: AsyncConnection, token: str, *, address: str, at: da
 
 
 async def find(connection: AsyncConnection, token: str) -> Found | None:
-    """The same without counting; None where it is no token or was answered to its end."""
+    """Return the same without counting; None where the token is unknown or fully answered."""
     row = await (await connection.execute(_FIND, {"presented": digest(token)})).fetchone()
     return None if row is None else Found(*row)
 
 
 def new_token() -> str:
-    """A token of 43 random URL-safe characters."""
+    """Make a token of 43 random URL-safe characters."""
     return secrets.token_urlsafe(32)
 
 
@@ -96,13 +96,13 @@ def add(
     supplier_name: str | None,
     at: datetime,
 ) -> None:
-    """Hold a new request in a session of its company; the token itself is nowhere."""
+    """Store a new request in a session of its company, without the token itself."""
     row = [request_id, company_id, sku_id, list(component_ids), supplier_name, digest(token), at, at]
     connection.execute(_INSERT, row)
 
 
 def of(connection: Connection, request_id: UUID, *, locking: bool = False) -> Request | None:
-    """A request of the session's company; with `locking` nobody else answers or decides until the transaction ends."""
+    """Return a request of the session's company; with `locking` others wait to answer or decide until the commit."""
     if locking:
         lock(connection, request_id)
     with connection.cursor(row_factory=class_row(Request)) as cursor:
@@ -115,7 +115,7 @@ def lock(connection: Connection, request_id: UUID) -> None:
 
 
 def every(connection: Connection, *, limit: int | None = None) -> list[Request]:
-    """The session's company's requests, newest first; of a long list only so many."""
+    """Return the session's company's requests, newest first; at most `limit`."""
     with connection.cursor(row_factory=class_row(Request)) as cursor:
         return cursor.execute(f"{_SELECT} ORDER BY requests.created_at DESC, requests.id LIMIT %s", [limit]).fetchall()
 

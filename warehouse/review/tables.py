@@ -1,6 +1,6 @@
-"""What suppliers were asked, what waits for a person's decision or had one, and the files that came with it.
+"""Defines the tables of requests to suppliers, of entries that a person decides, and of the files that came with them.
 
-A supplier's answer is an entry like any other: a newer answer leaves the older one where it is, as replaced.
+A supplier's answer is an entry like any other: a newer answer puts the older one into the state `replaced`.
 """
 
 from sqlalchemy import ARRAY, JSON, Column, Date, Index, Integer, LargeBinary, Table, Text, UniqueConstraint, Uuid, text

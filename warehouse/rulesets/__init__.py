@@ -1,1 +1,1 @@
-"""Rule-sets that operators added, which one grades, and the regrades that an activation asked for."""
+"""Stores rule-sets that operators added, the active version, and the regrades that an activation requested."""

@@ -1,4 +1,4 @@
-"""Rule-sets that operators added, and which one grades. Versions never change; the activated one is the last row."""
+"""Stores rule-sets that operators added, and the active version. Versions never change; the last activation counts."""
 
 import hashlib
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ _ACTIVE: Final = "SELECT version FROM ruleset_activations ORDER BY number DESC L
 
 
 class Added(NamedTuple):
-    """One that was added: its tables as CSV texts by file name."""
+    """An added version: its tables as CSV texts by file name."""
 
     content_hash: str
     rules: int
@@ -21,24 +21,24 @@ class Added(NamedTuple):
 
 
 def active(conn: psycopg.Connection[Any]) -> str | None:
-    """The version that was activated last; None where none ever was, so that the release's newest grades."""
+    """Return the version that was activated last; None where none ever was, so that the release's newest grades."""
     row = conn.execute(_ACTIVE).fetchone()
     return None if row is None else str(row[0])
 
 
 def added(conn: psycopg.Connection[Any], version: str) -> Added | None:
-    """A version that was added; None where there is none of that name."""
+    """Return an added version; None where there is none of that name."""
     row = conn.execute("SELECT content_hash, rules, tables FROM rulesets WHERE version = %s", [version]).fetchone()
     return None if row is None else Added(*row)
 
 
 def sizes(conn: psycopg.Connection[Any]) -> dict[str, int]:
-    """How many design rules each version has that was added."""
+    """Count the design rules of each added version."""
     return dict(conn.execute("SELECT version, rules FROM rulesets").fetchall())
 
 
 def add(conn: psycopg.Connection[Any], version: str, tables: Mapping[str, str], *, rules: int, at: datetime) -> None:
-    """Keep a version for good. The connection is the owner's."""
+    """Store a version for good. The connection is the owner's."""
     conn.execute(
         "INSERT INTO rulesets (version, content_hash, rules, tables, added_at) VALUES (%s, %s, %s, %s, %s)",
         [version, content_hash(tables), rules, Json(dict(tables)), at],
@@ -51,15 +51,15 @@ def lock(conn: psycopg.Connection[Any]) -> None:
 
 
 def lock_activations(conn: psycopg.Connection[Any]) -> None:
-    """Let neither another activation nor a new company come in before this transaction ends; all may read."""
+    """Let no other activation and no new company commit before this transaction ends; all may read."""
     conn.execute("LOCK TABLE ruleset_activations, companies IN SHARE ROW EXCLUSIVE MODE")
 
 
 def activate(conn: psycopg.Connection[Any], version: str, at: datetime) -> None:
-    """Have a version grade from the commit on. The connection is the owner's."""
+    """Make a version grade from the commit on. The connection is the owner's."""
     conn.execute("INSERT INTO ruleset_activations (version, activated_at) VALUES (%s, %s)", [version, at])
 
 
 def content_hash(tables: Mapping[str, str]) -> str:
-    """SHA-256 over names and texts of the tables, as hexadecimal digits."""
+    """Return the SHA-256 over names and texts of the tables, as hexadecimal digits."""
     return hashlib.sha256(orjson.dumps(dict(tables), option=orjson.OPT_SORT_KEYS)).hexdigest()

@@ -1,10 +1,10 @@
-"""The rule-sets of a database as one process knows them: which one grades, and the tables of each version.
+"""Caches the rule-sets of a database in one process: the active version, and the tables of each.
 
 A write takes its rule-set once, inside its own transaction, and keeps it to the end, so that nothing is ever graded
-with a mixture. Which one grades is asked of the database at most once in `FRESH_SECONDS`: every process of every
-machine has switched so long after an activation, and a transaction that begins later grades with the new one.
+with a mixture. The active version is read from the database at most once in `FRESH_SECONDS`: every process of every
+machine has switched that long after an activation, and a transaction that begins later grades with the new one.
 
-What belongs here: finding and keeping them. What does not: what the tables mean (`compliance.ruleset`), the statements
+What belongs here: finding and caching them. What does not: what the tables mean (`compliance.ruleset`), the statements
 (`warehouse.rulesets.queries`), adding and activating (`pipelines.regrading.rulesets`).
 """
 
@@ -22,14 +22,14 @@ FRESH_SECONDS: Final = 1.0
 
 
 class Rulesets:
-    """One process's knowledge of one database. Thread-safe: at worst two threads read the same version once each."""
+    """One process's cache of one database. Thread-safe: at worst two threads read the same version once each."""
 
     def __init__(self) -> None:
         self._known: dict[str, RuleSet] = {}
         self._active: tuple[RuleSet, float] | None = None
 
     def active(self, conn: psycopg.Connection[Any]) -> RuleSet:
-        """The rule-set to grade with in this transaction: the one activated last, else the release's newest."""
+        """Return the rule-set to grade with in this transaction: the one activated last, else the release's newest."""
         found, asked_at = self.lately(), time.monotonic()
         if found is not None:
             return found
@@ -38,25 +38,25 @@ class Rulesets:
         return found
 
     def lately(self) -> RuleSet | None:
-        """The same without asking the database; None where the last answer is too old."""
+        """Return the same without a query; None where the last answer is too old."""
         if self._active is None or time.monotonic() - self._active[1] >= FRESH_SECONDS:
             return None
         return self._active[0]
 
     def of(self, conn: psycopg.Connection[Any], version: str) -> RuleSet:
-        """The rule-set of a version, read once. Raises `TableError` where nobody has it any more."""
+        """Return the rule-set of a version, read once. Raises `TableError` where neither has it."""
         found = self.known(version)
         if found is None:
             found = self._known[version] = _read(conn, version)
         return found
 
     def known(self, version: str) -> RuleSet | None:
-        """The rule-set of a version that was asked for before, without asking the database."""
+        """Return the rule-set of a version that was read before, without a query."""
         return self._known.get(version)
 
 
 def _read(conn: psycopg.Connection[Any], version: str) -> RuleSet:
-    """What was added stands before what a release brings under the same name: it has graded already."""
+    """Read an added version before a release's of the same name: the added one has graded already."""
     added = rulesets.added(conn, version)
     if added is None:
         return ruleset.load(version)

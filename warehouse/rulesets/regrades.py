@@ -1,7 +1,7 @@
-"""How far a company's regrade is: asked for, taken for one block at a time, and added up over companies.
+"""Records how far a company's regrade is: requested, taken for one block at a time, and summed over companies.
 
-The row is locked while a block is done. So a regrade that was broken off goes on where it stopped, and two workers on
-one company take turns.
+The row is locked while a block is done. So an interrupted regrade continues where it stopped, and two workers on one
+company take turns.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ from psycopg.types.json import Json
 from warehouse.sessions import Pool
 
 EXAMPLES: Final = 50
-"""How many changes are kept to be shown."""
+"""How many changes are kept as examples."""
 
 _REQUEST: Final = """
 INSERT INTO regrades (company_id, version, matrix, examples, begun_at)
@@ -47,9 +47,9 @@ SET position = %(position)s, skus = %(skus)s, changed = %(changed)s, matrix = %(
 
 @dataclass(slots=True)
 class Regraded:
-    """What a regrade has done so far of a company, or of several: SKUs looked at, and those of them that changed.
+    """The progress of a regrade of one company, or of several: SKUs looked at, and those of them that changed.
 
-    `matrix` counts SKUs by grade before and after as `A→B`, those that stayed too; `examples` are the first changes:
+    `matrix` counts SKUs by grade before and after as `A→B`, unchanged ones too; `examples` are the first changes:
     sku_code, grade before, grade after. Where only the trace changed the two are the same.
     """
 
@@ -69,7 +69,7 @@ class Regraded:
                 self.examples.append([sku_code, before, after])
 
     def add(self, other: "Regraded") -> None:
-        """Add what was done of another company."""
+        """Add the progress of another company."""
         self.skus += other.skus
         self.changed += other.changed
         self.matrix += other.matrix
@@ -77,13 +77,13 @@ class Regraded:
 
 
 class Totals(NamedTuple):
-    """What was done of so many companies."""
+    """The progress of several companies."""
 
     companies: int
     regraded: Regraded
 
     def as_dict(self) -> dict[str, Any]:
-        """The published shape of `pcds regrade --json` (decisions §10)."""
+        """Return the published shape of `pcds regrade --json` (decisions §10)."""
         done = self.regraded
         return {
             "companies": self.companies,
@@ -95,14 +95,14 @@ class Totals(NamedTuple):
 
 
 def request(conn: psycopg.Connection[Any], company_id: UUID, version: str, now: datetime) -> None:
-    """Have the company's SKUs regraded by a version; a regrade by it that is under way goes on."""
+    """Request the regrade of the company's SKUs by a version; a regrade by it that is under way continues."""
     conn.execute(_REQUEST, {"company_id": company_id, "version": version, "now": now})
 
 
 def request_lacking(pool: Pool, company_ids: Iterable[UUID], version: str, now: datetime) -> int:
-    """Have each company regraded that holds SKUs of other versions and was never asked to be by this one; how many.
+    """Request a regrade by this version for each company with SKUs of others and no such request; return how many.
 
-    An activation asks by itself. A release that brings a newer version has nobody to activate it.
+    An activation requests regrades itself. A release with a newer version is not activated.
     """
     asked = 0
     for company_id in company_ids:
@@ -114,7 +114,7 @@ def request_lacking(pool: Pool, company_ids: Iterable[UUID], version: str, now: 
 
 
 class Asked(NamedTuple):
-    """A company's regrade that is not finished: by which version, and when it was asked for."""
+    """A company's unfinished regrade: its version, and when it was requested."""
 
     company_id: UUID
     version: str
@@ -122,29 +122,29 @@ class Asked(NamedTuple):
 
 
 def asked_of(conn: psycopg.Connection[Any]) -> list[Asked]:
-    """Every company's regrade that is not finished, the oldest first; asked in a session of no company."""
+    """Return every company's unfinished regrade, the oldest first, in a session of no company."""
     return [Asked(*row) for row in conn.execute("SELECT company_id, version, begun_at FROM pcds_asked_regrades()")]
 
 
 def open_regrades(pool: Pool) -> list[UUID]:
-    """The companies whose regrade is asked for and not finished, the oldest first."""
+    """Return the companies with an unfinished regrade, the oldest first."""
     with pool.system() as conn:
         return [row[0] for row in conn.execute("SELECT pcds_open_regrades()")]
 
 
 def asked(conn: psycopg.Connection[Any]) -> tuple[str, datetime] | None:
-    """By which version the session's company is to be regraded, and when that was asked; None where nothing is open."""
+    """Return version and time of request of the session's company's open regrade; None where none is open."""
     return conn.execute("SELECT version, begun_at FROM regrades WHERE finished_at IS NULL").fetchone()
 
 
 def take(conn: psycopg.Connection[Any]) -> tuple[str | None, Regraded] | None:
-    """The session's company's open regrade, locked: the last sku_code that is done, and what was done up to there."""
+    """Lock and return the session's company's open regrade: the last finished sku_code, and the progress so far."""
     row = conn.execute(_TAKE).fetchone()
     return None if row is None else (row[0], _of(row[1:]))
 
 
 def advance(conn: psycopg.Connection[Any], position: str | None, done: Regraded, finished_at: datetime | None) -> None:
-    """Note what was done of the regrade that this transaction has taken."""
+    """Store the progress of the regrade that this transaction has taken."""
     conn.execute(
         _ADVANCE,
         {
@@ -159,7 +159,7 @@ def advance(conn: psycopg.Connection[Any], position: str | None, done: Regraded,
 
 
 def total(pool: Pool, company_ids: Iterable[UUID], version: str) -> Totals:
-    """All that the regrade by this version has done of these companies."""
+    """Sum the progress of these companies' regrades by this version."""
     reached, whole = 0, Regraded(version)
     for company_id in company_ids:
         with pool.company(company_id) as conn:
@@ -171,14 +171,14 @@ def total(pool: Pool, company_ids: Iterable[UUID], version: str) -> Totals:
 
 
 def database_now(conn: psycopg.Connection[Any]) -> datetime:
-    """The instant at which the transaction began, by the database's own clock."""
+    """Return the instant at which the transaction began, by the database's own clock."""
     row = conn.execute("SELECT now()").fetchone()
     assert row is not None, "a function answers one row"
     return row[0]  # type: ignore[no-any-return]
 
 
 def writes_since_before(conn: psycopg.Connection[Any], instant: datetime) -> bool:
-    """Whether a transaction of the application is open that began before the database's `instant`."""
+    """Return whether a transaction of the application is open that began before the database's `instant`."""
     return conn.execute(_OLDER, (instant,)).fetchone() == (True,)
 
 

@@ -1,4 +1,4 @@
-"""Rule-sets that operators added, which one grades, and each company's latest regrade."""
+"""Defines the tables of added rule-sets, of activations, and of each company's latest regrade."""
 
 from sqlalchemy import JSON, BigInteger, Column, Identity, Integer, PrimaryKeyConstraint, Table, Text
 

@@ -1,16 +1,16 @@
-"""A company's portfolio as Parquet files of one instant, for figures and answers that read all of it.
+"""Stores a company's portfolio as Parquet files of one instant, for figures and answers that read all of it.
 
-    columns.py  the three tables: their columns, and what Postgres is asked for them
+    columns.py  the three tables: their columns, and their queries to Postgres
     source.py   rows of Postgres as frames, a part at a time
-    changes.py  which SKUs the snapshot before does not hold as they are
+    changes.py  which SKUs have changed since the snapshot before
     parts.py    the files of a snapshot: written, or taken over from the one before
     publish.py  all of it under a new name, then the pointer moved
     snapshot.py a published snapshot, and which one is current
     follow.py   which companies wrote since, and when they are published
-    sweep.py    removing what nobody reads any more
+    sweep.py    removes snapshots that nobody reads any more
 
-A snapshot never changes; a newer one takes its place. It lies under `snapshots/<company id>/` in the data directory
-and holds nobody else's rows. What is computed from it is `warehouse.analytics` and `pipelines.figures`.
+A snapshot never changes; a newer one replaces it. It is under `snapshots/<company id>/` in the data directory
+and has no other company's rows. `warehouse.analytics` and `pipelines.figures` compute from it.
 """
 
 from warehouse.snapshots.columns import SKUS

@@ -1,7 +1,7 @@
-"""Which SKUs a snapshot does not hold as they are now, so that the next one needs to read only those.
+"""Finds the SKUs that have changed since a snapshot, so that the next one needs to read only those.
 
-The ledger tells it: every write of a SKU or of a DoC has an entry, and entries have numbers without gaps (decision
-0009). What a day changes by itself follows from the DoCs' own dates.
+The ledger lists them: every write of a SKU or of a DoC has an entry, and entries have numbers without gaps (decision
+0009). Changes by a new day follow from the DoCs' own dates.
 """
 
 from collections.abc import Sequence
@@ -36,10 +36,10 @@ _ACTIONS: Final = [*actions_of("sku"), *actions_of("sku_volumes"), *actions_of("
 
 
 def changed_since(conn: psycopg.Connection[Any], before: Snapshot, today: date) -> Sequence[UUID] | None:
-    """The SKUs that were created, changed or removed since a snapshot, or whose DoC status another day changes.
+    """Return the SKUs that were created, changed or removed since a snapshot, or whose DoC status another day changes.
 
     None where reading all is less work, and where the company's ledger is not the one that the snapshot was made after
-    (a backup was put back). `today` is the UTC day that DoC statuses shall be of, not before the snapshot's.
+    (a backup was restored). `today` is the UTC day of the DoC statuses, not before the snapshot's.
     """
     link = conn.execute(_LAST_ENTRY, (before.number, before.link_hash)).fetchone()
     if link is None:

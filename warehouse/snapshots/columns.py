@@ -1,7 +1,7 @@
-"""The three tables of a snapshot: their columns with types, and what Postgres is asked for them.
+"""Defines the three tables of a snapshot: their columns with types, and their queries to Postgres.
 
-Names, types and units are those of `compliance.rollup.portfolio`, with what overview, readiness and missing data read
-besides. Weights are in grams, shares in percent.
+Names, types and units are those of `compliance.rollup.portfolio`, with the columns that overview, readiness and missing
+data read besides. Weights are in grams, shares in percent.
 """
 
 from typing import Final
@@ -13,7 +13,7 @@ from schemas.vocabularies import SUBSTANCES
 from warehouse.skus.queries import COVERAGE, DOC_CHANGED
 
 FLAG: Final = pl.Struct({"code": pl.String(), "certainty": pl.String(), "applies_from": pl.Date(), "text": pl.String()})
-"""A format ban that the SKU meets or may meet, in the words of the rules of the day (`compliance.annex_v`)."""
+"""A format ban that the SKU meets or may meet, in the words of the active rules (`compliance.annex_v`)."""
 STATUSES: Final = {f"{substance}_status": pl.String() for substance in SUBSTANCES}
 
 SKUS: Final = pl.Schema(
@@ -63,15 +63,15 @@ FROM skus
 LEFT JOIN (
     SELECT sku_id, {COVERAGE} AS doc_status, max({DOC_CHANGED}) AS covered_at FROM docs GROUP BY sku_id
 ) AS covered ON covered.sku_id = skus.id"""
-"""The SKUs of the session's company on the UTC day `today`, each with its graph and volumes as they lie there."""
+"""The SKUs of the session's company on the UTC day `today`, each with its graph and volumes as they are stored."""
 NAMED_ROWS: Final = f"{ROWS} WHERE skus.id = ANY(%(ids)s::uuid[])"
-"""Those of them that have the `ids`."""
+"""Those of them with the `ids`."""
 
 COUNTED: Final = "SELECT links, coalesce(encode(chain_hash, 'hex'), ''), skus FROM company_counters"
-"""The last link of the session's company's audit chain, its hash, and how many SKUs it holds; no row for no company."""
+"""The last link of the session's company's audit chain, its hash, and the number of SKUs; no row for no company."""
 HOLDS_UNTIL: Final = """
 SELECT least(
     min(issued_on) FILTER (WHERE issued_on > %(today)s), min(expires_on + 1) FILTER (WHERE expires_on >= %(today)s)
 )
 FROM docs WHERE status = 'valid'"""
-"""The first day on which a DoC begins or ceases to be valid without any write; null where none will."""
+"""The first day on which a DoC begins or ceases to be valid without any write; null where there is none."""

@@ -1,7 +1,7 @@
-"""The format bans that SKUs point to, found for a block of them at once.
+"""Finds the format bans of a block of SKUs together.
 
-What a ban asks for is `compliance.annex_v`, which judges one record. Records of one face and one body are judged once:
-nearly all bodies are of one layer, whose weight then says nothing.
+`compliance.annex_v` judges one record. Records with the same face and body are judged once: nearly all bodies have one
+layer, whose weight then does not matter.
 """
 
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ _LAYER: Final = ("component_type", "material_family", "polymer_or_grade", "separ
 
 
 def flags(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.Series:
-    """The flags of each SKU by the rules of the day, as a read of it shows them; `components` are theirs.
+    """Return the flags of each SKU by the active rules, as a read of it shows them; `components` are theirs.
 
     `markets`, `use_contexts` and `components` of a SKU are JSON texts; a component has a list of `additives` besides
-    the columns of a snapshot. Only of SKUs in the Union whose face a ban speaks of are the body's layers looked at.
+    the columns of a snapshot. The body's layers matter only for SKUs in the Union whose face a ban concerns.
     """
     skus = skus.join(_additives(components), on="sku_code", how="left", maintain_order="left")
     rows = skus.with_row_index("place").join(_concerned(skus, rules), on=("markets", *_FACE), nulls_equal=True)
@@ -47,7 +47,7 @@ def flags(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.Se
 
 
 def _concerned(skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
-    """Of the markets and faces that there are, those of which a ban may speak."""
+    """Return the combinations of markets and faces that a ban may concern."""
     markets, faces = skus.select("markets").unique(), skus.select(_FACE).unique()
     inside = [annex_v.may_be_in_the_union(text and orjson.loads(text)) for text in markets.to_series()]
     spoken_of = [annex_v.depend_on_body(_record(face), rules) for face in faces.to_dicts()]
@@ -55,14 +55,14 @@ def _concerned(skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
 
 
 def _additives(components: pl.DataFrame) -> pl.DataFrame:
-    """The additives of each SKU that has some on a body component."""
+    """Return the additives of each SKU that has some on a body component."""
     given = components.filter(pl.col("component_type") == "body", pl.col("additives").list.len() > 0)
     together = pl.col("additives").explode().unique().sort().str.join("|")
     return given.group_by("sku_code").agg(together)
 
 
 def _bodies(rows: pl.DataFrame, lines: pl.DataFrame, several: pl.DataFrame) -> pl.DataFrame:
-    """The SKUs with the one layer that their body is, null where it has none, without those whose body has several."""
+    """Return the SKUs with the one layer of their body, null without a body, except SKUs whose body has several."""
     has_graph = pl.col("components").is_not_null()
     own = rows.filter(~has_graph).select(
         "place",
@@ -80,7 +80,7 @@ def _bodies(rows: pl.DataFrame, lines: pl.DataFrame, several: pl.DataFrame) -> p
 
 
 def _one_by_one(rows: pl.DataFrame, several: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
-    """The SKUs whose bodies have several layers, of which the weights decide."""
+    """Judge the SKUs whose bodies have several layers, where the weights decide."""
     faces = {face["place"]: face for face in rows.select("place", *_FACE).to_dicts()}
     graphs: dict[int, list[dict[str, Any]]] = {}
     for line in several.to_dicts():
@@ -102,7 +102,7 @@ def _judged(face: dict[str, Any], components: list[dict[str, Any]], rules: RuleS
 
 
 def _record(face: dict[str, Any], layers: Sequence[dict[str, Any]] = ({"component_type": "body"},)) -> dict[str, Any]:
-    """A record of a face in the Union with these layers; those that are bodies have the additives of all bodies."""
+    """Return a record of a face in the Union with these layers; body layers have the additives of all bodies."""
     contexts, additives = face["use_contexts"], face["additives"].split("|") if face["additives"] else []
     return {
         **{name: face[name] for name in _FIELDS},

@@ -1,7 +1,7 @@
-"""Which companies' snapshots are not what their rows are any more, and whose files are not here.
+"""Finds companies whose snapshots are out of date, and companies whose files are missing here.
 
-Each write adds a link to its company's audit chain (`warehouse.audit.chain`), so that comparing the last number with
-the one published tells it without looking at a single row of a portfolio (migration 0024). Asked in sessions of no
+Each write adds a link to its company's audit chain (`warehouse.audit.chain`), so comparing the last number with the
+published one suffices, without reading a row of a portfolio (migration 0024). The queries run in sessions of no
 company.
 """
 
@@ -21,7 +21,7 @@ _PUBLISHED: Final = 'SELECT company_id, slug, "position", name FROM pcds_publish
 
 
 class Stale(NamedTuple):
-    """A company with writes that no snapshot holds; `since`: the oldest of them, None where only a day has passed.
+    """A company with writes that no snapshot has; `since`: the oldest of them, None where only a day has passed.
 
     `position` is the last link of its chain, `importing` whether an import of it waits or is under way.
     """
@@ -43,16 +43,16 @@ class Published(NamedTuple):
 
 
 def stale(conn: psycopg.Connection[Any], today: date) -> list[Stale]:
-    """The companies to publish, the longest waiting first, on a UTC day."""
+    """Return the companies to publish, the longest waiting first, on a UTC day."""
     return [Stale(*row) for row in conn.execute(_STALE, (today,))]
 
 
 def published(conn: psycopg.Connection[Any]) -> list[Published]:
-    """What the database knows of every company's snapshot."""
+    """Return the database's record of every company's snapshot."""
     return [Published(*row) for row in conn.execute(_PUBLISHED)]
 
 
 def is_astray(known: Published, data_dir: Path) -> bool:
-    """Whether the database knows of another snapshot than lies here: files were lost, or a backup was put back."""
+    """Return whether the database names another snapshot than the one here: files were lost, or a backup restored."""
     found = current(data_dir, known.company_id)
     return known.name != (found.name if found else None)

@@ -1,7 +1,7 @@
-"""The files of a snapshot: each of the three tables in parts of some SKUs, a file for each part.
+"""Writes the files of a snapshot: each of the three tables in parts of some SKUs, a file for each part.
 
-A part that no write has touched is the same file in the next snapshot, under a second name (a hard link). So what one
-write costs does not grow with the company; and each folder is whole by itself, whatever happens to others.
+A part that no write has touched is the same file in the next snapshot, under a second name (a hard link). So the cost
+of one write does not grow with the company, and each folder is complete, whatever happens to others.
 """
 
 import os
@@ -20,7 +20,7 @@ _IN: Final = "part"
 
 
 def write(folder: Path, found: Iterable[Tables], proceed: Callable[[], None]) -> list[PartRows]:
-    """All of a company in a new folder, a part after the other; a company of nothing has one part of no rows."""
+    """Write all of a company to a new folder, one part after the other; an empty company has one part of no rows."""
     parts = list[PartRows]()
     for tables in found:
         proceed()
@@ -31,7 +31,7 @@ def write(folder: Path, found: Iterable[Tables], proceed: Callable[[], None]) ->
 def write_over(
     folder: Path, before: Snapshot, ids: Sequence[UUID], found: Iterable[Tables], proceed: Callable[[], None]
 ) -> list[PartRows]:
-    """The snapshot before in a new folder, with the SKUs of these ids as they are found now, or without them."""
+    """Write the snapshot before to a new folder, with the SKUs of these ids replaced by `found`, or removed."""
     changed = Tables(*(pl.concat(frames) for frames in zip(NOTHING, *found, strict=True)))
     held = _places(before, [str(sku_id) for sku_id in ids])
     given = _given(changed.skus.select("id", "sku_code"), held, before.parts)
@@ -49,7 +49,7 @@ def write_over(
 
 
 def _places(before: Snapshot, ids: Sequence[str]) -> pl.DataFrame:
-    """Of the SKUs with these ids: `id`, the `sku_code` and the `part` that a snapshot has them in."""
+    """Find the SKUs with these ids in a snapshot: `id`, `sku_code` and `part`."""
     found = [
         pl.scan_parquet(file).filter(pl.col("id").is_in(ids)).select("id", "sku_code", pl.lit(n, pl.Int64).alias(_IN))
         for n, file in enumerate(before.skus)
@@ -58,7 +58,7 @@ def _places(before: Snapshot, ids: Sequence[str]) -> pl.DataFrame:
 
 
 def _given(skus: pl.DataFrame, held: pl.DataFrame, parts: Sequence[PartRows]) -> pl.DataFrame:
-    """The parts that SKUs belong in: where they are held, else behind the last ones."""
+    """Return the parts that SKUs belong in: their present part, else behind the last ones."""
     found = skus.join(held.select("id", _IN), on="id", how="left", maintain_order="left")
     old, new = found.filter(pl.col(_IN).is_not_null()), found.filter(pl.col(_IN).is_null())
     places = (parts[-1]["skus"] + pl.int_range(pl.len())) // PART_SKUS + len(parts) - 1
@@ -87,6 +87,6 @@ def _take_over(folder: Path, before: Snapshot, number: int) -> PartRows:
         old, new = part_file(before.folder, name, number), part_file(folder, name, number)
         try:
             os.link(old, new)
-        except OSError:  # a file system that has no second names
+        except OSError:  # a file system without hard links
             shutil.copyfile(old, new)
     return before.parts[number]

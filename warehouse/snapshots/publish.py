@@ -1,10 +1,10 @@
-"""Publishing: all rows of a company as they are at one instant, written under a new name, then pointed to.
+"""Publishes a snapshot: writes all rows of a company at one instant under a new name, then moves the pointer.
 
-What changed since the snapshot before is read, the rest is taken over from it; where that cannot be relied on, all is
-read. Either way gives the same rows.
+Changed rows are read, the rest is taken over from the snapshot before; where that is not reliable, all is read. Both
+give the same rows.
 
-A kill at any instant leaves the last complete snapshot in place: the pointer is moved, in one step that a file system
-cannot do by halves, when everything that it points to is on the disk. What a kill left behind is swept later.
+A kill at any instant leaves the last complete snapshot in place: the pointer is moved, in one atomic step of the file
+system, when everything that it points to is on the disk. A later sweep removes unfinished files.
 """
 
 import shutil
@@ -48,11 +48,11 @@ def publish(
     *,
     proceed: Callable[[], None] = lambda: None,
 ) -> Snapshot:
-    """The company's portfolio as it is now, published and current when this returns.
+    """Publish the company's portfolio as it is now, and return the snapshot, which is then current.
 
-    `now` is the instant of the service's clock, and its UTC day the one that DoC statuses are of. Where two publish a
-    company at once, the second waits for the first. Memory does not grow with the company. `proceed` is asked before
-    each part and raises where the process shall end; the last snapshot then stays current.
+    `now` is the instant of the service's clock; DoC statuses are those of its UTC day. Where two publish a company at
+    once, the second waits for the first. Memory does not grow with the company. `proceed` is called before each part
+    and raises where the process has to end; the last snapshot then stays current.
     """
     folder = folder_of(data_dir, company_id)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ def publish(
             made = parts.write(_new(folder / name), read(), proceed)
         else:
             made = parts.write_over(_new(folder / name), before, ids, read(ids), proceed)
-            if sum(part["skus"] for part in made) != skus:  # somebody wrote past the ledger
+            if sum(part["skus"] for part in made) != skus:  # some row was written without a ledger entry
                 shutil.rmtree(folder / name)
                 made = parts.write(_new(folder / name), read(), proceed)
         size = sum(file.stat().st_size for file in (folder / name).iterdir())
@@ -92,7 +92,7 @@ def publish(
 
 
 def _before(data_dir: Path, company_id: UUID, made_by: str, now: datetime) -> Snapshot | None:
-    """The snapshot whose rows can be taken over; None where another release, rule-set or later day has made it."""
+    """Return the snapshot whose rows can be taken over; None where another release, rule-set or later day made it."""
     held = current(data_dir, company_id)
     return held if held is not None and held.made_by == made_by and held.as_of.date() <= now.date() else None
 
@@ -103,7 +103,7 @@ def _new(folder: Path) -> Path:
 
 
 def sweep(data_dir: Path) -> int:
-    """Remove old and unfinished snapshots of every company; how many. One that is being published is left alone."""
+    """Remove old and unfinished snapshots of every company, and return how many; one that is being published stays."""
     removed = 0
     for folder in (data_dir / FOLDER).glob("*/"):
         with suppress(BlockingIOError), published.locked(folder, wait=False):
@@ -113,9 +113,9 @@ def sweep(data_dir: Path) -> int:
 
 @contextmanager
 def _at_one_instant(pool: Pool, company_id: UUID) -> Iterator[psycopg.Connection[Any]]:
-    """A read-only transaction of the company in which every statement sees the same rows.
+    """Open a read-only transaction of the company in which every statement sees the same rows.
 
-    A transaction of the pool has looked at the database already, and can no longer become one of these.
+    A transaction of the pool has already run a statement, and can no longer become repeatable.
     """
     with pool.company(company_id) as conn:
         conn.execute("ROLLBACK")

@@ -1,7 +1,7 @@
-"""A published snapshot: where its files lie and what they hold, and which one of a company is current.
+"""Reads published snapshots: their files and contents, and which one of a company is current.
 
-A folder per snapshot holds the Parquet files of three tables, each in parts, and a manifest; the file `current` beside
-the folders names one of them. What is computed from a snapshot lies elsewhere (`warehouse.figures`).
+A folder per snapshot contains the Parquet files of three tables, each in parts, and a manifest; the file `current`
+beside the folders names one of them. Figures that are computed from a snapshot are in `warehouse.figures`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,14 +17,14 @@ from warehouse.published import POINTER
 
 TABLES: Final = ("skus", "components", "volumes")
 FOLDER: Final = "snapshots"
-"""Below the data directory."""
+"""The folder's name in the data directory."""
 
 MANIFEST: Final = "manifest.json"
 FORM: Final = 4
-"""Of files and manifest; one more whenever a column or what it means changes."""
+"""The version of files and manifest; it grows whenever a column or its meaning changes."""
 
 PartRows: TypeAlias = Mapping[str, int]
-"""How many rows a part has of each of `TABLES`."""
+"""The number of rows of a part, by each of `TABLES`."""
 
 
 class OtherForm(Exception):  # noqa: N818  (no fault: the next snapshot has ours)
@@ -35,9 +35,9 @@ class OtherForm(Exception):  # noqa: N818  (no fault: the next snapshot has ours
 class Snapshot:
     """One company's portfolio as it was at `as_of`, with every write up to the audit chain's link `number`.
 
-    `link_hash` is that link's, as hexadecimal digits. `made_by` names what made it besides the rows: release and
-    rule-set. `parts` counts the rows of each part, in which a SKU lies with all its components and volumes.
-    `size_bytes` is what all files hold.
+    `link_hash` is that link's, as hexadecimal digits. `made_by` names release and rule-set that made it. `parts` counts
+    the rows of each part, which has its SKUs with all their components and volumes. `size_bytes` is the size of all
+    files.
     """
 
     company_id: UUID
@@ -52,35 +52,35 @@ class Snapshot:
 
     @property
     def rows(self) -> dict[str, int]:
-        """The rows of each of `TABLES`."""
+        """Return the number of rows of each of `TABLES`."""
         return {table: sum(part[table] for part in self.parts) for table in TABLES}
 
     @property
     def path(self) -> str:
-        """Where it lies, relative to the data directory; contains the company's id."""
+        """Return the folder, relative to the data directory; it contains the company's id."""
         return f"{FOLDER}/{self.company_id}/{self.name}"
 
     @property
     def skus(self) -> list[Path]:
-        """The Parquet files of SKUs, one row each."""
+        """Return the Parquet files of SKUs, one row each."""
         return self.files("skus")
 
     @property
     def components(self) -> list[Path]:
-        """The Parquet files of components, one row each."""
+        """Return the Parquet files of components, one row each."""
         return self.files("components")
 
     @property
     def volumes(self) -> list[Path]:
-        """The Parquet files of units placed on the market, one row per SKU, market, year and half."""
+        """Return the Parquet files of units placed on the market, one row per SKU, market, year and half."""
         return self.files("volumes")
 
     def files(self, table: str) -> list[Path]:
-        """The files of a table, one for each part."""
+        """Return the files of a table, one for each part."""
         return [part_file(self.folder, table, number) for number in range(len(self.parts))]
 
     def as_dict(self) -> dict[str, Any]:
-        """The published shape of one company in `pcds snapshot --json` (decisions §10)."""
+        """Return the published shape of one company in `pcds snapshot --json` (decisions §10)."""
         return {
             "company_id": str(self.company_id),
             "path": self.path,
@@ -89,7 +89,7 @@ class Snapshot:
         }
 
     def manifest(self) -> bytes:
-        """What the folder says of itself."""
+        """Return the folder's manifest."""
         said = {
             "form": FORM,
             "name": self.name,
@@ -103,7 +103,7 @@ class Snapshot:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """The snapshot of a complete folder. Raises `OtherForm`, and `OSError` or `ValueError` where it is none."""
+        """Read the snapshot of a complete folder. Raises `OtherForm`, and `OSError` or `ValueError` for any other."""
         said = orjson.loads((folder / MANIFEST).read_bytes())
         if said.get("form") != FORM:
             raise OtherForm(f"{folder.name} was written by another release; publish again.")
@@ -121,20 +121,20 @@ class Snapshot:
 
 
 def part_file(folder: Path, table: str, number: int) -> Path:
-    """The file of a table's part in the folder of a snapshot; parts count from 0."""
+    """Return the file of a table's part in the folder of a snapshot; parts count from 0."""
     return folder / f"{table}-{number:05d}.parquet"
 
 
 def folder_of(data_dir: Path, company_id: UUID) -> Path:
-    """Where the snapshots of a company lie."""
+    """Return the folder of a company's snapshots."""
     return data_dir / FOLDER / str(company_id)
 
 
 def current(data_dir: Path, company_id: UUID) -> Snapshot | None:
-    """The company's newest complete snapshot; None where none was published in this data directory.
+    """Return the company's newest complete snapshot; None where none was published in this data directory.
 
-    None, too, where another release wrote it in another form: it is published again when the worker starts. A snapshot
-    that takes its place meanwhile does not disturb whoever reads this one: it stays for a while.
+    None, too, where another release wrote it in another form: it is published again when the worker starts. A newer
+    snapshot does not disturb readers of this one: it stays for a while.
     """
     folder = folder_of(data_dir, company_id)
     try:

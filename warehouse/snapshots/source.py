@@ -1,7 +1,7 @@
-"""The rows of a company as Postgres gives them, a part at a time, turned into the tables of a snapshot.
+"""Reads the rows of a company from Postgres, a part at a time, and turns them into the tables of a snapshot.
 
 A SKU is one row with its graph and volumes as JSON (decision 0003): they are taken apart here, not in Postgres, which
-takes four times as long for it. Memory holds one part, however large the company is.
+takes four times as long for it. Memory contains one part, however large the company is.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,11 +18,11 @@ from warehouse.snapshots.columns import COMPONENTS, NAMED_ROWS, ROWS, SKUS, STAT
 from warehouse.snapshots.flags import flags
 
 PART_SKUS: Final = 10_000
-"""So many SKUs make a part at most: what one write has to read and write again."""
+"""The most SKUs of a part, which one write has to read and write again."""
 PART_BYTES: Final = 64 * 2**20
-"""A part of large graphs ends at about so much text."""
+"""The size of text at which a part of large graphs ends, about."""
 _NULL: Final = "\ue5e5"
-"""Stands for null in what COPY sends: a character of no meaning, which no value consists of."""
+"""Stands for null in COPY's output: a private-use character, which no value equals."""
 _LINE: Final = pl.List(
     pl.Struct(
         {
@@ -64,9 +64,9 @@ NOTHING: Final = Tables(SKUS.to_frame(), COMPONENTS.to_frame(), VOLUMES.to_frame
 def tables(
     conn: psycopg.Connection[Any], today: date, rules: RuleSet, ids: Sequence[UUID] | None = None
 ) -> Iterator[Tables]:
-    """The company's SKUs, or those with these ids, in parts.
+    """Yield the company's SKUs, or those with these ids, in parts.
 
-    DoC statuses are those of the UTC day, flags those of the rule-set of the day.
+    DoC statuses are those of the UTC day, flags those of the active rule-set.
     """
     query = ROWS if ids is None else NAMED_ROWS
     for rows in _parts(conn, query, {"today": today, "ids": None if ids is None else list(ids)}):
@@ -81,7 +81,7 @@ def _skus(rows: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.Da
 
 
 def _components(rows: pl.DataFrame) -> pl.DataFrame:
-    """The components with their places from 0; their additives, for the flags alone, stand beside the columns."""
+    """Return the components with their places from 0; their additives, for the flags alone, are an extra column."""
     line, declared = pl.col("line").struct, pl.col("line").struct.field("substances").struct
     graphs = rows.filter(pl.col("components").is_not_null()).select(
         "sku_code", pl.col("components").str.json_decode(_LINE).alias("line")
@@ -98,7 +98,7 @@ def _components(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _volumes(rows: pl.DataFrame) -> pl.DataFrame:
-    """The volumes, a row per market, year and half."""
+    """Return the volumes, a row per market, year and half."""
     held = rows.filter(pl.col("volumes").is_not_null())
     members = held.select("sku_code", pl.col("volumes").str.extract_all(_VOLUME)).explode("volumes")
     parts = pl.col("volumes").str.extract_groups(_VOLUME).struct
@@ -112,7 +112,7 @@ def _volumes(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _parts(conn: psycopg.Connection[Any], query: str, parameters: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
-    """The query's rows as frames of the columns of `_TYPES`, in any order."""
+    """Yield the query's rows as frames of the columns of `_TYPES`, in any order."""
     held, size = list[bytes](), 0
     statement = f"COPY ({query}) TO STDOUT (FORMAT csv, HEADER, NULL '{_NULL}')"
     with conn.cursor() as cursor, cursor.copy(statement, parameters) as copy:
@@ -128,7 +128,7 @@ def _parts(conn: psycopg.Connection[Any], query: str, parameters: Mapping[str, A
 
 
 def _frame(header: bytes, rows: list[bytes]) -> pl.DataFrame:
-    """A frame out of COPY's CSV; an empty text stays an empty text."""
+    """Parse COPY's CSV into a frame; an empty text stays an empty text."""
     schema = {name: _TYPES[name] for name in header.decode().strip().split(",")}
     truths = [name for name, kind in schema.items() if kind == pl.Boolean]
     frame = pl.read_csv(

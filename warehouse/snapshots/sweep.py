@@ -1,6 +1,6 @@
-"""Removing old snapshots, and what a kill left of one that was being written.
+"""Removes old snapshots, and the remains of one whose writing was killed.
 
-A file that somebody has open stays readable for them when it is removed here.
+A process that has a removed file open can still read it.
 """
 
 import os
@@ -13,13 +13,13 @@ from warehouse.published import POINTER
 from warehouse.snapshots.snapshot import MANIFEST
 
 KEPT: Final = 3
-"""The newest of a company stay, however old they are."""
+"""How many of a company's newest snapshots stay, however old they are."""
 KEPT_FOR: Final = timedelta(minutes=15)
-"""Any other stays for so long, for those who have just asked which one is current."""
+"""How long any other stays, for readers that have just looked up the current one."""
 
 
 def sweep_folder(folder: Path) -> int:
-    """Remove what is old or unfinished in the folder of one company, whose lock the caller holds; how many.
+    """Remove old and unfinished snapshots of one company, whose lock the caller has, and return how many.
 
     Ages are measured on the file system's own clock, which no setting of ours shifts.
     """

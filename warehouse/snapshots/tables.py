@@ -1,4 +1,4 @@
-"""What of a company is published as a snapshot: one row for the newest; the files are in the data directory."""
+"""Defines the table of each company's newest snapshot; the files are in the data directory."""
 
 from sqlalchemy import BigInteger, Column, Date, PrimaryKeyConstraint, Table, Text
 

@@ -1,1 +1,1 @@
-"""Staff of the operator and their sessions."""
+"""Stores staff of the operator and their sessions."""

@@ -1,7 +1,7 @@
-"""Staff of the operator and their sessions: what is held, added, found and ended.
+"""Adds, finds and ends accounts of the operator's staff, and their sessions.
 
 Accounts are made and changed on the owner's connection. Sign-ins and sessions go through functions of migration 0019,
-on any connection of the application. How long a session lives and how often somebody may guess is as for people
+on any connection of the application. Lifetimes of sessions and limits of guesses are those of people
 (`warehouse.accounts.users`).
 """
 
@@ -20,7 +20,7 @@ from warehouse.sessions import AsyncConnection, Connection
 
 Role = Literal["analyst", "operator"]
 ROLES: Final[tuple[Role, ...]] = ("analyst", "operator")
-"""`analyst` looks at Dagster, `operator` acts in it, too."""
+"""An `analyst` looks at Dagster, an `operator` acts in it, too."""
 
 _FIND: Final = "SELECT * FROM pcds_staff_session(%(token)s, %(idle_since)s, %(at)s)"
 """The columns of `Found`; its parameters are those of `users.finding`. No row for a session that has ended."""
@@ -38,7 +38,7 @@ _END_SESSIONS: Final = "DELETE FROM staff_sessions WHERE staff_id = %s"
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """An account of staff, live where `disabled_at` is None."""
+    """An account of staff; it is active where `disabled_at` is None."""
 
     id: UUID
     email: str
@@ -48,7 +48,7 @@ class Member:
 
 
 class Found(NamedTuple):
-    """The account whose live session a token is."""
+    """The account whose active session a token is."""
 
     id: UUID
     email: str
@@ -57,7 +57,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What a sign-in is compared with: nobody where there is none of that name, or the seconds to wait."""
+    """The account that a sign-in is compared with, None where no account has the name; or the seconds to wait."""
 
     staff_id: UUID | None
     password_hash: str | None
@@ -82,13 +82,13 @@ def attempt(connection: Connection, email: str, network: str, at: datetime) -> A
 
 
 async def find(connection: AsyncConnection, token: str, at: datetime) -> Found | None:
-    """The account whose live session a token is."""
+    """Return the account whose active session a token is."""
     row = await (await connection.execute(_FIND, finding(token, at))).fetchone()
     return None if row is None else Found(*row)
 
 
 def begin(connection: Connection, staff_id: UUID, at: datetime) -> str:
-    """Begin a session; its token, which is nowhere else."""
+    """Begin a session and return its token, which is stored nowhere else."""
     token = secrets.token_urlsafe(32)
     connection.execute("SELECT pcds_begin_staff_session(%s, %s, %s, %s)", [digest(token), staff_id, at, at + LONGEST])
     return token
@@ -100,18 +100,18 @@ def end(connection: Connection, token: str) -> None:
 
 
 def add(connection: Connection, staff_id: UUID, *, email: str, role: Role, password_hash: str, at: datetime) -> None:
-    """A new account. Raises `UniqueViolation` where the email is a live account's already."""
+    """Add an account. Raises `UniqueViolation` where an active account already has the email."""
     connection.execute(_ADD, [staff_id, known_as(email), role, password_hash, at])
 
 
 def members(connection: Connection) -> list[Member]:
-    """Every account there is or was, the oldest first."""
+    """Return every account, disabled ones included, the oldest first."""
     with connection.cursor(row_factory=class_row(Member)) as cursor:
         return cursor.execute(_ALL).fetchall()
 
 
 def live(connection: Connection, email: str) -> UUID | None:
-    """The id of the live account of an email."""
+    """Return the id of the active account of an email."""
     row = connection.execute(_LIVE, [known_as(email)]).fetchone()
     return row[0] if row else None
 
@@ -123,6 +123,6 @@ def disable(connection: Connection, staff_id: UUID, at: datetime) -> None:
 
 
 def change_password(connection: Connection, staff_id: UUID, password_hash: str) -> None:
-    """Give an account another password, and end its sessions: whoever knew the old one is out."""
+    """Change an account's password, and end its sessions, also those of someone who knew the old one."""
     connection.execute(_CHANGE_PASSWORD, [password_hash, staff_id])
     connection.execute(_END_SESSIONS, [staff_id])

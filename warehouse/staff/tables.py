@@ -1,6 +1,6 @@
-"""Staff of the operator: accounts of the deployment and of no company, and their sessions.
+"""Defines the tables of the operator's staff: accounts of the deployment and of no company, and their sessions.
 
-How an account is let in is migration 0019's functions; the application's role has no other way to these tables.
+Functions of migration 0019 authenticate an account; the application's role has no other way to these tables.
 """
 
 from sqlalchemy import CheckConstraint, Column, DateTime, ForeignKey, Index, LargeBinary, Table, Text, Uuid, text

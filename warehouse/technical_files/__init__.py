@@ -1,1 +1,1 @@
-"""Metadata of technical files; their bytes lie in the object store."""
+"""Stores the metadata of technical files; their bytes are in the object store."""

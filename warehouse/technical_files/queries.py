@@ -1,6 +1,6 @@
-"""The records of technical files: their row types, and the statements that add, list and read them.
+"""Adds, lists and reads the records of technical files.
 
-Their bytes are objects (`warehouse.objects`); judging and recording an upload is `services.technical_files`.
+Their bytes are objects (`warehouse.objects`); `services.technical_files` checks and records an upload.
 """
 
 from dataclasses import asdict, dataclass
@@ -28,7 +28,7 @@ _INSERT: Final = f"""
 INSERT INTO technical_files ({", ".join(_COLUMNS)})
 SELECT {_VALUES} FROM skus WHERE skus.id = %(sku_id)s
 """
-"""Nothing is added for a SKU that the session's company does not have."""
+"""Adds nothing for a SKU that the session's company does not have."""
 _NAMED: Final = """
 SELECT type, filename, sha256, reference, issuer, issued_on::text AS issued_on FROM technical_files
 WHERE sku_id = %s ORDER BY type, created_at, id LIMIT 100"""
@@ -36,9 +36,9 @@ WHERE sku_id = %s ORDER BY type, created_at, id LIMIT 100"""
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """What is known of a document: the id that its bytes lie under, their size, SHA-256 in hex, and the form's fields.
+    """A document's metadata: its id, which is also its bytes' key, their size, SHA-256 in hex, and the form's fields.
 
-    `media_type` is what the bytes are. The form's fields are those that `schemas.technical_file_form` parses.
+    `media_type` is the type of the bytes. The form's fields are those that `schemas.technical_file_form` parses.
     """
 
     id: UUID
@@ -65,7 +65,7 @@ class TechnicalFile(NamedTuple):
 
 
 def page(limit: int, offset: int) -> str:
-    """TechnicalFilesListResponse as one JSON text, `page`, for the parameter `sku_id`; no row where there is no SKU."""
+    """Return TechnicalFilesListResponse as one JSON text, `page`, for the parameter `sku_id`; no row without a SKU."""
     listed = pages.page(
         _ITEM,
         "technical_files",
@@ -85,6 +85,6 @@ def add(connection: Connection, company_id: UUID, sku_id: UUID, file: File, *, a
 
 
 def of_sku(connection: Connection, sku_id: UUID) -> list[TechnicalFile]:
-    """The files of a SKU by type, the oldest first: 100 at most."""
+    """Return the files of a SKU by type, the oldest first: 100 at most."""
     with connection.cursor(row_factory=class_row(TechnicalFile)) as cursor:
         return cursor.execute(_NAMED, [sku_id]).fetchall()

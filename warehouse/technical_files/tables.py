@@ -1,4 +1,4 @@
-"""Technical files of SKUs: what is known of them. Their bytes are objects (`warehouse.objects`)."""
+"""Defines the table of technical files' metadata. Their bytes are objects (`warehouse.objects`)."""
 
 from sqlalchemy import Column, Date, Index, Integer, Table, Text, Uuid, desc
 

@@ -1,1 +1,1 @@
-"""Facts that the service reads and no company owns: the jurisdiction catalogue and the rule-sets."""
+"""Defines the assets that no company owns: the jurisdiction catalogue and the rule-sets."""

@@ -1,4 +1,4 @@
-"""Group reference: facts that the service reads and no company owns: the jurisdiction catalogue, the rule-sets."""
+"""Defines group reference: the assets that no company owns, the jurisdiction catalogue and the rule-sets."""
 
 from datetime import timedelta
 from typing import Final
@@ -19,19 +19,19 @@ from warehouse.companies.queries import every_company
 
 GROUP: Final = "reference"
 VERSION: Final = "version"
-"""Under which name the metadata of `rule_set` has its version."""
+"""The metadata key of `rule_set` for its version."""
 CHANGES: Final = "changes"
-"""Under which name the metadata of the catalogue has what a load changed, whole: for `pcds catalogue refresh`."""
+"""The metadata key for everything that a load of the catalogue changed; `pcds catalogue refresh` reads it."""
 DAILY: Final = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=26), warn_window=timedelta(hours=25))
-"""Of what a schedule makes once a day. What follows writes has none: however old, it is as fresh as the last write."""
+"""For assets that a schedule makes once a day. Assets that follow writes have no policy: they never age."""
 
 
 class CatalogueSource(dg.Config):
-    """Where the catalogue comes from: an operator's CSV, or the release's file where none is named.
+    """The source of the catalogue: an operator's CSV, or the release's file where none is named.
 
     `file` is a name in the folder `catalogue` of the data directory, where `pcds catalogue refresh` has put it; no
     other file is read (decision 0032). `operator` is the account of a command's caller. A run `by_schedule` leaves an
-    operator's file standing, and loads the release's only where it is another one.
+    operator's file in place, and loads the release's only where its content differs.
     """
 
     file: str | None = None
@@ -47,7 +47,7 @@ catalogue_file: Final = dg.AssetSpec(
     tags={"pcds/stage": "received"},
     description="The catalogue as a file that people keep: one row per jurisdiction, source and date of each fact.",
 )
-"""Read by the asset below, so that an analyst who materialises that one alone needs nothing besides."""
+"""Read by the asset below, so that an analyst can materialise that one alone."""
 
 
 @dg.asset(
@@ -61,10 +61,10 @@ catalogue_file: Final = dg.AssetSpec(
 def rule_set(
     context: dg.AssetExecutionContext, postgres: Postgres, clock: ServiceClock, rule_sets: RuleSets
 ) -> checks.CheckedResult:
-    """The version of the rules that grades, added and activated by `pcds ruleset`; a source in each row.
+    """The version of the rules that grades SKUs, added and activated by `pcds ruleset`; a source in each row.
 
-    Its name is the data version, so that what was graded by another one shows as out of date. Where a release brings a
-    newer version, this asks for the regrade of what is held; an activation has asked by itself.
+    Its name is the data version, so that SKUs graded by another version show as out of date. Where a release brings a
+    newer version, this requests a regrade of every company that lacks it; an activation has already requested its own.
     """
     with postgres.pool.system() as conn:
         rules = rule_sets.known.active(conn)

@@ -1,6 +1,6 @@
-"""The check of group reference that is no part of a file's contract: what is still held by older rules.
+"""Checks how many companies are still graded by older rules, the one check of group reference outside a file contract.
 
-The catalogue's checks are `pipelines.engine.checks`.
+The catalogue's checks are in `pipelines.engine.checks`.
 """
 
 from typing import Any, Final
@@ -16,7 +16,7 @@ HELD_BY_OLDER_RULES: Final = dg.AssetCheckSpec(
 
 
 def held_by_older_rules(companies: int, version: str) -> dict[str, Any]:
-    """The verdict, as what a check's result and a check's evaluation take; a warning, since a regrade is on its way."""
+    """Return the verdict as arguments of a check result or evaluation; a warning, because a regrade follows."""
     return {
         "check_name": _NAME,
         "passed": companies == 0,

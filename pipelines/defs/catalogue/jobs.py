@@ -1,4 +1,4 @@
-"""The jobs of what the service reads: the catalogue, and the version of the rules."""
+"""Defines the jobs that load the catalogue and read the active version of the rules."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The catalogue once a day."""
+"""Schedules the catalogue's refresh once a day."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The sensors of what the service reads: another version of the rules grades, or a day's catalogue was missed."""
+"""Watches for another active version of the rules and for a missed daily refresh of the catalogue."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ missed_catalogue: Final = missed("refresh_catalogue", BY_SCHEDULE)
 def active_rules(
     context: dg.SensorEvaluationContext, postgres: Postgres, rule_sets: RuleSets
 ) -> dg.SensorResult | dg.SkipReason:
-    """A run request where the last that Dagster heard of is another version."""
+    """Request a run where Dagster's latest materialization has another version."""
     with postgres.pool.system() as conn:
         version = rule_sets.known.active(conn).version
     latest = context.instance.get_latest_materialization_event(rule_set.key)

@@ -1,1 +1,1 @@
-"""What a company would declare for a market and a period, computed from its figures."""
+"""Defines the assets of declarations: a company's declaration for a market and a period, computed from its figures."""

@@ -1,4 +1,4 @@
-"""Group declarations: what a company would file for a market and a period, the end of the graph."""
+"""Defines group declarations: a company's declaration for a market and a period, the end of the graph."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -19,7 +19,7 @@ from warehouse import figures as stored
 
 GROUP: Final = "declarations"
 MOST_ROWS: Final = 200
-"""Rows of a table in a run; the files that `pcds declaration` writes have all."""
+"""Maximum rows of a table in a run's metadata; the files that `pcds declaration` writes have all rows."""
 _VERDICT: Final = ("obligation", "material", "tonnes", "tonnes_upper", "threshold_tonnes", "verdict", "reason")
 
 
@@ -35,7 +35,7 @@ _VERDICT: Final = ("obligation", "material", "tonnes", "tonnes_upper", "threshol
 def declarations(
     context: dg.AssetExecutionContext, postgres: Postgres, portfolios: Portfolios
 ) -> dg.MaterializeResult[None]:
-    """What would be filed: tonnes by scheme category, what is not counted, which scopes are undecided, and the duties.
+    """A company's declaration: tonnes by scheme category, uncounted SKUs, undecided scopes, and the duties.
 
     Computed from the company's published figures. Nothing is filed by it, and nothing that was filed is changed.
     """

@@ -1,4 +1,4 @@
-"""The job that computes what a company would file for a market and a period."""
+"""Defines the job that computes a company's declaration for a market and a period."""
 
 from typing import Final
 

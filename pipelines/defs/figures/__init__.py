@@ -1,1 +1,1 @@
-"""From a company's snapshot to tonnes by scheme category, and where they stand against thresholds."""
+"""Defines the assets of figures: from a company's snapshot to tonnes by scheme category, compared with thresholds."""

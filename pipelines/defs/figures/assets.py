@@ -1,7 +1,7 @@
-"""Group rollups: from a company's snapshot to tonnes by scheme category, and where they stand against thresholds.
+"""Defines group rollups: from a company's snapshot to tonnes by scheme category, compared with thresholds.
 
-What a figure means and how it is counted is docs/figures.md. The three assets run together, partitioned by company;
-nothing of theirs is current before the last one has published it.
+docs/figures.md explains what a figure means and how it is counted. The three assets run together, partitioned by
+company; their results become current only when the last one publishes them.
 """
 
 import time
@@ -38,23 +38,23 @@ from warehouse.snapshots import Snapshot
 
 GROUP: Final = "rollups"
 MOST_FIGURES: Final = 200
-"""Rows of a table in a run: what one company usually declares; the files have all."""
+"""Maximum rows of a table in a run's metadata, enough for one company's usual declarations; the files have all."""
 _PERIOD: Final = preview.period("year", "half")
 
 
 class Computed(NamedTuple):
-    """Figures that are not published yet, and what they were computed from."""
+    """Figures that are not published yet, and the basis that they were computed from."""
 
     figures: Figures
     origin: Basis
 
     def packed(self) -> Packed:
-        """Its parts, for obligations that are computed by themselves."""
+        """Return the parts that outputs store, so that obligations can run alone."""
         return {**asdict(self.origin), "as_of": self.origin.as_of.isoformat()}, self.figures._asdict()
 
     @classmethod
     def unpacked(cls, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Self:
-        """The value of these parts."""
+        """Return the value of these parts."""
         origin = Basis(**{**about, "as_of": datetime.fromisoformat(about["as_of"])})
         basis = pl.col("basis").cast(TONNES_SCHEMA["basis"])
         return cls(Figures(**{**tables, "tonnes": tables["tonnes"].with_columns(basis)}), origin)
@@ -102,7 +102,7 @@ def figures(
 ) -> checks.CheckedResult:
     """Tonnes of packaging placed on each market in a year or half, by scheme category: grams times units / 10^6.
 
-    What cannot be counted (no weight, no material, no category) stands beside them in units and SKUs, never as zero.
+    What cannot be counted (no weight, no material, no category) is listed separately in units and SKUs, never as zero.
     """
     begun, snapshot = time.perf_counter(), _snapshot(context, postgres.pool, portfolios.folder)
     with postgres.pool.company(snapshot.company_id) as conn:
@@ -147,8 +147,8 @@ def obligations(
 ) -> checks.CheckedResult:
     """Tonnes of each calendar year against the thresholds of its market: above, near (within 20 %), below, undecidable.
 
-    No fee and no legal advice: each verdict names its rule, its source and how sure the source is. With this the
-    company's figures are published, all at once.
+    No fee and no legal advice: each verdict names its rule, its source and how sure the source is. This asset publishes
+    all of the company's figures together.
     """
     verdicts, company_id = compute.obligations_of(figures.figures), company_of(postgres.pool, context.partition_key)
     held = keep.keep(portfolios.folder, company_id, figures.origin, figures.figures, verdicts)
@@ -182,7 +182,7 @@ def obligations(
 
 
 def _snapshot(context: dg.AssetExecutionContext, pool: Pool, folder: Path) -> Snapshot:
-    """The current snapshot of the company that the run is for. Raises `dagster.Failure` where there is none."""
+    """Return the current snapshot of the run's company. Raises `dagster.Failure` where there is none."""
     found = snapshots.current(folder, company_of(pool, context.partition_key))
     if found is None:
         raise dg.Failure("No snapshot of this company is published yet; publish one first.", allow_retries=False)
@@ -190,7 +190,7 @@ def _snapshot(context: dg.AssetExecutionContext, pool: Pool, folder: Path) -> Sn
 
 
 def numbers(found: Figures, origin: Basis) -> dict[str, Any]:
-    """What figures were computed from, as a declaration names it, and their sums, which the UI plots over runs."""
+    """Return the figures' basis, under a declaration's names, and their sums, which the UI plots over runs."""
     return {
         "as_of": dg.MetadataValue.timestamp(origin.as_of),
         "snapshot": origin.snapshot,
@@ -204,7 +204,7 @@ def numbers(found: Figures, origin: Basis) -> dict[str, Any]:
 
 
 def published(held: StoredFigures) -> dict[str, Any]:
-    """Which figures are current from now on; `figures_changed` counts those that are new, differ or are gone."""
+    """Describe the figures that are now current; `figures_changed` counts those that are new, changed or removed."""
     return {
         "as_of": dg.MetadataValue.timestamp(held.origin.as_of),
         "snapshot": held.origin.snapshot,
@@ -214,7 +214,7 @@ def published(held: StoredFigures) -> dict[str, Any]:
 
 
 def tonnes_by_period(found: Figures) -> dict[str, float]:
-    """Tonnes of each market's latest year with figures, and of its halves where they are declared: GB-2026-H1."""
+    """Return tonnes of each market's latest year with figures, and of its declared halves: GB-2026-H1."""
     summed = _latest(found).group_by("market", "year", "half").agg(pl.col("grams").sum())
     return {
         filing.Filing(market, year, half).name: float(written_tonnes(grams))
@@ -223,7 +223,7 @@ def tonnes_by_period(found: Figures) -> dict[str, float]:
 
 
 def tonnes_of_latest_years(found: Figures) -> float:
-    """The same over all markets, each year once: the halves count where not both of them are there to be a year."""
+    """Sum the latest years of all markets, each year once: halves count only where there is no whole year."""
     latest = _latest(found)
     whole = latest.filter((pl.col("half") == 0).any().over("market") == (pl.col("half") == 0))
     return float(written_tonnes(sum(whole["grams"], Decimal(0))))
@@ -234,7 +234,7 @@ def _latest(found: Figures) -> pl.DataFrame:
 
 
 def _by_category(tonnes: pl.DataFrame) -> pl.DataFrame:
-    """The figures that a declaration has, latest year first within a market."""
+    """Return the figures that a declaration contains, latest year first within a market."""
     latest = tonnes.sort("market", "year", "half", "category_code", descending=[False, True, False, False])
     rows = [scoped_tonnes(row) for row in latest.iter_rows(named=True)]
     written = [pl.Series(name, [f"{row[name]:f}" for row in rows], pl.String) for name in keep.SCOPED]
@@ -253,7 +253,7 @@ def _by_category(tonnes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_reason(uncounted: pl.DataFrame) -> pl.DataFrame:
-    """Units and SKUs that are not counted, by market, period and reason."""
+    """Count units and SKUs that are not counted in figures, by market, period and reason."""
     return (
         uncounted.group_by("market", _PERIOD, "reason")
         .agg(pl.len().alias("skus"), pl.col("units").sum().alias("units"))

@@ -1,4 +1,4 @@
-"""The checks of group rollups, which block inside the run: figures that fail one are never published."""
+"""Defines the checks of group rollups, which block inside the run: figures that fail one are never published."""
 
 from typing import Final
 
@@ -34,7 +34,7 @@ FIGURES: Final = [
 
 
 def portfolio(wrong: Wrong) -> dg.AssetCheckResult:
-    """Whether the snapshot can be counted."""
+    """Check whether figures can be computed from the snapshot."""
     return dg.AssetCheckResult(
         check_name="portfolio_is_whole",
         passed=not any(wrong),
@@ -43,7 +43,7 @@ def portfolio(wrong: Wrong) -> dg.AssetCheckResult:
 
 
 def figures(found: Figures, differences: pl.DataFrame) -> list[dg.AssetCheckResult]:
-    """Whether the figures may be published."""
+    """Check whether the figures may be published."""
     named = found.tonnes.select(*PERIOD, "category_code")
     scoped = pl.col("in_scope_grams") + pl.col("undecided_grams")
     below = found.tonnes.filter(

@@ -1,4 +1,4 @@
-"""The job that computes a company's figures from the snapshot that is there."""
+"""Defines the job that computes a company's figures from its current snapshot."""
 
 from typing import Final
 

@@ -1,1 +1,1 @@
-"""What is removed, anonymised or entered once a day."""
+"""Defines the daily housekeeping: rows and files that are removed, anonymised or entered once a day."""

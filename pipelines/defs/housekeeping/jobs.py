@@ -1,4 +1,4 @@
-"""The job of the house."""
+"""Defines the daily housekeeping job."""
 
 import dagster as dg
 
@@ -17,7 +17,7 @@ from pipelines.defs.housekeeping.ops import (
 
 @dg.job(description="Once a day: what is old or orphaned goes; declarations that have expired are entered.")
 def keep_house() -> None:
-    """Independent of each other: where one fails, the others are done all the same."""
+    """The ops are independent of each other: where one fails, the others still run."""
     for op in (
         orphan_objects,
         kept_answers,

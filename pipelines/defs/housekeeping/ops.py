@@ -1,7 +1,7 @@
-"""What is removed, anonymised or entered once a day, an op each, which says how much it did.
+"""Defines one op for each kind of daily removal, anonymisation or entry; each reports how much it did.
 
-They make no data, so they are ops and no assets. Each may be stopped at any piece and run again at any time; what they
-do is `pipelines.housekeeping`.
+They produce no data, so they are ops and not assets. Each may be stopped at any piece and run again at any time; the
+work itself is in `pipelines.housekeeping`.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from warehouse.clock import Clock
 from warehouse.sessions import Pool
 
 FOLLOWED_KEPT_FOR: Final = timedelta(days=2)
-"""How long the record of a run is kept that followed a write."""
+"""How long Dagster keeps the record of a run that followed a write."""
 _ENDED: Final = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 _BATCH: Final = 100
 _OUT: Final = dg.Out(dg.Nothing)
@@ -31,7 +31,7 @@ _OUT: Final = dg.Out(dg.Nothing)
 def orphan_objects(
     context: dg.OpExecutionContext, postgres: Postgres, object_store: ObjectStore, shutdown: Shutdown
 ) -> None:
-    """Uploaded bytes that no record names, older than an hour: a crash between bytes and record left them."""
+    """Remove uploaded objects older than an hour that no record names: a crash between object and record left them."""
     with interruptible(context, shutdown.begun) as proceed:
         swept = housekeeping.remove_orphans(postgres.pool, object_store.objects, proceed)
     context.add_output_metadata(
@@ -45,9 +45,9 @@ def orphan_objects(
 
 
 def _counting(counted: str) -> Callable[[Callable[[Pool, Clock, Proceed], int]], dg.OpDefinition]:
-    """An op over the database's rows by the service's day, as a function is named and described that returns a count.
+    """Make an op, named and described as the decorated function, that reports the count that the function returns.
 
-    `counted` is the name of the count.
+    `counted` is the name of the count in the op's metadata.
     """
 
     def made(function: Callable[[Pool, Clock, Proceed], int]) -> dg.OpDefinition:
@@ -64,34 +64,34 @@ def _counting(counted: str) -> Callable[[Callable[[Pool, Clock, Proceed], int]],
 
 @_counting("answers_removed")
 def kept_answers(pool: Pool, clock: Clock, proceed: Proceed) -> int:
-    """Answers kept for requests that are sent again, removed after their 24 hours."""
+    """Remove answers kept for repeated requests after their 24 hours."""
     return housekeeping.remove_old_answers(pool, clock, proceed)
 
 
 @_counting("rows_removed")
 def expired_access(pool: Pool, clock: Clock, proceed: Proceed) -> int:
-    """Tokens, codes and sessions that have ended, request counts of quiet callers, applications nobody connected."""
+    """Remove ended tokens, codes and sessions, request counts of inactive callers, and unused applications."""
     return housekeeping.remove_expired_access(pool, clock, proceed)
 
 
 @_counting("records_changed")
 def anonymised_addresses(pool: Pool, clock: Clock, proceed: Proceed) -> int:
-    """Addresses and user agents in audit ledgers and imports, forgotten after 12 calendar months; actions are kept."""
+    """Remove addresses and user agents from audit ledgers and imports after 12 calendar months; actions are kept."""
     return housekeeping.forget_addresses(pool, clock, proceed)
 
 
 @_counting("docs_entered")
 def expired_docs(pool: Pool, clock: Clock, proceed: Proceed) -> int:
-    """Declarations of conformity whose last day (UTC) has passed, entered once in their company's audit ledger.
+    """Enter each declaration of conformity whose last day (UTC) has passed once in its company's audit ledger.
 
-    They and their SKUs read as expired from that day on by themselves.
+    They and their SKUs read as expired from that day on without this op.
     """
     return housekeeping.enter_expiries(pool, clock, proceed)
 
 
 @dg.op(out=_OUT)
 def old_snapshots(context: dg.OpExecutionContext, portfolios: Portfolios, shutdown: Shutdown) -> None:
-    """Snapshots that newer ones have replaced, and what a kill left of one that was being written."""
+    """Remove snapshots that newer ones have replaced, and the remains of one whose writing was killed."""
     with interruptible(context, shutdown.begun):
         removed = snapshots.sweep(portfolios.folder)
     context.add_output_metadata({"snapshots_removed": removed})
@@ -105,7 +105,7 @@ def old_outputs(
     shutdown: Shutdown,
     retention: Retention,
 ) -> None:
-    """What assets handed on, as old as the runs that are removed; the newest of each asset and company stays."""
+    """Remove stored outputs as old as the runs that are removed; the newest of each asset and company stays."""
     with interruptible(context, shutdown.begun) as proceed:
         removed = housekeeping.remove_old_outputs(postgres.pool, object_store.objects, retention.runs_kept_for, proceed)
     context.add_output_metadata({"objects_removed": removed})
@@ -113,10 +113,10 @@ def old_outputs(
 
 @dg.op(out=_OUT)
 def old_runs(context: dg.OpExecutionContext, shutdown: Shutdown, retention: Retention) -> None:
-    """Dagster's own runs with their events, removed when they are older than the setting `PCDS_RUNS_KEPT_DAYS`.
+    """Remove Dagster's own runs with their events when they are older than the setting `PCDS_RUNS_KEPT_DAYS`.
 
-    Runs that followed a write go after two days. An import's report and the file and line behind each record are rows
-    of the service's own and stay. Days are those of Dagster's clock, which no setting of ours shifts.
+    Runs that followed a write are removed after two days. An import's report and the file and line behind each record
+    are rows of the service's own and stay. Days are those of Dagster's clock, which no setting of ours shifts.
     """
     now, removed = dagster_now(), 0
     every = dg.RunsFilter(statuses=_ENDED, created_before=now - retention.runs_kept_for)
@@ -134,9 +134,9 @@ def old_runs(context: dg.OpExecutionContext, shutdown: Shutdown, retention: Rete
 
 @dg.op(out=_OUT)
 def old_logs(context: dg.OpExecutionContext, shutdown: Shutdown, retention: Retention) -> None:
-    """What sensors, schedules and backfills logged, and runs whose record somebody has deleted, as old as runs get.
+    """Remove logs of sensors, schedules, backfills and deleted runs that are as old as the runs that are removed.
 
-    A run's own log goes with the run.
+    A run's own log is removed with the run.
     """
     logs, removed = context.instance.compute_log_manager, 0
     with interruptible(context, shutdown.begun):
@@ -146,5 +146,5 @@ def old_logs(context: dg.OpExecutionContext, shutdown: Shutdown, retention: Rete
 
 
 def dagster_now() -> datetime:
-    """The machine's clock, by which Dagster stamps its runs."""
+    """Return the time of the machine's clock, with which Dagster stamps its runs."""
     return Clock().now()

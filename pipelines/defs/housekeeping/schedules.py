@@ -1,4 +1,4 @@
-"""Housekeeping once a day."""
+"""Schedules housekeeping once a day."""
 
 from typing import Final
 

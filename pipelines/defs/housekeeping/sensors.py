@@ -1,4 +1,4 @@
-"""Housekeeping of a day that no schedule has begun."""
+"""Requests the housekeeping of a day that the schedule has missed."""
 
 from typing import Final
 

@@ -1,1 +1,1 @@
-"""From the uploaded file to typed rows, graded SKUs and the report that the caller reads."""
+"""Defines the assets of an import: from the uploaded file to typed rows, graded SKUs and the caller's report."""

@@ -1,4 +1,4 @@
-"""Group intake: from the uploaded file to typed rows. Reading itself is `pipelines.reading`."""
+"""Defines group intake: from the uploaded file to typed rows. `pipelines.reading` does the reading itself."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -33,7 +33,7 @@ GROUP: Final = "intake"
 
 
 class _Desk(NamedTuple):
-    """What a file's table is typed with."""
+    """The services that typing a file's table needs."""
 
     pool: Pool
     clock: Clock
@@ -42,7 +42,7 @@ class _Desk(NamedTuple):
 
 
 class ImportRun(dg.Config):
-    """Which import of the partition's company a run works on: the one that it has sent last, where none is named."""
+    """The import of the partition's company that a run works on; the company's latest where `import_id` is null."""
 
     import_id: str | None = None
 
@@ -69,7 +69,7 @@ def uploaded_file(
 ) -> Iterator[dg.MaterializeResult[Received]]:
     """The file as a company sent it, byte for byte at `object_key` of the object store.
 
-    A run that would write an import that is written already, or that another run works on, ends here with nothing done.
+    A run ends here without doing anything where the import is already written or another run works on it.
     """
     company_id = company_of(postgres.pool, context.partition_key)
     sent = _sent(postgres.pool, company_id, context.partition_key, config.import_id)
@@ -83,7 +83,7 @@ def uploaded_file(
         if reason := _nothing_to_do(sent, context.run.run_id, object_store.objects, clock.now()):
             context.log.info(reason)
             return
-        file_readers.readers.expect()  # `typed_rows` needs one: it starts while the steps before do their work
+        file_readers.readers.expect()  # `typed_rows` needs one: it starts while the earlier steps run
         with holding(context, received, postgres.pool, clock.clock, shutdown.begun) as hold:
             sent = hold.work
     yield dg.MaterializeResult(
@@ -101,7 +101,7 @@ def uploaded_file(
 
 
 def _sent(pool: Pool, company_id: UUID, slug: str, import_id: str | None) -> Work:
-    """The company's import. Raises `dagster.Failure` where it has none of that id, or none at all."""
+    """Load the company's import. Raises `dagster.Failure` where it has none of that id, or none at all."""
     try:
         wanted = work.latest(pool, company_id) if import_id is None else UUID(import_id)
         if wanted is not None:
@@ -113,9 +113,9 @@ def _sent(pool: Pool, company_id: UUID, slug: str, import_id: str | None) -> Wor
 
 
 def _nothing_to_do(sent: Work, run_id: str, objects: Objects, now: datetime) -> str | None:
-    """Why a run has nothing to write; None where it has, and where it has ended the import itself and is resumed.
+    """Return why a run has nothing to write; None where it has, or where it has ended the import itself and is resumed.
 
-    Raises `dagster.Failure` of an import that has failed, which is not tried again.
+    Raises `dagster.Failure` for an import that has failed, which is not tried again.
     """
     if not sent.has_ended:
         held = sent.claim is not None and sent.claim != UUID(run_id) and not is_stalled(sent.heartbeat_at, now)
@@ -127,7 +127,7 @@ def _nothing_to_do(sent: Work, run_id: str, objects: Objects, now: datetime) -> 
         return "Nothing to do: the import is completed."
     try:
         objects.file(sent.table_key).close()
-    except NoSuchObject:  # it is the last that goes
+    except NoSuchObject:  # the last step deletes the table
         return "Nothing to do: this run has completed the import before it lost its process."
     return None
 
@@ -201,7 +201,7 @@ def typed_rows(
     file_readers: FileReaders,
     shutdown: Shutdown,
 ) -> checks.CheckedResult:
-    """One row per SKU with typed values (weights in g, shares in percent); lines that cannot be read stand apart."""
+    """One row per SKU with typed values (weights in g, shares in percent); unreadable lines are listed apart."""
     same_import(uploaded_file, parsed_table)
     with holding(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun) as hold:
         with postgres.pool.system() as conn:
@@ -224,20 +224,20 @@ def typed_rows(
 
 
 def same_import(uploaded_file: Received, *others: Parsed | Typed) -> None:
-    """Raise `dagster.Failure` where an asset that runs alone would mix what belongs to different imports."""
+    """Raise `dagster.Failure` where an asset that runs alone would mix outputs of different imports."""
     if any(other.import_id != uploaded_file.import_id for other in others):
         sentence = "The newest of the assets upstream are of different imports: materialise those together first."
         raise dg.Failure(sentence, allow_retries=False)
 
 
 def _typed(desk: _Desk, hold: Hold, parsed: Parsed, served_markets: frozenset[str]) -> TypedRows:
-    """What a reader makes of the table; an import whose reading was stopped has failed, and is not tried again.
+    """Return the rows that a reader process types; an import whose reading was stopped fails and is not tried again.
 
-    Which import comes when is Dagster's: each has a reader's turn of its own here.
+    Dagster decides the order of imports: each import has its own turn of a reader here.
     """
     sent = hold.work
     table = partial(desk.objects.file, sent.table_key)
-    source = table if hold.claim else parsed.upload.to_bytes()  # it may be gone when the import has ended
+    source = table if hold.claim else parsed.upload.to_bytes()  # the table may be deleted when the import has ended
     order = orders.typing(source, default_year=sent.default_year, served_markets=served_markets)
     try:
         return desk.readers.read(sent.id, "import", order)

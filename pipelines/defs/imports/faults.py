@@ -1,8 +1,8 @@
-"""What becomes of an import whose run fails by a fault of ours: it fails once, says so, and is not tried again.
+"""Fails an import once when its run fails by a fault of ours; the import is not tried again.
 
-An exception in a step would be raised by the next run too. What comes from outside is no such fault and is tried
-again: the database or a disk that is away for a while, a machine without memory, a process that was killed (which
-raises nothing here). How a run ends in good order is `pipelines.defs.imports.holding`.
+An exception in a step would recur in the next run. Faults from outside are tried again: the database or a disk is away
+for a while, a machine has no memory left, or a process was killed (which raises nothing here).
+`pipelines.defs.imports.holding` handles runs that end normally.
 """
 
 import traceback
@@ -26,9 +26,9 @@ log = structlog.get_logger(__name__)
 
 @dg.failure_hook(required_resource_keys={"postgres", "clock"}, name="fail_import_once")
 def fail_import_once(context: dg.HookContext) -> None:
-    """End the import of a run whose step failed by a fault of ours, while the run still holds it.
+    """End the import of a run whose step failed by a fault of ours, if the run still has the claim.
 
-    After any other failure the run lays its claim down, so that the next one need not wait.
+    After any other failure the run lays its claim down, so that the next run need not wait.
     """
     run = context.instance.get_run_by_id(context.run_id)
     told = {} if run is None else run.tags
@@ -43,7 +43,7 @@ def fail_import_once(context: dg.HookContext) -> None:
         claims.hand_back(pool, claim)
         return
     sent = work.load(pool, claim.company_id, claim.import_id)
-    # Not the message of the exception: it may quote a cell of the caller's file. Dagster's own record has it.
+    # The exception's message is not logged: it may quote a cell of the caller's file. Dagster's own record has it.
     *_, place = traceback.extract_tb(chain[-1].__traceback__) or [None]
     log.error(
         "import.failed_by_us",
@@ -58,7 +58,7 @@ def fail_import_once(context: dg.HookContext) -> None:
 
 
 def _chain(fault: BaseException | None) -> Iterator[BaseException]:
-    """The exception and what it was raised from, the first cause last."""
+    """Yield the exception and the exceptions that it was raised from, the first cause last."""
     while fault is not None:
         yield fault
         fault = fault.__cause__

@@ -1,4 +1,4 @@
-"""Group grading: typed rows become graded SKUs, and the report that the caller reads."""
+"""Defines group grading: typed rows become graded SKUs, and the report that the caller reads."""
 
 import time
 from collections import Counter
@@ -29,7 +29,7 @@ GROUP = "grading"
 
 
 class _Desk(NamedTuple):
-    """What rows are written with."""
+    """The services and settings that writing rows needs."""
 
     pool: Pool
     clock: Clock
@@ -61,9 +61,9 @@ def graded_skus(
     importing: Importing,
     shutdown: Shutdown,
 ) -> checks.CheckedResult:
-    """The company's SKUs as this file leaves them, with recyclability grade and score (0 to 100), chunk by chunk.
+    """The company's SKUs after this file, with recyclability grade and score (0 to 100), chunk by chunk.
 
-    What is committed is not written again: of an import that is completed nothing is.
+    Committed chunks are not written again, so a completed import writes nothing.
     """
     same_import(uploaded_file, parsed_table, typed_rows)
     begun = time.perf_counter()
@@ -89,7 +89,7 @@ def graded_skus(
 
 
 def _written(desk: _Desk, hold: Hold, parsed: Parsed, typed: Typed) -> Written:
-    """What this step has written of the import. Raises `dagster.Failure` where it cannot be written to its end."""
+    """Write the import's rows and return the outcome. Raises `dagster.Failure` where they cannot all be written."""
     work = hold.work
     if hold.claim is None:
         if work.status == "failed":
@@ -128,7 +128,7 @@ def import_report(
         raise dg.Failure("The import is still being written: materialise graded_skus first.", allow_retries=False)
     found = status(postgres.pool, work.company_id, work.id, limit=preview.PREVIEW_ROWS, offset=0)
     assert found is not None, "an import that was just completed is there"
-    object_store.objects.delete(work.table_key)  # the uploaded bytes stay; what was read from them is in the rows now
+    object_store.objects.delete(work.table_key)  # the uploaded file stays; its rows are stored now
     counts = {name: found["counts"][name] for name in VOCABULARIES["outcome"]}
     shown = ("sheet", "line", "sku_code", "field", "column", "value", "code", "message")
     rows = typed_rows.rows

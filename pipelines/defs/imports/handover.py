@@ -1,7 +1,7 @@
-"""What the assets of an import hand on to each other, and the form in which it is kept between them.
+"""Defines the values that the assets of an import pass to each other, and the form in which they are stored.
 
-Each names its import, because an asset that runs alone takes the newest of each. How and where the parts are kept is
-`pipelines.engine.outputs`.
+Each names its import, because an asset that runs alone takes the newest of each. `pipelines.engine.outputs` stores the
+parts.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ import polars as pl
 from pipelines.reading import TypedRows, Upload
 
 Packed = tuple[dict[str, Any], dict[str, pl.DataFrame]]
-"""What is no table, as JSON takes it, and the tables by name."""
+"""The values that are not tables, as JSON types, and the tables by name."""
 
 
 @runtime_checkable
@@ -22,62 +22,62 @@ class Kept(Protocol):
     """A value that outlives its run."""
 
     def packed(self) -> Packed:
-        """Its parts."""
+        """Return its parts."""
 
     @classmethod
     def unpacked(cls, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Self:
-        """The value of these parts."""
+        """Return the value of these parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """An import that was sent; its row says the rest."""
+    """An import that was sent; its row has the rest."""
 
     import_id: UUID
     company_id: UUID
 
     def packed(self) -> Packed:
-        """Its parts."""
+        """Return its parts."""
         return {"import_id": str(self.import_id), "company_id": str(self.company_id)}, {}
 
     @classmethod
     def unpacked(cls, about: Mapping[str, Any], _tables: Mapping[str, pl.DataFrame]) -> Self:
-        """The value of these parts."""
+        """Return the value of these parts."""
         return cls(UUID(about["import_id"]), UUID(about["company_id"]))
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What was read from an import's file."""
+    """The content read from an import's file."""
 
     import_id: UUID
     upload: Upload
 
     def packed(self) -> Packed:
-        """Its parts."""
+        """Return its parts."""
         about, tables = self.upload.parted()
         return {"import_id": str(self.import_id), "upload": about}, tables
 
     @classmethod
     def unpacked(cls, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Self:
-        """The value of these parts."""
+        """Return the value of these parts."""
         return cls(UUID(about["import_id"]), Upload.of_parts(about["upload"], tables))
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """An import's rows as they are to be written."""
+    """An import's rows, ready to be written."""
 
     import_id: UUID
     rows: TypedRows
 
     def packed(self) -> Packed:
-        """Its parts."""
+        """Return its parts."""
         rows = self.rows
         tables = {"values": rows.values, "given": rows.given, "errors": rows.errors, "unnamed": rows.unnamed}
         return {"import_id": str(self.import_id), "rejected": rows.rejected}, tables
 
     @classmethod
     def unpacked(cls, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Self:
-        """The value of these parts."""
+        """Return the value of these parts."""
         return cls(UUID(about["import_id"]), TypedRows(rejected=about["rejected"], **tables))

@@ -1,7 +1,7 @@
-"""A step's hold on an import while it works, under its run's claim, and how its loss reads in the Dagster UI.
+"""Claims an import for a step while it works, under its run's id, and reports the loss of the claim in the Dagster UI.
 
-Each step holds the import for itself, so that it runs alone as well as after the others. What a step writes is not
-here, nor what becomes of an import whose step fails (`pipelines.defs.imports.faults`).
+Each step claims the import for itself, so that it runs alone as well as after the others. Writing is not here, nor the
+end of an import whose step fails (`pipelines.defs.imports.faults`).
 """
 
 import threading
@@ -24,14 +24,14 @@ from warehouse.imports.claims import Claim
 from warehouse.sessions import Pool
 
 WRITES: Final = dg.AssetKey("graded_skus")
-"""The asset that writes an import's rows: a run that has it ahead keeps its claim from step to step."""
+"""The asset that writes an import's rows: a run that still has to run it keeps its claim from step to step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A step's import. There is no claim where it has ended: nothing is left to write, and what was read may be read.
+    """A step's import. `claim` is null where the import has ended: the step may still read it, and writes nothing.
 
-    `proceed` is asked before each chunk, and raises where the step shall end.
+    The step calls `proceed` before each chunk; it raises where the step has to end.
     """
 
     work: Work
@@ -49,10 +49,10 @@ def holding(
     *,
     writes: bool = False,
 ) -> Iterator[Hold]:
-    """Take the claim and keep it alive during the block; a step that shall not go on ends with its reason.
+    """Take the claim and keep it alive during the block; a step that must not continue ends with a reason.
 
-    With `writes` the block ends the import. Raises `dagster.Failure` where another run works on the import, where
-    too many runs have lost their process over it, and where the process is stopping (`pipelines.engine.leaving`).
+    With `writes` the block ends the import. Raises `dagster.Failure` where another run works on the import, where too
+    many runs have lost their process over it, and where the process is stopping (`pipelines.engine.leaving`).
     """
     run_id = UUID(context.run.run_id)
     claim = claims.take(pool, clock, received.company_id, received.import_id, run_id)
@@ -81,9 +81,9 @@ def holding(
     except claims.ClaimLost as lost:
         raise dg.Failure(f"Ended without effect: {lost}.", allow_retries=False) from None
     except claims.HandedBack as reason:
-        claims.lay_down(pool, claim, keep=leaving.warm)  # a run that another worker resumes has its claim again
+        claims.lay_down(pool, claim, keep=leaving.warm)  # a run that another worker resumes takes its claim again
         leaving.leave(context, f"Handed back: {reason}")
-    except BaseException:  # an interruption, or what it makes of a query that was under way
+    except BaseException:  # an interruption, or the error that it caused in a running query
         run = context.instance.get_run_by_id(context.run.run_id)
         if run is not None and terminated.is_terminated(run):
             terminated.end_import(pool, clock, received.company_id, received.import_id, context.run.run_id)
@@ -91,7 +91,7 @@ def holding(
 
 
 def goes_on(context: dg.AssetExecutionContext) -> bool:
-    """Whether the run has the step ahead that writes."""
+    """Return whether the run still has to run the step that writes."""
     planned = context.run.step_keys_to_execute
     return WRITES in context.op_execution_context.job_def.asset_layer.selected_asset_keys and (
         planned is None or WRITES.to_python_identifier() in planned
@@ -99,7 +99,7 @@ def goes_on(context: dg.AssetExecutionContext) -> bool:
 
 
 def _close(context: dg.AssetExecutionContext, previous_run: str | None) -> None:
-    """End the run that had the import before: where its process died and nobody resumed it, nobody else would."""
+    """End the run that had the import before: if its process died and nobody resumed it, nothing else would."""
     previous = None if previous_run in (None, context.run.run_id) else context.instance.get_run_by_id(str(previous_run))
     if previous and not previous.is_finished:
         context.instance.report_run_failed(previous, f"Lost its process; {context.run.run_id} continues the import.")

@@ -1,4 +1,4 @@
-"""The job that takes one uploaded file from its bytes to the caller's report."""
+"""Defines the job that processes one uploaded file up to the caller's report."""
 
 from typing import Final
 

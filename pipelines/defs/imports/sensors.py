@@ -1,8 +1,8 @@
-"""The sensor that asks for the run of each import that has none: where the API's own question was lost.
+"""Requests a run for each import that has none because the API's own request was lost.
 
-The API asks as soon as it has accepted a file (`api.launching`). What nobody asked for within some seconds, and what
-has stalled (its run ended without it), is asked for here. A claim lets only one run have an import. One whose last run
-a person has terminated is not asked for again: it is ended (`pipelines.defs.imports.terminated`).
+The API requests a run as soon as it has accepted a file (`api.launching`). This sensor requests one for imports without
+a run after some seconds, and for stalled ones (whose run ended without them). A claim lets only one run have an import.
+An import whose last run a person has terminated is ended instead (`pipelines.defs.imports.terminated`).
 """
 
 from datetime import timedelta
@@ -20,9 +20,9 @@ from warehouse.imports.queue import SMALL_ROWS, OpenImport, open_imports
 from warehouse.sessions import Pool
 
 _ASKED_FOR: Final = timedelta(seconds=4)
-"""So long after a file was accepted its run is the API's to ask for."""
+"""How long after a file was accepted the request of its run is left to the API."""
 _LOST_AFTER: Final = timedelta(seconds=20)
-"""A run that was recorded and not even launched or queued for so long was lost by the webserver; monitoring ends it."""
+"""A run recorded for this long, but neither launched nor queued, was lost by the webserver; monitoring ends it."""
 _UNFINISHED: Final = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.STARTING,
@@ -37,7 +37,7 @@ _UNFINISHED: Final = [
     "ends those whose last run was terminated.",
 )
 def queued_imports(context: dg.SensorEvaluationContext, postgres: Postgres, clock: ServiceClock) -> dg.SensorResult:
-    """One run request per open import without a run, by the number of the runs it has had."""
+    """Request one run per open import without a run; the run key counts the runs it has had."""
     with postgres.pool.system() as conn:
         waiting = open_imports(conn, clock.now(), asked_for=_ASKED_FOR)
     requested = [

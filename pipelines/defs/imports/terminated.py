@@ -1,8 +1,8 @@
-"""What becomes of an import whose run a person has terminated: it ends with its run, and says who ended it.
+"""Ends an import whose run a person has terminated, and records that the operator ended it.
 
-A step that is interrupted says so itself (`holding`). What is terminated before its first step, between two steps, or
-together with its worker, the sensor of open imports ends (`sensors`). A run that loses its process or leaves one that
-stops is another matter: its import goes on.
+A step that is interrupted ends its import itself (`holding`). The sensor of open imports (`sensors`) ends those whose
+run was terminated before its first step, between two steps, or together with its worker. An import whose run lost its
+process, or left one that stopped, continues.
 """
 
 from contextlib import suppress
@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 
 
 def is_terminated(run: dg.DagsterRun) -> bool:
-    """Whether a person has asked for the run's end, or has marked it as canceled although nobody had it.
+    """Return whether a person has requested the run's end, or has marked a run that no worker had as canceled.
 
     Runs without an origin are of `pcds`, or of a release before 0024, which ended as canceled with their process.
     """
@@ -32,7 +32,7 @@ def is_terminated(run: dg.DagsterRun) -> bool:
 def end_import(pool: Pool, clock: Clock, company_id: UUID, import_id: UUID, run_id: str) -> None:
     """Fail an import of the company as ended by the operator; nothing happens where it has ended or another run has it.
 
-    What was committed stays.
+    Committed rows stay.
     """
     claim = claims.take(pool, clock, company_id, import_id, UUID(run_id))
     if claim is None:

@@ -1,1 +1,1 @@
-"""A company's portfolio as it leaves the database, published after each write."""
+"""Defines the assets that publish a company's portfolio after each write."""

@@ -1,4 +1,4 @@
-"""Group publication: a company's portfolio as it leaves the database, and what one sees of it at a glance.
+"""Defines group publication: a company's snapshot and the overview of its portfolio.
 
 Figures are computed from the same snapshot (`pipelines.defs.figures`).
 """
@@ -93,7 +93,7 @@ def portfolio_snapshot(
 def portfolio_overview(
     context: dg.AssetExecutionContext, postgres: Postgres, clock: ServiceClock, portfolios: Portfolios
 ) -> checks.CheckedResult:
-    """The company's SKUs by recyclability grade, DoC status, format flag, level and market, as assistants are told."""
+    """The company's SKUs by recyclability grade, DoC status, format flag, level and market, as assistants read them."""
     company_id = company_of(postgres.pool, context.partition_key)
     snapshot = snapshots.current(portfolios.folder, company_id)
     if snapshot is None:

@@ -1,4 +1,4 @@
-"""The job that publishes one company: its snapshot and all that is computed from it."""
+"""Defines the job that publishes one company: its snapshot and everything computed from it."""
 
 from typing import Final
 

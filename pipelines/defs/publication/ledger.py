@@ -1,4 +1,4 @@
-"""What was written by itself: the head of the graph, from which snapshots and figures follow."""
+"""Defines the asset of writes, the head of the graph, from which snapshots and figures follow."""
 
 from typing import Final
 

@@ -1,6 +1,7 @@
-"""The sensors that have a company published again: after it wrote, or when its files are lost or behind.
+"""Watches for companies to publish again: after they wrote, or when their files are lost or out of date.
 
-Both ask about what is there. So nothing is forgotten, whichever process was killed, and nothing is asked for twice.
+Both sensors look at the current state. So no company is forgotten when a process is killed, and none is requested
+twice.
 """
 
 from collections.abc import Mapping
@@ -20,13 +21,13 @@ from warehouse.snapshots import follow
 from warehouse.snapshots.follow import Published, Stale
 
 SETTLES: Final = timedelta(seconds=8)
-"""So long a write waits for others: a publication beside the next import would cost that import its time."""
+"""How long a write waits for further writes: a publication beside the next import would slow that import."""
 IMPORTING_WAITS: Final = timedelta(seconds=15)
 """The longest that writes wait while files are imported: more writes come, and imports need the machine."""
 NEXT_FILE: Final = timedelta(seconds=4)
 """How soon after an import another one counts as following it: its file is being uploaded meanwhile."""
 LOST_SECONDS: Final = 60
-"""How often it is looked whose files lack: one question and a small file or two for each company."""
+"""How often the sensor looks for missing files: one query, and a small file or two for each company."""
 
 
 @asking.sensor(
@@ -34,8 +35,8 @@ LOST_SECONDS: Final = 60
     description="Publishes each company that has written since its snapshot, or whose snapshot a new day changes.",
 )
 def written_portfolios(context: dg.SensorEvaluationContext, postgres: Postgres, clock: ServiceClock) -> dg.SensorResult:
-    """One run request per company and last write; the next waits until that run has ended."""
-    postgres.pool.stamp()  # what a writer committed that never came back to say so
+    """Request one run per company and last write; the next waits until that run has ended."""
+    postgres.pool.stamp()  # stamps committed writes whose writer ended before it could
     now = clock.now()
     with postgres.pool.system() as conn:
         found = follow.stale(conn, now.date())
@@ -58,7 +59,7 @@ def written_portfolios(context: dg.SensorEvaluationContext, postgres: Postgres, 
 def lost_portfolios(
     context: dg.SensorEvaluationContext, postgres: Postgres, clock: ServiceClock, portfolios: Portfolios
 ) -> dg.SensorResult:
-    """A run was broken off or terminated half way, a file was lost, or a backup was put back."""
+    """Request a run where one was broken off or terminated, a file was lost, or a backup was restored."""
     with postgres.pool.system() as conn:
         found = follow.published(conn)
     look = f"lost-{clock.now():%Y%m%dT%H%M}"
@@ -88,6 +89,6 @@ def _wanted(found: Stale | Published, state: str) -> Wanted:
 
 
 def _state(found: Stale, today: date) -> str:
-    """What is to be published: the last write, and since when; after a backup was put back numbers come again."""
+    """Identify the write to publish by position and time; after a backup is restored, positions occur again."""
     since = f"{today:%Y%m%d}" if found.since is None else f"{found.since:%Y%m%dT%H%M%S.%f}"
     return f"{found.position}/{since}"

@@ -1,1 +1,1 @@
-"""What is held, graded by the rule-set of the day."""
+"""Defines the assets that regrade stored SKUs by the active rule-set."""

@@ -1,7 +1,7 @@
-"""Group grading: what a company holds, graded by the rule-set of the day.
+"""Defines group grading's regrade: the SKUs of a company, graded by the active rule-set.
 
-A run may be stopped, killed or begun again at any time and by any process: where a regrade is, a row of the database
-says (`pipelines.regrading`).
+A run may be stopped, killed or started again at any time and by any process: a row of the database records how far a
+regrade has come (`pipelines.regrading`).
 """
 
 import time
@@ -23,7 +23,7 @@ _BY_GRADE: Final = ("sku_code", "grade before", "grade after")
 
 
 class Regrade(dg.Config):
-    """`only_open`: only where a regrade is asked for already, by an activation or by a release with newer rules."""
+    """`only_open` limits the run to regrades that an activation or a release with newer rules has requested."""
 
     only_open: bool = False
 
@@ -47,10 +47,10 @@ def regraded_skus(
     importing: Importing,
     shutdown: Shutdown,
 ) -> dg.MaterializeResult[None]:
-    """The company's SKUs by the rule-set of the day: a matrix of grades before and after, and the first fifty changes.
+    """The company's SKUs by the active rule-set: a matrix of grades before and after, and the first fifty changes.
 
     Only SKUs whose grade or trace changed are written, each as a new version with an entry in its company's ledger. It
-    waits until no write by an older rule-set is under way, and goes on where an earlier run stopped.
+    waits until no write by an older rule-set is under way, and continues where an earlier run stopped.
     """
     begun = time.perf_counter()
     company_id = company_of(postgres.pool, context.partition_key)

@@ -1,4 +1,4 @@
-"""The job that regrades one company."""
+"""Defines the job that regrades one company."""
 
 from typing import Final
 

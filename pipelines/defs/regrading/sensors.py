@@ -1,7 +1,7 @@
-"""The sensor that has companies regraded: an activation or a release with newer rules has asked for it in the database.
+"""Requests regrades that an activation or a release with newer rules has recorded in the database.
 
-Dagster starts a backfill from a sensor only by a class that is private, so these are runs of partitions, found by
-their tag as one backfill is by its id (`pipelines.engine.tags.REGRADE`).
+Dagster starts a backfill from a sensor only by a private class, so these are runs of partitions, found by their tag as
+a backfill's runs are by its id (`pipelines.engine.tags.REGRADE`).
 """
 
 import dagster as dg
@@ -21,7 +21,7 @@ from warehouse.companies import slugs
     description="Regrades each company whose regrade is asked for and not finished; says how many are left.",
 )
 def asked_regrades(context: dg.SensorEvaluationContext, postgres: Postgres, rule_sets: RuleSets) -> dg.SensorResult:
-    """One run request a company; what a run that was killed has done stays, and the next goes on there."""
+    """Request one run a company; work of a run that was killed stays, and the next run continues there."""
     with postgres.pool.system() as conn:
         version = rule_sets.known.active(conn).version
         waiting = regrading.asked_of(conn)

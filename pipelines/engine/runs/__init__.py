@@ -1,4 +1,4 @@
-"""Runs that a command starts, one module each: its arguments, the job it runs, and what it answers.
+"""Contains the runs that a command starts, one module each: its arguments, the job it runs, and its answer.
 
 A module has `HELP`, `add_arguments(parser)` and `run(arguments, resources, open_instance)`, which raises
 `dagster.Failure` where it is refused. `pipelines.engine.run` is the program; it lists the modules.
@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, TypeAlias
 import dagster as dg
 
 OpenInstance: TypeAlias = Callable[[], dg.DagsterInstance]
-"""Opens Dagster's storage, which takes a second: a run that finds nothing to do leaves it closed."""
+"""Opens Dagster's storage, which takes a second: a run that has nothing to do leaves it closed."""
 
 
 class Answer(NamedTuple):
-    """What a run changed: the published record, and the same in one sentence for a person."""
+    """What a run changed: the published record, and the same as one sentence for a person."""
 
     record: dict[str, Any]
     sentence: str

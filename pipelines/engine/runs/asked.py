@@ -1,11 +1,11 @@
-"""The road of a command's runs: the running service executes them, or this process where none runs.
+"""Executes a command's runs: through the running service, or in this process where none runs.
 
-A service runs where Dagster's web server answers to the key of this data directory. Its Dagster launches the run as it
-does anybody's, a worker executes it, and the command waits for its end. What belongs here: that choice, asking and
-waiting. What does not: which runs a command needs, and what it answers from what they made.
+A service runs where Dagster's web server answers to the key of this data directory. Its Dagster launches the run as any
+other, a worker executes it, and the command waits for its end. What belongs here: that choice, requesting and waiting.
+What does not: which runs a command needs, and its answer.
 
-Asked over HTTP as `api.launching` does: Dagster's own Python client goes by the environment's proxies, which would see
-the key.
+It uses HTTP as `api.launching` does: Dagster's own Python client uses the environment's proxies, which would see the
+key.
 """
 
 import time
@@ -32,11 +32,11 @@ mutation($run: ExecutionParams!) {
 """
 _TIMES: Final = httpx2.Timeout(connect=2, read=60, write=5, pool=5)
 _LOOK_SECONDS: Final = 0.1
-"""How often the run is looked at that the command waits for."""
+"""How often the command looks at the run that it waits for."""
 _ASK_SECONDS: Final = 5.0
-"""How often it is asked whether the service still runs."""
+"""How often the command checks that the service still runs."""
 _PATIENCE_SECONDS: Final = 60.0
-"""How long a service may be away that executes a command's run, and a code server that starts."""
+"""How long the command waits for a service that is away, and for a code server that starts."""
 _ENDS: Final = {dg.DagsterEventType.STEP_FAILURE, dg.DagsterEventType.RUN_FAILURE}
 
 
@@ -48,7 +48,7 @@ class Ended:
 
     @property
     def success(self) -> bool:
-        """Whether it did all that it was for."""
+        """Return whether the run succeeded."""
         return self.dagster_run.is_success
 
 
@@ -56,19 +56,19 @@ class Service:
     """The Dagster of the service that runs on this data directory."""
 
     def __init__(self, settings: Settings) -> None:
-        """Nothing is asked yet."""
+        """Prepare the requests; nothing is sent yet."""
         self._url = f"http://{dagster_home.HOST}:{settings.dagster_port}{dagster_home.PREFIX}/graphql"
         self._headers = {dagster_home.DOOR_HEADER: dagster_home.door_key(settings)}
 
     def answers(self) -> bool:
-        """Whether it is there; the web server of another data directory does not know the key."""
+        """Return whether the service runs; the web server of another data directory does not know the key."""
         try:
             return "version" in self._asked("{ version }")
         except httpx2.HTTPError:
             return False
 
     def launch(self, job: str, run_config: Mapping[str, Any], tags: Mapping[str, str]) -> str:
-        """Have a run launched; its id. Raises `dagster.Failure` where Dagster would not."""
+        """Launch a run and return its id. Raises `dagster.Failure` where Dagster refuses."""
         run = {
             "selector": {**_WHERE, "jobName": job},
             "runConfigData": run_config,
@@ -82,13 +82,13 @@ class Service:
                 raise dg.Failure(f"Dagster's web server did not answer: {type(error).__name__}.") from None
             if answer.get("__typename") == "LaunchRunSuccess":
                 return str(answer["run"]["runId"])
-            # While the code server starts, no job is known.
+            # While the code server starts, it knows no job.
             if answer.get("__typename") != "PipelineNotFoundError" or time.monotonic() > until:
                 raise dg.Failure(f"Dagster did not launch {job}: {answer.get('__typename', 'no answer')}.")
             time.sleep(1)
 
     def wait(self, instance: dg.DagsterInstance, run_id: str) -> Ended:
-        """The run when it has ended. Raises `dagster.Failure` where the service went away; the run stays as it is."""
+        """Wait for the run's end. Raises `dagster.Failure` where the service went away; the run stays as it is."""
         asked_at = seen_at = time.monotonic()
         while True:
             run = instance.get_run_by_id(run_id)
@@ -121,7 +121,7 @@ _services: Final[list[Service]] = []
 
 @contextmanager
 def by_the_service(settings: Settings) -> Iterator[None]:
-    """A block whose runs the service executes, where one runs."""
+    """Have the service execute the block's runs, where one runs."""
     service = Service(settings)
     found = [service] if service.answers() else []
     _services.extend(found)
@@ -141,7 +141,7 @@ def run(
     partition: str | None = None,
     raise_on_error: bool = True,
 ) -> Ended:
-    """A run of the job to its end. What goes wrong in it is raised: as `dagster.Failure`, or here as it was raised."""
+    """Run the job to its end. Its errors are raised: as `dagster.Failure` by the service, unchanged by this process."""
     if not _services:
         return _here(job, resources, instance, tags, run_config, partition, raise_on_error=raise_on_error)
     service = _services[-1]
@@ -178,7 +178,7 @@ def _here(  # noqa: PLR0917  (as `run` takes them)
 
 
 def _reason(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
-    """Why a run did not succeed: the sentence of the first step that failed, else what Dagster says of the run."""
+    """Return why a run did not succeed: the message of the first failed step, else Dagster's message about the run."""
     if run.status == dg.DagsterRunStatus.CANCELED:
         return f"Somebody ended its run {run.run_id} in Dagster."
     events = [entry.dagster_event for entry in instance.all_logs(run.run_id, of_type=_ENDS)]

@@ -1,4 +1,4 @@
-"""`catalogue-refresh`: the jurisdiction catalogue from the release's pinned file or an operator's own."""
+"""Runs `catalogue-refresh`: loads the jurisdiction catalogue from the release's pinned file or an operator's own."""
 
 import argparse
 from pathlib import Path
@@ -20,14 +20,14 @@ HELP: Final = "load the jurisdiction catalogue"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The file, and whether to look first."""
+    """Add the file, and whether to look first."""
     parser.add_argument("--file", type=Path, help="an operator's CSV; it stands until the next refresh")
     parser.add_argument("--operator", help="the account that asked for it; the service itself where it is left out")
     parser.add_argument("--if-needed", action="store_true", help="only where the release brings another catalogue")
 
 
 def run(arguments: argparse.Namespace, resources: Resources, open_instance: OpenInstance) -> Answer | None:
-    """Load it; None where nothing was needed."""
+    """Load the catalogue; None where no load was needed."""
     if arguments.if_needed and not _needed(resources.postgres.pool):
         return None
     with open_instance() as instance:
@@ -56,7 +56,7 @@ def refresh_catalogue(
 
 
 def _made(instance: dg.DagsterInstance, run_id: str) -> Changes:
-    """What the run changed, as it told of its asset."""
+    """Return what the run changed, from the metadata of its asset."""
     [told] = instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION)
     materialised = told.asset_materialization
     assert materialised is not None

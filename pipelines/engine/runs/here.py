@@ -1,4 +1,4 @@
-"""Runs that a command executes in its own process: run monitoring sees by a lock that they live.
+"""Takes a lock for runs that a command executes in its own process, so that run monitoring sees that they live.
 
 Without it the daemon of a service that runs beside the command would take such a run for one that lost its worker.
 """
@@ -13,7 +13,7 @@ from warehouse.sessions import Pool
 
 @contextmanager
 def living(pool: Pool) -> Iterator[str]:
-    """Yields the id of the run that the block executes."""
+    """Yield the id of the run that the block executes."""
     run_id = str(uuid4())
     with pool.listening(launches.CANCELS) as connection:
         me = launches.enrol(connection)

@@ -1,4 +1,4 @@
-"""A job's run for one company, as commands ask for it (`pipelines.engine.runs.asked`)."""
+"""Runs a job for one company, for commands (`pipelines.engine.runs.asked` executes it)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ def run(
     run_tags: Mapping[str, str] | None = None,
     raise_on_error: bool = True,
 ) -> asked.Ended:
-    """The run of a job for the company's partition; `config` by asset. What goes wrong in it is raised."""
+    """Run a job for the company's partition; `config` is by asset. Errors in the run are raised."""
     pool = resources.postgres.pool
     return asked.run(
         job,
@@ -43,9 +43,9 @@ def run(
 def publish_company(
     resources: Resources, instance: dg.DagsterInstance, company_id: UUID, *, raise_on_error: bool = True
 ) -> Snapshot | None:
-    """The company's new snapshot, with all that is computed from it.
+    """Publish the company and return its new snapshot.
 
-    What went wrong is raised; without `raise_on_error`, None says that there is no new one and the run has the reason.
+    Errors are raised; without `raise_on_error`, None means that there is no new snapshot and the run has the reason.
     """
     before = current(resources.portfolios.folder, company_id)
     run("publish_portfolio", resources, instance, company_id, raise_on_error=raise_on_error)
@@ -54,7 +54,7 @@ def publish_company(
 
 
 def publish_all(resources: Resources, instance: dg.DagsterInstance, company_ids: Sequence[UUID]) -> Iterator[Snapshot]:
-    """The companies' new snapshots, a run each; for whoever asked for them.
+    """Publish the companies, a run each, and yield their new snapshots.
 
     Raises `dagster.Failure`, after all others, where a company's was not published.
     """
@@ -70,7 +70,7 @@ def publish_all(resources: Resources, instance: dg.DagsterInstance, company_ids:
 
 
 def chosen_companies(pool: Pool, company_id: UUID | None) -> list[UUID]:
-    """The company asked for, or all; raises `dagster.Failure` where there is no such company."""
+    """Return the requested company, or all; raises `dagster.Failure` where there is no such company."""
     every = every_company(pool)
     if company_id is None:
         return every

@@ -1,4 +1,4 @@
-"""`regrade`: what one company or all hold, graded by the rule-set of the day, a run each."""
+"""Runs `regrade`: regrades one company or all by the active rule-set, a run each."""
 
 import argparse
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ HELP: Final = "regrade portfolios"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Whose portfolio, and whether it was asked for before."""
+    """Add the company, and whether to regrade only where it was requested before."""
     parser.add_argument("--company", type=UUID, help="one company's id; all where it is left out")
     parser.add_argument("--open", action="store_true", help="only what an activation has asked for")
 
 
 def run(arguments: argparse.Namespace, resources: Resources, open_instance: OpenInstance) -> Answer:
-    """Regrade; raises `dagster.Failure` where there is no such company. A run of the service may be at it as well."""
+    """Regrade; raises `dagster.Failure` where there is no such company. A run of the service may run beside it."""
     chosen = of_company.chosen_companies(resources.postgres.pool, arguments.company)
     with open_instance() as instance:
         totals = regrade_portfolios(resources, instance, chosen, only_open=arguments.open)
@@ -35,9 +35,9 @@ def run(arguments: argparse.Namespace, resources: Resources, open_instance: Open
 def regrade_portfolios(
     resources: Resources, instance: dg.DagsterInstance, chosen: Sequence[UUID], *, only_open: bool = False
 ) -> Totals:
-    """What the regrade by the rule-set of the day has done of these companies, earlier runs of it included.
+    """Regrade these companies by the active rule-set, and return the totals, earlier runs of the regrade included.
 
-    All are asked for first, so that what is left of a command that is killed is the service's to do.
+    All are requested first, so that the service does the rest when the command is killed.
     """
     pool = resources.postgres.pool
     with pool.system() as conn:

@@ -1,4 +1,4 @@
-"""`rollup`: tonnes and verdicts of one company or of all, a run each."""
+"""Runs `rollup`: computes tonnes and verdicts of one company or of all, a run each."""
 
 import argparse
 from typing import Final
@@ -18,12 +18,12 @@ HELP: Final = "compute tonnes by scheme category, and obligations"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Whose portfolio."""
+    """Add the company."""
     parser.add_argument("--company", type=UUID, help="one company's id; all where it is left out")
 
 
 def run(arguments: argparse.Namespace, resources: Resources, open_instance: OpenInstance) -> Answer:
-    """Roll up; raises `dagster.Failure` where there is no such company, or where its figures do not hold together."""
+    """Roll up; raises `dagster.Failure` where there is no such company, or where its figures fail a check."""
     chosen = chosen_companies(resources.postgres.pool, arguments.company)
     with open_instance() as instance:
         held = [_rolled_up(resources, instance, company_id) for company_id in chosen]
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace, resources: Resources, open_instance: Open
 
 
 def _rolled_up(resources: Resources, instance: dg.DagsterInstance, company_id: UUID) -> StoredFigures:
-    """The company's figures as of now: a snapshot that is behind its writes is published first, and brings them."""
+    """Return the company's current figures; a snapshot older than the last write is published anew first."""
     if newest(resources.postgres.pool, resources.portfolios.folder, company_id) is None:
         publish_company(resources, instance, company_id)
     else:

@@ -1,4 +1,4 @@
-"""`snapshot`: the portfolio of one company or of all, published now, a run each."""
+"""Runs `snapshot`: publishes the portfolio of one company or of all, a run each."""
 
 import argparse
 from typing import Final
@@ -12,7 +12,7 @@ HELP: Final = "publish portfolios as Parquet"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Whose portfolio."""
+    """Add the company."""
     parser.add_argument("--company", type=UUID, help="one company's id; all where it is left out")
 
 

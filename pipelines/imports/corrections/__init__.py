@@ -1,7 +1,7 @@
-"""An import's rejected rows as a file that its sender can correct and send back: the caller's own cells, with reasons.
+"""Makes a file of an import's rejected rows, with reasons, for its sender to correct and send back.
 
-`tables` picks the rows out of the file that was sent; `files` writes them as CSV or as a workbook. Pure functions of
-the file's bytes and of what the service has answered about it; asking the service is the caller's.
+`tables` picks the rows out of the file that was sent; `files` writes them as CSV or as a workbook. They are pure
+functions of the file's bytes and of the service's answers about it; the caller requests those.
 """
 
 from pipelines.imports.corrections.files import as_csv, as_workbook

@@ -1,6 +1,6 @@
-"""The caller's file as its lines and cells, all columns of it, as they were: what is read again is not typed.
+"""Reads the caller's file again as lines and cells, all columns, unchanged and untyped.
 
-Which of the lines are written is `tables.py`. A text can have lines that are no record; they are cut at the delimiter.
+`tables.py` decides which lines are written. A text can have lines that are no record; they are cut at the delimiter.
 """
 
 import csv
@@ -26,7 +26,7 @@ Source = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """One sheet, or the text, that the service has read; `place` is what it said of it.
+    """One sheet, or the text, that the service has read; `place` is the service's description of it.
 
     `numeric` are the positions of number columns, `text` the whole of a delimited text.
     """
@@ -38,29 +38,29 @@ class Sheet:
 
     @property
     def header_row(self) -> int:
-        """The line of the header."""
+        """Return the line of the header."""
         return int(self.place["header_row"])
 
     @property
     def preamble(self) -> str:
-        """The line `sep=;` that some programs put before everything, or nothing."""
+        """Return the line `sep=;` that some programs put before everything, or nothing."""
         first = "" if self.text is None else self.text[:6]
         return f"{first[:5]}\r\n" if first.lower().startswith("sep=") else ""
 
     @property
     def top(self) -> set[int]:
-        """The lines down to the header that hold something."""
+        """Return the lines down to the header that contain something."""
         return {line for line in self.grid.lines if line <= self.header_row}
 
     def codes(self, *, carried: bool) -> dict[int, str | None]:
-        """The sku_code of each line; with `carried` a line without one belongs to the SKU above it."""
+        """Return the sku_code of each line; with `carried` a line without one belongs to the SKU above it."""
         letter = next(column["column"] for column in self.place["columns"] if column["field"] == "sku_code")
         below = self.grid.below(self.header_row)
         codes = unescaped(below.cells[f"c{position(letter)}"]).str.strip_chars()
         return dict(zip(below.lines, codes.forward_fill() if carried else codes, strict=True))
 
     def cells(self, wanted: Iterable[int]) -> dict[int, list[Cell]]:
-        """The cells of some lines, in the order of the file."""
+        """Return the cells of some lines, in the order of the file."""
         lines = set(wanted)
         kept = self.grid.lines.is_in(list(lines))
         kinds = None if self.grid.kinds is None else self.grid.kinds.filter(kept)
@@ -77,7 +77,7 @@ class Sheet:
         return dict(sorted((found | self._no_records(lines)).items()))
 
     def _no_records(self, wanted: set[int]) -> dict[int, list[Cell]]:
-        """The lines among these that are no record, cut at the delimiter; one with lost bytes can still be a record."""
+        """Cut the lines among these that are no record at the delimiter; one with lost bytes can still be a record."""
         faults = [fault for fault in self.grid.faults if fault.line in wanted]
         if self.text is None or not faults:
             return {}
@@ -92,13 +92,13 @@ class Sheet:
 
 
 def of_text(data: bytes, source: Source) -> Sheet:
-    """The lines of a delimited text, by the encoding and delimiter that the service has found."""
+    """Return the lines of a delimited text, by the encoding and delimiter that the service has found."""
     text = decode(data).text
     return Sheet(read_delimited(text, source["delimiter"]), source, text=text)
 
 
 def of_workbook(book: Workbook, place: Source, columns: Iterable[Mapping[str, Any]], kind: Kind) -> Sheet:
-    """The lines of a sheet; number cells stay numbers where `columns` say that the column holds numbers."""
+    """Return the lines of a sheet; number cells stay numbers where `columns` list a column of numbers."""
     [part] = [part for part in book.sheets if part.name == place["sheet"]]
     numeric = {position(column["column"]) for column in columns if _is_numeric(column["field"], kind)}
     grid = book.whole(part, numeric)
@@ -111,5 +111,5 @@ def _is_numeric(field: str, kind: Kind) -> bool:
 
 
 def _number(text: str | None) -> Cell:
-    """A number cell; one that shows a percentage stays the text that says so."""
+    """Return a number cell; one that shows a percentage stays text."""
     return text if text is None or text.endswith("%") else Decimal(text)

@@ -1,6 +1,6 @@
-"""The rejected rows as bytes: a delimited text like the one that was sent, or a workbook with the same sheets.
+"""Writes the rejected rows as bytes: a delimited text like the one that was sent, or a workbook with the same sheets.
 
-A text that a spreadsheet would take for a formula gets a `'` before it (decisions §4), which the reader takes off.
+A text that a spreadsheet would take for a formula gets a `'` before it (decisions §4), which the reader removes.
 """
 
 import csv
@@ -18,15 +18,16 @@ from schemas.formulas import harmless
 _OF_WORKBOOKS: Final = {"delimiter": ",", "encoding": "utf-8-sig"}
 _SHEET_OF_TEXTS: Final = "import"
 _LONGEST_CELL: Final = 32_767
-"""Characters that a workbook holds in a cell."""
+"""The most characters of a workbook's cell."""
 _WIDTHS: Final = (10, 14, 90)
-"""Of the added columns, in characters."""
+"""Widths of the added columns, in characters."""
 
 
 def as_csv(table: Table, source: Source) -> bytes:
-    """One table as text, in the delimiter and encoding of the text that was sent.
+    """Write one table as text, in the delimiter and encoding of the text that was sent.
 
-    A workbook's rows are separated by commas, in UTF-8. So is a text encoded whose encoding lacks a character.
+    A workbook's rows are separated by commas, in UTF-8. UTF-8 also replaces an encoding that lacks one of the
+    characters.
     """
     about = source if source["format"] == "csv" else _OF_WORKBOOKS
     records, line = [], 1
@@ -40,7 +41,7 @@ def as_csv(table: Table, source: Source) -> bytes:
 
 
 def as_workbook(tables: Iterable[Table]) -> bytes:
-    """All tables as sheets of a workbook under their own names; numbers stay numbers."""
+    """Write all tables as sheets of a workbook under their own names; numbers stay numbers."""
     target = io.BytesIO()
     with xlsxwriter.Workbook(target, {"in_memory": True}) as book:
         bold = book.add_format({"bold": True})
@@ -67,7 +68,7 @@ def _record(cells: Sequence[Cell], delimiter: str) -> str:
 
 
 def _text(cell: Cell) -> str:
-    """A cell of a text. A number of a workbook is written so that it reads in one way: `1.2340`, never `1.234`."""
+    """Return a cell of a text. A workbook's number is written without ambiguity: `1.2340`, never `1.234`."""
     if isinstance(cell, Decimal):
         number = f"{cell:f}"
         return f"{number}0" if len(number.partition(".")[2]) == 3 else number
@@ -75,12 +76,12 @@ def _text(cell: Cell) -> str:
 
 
 def _storable(text: str) -> str:
-    """A text as a workbook can hold it: no longer than a cell, without what is no character."""
+    """Return a text that a workbook can store: no longer than a cell, without code points that are no characters."""
     return harmless(text)[:_LONGEST_CELL].encode("utf-8", "replace").decode()
 
 
 def _encoded(text: str, encoding: str) -> bytes:
-    """The text in its encoding; bytes that were no characters when it was read come out as they were."""
+    """Encode the text; bytes that were no characters when it was read are written unchanged."""
     if encoding.startswith("utf-16"):
         return text.encode("utf-16", "surrogatepass")
     try:

@@ -1,7 +1,7 @@
-"""The header of rejected rows: the caller's own, but for columns that these rows alone would not show the meaning of.
+"""Decides the header of rejected rows: the caller's own, except for columns that these rows alone leave ambiguous.
 
-A column `Unit` is read as the unit of weights where its cells name units of mass. If just the rows are left that name
-none, the field's own name has to stand over them, or the faults would be sent back as a column that is ignored.
+A column `Unit` is read as the unit of weights where its cells name units of mass. If the remaining rows name none, the
+field's own name replaces the header, or the corrected file's column would be ignored.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ from pipelines.reading.unit_columns import is_shared
 def certain(
     header: Sequence[Cell], rows: Sequence[Sequence[Cell]], read: Iterable[Mapping[str, Any]], kind: Kind
 ) -> list[Cell]:
-    """The header over the rejected `rows`; `read` are the columns that the service has read, as it publishes them."""
+    """Return the header over the rejected `rows`; `read` are the columns that the service has read, as published."""
     columns = [column for place in read if (column := _column(header, place, kind)) is not None]
     texts = {column.name: [_text(row, column.position) for row in rows] for column in columns}
     doubted = set(unmeant(columns, pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String)), kind))
@@ -31,18 +31,18 @@ def certain(
 
 
 def _text(row: Sequence[Cell], at: int) -> str | None:
-    """A cell as text; what is no character in it is a question mark."""
+    """Return a cell as text; a question mark replaces what is no character."""
     cell = row[at] if at < len(row) else None
     return None if cell is None else str(cell).encode("utf-8", "replace").decode()
 
 
 def _column(header: Sequence[Cell], place: Mapping[str, Any], kind: Kind) -> Column | None:
-    """The column that a header makes by itself; None where a mapping or a second line made it."""
+    """Return the column that a header makes by itself; None where a mapping or a second line made it."""
     at = position(place["column"])
     text = header[at] if at < len(header) else None
     column = recognise(str(text), at, kind) if text is not None else None
     if column is not None and is_shared(column) and place["field"].endswith(f"_{column.name}"):
-        return column  # published once for each weight that it speaks of
+        return column  # published once for each weight that it applies to
     return None if column is None else replace(column, name=place["field"]) if _names(column, place) else None
 
 
@@ -51,6 +51,6 @@ def _names(column: Column, place: Mapping[str, Any]) -> bool:
 
 
 def _own_name(column: Column, kind: Kind) -> str:
-    """The header that means the column whatever stands below it."""
+    """Return the header that means the column whatever its cells contain."""
     alone = recognise(column.name, column.position, kind)
     return column.name if alone is not None and alone.table == column.table else f"component_{column.name}"

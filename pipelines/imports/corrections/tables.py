@@ -1,7 +1,7 @@
-"""Which rows of the caller's file are rejected, and what stands beside their cells: line, column and reason.
+"""Picks the rejected rows out of the caller's file, and adds line, column and reason behind their cells.
 
-A SKU is rejected whole: where its graph stands in lines of their own, these come along, so that the corrected file
-brings all of it. Title lines and header keep their lines and columns, so that a mapping fits the new file as the old.
+A SKU is rejected whole: where its graph has lines of its own, these are included, so that the corrected file has all of
+it. Title lines and header keep their lines and columns, so that a mapping fits the new file like the old.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from pipelines.reading.workbook import Workbook
 from schemas.sentences import ORIGINAL, told
 
 ADDED: Final = ("error_line", "error_column", "error_reason")
-"""Headers of the columns beside the caller's own. They fit no field, so that an import leaves them out."""
+"""Headers of the columns behind the caller's own. They match no field, so that an import ignores them."""
 
 Fault = Mapping[str, Any]
 Report = Sequence[Fault]
@@ -23,9 +23,9 @@ Report = Sequence[Fault]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One sheet to write: `name` is None for a delimited text, `rows` are (line to stand on, cells).
+    """One sheet to write: `name` is None for a delimited text, `rows` are (line number, cells).
 
-    `preamble` is a line `sep=;` that stood before everything.
+    `preamble` is a line `sep=;` before everything.
     """
 
     name: str | None
@@ -35,14 +35,14 @@ class Table:
 
     @property
     def header(self) -> list[Cell]:
-        """The headers, the added ones among them; none where the table has none."""
+        """Return the headers, the added ones included; none where the table has none."""
         return dict(self.rows).get(self.header_row, [])
 
 
 def rejected_tables(data: bytes, source: Source, report: Report, lang: str = ORIGINAL) -> list[Table]:
-    """The rejected rows of a file, a table for each sheet that has some.
+    """Return the rejected rows of a file, a table for each sheet that has some.
 
-    `data` is the file as it was sent; `source` and `report` are what the service said of it in the language `lang`:
+    `data` is the file as it was sent; `source` and `report` are the service's answers about it in the language `lang`:
     `source`, all `errors`.
     """
     parts = source["components"]
@@ -63,7 +63,7 @@ def rejected_tables(data: bytes, source: Source, report: Report, lang: str = ORI
 
 
 def _rejected_codes(source: Source, report: Report) -> set[str]:
-    """SKUs that are rejected whole; of a code that is repeated the first line stands, unless lines are components."""
+    """Return the SKUs that are rejected whole; of a repeated code the first line stays, unless lines are components."""
     long = source["layout"] == "long"
     return {f["sku_code"] for f in report if f["sku_code"] and (long or f["code"] != "duplicate_sku_code")}
 
@@ -92,7 +92,7 @@ class _Rejected:
         self._lines = sorted(siblings | set(self._faults))
 
     def table(self) -> Table | None:
-        """Title lines, header and rejected lines, with the columns beside; None where no line is rejected."""
+        """Return title lines, header and rejected lines, with the added columns; None where no line is rejected."""
         if not self._lines:
             return None
         at = self._sheet.header_row
@@ -113,16 +113,17 @@ class _Rejected:
     def _beside(
         self, cells: list[Cell], said: Sequence[Cell], width: int, old: int, *, whole: bool = True
     ) -> list[Cell]:
-        """A line with what is said of it behind the header's columns, in place of what an earlier report said.
+        """Return a line with the columns `said` behind the header's columns, in place of those of an earlier report.
 
-        A line of a text that is rejected for too few or too many cells stays one: nobody takes it for corrected.
+        A line of a text that is rejected for too few or too many cells keeps their number, so that it is not read as
+        corrected.
         """
         if self._sheet.text is None or whole:
             cells = [*cells, *[None] * (width + old - len(cells))]
         return [*cells[:width], *said, *cells[width + old :]]
 
     def _said(self, line: int) -> tuple[str, str, str]:
-        """Where the line stood, the letters of its faulty columns, and the sentences."""
+        """Return the line's number, the letters of its faulty columns, and the messages."""
         faults = self._faults.get(line)
         if faults is None:
             code = self._codes[line]

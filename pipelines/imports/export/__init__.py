@@ -1,6 +1,6 @@
-"""A company's portfolio as a workbook in the import's own shape: what is exported can be imported, and changes nothing.
+"""Exports a company's portfolio as a workbook that an import reads back without a change.
 
-`cells` says how a stored SKU becomes cells; `workbook` writes them, row by row, whatever the size of the portfolio.
+`cells` turns a stored SKU into cells; `workbook` writes them row by row, whatever the size of the portfolio.
 """
 
 from pipelines.imports.export.workbook import Exported, export

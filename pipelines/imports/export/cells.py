@@ -1,7 +1,7 @@
-"""A stored SKU as cells, under the import's own column names: one line of the SKUs, a line for each component.
+"""Turns a stored SKU into cells, under the import's own column names: one line of the SKUs, a line for each component.
 
 A value has the one form that the reader takes back as the same value. An empty cell is left out: an import leaves such
-a field as it is. What cannot be told in a cell of a SKU, such as a text longer than a cell, is left out too.
+a field as it is. Values that do not fit into a cell, such as a text longer than a cell, are left out too.
 """
 
 import re
@@ -23,9 +23,9 @@ Cell = str | float
 Cells = dict[str, Cell]
 
 _LONGEST: Final = 32_767
-"""Characters that a workbook holds in a cell."""
+"""The most characters of a workbook's cell."""
 _WOULD_MEAN_MORE: Final = re.compile(rf"{COMPUTED}|#|[^\S\x1c-\x1f]*\Z|{MARKED}")
-"""Texts that a spreadsheet takes for a formula, or the reader for something else than themselves."""
+"""Texts that a spreadsheet takes for a formula, or that the reader takes for something else."""
 _CLEARED: Final = CLEARED[0]
 _PLAIN: Final[Mapping[Table, tuple[Field, ...]]] = {
     "sku": tuple(field for field in SKU_FIELDS if not field.deprecated and field.name != "substances_source"),
@@ -35,21 +35,21 @@ _VOLUME: Final = volume_field().name
 
 
 def order(table: Table) -> list[str]:
-    """The columns of a sheet in their order, volumes apart."""
+    """Return the columns of a sheet in their order, without volumes."""
     own = [field.name for field in _PLAIN[table] if field.kind not in ("substances", "components")]
     entries = [f"{substance}_{part}" for substance in SUBSTANCES for part in PARTS]
     return [*([] if table == "sku" else [SKU_CODE.name]), *own, *entries, LEGACY["heavy_metals"]]
 
 
 def of_sku(row: Mapping[str, Any]) -> Cells:
-    """The cells of a SKU, out of its value columns with lists, entries and volumes in their stored text form."""
+    """Return the cells of a SKU from its value columns; lists, entries and volumes are in their stored text form."""
     values = {**row, **{name: array_values(row[name]) or None for name in ("markets", "use_contexts")}}
     entries = {name: orjson.loads(row[name]) for name in SUBSTANCES if row[name]}
     return {**_fields("sku", values), **_entries(entries), **_volumes(row["volumes"])}
 
 
 def of_components(row: Mapping[str, Any]) -> Iterator[Cells]:
-    """The cells of each component of a SKU, in the order of its graph."""
+    """Yield the cells of each component of a SKU, in the order of its graph."""
     for line in orjson.loads(row["components"] or "[]"):
         code = {SKU_CODE.name: _text(row["sku_code"])}
         yield {**code, **_fields("component", line), **_entries(line.get("substances", {}))}
@@ -78,7 +78,7 @@ def _text(text: str) -> str:
 
 
 def _entries(entries: Mapping[str, Mapping[str, Any]]) -> Cells:
-    """The columns of substance entries. A value without a unit says so, as it would else have that of its limit."""
+    """Return the columns of substance entries. A value without a unit clears it: the limit's unit would apply."""
     cells: Cells = {}
     for substance, entry in entries.items():
         told = {part: entry[part] for part in PARTS if part in entry}
@@ -93,7 +93,7 @@ def _entries(entries: Mapping[str, Mapping[str, Any]]) -> Cells:
 
 
 def _volumes(stored: str | None) -> Cells:
-    """Units by market, year and half."""
+    """Return units by market, year and half."""
     cells: Cells = {}
     for key, units in orjson.loads(stored or "{}").items():
         market, year, half = key.split("/")

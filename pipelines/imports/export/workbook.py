@@ -1,4 +1,4 @@
-"""Stored SKUs -> workbook, read twice from one cursor: once for the columns that hold anything, once for the cells.
+"""Writes stored SKUs to a workbook, in two passes over one cursor: the used columns first, then the cells.
 
 Rows go to disk as they come, so that a portfolio of any size needs the memory of a few hundred SKUs.
 """
@@ -27,7 +27,7 @@ class Exported:
 
 
 class _Columns(NamedTuple):
-    """The columns of both sheets that hold anything; a sheet of components only where there are some."""
+    """The used columns of both sheets; a sheet of components only where there are some."""
 
     skus: list[str]
     components: list[str]
@@ -69,7 +69,7 @@ def _write(book: Any, columns: _Columns, rows: Iterable[Mapping[str, Any]]) -> E
 
 
 class _Sheet:
-    """A sheet that grows line by line."""
+    """A sheet that is written line by line."""
 
     def __init__(self, book: Any, name: str, columns: list[str]) -> None:
         self._sheet = book.add_worksheet(name)
@@ -81,7 +81,7 @@ class _Sheet:
             self._sheet.write_string(0, at, column, bold)
 
     def add(self, cells: Cells) -> None:
-        """One line below the last."""
+        """Add one line below the last."""
         self.lines += 1
         for name, cell in cells.items():
             self._put(self._places[name], cell)
@@ -91,5 +91,5 @@ class _Sheet:
             self._sheet.write_string(self.lines, at, cell)
         elif float(f"{cell:.16G}") == cell:
             self._sheet.write_number(self.lines, at, cell)
-        else:  # a workbook's numbers have 16 digits; a text has them all
+        else:  # a workbook's numbers have 16 digits; a text has all of them
             self._sheet.write_string(self.lines, at, repr(cell))

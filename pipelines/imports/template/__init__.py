@@ -1,7 +1,7 @@
-"""The workbook to fill in: both sheets of an import with headers, drop-downs, comments and an example that is skipped.
+"""Makes the workbook to fill in: both sheets of an import with headers, drop-downs, comments and a skipped example.
 
-Everything in it is said by the field tables and the words beside them (`schemas`), so that the reader knows each header
-and each word. `columns` decides what stands in the sheets, `workbook` how it is written.
+All its texts come from the field tables and the words beside them (`schemas`), so that the reader knows each header and
+each word. `columns` decides the contents of the sheets, `workbook` writes them.
 """
 
 from pipelines.imports.template.workbook import template

@@ -1,4 +1,4 @@
-"""The columns of the template: which fields, under which header, with which comment and which choices."""
+"""Decides the columns of the template: fields, headers, comments and choices."""
 
 import csv
 from collections.abc import Iterator
@@ -21,10 +21,10 @@ from schemas.labels import header, meaning, word
 from schemas.vocabularies import VOCABULARIES
 
 _UNITS: Final = {"percent": "%", "um": "µm", "g/cm3": "g/cm³"}
-"""Units as they are shown, where not by their own name."""
+"""Units as they are shown, where that differs from their name."""
 _STORAGE: Final = 10**9
 _MARKETS: Final = ("FR", "DE")
-"""Markets whose volumes have a column; their comment says how to name others."""
+"""Markets whose volumes have a column; their comment explains how to name others."""
 _HERE: Final = Path(__file__).parent
 
 
@@ -40,7 +40,7 @@ class Column:
 
 
 def columns(table: Table, lang: str) -> list[Column]:
-    """The columns of a sheet in the order of the field table. Deprecated, rare and helping columns are none."""
+    """Return the columns of a sheet in the order of the field table, without deprecated, rare and helping ones."""
     unwanted = {field.name for field in (*WEIGHT_HELPERS, *PART_HELPERS, *SUBSTANCE_DETAILS, VOLUME_YEAR)}
     fields = [field for field in fields_of(table).values() if not field.deprecated and field.name not in unwanted]
     found = [Column(f.name, f, _header(table, f, lang), _comment(table, f, lang), choices(f, lang)) for f in fields]
@@ -56,7 +56,7 @@ def _volumes(lang: str) -> Iterator[Column]:
 
 
 def choices(field: Field, lang: str) -> tuple[str, ...]:
-    """The words for the values of a field with a closed vocabulary."""
+    """Return the words for the values of a field with a closed vocabulary."""
     if field.kind == "truth":
         return word("truth", "true", lang), word("truth", "false", lang)
     if field.vocabulary is None:
@@ -70,7 +70,7 @@ def _header(table: Table, field: Field, lang: str) -> str:
 
 
 def _comment(table: Table, field: Field, lang: str) -> str:
-    """Meaning, unit and limits, a line each."""
+    """Return meaning, unit and limits, a line each."""
     lines = [meaning(table, field, lang)]
     if field.required:
         lines.append(phrase("required", lang))
@@ -89,12 +89,12 @@ def _comment(table: Table, field: Field, lang: str) -> str:
 
 
 def _told(limit: float | None) -> float | None:
-    """A limit that says something of packaging; the widest number that can be stored does not."""
+    """Return a limit that concerns packaging; None for the widest number that can be stored."""
     return None if limit is None or abs(limit) >= _STORAGE else limit
 
 
 @cache
 def phrase(name: str, lang: str) -> str:
-    """A sentence of the template's own, with a place for each number."""
+    """Return a sentence of the template's own, with a place for each number."""
     with (_HERE / "phrases.csv").open(encoding="utf-8", newline="") as file:
         return next(row["text"] for row in csv.DictReader(file) if (row["phrase"], row["lang"]) == (name, lang))

@@ -1,4 +1,4 @@
-"""The template as an .xlsx: the same bytes each time, so that whoever holds it need not fetch it again."""
+"""Writes the template as an .xlsx with the same bytes each time, so that nobody needs to fetch it again."""
 
 import csv
 import io
@@ -18,15 +18,15 @@ from schemas.labels import word
 _MADE: Final = datetime(2026, 1, 1)  # noqa: DTZ001  (a workbook's dates have no zone; this one only has to stay)
 _MAIN, _LISTS = "SKU", "lists"
 _TEXTS: Final = ("text", "gtin", "uuid", "markets", "ppm")
-"""Kinds whose cells are text, so that a spreadsheet keeps the zeros at their start."""
+"""Kinds whose cells are text, so that a spreadsheet keeps leading zeros."""
 _NARROWEST: Final = 12
-"""Width of a column, in characters."""
+"""The least width of a column, in characters."""
 _COMMENT: Final = {"x_scale": 2.2, "y_scale": 1.6}
 
 
 @cache
 def template(lang: str) -> bytes:
-    """The workbook in one of `schemas.labels.LANGUAGES`."""
+    """Write the workbook in one of `schemas.labels.LANGUAGES`."""
     target = io.BytesIO()
     with xlsxwriter.Workbook(target, {"in_memory": True}) as book:
         book.set_properties({"created": _MADE})
@@ -58,7 +58,7 @@ def _write(book: Any, lists: "_Lists", name: str, table: Table, lang: str) -> No
 
 
 def _examples(table: Table, lang: str) -> Iterator[dict[str, str]]:
-    """The lines of the example. Their code is a word for an example, by which an import leaves them out."""
+    """Yield the lines of the example. Their code is a word for an example, by which an import skips them."""
     with (Path(__file__).parent / "example.csv").open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["sheet"] == table and row["lang"] in ("*", lang)]
     for line in dict.fromkeys(row["line"] for row in rows):
@@ -67,7 +67,7 @@ def _examples(table: Table, lang: str) -> Iterator[dict[str, str]]:
 
 
 def _shown(column: Column, value: str, lang: str) -> str | float:
-    """A value of the example as people of the language write it."""
+    """Return a value of the example as people of the language write it."""
     kind = column.field.kind
     if kind in ("number", "integer"):
         return float(value)
@@ -79,14 +79,14 @@ def _shown(column: Column, value: str, lang: str) -> str | float:
 
 
 class _Lists:
-    """The words of the drop-downs, on a hidden sheet: in the rule itself a list has room for 255 characters."""
+    """The words of the drop-downs, on a hidden sheet: a rule itself has room for a list of 255 characters."""
 
     def __init__(self, book: Any) -> None:
         self._book = book
         self._of: dict[tuple[str, ...], int] = {}
 
     def rule(self, column: Column) -> dict[str, Any]:
-        """The rule of a column. It advises only: the import also takes codes, other words, and several of them."""
+        """Return the rule of a column. It only advises: the import also takes codes, other words, and several."""
         at = self._of.setdefault(column.choices, len(self._of))
         letters = xlsxwriter.utility.xl_col_to_name(at, col_abs=True)
         source = f"={_LISTS}!{letters}$1:{letters}${len(column.choices)}"

@@ -1,8 +1,8 @@
-"""Every table, who may see which row of it, and what the application's role may do.
+"""Makes every table, its row-level security, and the rights of the application's role.
 
-The isolation of companies is made here. A company's table answers for the company of the transaction's setting
-`app.company_id` and for nobody without one; forced, so that it binds the tables' owner too, unless it is a superuser.
-The setting is read in a sub-select, which Postgres evaluates once a statement instead of once a row.
+This migration isolates companies. A company's table shows its rows to the company of the transaction's setting
+`app.company_id` and to no session without one; row security is forced, so that it binds the tables' owner too, unless
+it is a superuser. The setting is read in a sub-select, which Postgres evaluates once a statement instead of once a row.
 """
 
 import csv
@@ -35,13 +35,13 @@ _GRANTS = {
     "audit_transactions": _ADD,
     "audit_entries": _ADD,
 }
-"""Of each company's table; what is not named is refused by the database."""
+"""Rights on each company's table; the database refuses all others."""
 _SHARED_GRANTS = {"plans": "SELECT", "jurisdictions": _ALL, "catalogue_loads": _ADD}
-"""Of the tables that belong to no company."""
+"""Rights on the tables that belong to no company."""
 
 
 def upgrade() -> None:
-    """Make the tables, close them, open to the application what it needs, and put the plans in."""
+    """Make the tables, enable their row security, grant the application its rights, and insert the plans."""
     op.get_bind().exec_driver_sql(_HERE.with_suffix(".sql").read_text(encoding="utf-8"))
     for table, rights in _GRANTS.items():
         own = f"{'id' if table == 'companies' else 'company_id'} = {_COMPANY}"
@@ -66,5 +66,5 @@ def _put_plans_in() -> None:
 
 
 def downgrade() -> None:
-    """There is nothing before the first release to go back to."""
+    """Do nothing: there is no release before the first to go back to."""
     raise NotImplementedError("0001 is the first release; drop the database instead")

@@ -1,8 +1,8 @@
-"""Authenticate a key across companies, in one statement that also sets the session's company.
+"""Authenticates a key across companies, in one statement that also sets the session's company.
 
-The function runs as its owner, because a caller is of no company yet. It answers for a digest, never lists, and
-gives the transaction the key's company or none, so that the query behind it in the same round trip sees exactly that
-company's rows. The owner's policies are there because forced row-level security binds an owner that is no superuser.
+The function runs as its owner, because a caller has no company yet. It answers for one digest, never lists, and sets
+the key's company for the transaction, or none, so that the next query in the same round trip sees exactly that
+company's rows. The owner's policies are needed because forced row-level security binds an owner that is no superuser.
 """
 
 from alembic import op
@@ -38,7 +38,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take it away again."""
+    """Drop the function."""
     op.execute("DROP FUNCTION pcds_authenticate(bytea)")
     for table in ("api_keys", "companies"):
         op.execute(f"DROP POLICY owner_reads ON {table}")

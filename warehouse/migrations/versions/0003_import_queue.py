@@ -1,8 +1,8 @@
-"""The import queue across companies: two functions that a worker of no company may call.
+"""Makes two functions of the import queue across companies, which a worker of no company may call.
 
-Everything else a worker does, it does in the session of the import's own company. Both functions run as their owner
-and show no more than identifiers and the file's name. The owner's policy is there because forced row-level security
-binds an owner that is no superuser.
+A worker does all else in the session of the import's own company. Both functions run as their owner and show no more
+than identifiers and the file's name. The owner's policy is needed because forced row-level security binds an owner that
+is no superuser.
 """
 
 from alembic import op

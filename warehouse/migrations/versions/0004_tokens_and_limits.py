@@ -1,8 +1,8 @@
-"""Bearer tokens, request windows, exact request limits, and the admission of a caller in one statement.
+"""Adds bearer tokens, request windows, exact request limits, and the admission of a caller in one statement.
 
-`pcds_admit` takes the place of `pcds_authenticate`. The functions run as their owner, because a caller is of no
-company yet, and answer for a digest only. The application's role reads and changes none of the limits and windows; it
-adds tokens in the session of their company.
+`pcds_admit` takes the place of `pcds_authenticate`. The functions run as their owner, because a caller has no company
+yet, and answer for a digest only. The application's role reads and changes none of the limits and windows; it adds
+tokens in the session of their company.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ _INNER = "pcds_take(text, integer, timestamptz)"
 
 
 def upgrade() -> None:
-    """Make tables and functions, close the tables, and open to the application what it needs."""
+    """Make tables and functions, enable row security, and grant the application its rights."""
     op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"))
     for table in _OWNED:
         op.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")

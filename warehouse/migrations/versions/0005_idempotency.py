@@ -1,7 +1,7 @@
-"""Answers kept for requests that are sent again.
+"""Stores answers for requests that are sent again.
 
-The index by time is for the sweep of what is older than a day. A body comes deflated, so that Postgres is not to try
-and compress it again.
+The index by time serves the removal of answers older than a day. A body is already deflated, so Postgres must not try
+to compress it again.
 """
 
 from alembic import op
@@ -38,11 +38,11 @@ _STATEMENTS = (
 
 
 def upgrade() -> None:
-    """Make the table, close it, and open to the application its own company's rows."""
+    """Make the table, enable row security, and grant the application its own company's rows."""
     for statement in _STATEMENTS:
         op.execute(statement)
 
 
 def downgrade() -> None:
-    """Take it away again."""
+    """Drop the table."""
     op.execute("DROP TABLE kept_answers")

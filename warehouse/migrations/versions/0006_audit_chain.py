@@ -1,7 +1,7 @@
-"""The chain of hashes over the audit ledger.
+"""Adds the chain of hashes over the audit ledger.
 
-What the ledger holds already is numbered by time and linked as it stands: from then on a change of it is found, one
-before it is not. The tables' row-level security binds their owner too, so it is not forced while they are linked.
+Existing entries are numbered by time and linked as they are: the chain shows later changes of them, not earlier ones.
+The tables' row-level security binds their owner too, so it is not forced while they are linked.
 """
 
 from alembic import op
@@ -105,12 +105,12 @@ $$
 
 
 def upgrade() -> None:
-    """Add the columns, link what is there, and open one narrow way to forget addresses and agents."""
+    """Add the columns, link existing entries, and grant one narrow way to remove addresses and agents."""
     _each(_COLUMNS)
     for table in _READ:
         op.execute(f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY")
     op.execute("SET LOCAL client_encoding = 'UTF8'")
-    op.execute("SET LOCAL statement_timeout = 0")  # the tables are locked: a ledger of millions takes its minutes once
+    op.execute("SET LOCAL statement_timeout = 0")  # the tables are locked: a ledger of millions takes minutes, once
     for statement in (_NUMBER_TRANSACTIONS, _NUMBER_ENTRIES, _LINK, _CHAIN, _HASH, _COUNT):
         op.get_bind().exec_driver_sql(statement)
     for table in _READ:

@@ -1,4 +1,4 @@
-"""Technical files of a SKU: metadata; the bytes are objects."""
+"""Adds the metadata of a SKU's technical files; the bytes are objects."""
 
 from alembic import op
 
@@ -33,7 +33,7 @@ COMMENT ON COLUMN technical_files.sha256 IS 'of the bytes, hexadecimal';
 
 
 def upgrade() -> None:
-    """Make the table, each company's rows for itself alone; nothing of it is ever changed or removed."""
+    """Make the table, each company's rows visible to it alone; rows are never changed or removed."""
     op.get_bind().exec_driver_sql(_TABLE)
     op.execute("ALTER TABLE technical_files ENABLE ROW LEVEL SECURITY")
     op.execute("ALTER TABLE technical_files FORCE ROW LEVEL SECURITY")

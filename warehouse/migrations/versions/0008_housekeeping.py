@@ -1,7 +1,7 @@
-"""What housekeeping needs across companies: who they are, the answers that are too old, and when a schedule ran last.
+"""Adds the data that housekeeping needs across companies: their ids, answers that are too old, a schedule's last run.
 
-Both functions run as their owner, who is bound by forced row-level security too, and show no more than identifiers
-and a count. All else housekeeping does in the session of one company after the other.
+Both functions run as their owner, whom forced row-level security binds too, and show no more than identifiers and a
+count. Housekeeping does all else in the session of one company after the other.
 """
 
 from alembic import op
@@ -44,7 +44,7 @@ _SIGNATURES = ("pcds_company_ids()", "pcds_sweep_answers(timestamptz, integer)")
 
 
 def upgrade() -> None:
-    """Make functions and table, open to the application's role alone."""
+    """Make functions and table, for the application's role alone."""
     op.execute("CREATE POLICY owner_sweeps ON kept_answers TO CURRENT_ROLE USING (true) WITH CHECK (true)")
     op.execute(_COMPANIES)
     op.execute(_ANSWERS)

@@ -1,4 +1,4 @@
-"""Mappings of imports that a company keeps under a name."""
+"""Stores mappings of imports that a company keeps under a name."""
 
 from alembic import op
 
@@ -26,11 +26,11 @@ _STATEMENTS = (
 
 
 def upgrade() -> None:
-    """Make the table, close it, and open to the application its own company's rows."""
+    """Make the table, enable row security, and grant the application its own company's rows."""
     for statement in _STATEMENTS:
         op.execute(statement)
 
 
 def downgrade() -> None:
-    """Take it away again."""
+    """Drop the table."""
     op.execute("DROP TABLE import_mappings")

@@ -1,6 +1,6 @@
-"""Imports are claimed in turns: the company with the least before it goes first, and a claim may be for small ones.
+"""Claims imports in turns: first those with the fewest open ones of their company before them; also only small ones.
 
-Without turns a company that sends a hundred files has everybody else wait for all of them.
+Without turns a company that sends a hundred files has all other companies wait for all of them.
 """
 
 from alembic import op
@@ -40,7 +40,7 @@ $$
 
 
 def upgrade() -> None:
-    """Put the new function in the old one's place."""
+    """Replace the function."""
     op.execute(_CLAIM)
     op.execute(f"REVOKE ALL ON FUNCTION {_NEW} FROM PUBLIC")
     op.execute(f"GRANT EXECUTE ON FUNCTION {_NEW} TO pcds_app")

@@ -1,7 +1,7 @@
-"""What the snapshots of a company hold, and which companies wrote since.
+"""Records each company's newest snapshot, and finds the companies that wrote since.
 
-The function runs as its owner, who is bound by forced row-level security too. The owner's policies show rows of every
-company only where no company is set; the function names companies and instants, nothing that they wrote.
+The function runs as its owner, whom forced row-level security binds too. The owner's policies show rows of every
+company only where no company is set; the function returns companies and instants, nothing that they wrote.
 """
 
 from alembic import op
@@ -41,7 +41,7 @@ _SIGNATURE = "pcds_stale_snapshots(date)"
 
 
 def upgrade() -> None:
-    """Make table and function, open to the application's role alone."""
+    """Make table and function, for the application's role alone."""
     op.get_bind().exec_driver_sql(_TABLE)
     op.execute("ALTER TABLE snapshots ENABLE ROW LEVEL SECURITY")
     op.execute("ALTER TABLE snapshots FORCE ROW LEVEL SECURITY")

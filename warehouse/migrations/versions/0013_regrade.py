@@ -1,7 +1,7 @@
-"""Rule-sets added without a release, regrades under way, and the expiry of DoCs.
+"""Adds rule-sets added without a release, regrades under way, and the expiry of DoCs.
 
 Rule-sets belong to no company; the application reads them and an operator's command adds them. A regrade is a row of
-its company. Which companies have one under way is the one question that a worker of no company asks.
+its company. A worker of no company may only ask which companies have one under way.
 """
 
 from pathlib import Path
@@ -34,14 +34,14 @@ _STATEMENTS = (
 
 
 def upgrade() -> None:
-    """Make the tables, close them, and open to the application what it needs."""
+    """Make the tables, enable row security, and grant the application its rights."""
     op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"))
     for statement in _STATEMENTS:
         op.execute(statement)
 
 
 def downgrade() -> None:
-    """Take it away again: what was added and activated is lost, grades stay as they are."""
+    """Drop them: added and activated versions are lost, grades stay as they are."""
     op.execute("DROP FUNCTION pcds_open_regrades()")
     op.execute("DROP TABLE regrades, ruleset_activations, rulesets")
     op.execute("ALTER TABLE docs DROP expiry_entered")

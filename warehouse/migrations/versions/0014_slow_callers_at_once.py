@@ -1,4 +1,4 @@
-"""Callers that send at once, but seldom, under a wide window: they were refused long before its ceiling."""
+"""Admits callers that send several requests at a time, but seldom: a wide window refused them before its ceiling."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """The function as 0004 made it."""
+    """Restore the function of 0004."""
     made = _HERE.with_name("0004_tokens_and_limits.sql").read_text(encoding="utf-8")
     function = made[made.index("CREATE FUNCTION pcds_take") : made.index("-- Let a request in")]
     op.execute(function.replace("CREATE", "CREATE OR REPLACE", 1))

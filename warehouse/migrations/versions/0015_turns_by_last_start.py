@@ -1,4 +1,4 @@
-"""Of companies that wait equally, the one whose last import began longest ago goes first.
+"""Among companies that wait equally, lets the one go first whose last import began longest ago.
 
 By the age of the imports alone a company with a backlog took every second turn, however many others waited.
 """
@@ -47,7 +47,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """The order as 0011 made it."""
+    """Restore the order of 0011."""
     made = Path(__file__).with_name("0011_fair_claims.py").read_text(encoding="utf-8")
     function = made[made.index("CREATE FUNCTION") : made.index('$$\n"""') + 2]
     op.execute(function.replace("CREATE", "CREATE OR REPLACE", 1))

@@ -1,7 +1,7 @@
-"""People, their sessions, and the applications that they have connected.
+"""Adds people, their sessions, and the applications that they have connected.
 
-The functions run as their owner, because nobody is of a company before the digest of what they hold is looked up. The
-application's role sees and changes a company's rows in that company's session; tokens it never sees.
+The functions run as their owner, because a caller has no company before its digest is looked up. The application's role
+sees and changes a company's rows in that company's session; it never sees tokens.
 """
 
 from pathlib import Path
@@ -37,7 +37,7 @@ _INNER = (
 
 
 def upgrade() -> None:
-    """Make tables and functions, close the tables, and open to the application what it needs."""
+    """Make tables and functions, enable row security, and grant the application its rights."""
     op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"))
     for table, rights in _GRANTS.items():
         op.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
@@ -54,7 +54,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Everything of it goes, with what it holds."""
+    """Drop all of it, with its rows."""
     for function in (*_FOR_THE_APPLICATION, *_INNER):
         op.execute(f"DROP FUNCTION {function}")
     for table in ("connection_tokens", "authorization_codes", "connections", "oauth_clients", "user_sessions", "users"):

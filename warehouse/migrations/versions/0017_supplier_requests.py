@@ -1,7 +1,7 @@
-"""What suppliers were asked and answered, and the queue that a person reviews.
+"""Adds requests to suppliers with their answers, and the queue that a person reviews.
 
-The functions run as their owner, because who holds a link is of no company yet, and answer for a token's digest only.
-What was asked, filed and attached is never removed; only states and decisions are written over.
+The functions run as their owner, because the holder of a link has no company yet, and answer for a token's digest only.
+Requests, entries and files are never removed; only states and decisions are overwritten.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ _FUNCTIONS = ("pcds_supplier_request(bytea)", "pcds_admit_supplier(bytea, text, 
 
 
 def upgrade() -> None:
-    """Make tables and functions, close the tables, and open to the application what it needs."""
+    """Make tables and functions, enable row security, and grant the application its rights."""
     op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"))
     for table, columns in _UPDATED.items():
         op.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
@@ -35,7 +35,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take it away again: requests, answers and decisions are lost, what was accepted stays."""
+    """Drop them: requests, answers and decisions are lost, accepted values stay."""
     for function in _FUNCTIONS:
         op.execute(f"DROP FUNCTION {function}")
     op.execute("DROP TABLE review_files, review_entries, supplier_requests")

@@ -1,4 +1,4 @@
-"""Confirmations that an assistant shows to its user where it cannot ask by itself (decisions §7)."""
+"""Stores confirmations that an assistant shows to its user where it cannot ask by itself (decisions §7)."""
 
 from alembic import op
 
@@ -29,11 +29,11 @@ _STATEMENTS = (
 
 
 def upgrade() -> None:
-    """Make the table, close it, and open to the application its own company's rows."""
+    """Make the table, enable row security, and grant the application its own company's rows."""
     for statement in _STATEMENTS:
         op.execute(statement)
 
 
 def downgrade() -> None:
-    """Take it away again: codes that wait are lost, and are asked for anew."""
+    """Drop the table: waiting codes are lost, and are requested anew."""
     op.execute("DROP TABLE confirmations")

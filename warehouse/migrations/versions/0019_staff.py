@@ -1,7 +1,7 @@
-"""Staff of the operator, who see Dagster and no company's pages (decisions §12).
+"""Adds staff of the operator, who see Dagster and no company's pages (decisions §12).
 
-The tables belong to no company and are closed to the application's role, which comes to them through functions alone:
-they find one account or session at a time, by what its owner shows.
+The tables belong to no company and are closed to the application's role, which reaches them through functions alone:
+they find one account or session at a time, by the credentials that its owner shows.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ _FUNCTIONS = (
 
 
 def upgrade() -> None:
-    """Make tables and functions, close the tables, and open the functions to the application."""
+    """Make tables and functions, close the tables, and grant the functions to the application."""
     op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"))
     for table in _TABLES:
         op.execute(f"REVOKE ALL ON {table} FROM PUBLIC")
@@ -32,7 +32,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Everything of it goes, with what it holds."""
+    """Drop all of it, with its rows."""
     for function in _FUNCTIONS:
         op.execute(f"DROP FUNCTION {function}")
     for table in _TABLES:

@@ -1,6 +1,6 @@
-"""When a ledger transaction could first be seen (decision 0033).
+"""Records when a ledger transaction could first be seen (decision 0033).
 
-What stands in the ledger already could be seen before anybody asks: the constant needs no row to be rewritten.
+Existing transactions were visible before any such query: a constant stamps them without rewriting rows.
 """
 
 from alembic import op
@@ -28,7 +28,7 @@ _OF_NOBODY = "(SELECT nullif(current_setting('app.company_id', true), '')::uuid)
 _STATEMENTS = (
     "ALTER TABLE audit_transactions ADD visible_at TIMESTAMP WITH TIME ZONE DEFAULT '-infinity'",
     "ALTER TABLE audit_transactions ALTER visible_at DROP DEFAULT",
-    "SET LOCAL statement_timeout = 0",  # the index of a ledger of millions takes its seconds once
+    "SET LOCAL statement_timeout = 0",  # the index of a ledger of millions takes seconds, once
     "CREATE INDEX ix_audit_transactions_company_id_visible_at ON audit_transactions (company_id, visible_at)",
     "CREATE INDEX ix_audit_transactions_unstamped ON audit_transactions (id) WHERE visible_at IS NULL",
     "GRANT UPDATE (visible_at) ON audit_transactions TO pcds_app",
@@ -40,13 +40,13 @@ _STATEMENTS = (
 
 
 def upgrade() -> None:
-    """Add the stamp, what finds it, and the narrow right to give it."""
+    """Add the stamp, its index, and the narrow right to set it."""
     for statement in _STATEMENTS:
         op.execute(statement)
 
 
 def downgrade() -> None:
-    """Take it away again."""
+    """Drop the stamp."""
     op.execute("DROP FUNCTION pcds_stamp_visible(interval)")
     op.execute("DROP POLICY owner_stamps ON audit_transactions")
     op.execute("REVOKE UPDATE (visible_at) ON audit_transactions FROM pcds_app")

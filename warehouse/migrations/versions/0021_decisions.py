@@ -1,6 +1,6 @@
-"""What a decision did, what a supplier is told of it, and the declarations that were issued, bytes and all.
+"""Stores a decision's effect, the note to the supplier, and the issued declarations with their bytes.
 
-A declaration is never changed: a later one takes its place with a draft of its own.
+A declaration is never changed: a later one replaces it with a draft of its own.
 """
 
 from alembic import op
@@ -41,13 +41,13 @@ _STATEMENTS = (
 
 
 def upgrade() -> None:
-    """Add the columns, make the table, close it, and open to the application its own company's rows."""
+    """Add the columns, make the table, enable row security, and grant the application its own company's rows."""
     for statement in _STATEMENTS:
         op.execute(statement)
 
 
 def downgrade() -> None:
-    """Take it away again: the bytes of issued declarations are lost, their records stay."""
+    """Drop them: the bytes of issued declarations are lost, their records stay."""
     op.execute("DROP TABLE issued_declarations")
     op.execute("DROP INDEX ix_review_entries_answers")
     op.execute("ALTER TABLE review_entries DROP COLUMN note, DROP COLUMN decided")

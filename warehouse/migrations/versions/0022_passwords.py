@@ -1,6 +1,6 @@
-"""Guesses counted by network, an address that can return, and links that set a password once.
+"""Counts guesses by network, lets an address be used again, and adds links that set a password once.
 
-The functions run as their owner, because nobody is of a company before the digest of what they hold is looked up.
+The functions run as their owner, because a caller has no company before its digest is looked up.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ _FOR_THE_APPLICATION = (
 
 
 def upgrade() -> None:
-    """Make the table and the functions, close the table, and open to the application what it needs."""
+    """Make the table and the functions, close the table, and grant the application its rights."""
     op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"))
     op.execute("ALTER TABLE password_links ENABLE ROW LEVEL SECURITY")
     op.execute("ALTER TABLE password_links FORCE ROW LEVEL SECURITY")
@@ -32,7 +32,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Links are lost and asked for anew; an address that two accounts have had goes back to one by hand first."""
+    """Links are lost and requested anew; an address that two accounts have had must first be reduced to one by hand."""
     for function in _FOR_THE_APPLICATION:
         op.execute(f"DROP FUNCTION {function}")
     op.execute("DROP TABLE password_links")

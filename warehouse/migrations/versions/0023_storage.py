@@ -1,4 +1,4 @@
-"""What a plan stores, and which dry runs' uploads have made room for others (decisions §12)."""
+"""Adds a plan's storage quota, and marks dry runs whose uploads were removed to make room (decisions §12)."""
 
 from alembic import op
 
@@ -27,6 +27,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Quotas go; an upload that was removed is not brought back."""
+    """Drop the quotas; a removed upload is not restored."""
     op.execute("ALTER TABLE plans DROP COLUMN storage_bytes")
     op.execute("ALTER TABLE imports DROP COLUMN upload_removed_at")

@@ -1,7 +1,7 @@
-"""Runs that Dagster has launched and a worker takes, and the name by which Dagster knows a company.
+"""Stores runs that Dagster has launched for workers, and the slug by which Dagster identifies a company.
 
-A run's row belongs to no company and holds nothing of one. Whoever orchestrates may ask for the companies' names in
-Dagster, their slugs, which are made from what a company was called first.
+A run's row belongs to no company and contains none of its data. Sessions of no company may read the slugs, which are
+made from the companies' first names.
 """
 
 from pathlib import Path
@@ -20,12 +20,12 @@ _FUNCTIONS = (
     "pcds_asked_regrades()",
 )
 _CLAIM = "pcds_claim_import(uuid, uuid, timestamptz, timestamptz, integer)"
-"""Chose among all companies' imports; turns are Dagster's now, and a run claims its company's own."""
+"""Claimed among all companies' imports; Dagster decides turns now, and a run claims its own company's import."""
 _INTERNAL = ("pcds_slug(text, uuid)", "pcds_keep_slug()")
 
 
 def upgrade() -> None:
-    """Make slugs and launches, open to the application's role as far as it needs them."""
+    """Make slugs and launches, and grant the application's role the rights that it needs."""
     op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"))
     for function in (*_FUNCTIONS, *_INTERNAL):
         op.execute(f"REVOKE ALL ON FUNCTION {function} FROM PUBLIC")
@@ -37,7 +37,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Back to the queue of imports alone."""
+    """Restore the queue of imports alone."""
     made = Path(__file__).with_name("0015_turns_by_last_start.py").read_text(encoding="utf-8")
     function = made[made.index("CREATE OR REPLACE FUNCTION") :]
     op.execute(function[: function.index('$$\n"""') + 2])
