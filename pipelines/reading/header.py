@@ -1,4 +1,4 @@
-"""Grid -> columns: the row that holds the headers, and the field of each column.
+"""Finds the columns of a grid: the row that contains the headers, and the field of each column.
 
 A table is refused when a column it needs is missing or when two columns fit one field. The caller's mapping
 stands above what is recognised. Recognising one header is `columns.py`.
