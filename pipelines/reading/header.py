@@ -1,7 +1,7 @@
 """Finds the columns of a grid: the row that contains the headers, and the field of each column.
 
 A table is refused when a column it needs is missing or when two columns fit one field. The caller's mapping
-stands above what is recognised. Recognising one header is `columns.py`.
+takes precedence over recognised columns. `columns.py` recognises one header.
 """
 
 from collections.abc import Sequence
