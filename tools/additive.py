@@ -139,7 +139,7 @@ class _Comparison:
         return dict.fromkeys([kinds] if isinstance(kinds, str) else kinds, schema)
 
     def _vanished(self, old: Schema, new: Schema, place: str) -> Iterator[str]:
-        """Yield fields, codes and kinds of value that were published and no longer are."""
+        """Yield a sentence for each field, code and kind of value that was published and no longer is."""
         now = self._alternatives(new, self._new)
         for kind, before in self._alternatives(old, self._old).items():
             after = now.get(kind)
@@ -160,7 +160,7 @@ class _Comparison:
                 yield from self._vanished(inner, outer, f"{place}{name}")
 
     def _refused(self, inner: Schema, inner_side: int, outer: Schema, outer_side: int, place: str) -> Iterator[str]:
-        """Yield the places where a value of `inner` would not be a value of `outer`."""
+        """Yield a sentence for each place where a value of `inner` would not be a value of `outer`."""
         taken = self._alternatives(outer, outer_side)
         for kind, one in self._alternatives(inner, inner_side).items():
             other = taken.get(kind) or taken.get("anything") or (taken.get("number") if kind == "integer" else None)
@@ -175,7 +175,7 @@ class _Comparison:
 
 
 def _narrowed(inner: Schema, outer: Schema, place: str) -> Iterator[str]:
-    """Yield the places where `outer` requires more than `inner`, without the schemas inside them."""
+    """Yield a sentence for each way in which `outer` requires more than `inner`, without the schemas inside them."""
     if "enum" in outer and not outer.get("x-open"):
         for code in _gone(inner.get("enum", ("any text",)), outer["enum"]):
             yield f"{place}: {code} is a code on one side only."

@@ -1,6 +1,6 @@
 """Takes pictures of every page for docs/pages/, and of Dagster's for docs/dagster/, from a temporary service.
 
-It takes one of each page of ours at a desktop's width in light colours, and a few at a phone's width and in dark. They
+It takes one of each of our pages at a desktop's width in light colours, and a few at a phone's width and in dark. They
 are small: a palette instead of true colours, and only the beginning of a long page.
 """
 

@@ -58,7 +58,7 @@ class PortfolioTools:
         return _told(found, "Call check_market_readiness with the code of a market for what stands in the way there.")
 
     def check_market_readiness(self, market: Market) -> Portfolio:
-        """Return which packaging items can or cannot be sold in one market, and why, by the company's own records.
+        """Which packaging items can or cannot be sold in one market, and why, by the company's own records.
 
         Use it for questions such as "which of our items cannot be sold in France". Items are blocked, to decide,
         incomplete or ready; each finding has its article, the number of items and examples. With it come the market's

@@ -89,7 +89,7 @@ def _says_so(column: Column) -> bool:
 
 
 def _is_doubtful_weight(column: Column, sheet: Sheet, *, said: bool, measured: bool) -> bool:
-    """Return whether a weight is beside the product's measures or another packaging weight, or unclear by itself.
+    """Return whether a weight may be the product's: it is beside measures or a packaging weight, or nothing says more.
 
     Beside weights of parts it is the packaging's where it is their sum.
     """

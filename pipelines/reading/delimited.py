@@ -59,7 +59,7 @@ def sniff_delimiter(text: str, recognised: Callable[[list[str]], int]) -> str:
 def read_delimited(text: str, delimiter: str) -> Grid:
     """Read all records of the text into a grid; lines that cannot be read are faults, and reading continues.
 
-    Raises `ReadingRefused` where the text has more than the most columns or, read by the csv module, records.
+    Raises `ReadingRefused` where the text has too many columns or, read by the csv module, too many records.
     """
     text = text.rstrip("\x1a\r\n")  # old programs end a file with Ctrl-Z
     return _regular(text, delimiter) or _careful(text, delimiter)

@@ -80,7 +80,7 @@ def utf16_without_mark(data: bytes) -> str | None:
 
 
 def _mostly_utf8(data: bytes) -> bool:
-    """Return whether expected characters of several bytes are at least a quarter as many as the undecodable bytes.
+    """Return whether expected characters of several bytes are more than a quarter as many as the undecodable bytes.
 
     Hardly any text in a one-byte encoding has such a sequence, so a few weigh more than many undecodable bytes.
     """

@@ -133,7 +133,7 @@ def _any_given(typed: TypedSheet, columns: list[Column]) -> pl.Series:
 
 
 def _types(values: dict[str, pl.Series], height: int) -> pl.Series:
-    """Return the component_type of a numbered group: its own column's, else what its shape names."""
+    """Return the component_type of a numbered group: its own column's, else the one of its shape, else `body`."""
     nothing = pl.repeat(None, height, dtype=pl.String, eager=True)
     of_shape = part_types(values.get("shape", nothing))
     return values.get("component_type", nothing).fill_null(of_shape).alias("component_type")

@@ -61,7 +61,7 @@ class Grid:
 
 
 def check_width(columns: int) -> None:
-    """Refuse a table of more than the most columns, before memory is spent on each of them."""
+    """Refuse a table with too many columns, before memory is spent on them."""
     if columns > MOST_COLUMNS:
         message = f"A line has {columns} cells; at most {MOST_COLUMNS} columns are read. Is the delimiter right?"
         raise refuse("unreadable_file", message)

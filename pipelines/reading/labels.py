@@ -88,7 +88,7 @@ def _below_titles(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
 
 
 def _joined(titles: Cells, parts: Cells) -> Cells:
-    """Return each part with the title that covers it put before it."""
+    """Return each part behind the title that covers it."""
     over = _reaching(titles, parts)
     return [
         title if part is None else part if above is None else f"{above} {part}"

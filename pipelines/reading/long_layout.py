@@ -103,7 +103,7 @@ def _carried_down(table: pl.DataFrame, telling: str, *, keys: list[str]) -> pl.D
 
 
 def without_parts(sheet: Sheet) -> Sheet:
-    """Return the table of SKUs alone, without component columns: the components are in another sheet."""
+    """Return the table of SKUs alone; its component columns are listed as ignored."""
     names = [column.name for column in sheet.columns if column.table == "component"]
     return sheet.without((*names, *_PER_PART))
 

@@ -97,7 +97,7 @@ def _same(families: list[str | None]) -> str | None:
 
 
 def _family(text: str) -> str | None:
-    """Return the family of the one material that a text means by the rule-set's words; None where it means no one.
+    """Return the family of the material that a text means by the rule-set's words; None where that is not a single one.
 
     A bare number means none: `1` may be the resin code of PET, and as well a number of the sender's own list.
     """

@@ -91,7 +91,7 @@ _TOKENS: Final = (
 
 
 def corpus(folders: list[Path]) -> list[tuple[str, bytes]]:
-    """Return name and bytes of each file in the folders that can be mutated, and of the templates, sorted."""
+    """Return name and bytes of each file below the folders that can be mutated, by path, and then of the templates."""
     paths = sorted(path for folder in folders for path in folder.rglob("*") if path.suffix.lower() in (".csv", ".xlsx"))
     files = [(path.name, path.read_bytes()) for path in paths if 0 < path.stat().st_size <= _LARGEST]
     return [*files, *((f"template-{lang}.xlsx", template(lang)) for lang in LANGUAGES)]

@@ -1,7 +1,7 @@
 """Reads the directory of a compound file, the container of .doc and .xls ([MS-CFB], sections 2.2 to 2.6).
 
-Reading is bounded: it ends after `_MOST_SECTORS` sectors, or where a sector is outside the file. A document protected
-by a password is such a container too, without the streams of Word or Excel.
+Reading is bounded: it ends after `_MOST_SECTORS` sectors, and a sector outside the file gives no names. A document
+protected by a password is such a container too, without the streams of Word or Excel.
 """
 
 import struct
