@@ -1,7 +1,7 @@
-"""Whether a call brings the answer to a question that its connection was asked, and is therefore paid for.
+"""Decides whether a call answers a question that its connection was asked, and so counts as an answer and no call.
 
-An answer is one with the sealed state of a question (`requestState`) or with a confirmation code. What it confirms, and
-whether it still may, is judged where it is filed (`connector.tools.asking`).
+An answer has the sealed state of a question (`requestState`) or a confirmation code. `connector.tools.asking` checks
+what it confirms, and whether it is still valid, when it files.
 """
 
 from collections.abc import Mapping
@@ -18,13 +18,13 @@ from warehouse.confirmations import queries as confirmations
 
 
 class Answers:
-    """Knows the seal of this data directory's questions, and looks codes up."""
+    """Unseals this data directory's questions, and looks up codes."""
 
     def __init__(self, service: Service) -> None:
         self._service, self._codec = service, security(service.settings).codec
 
     async def one(self, admitted: Admitted, params: Mapping[str, Any]) -> bool:
-        """Whether the parameters of a call hold an answer to a question of ours."""
+        """Return whether the parameters of a call contain an answer to a question that we asked."""
         match params:
             case {"requestState": str(state)}:
                 return self._sealed(state)

@@ -1,9 +1,9 @@
-"""The resource server before the protocol: every request to /api/mcp is let in here, or refused, and then passed on.
+"""Admits or refuses every request to /api/mcp as the resource server, and passes admitted ones to the protocol.
 
-One statement a request looks at token, connection, person and application as they are now, counts the request and
-stamps the connection's last use; so revoking acts on the next request. What counts is a tool call, once, with the
-answer to its question: an answer has places of its own, and is one only where this connection was asked
-(`connector.answers`). The protocol library then knows who it is (`connector.principal`).
+One statement a request reads the current token, connection, person and application, counts the request and stores the
+connection's last use; so revoking takes effect on the next request. A tool call counts once, together with the answer
+to its question: answers have a limit of their own, and count as answers only where this connection was asked
+(`connector.answers`). The protocol library then gets the caller's identity (`connector.principal`).
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ from warehouse.accounts import connections
 from warehouse.accounts.connections import Admitted
 
 _DRAFTING: Final = ("generate_doc_draft", "propose_sku_update", "submit_supplier_document")
-"""The tools that file something for review; everything else only reads."""
+"""Tools that file something for review; all others only read."""
 _PREFLIGHT: Final = {
     "Access-Control-Allow-Methods": "GET, POST, DELETE",
     "Access-Control-Allow-Headers": "Authorization, Content-Type, Accept, Last-Event-ID, MCP-Protocol-Version, "
@@ -37,69 +37,69 @@ _PREFLIGHT: Final = {
     "Access-Control-Max-Age": "7200",
 }
 _EXPOSED: Final = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After, X-Correlation-Id"
-_RATE_LIMITED: Final = -32000  # of the codes that JSON-RPC leaves to servers
+_RATE_LIMITED: Final = -32000  # one of the codes that JSON-RPC leaves to servers
 _UNREADABLE: Final = -32700  # JSON-RPC 2.0, section 5.1
 _NO_REQUEST: Final = -32600
 
 
 class Refusal(Exception):  # noqa: N818  (an answer, not a fault of the program)
-    """The request does not come through; `code` is the error of its body."""
+    """The request is refused; `code` is the error of the answer's body."""
 
     def __init__(self, status: int, code: str, sentence: str, headers: Mapping[str, str] | None = None) -> None:
-        """`sentence` says what would be right."""
+        """Make the refusal; `sentence` says what would be right."""
         super().__init__(sentence)
         self.status, self.code, self.headers = status, code, dict(headers or {})
 
     def body(self, correlation_id: str) -> dict[str, Any]:
-        """The error body of the contract."""
+        """Return the error body of the contract."""
         return {"error": self.code, "correlationId": correlation_id, "message": str(self)}
 
     def response(self, correlation_id: str) -> Response:
-        """What is sent."""
+        """Return the response with the error body."""
         said = orjson.dumps(self.body(correlation_id))
         return Response(said, self.status, self.headers, media_type="application/json")
 
 
 class OverCeiling(Refusal):
-    """The connection has called as often as its plan allows; told as JSON-RPC, which clients understand."""
+    """The connection has called as often as its plan allows; the body is JSON-RPC, which clients understand."""
 
     def __init__(self, admitted: Admitted, request_id: Any) -> None:
-        """`request_id` is the call's."""
+        """Make the refusal; `request_id` is the call's."""
         sentence = f"This connection may make {admitted.ceiling} calls a minute; wait {admitted.retry_after} s."
         super().__init__(429, "rate_limited", sentence, {"Retry-After": str(admitted.retry_after)})
         self._limit, self._wait, self._id = admitted.ceiling, admitted.retry_after, request_id
 
     def body(self, correlation_id: str) -> dict[str, Any]:
-        """A JSON-RPC error with the ceiling that was hit (interface v1, Errors, rule 2)."""
+        """Return a JSON-RPC error with the ceiling that was reached (interface v1, Errors, rule 2)."""
         data = {"error": self.code, "limit": self._limit, "retryAfter": self._wait, "correlationId": correlation_id}
         error = {"code": _RATE_LIMITED, "message": str(self), "data": data}
         return {"jsonrpc": "2.0", "id": self._id, "error": error}
 
 
 class Unreadable(Refusal):
-    """The body of a message is no JSON object. Nothing that the gate could not read is passed on as if it had."""
+    """The body of a message is no JSON object. The gate never passes on a message that it cannot read."""
 
     def __init__(self, code: int) -> None:
-        """`code` tells what is no JSON from JSON that is no message, such as a batch (JSON-RPC 2.0, section 5.1)."""
+        """Make the refusal; `code` says whether it is no JSON, or no message, such as a batch (JSON-RPC 2.0, 5.1)."""
         super().__init__(400, "invalid_request", "Send one message: a JSON object (RFC 8259) in UTF-8.")
         self._code = code
 
     def body(self, correlation_id: str) -> dict[str, Any]:
-        """A JSON-RPC error without an id, which nobody could read."""
+        """Return a JSON-RPC error without an id, since the id could not be read."""
         error = {"code": self._code, "message": str(self), "data": {"correlationId": correlation_id}}
         return {"jsonrpc": "2.0", "id": None, "error": error}
 
 
 class Gate:
-    """ASGI application around the protocol's."""
+    """ASGI application around the protocol's application."""
 
     def __init__(self, service: Service, app: ASGIApp) -> None:
-        """`app` answers what is let in."""
+        """Wrap `app`, which answers admitted requests."""
         self._service, self._app, self._answers = service, AuthContextMiddleware(app), Answers(service)
         self._hosts, self._origins = places.hosts(service.settings), places.origins(service.settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let one request in, or answer why not."""
+        """Admit one request, or answer with the refusal."""
         request = Request(scope, receive)
         try:
             self._check_place(request)
@@ -159,13 +159,13 @@ class Gate:
         return Refusal(401, "invalid_token", sentence, {"WWW-Authenticate": self._challenge(error)})
 
     def _challenge(self, error: str | None) -> str:
-        """Where to go for a token (RFC 9728, section 5.1); without an `error` where none was shown (RFC 6750, 3.1)."""
+        """Return the challenge with the metadata address (RFC 9728, 5.1); no error without a token (RFC 6750, 3.1)."""
         said = f'error="{error}", ' if error else ""
         known = f'resource_metadata="{self._service.settings.base_url}{RESOURCE_METADATA}"'
         return f'Bearer {said}{known}, scope="{" ".join(SCOPES)}"'
 
     def _user(self, admitted: Admitted, correlation_id: str) -> AuthenticatedUser:
-        """Whom the protocol binds its sessions and questions to: this person over this application, and no other."""
+        """Return the user to whom the protocol binds sessions and questions: this person with this application."""
         principal = Principal(
             admitted.company_id,
             admitted.connection_id,
@@ -177,7 +177,7 @@ class Gate:
         base = self._service.settings.base_url
         return AuthenticatedUser(
             AccessToken(
-                token="",  # what comes behind the gate has no use for it
+                token="",  # code behind the gate does not use it
                 client_id=admitted.client_id,
                 scopes=admitted.scopes,
                 expires_at=int(admitted.expires_at.timestamp()),
@@ -189,9 +189,9 @@ class Gate:
 
 
 class _AtGate:
-    """What a route leads to: the gate of the app, which is there once the app has started.
+    """Calls the gate of the app, which exists once the app has started.
 
-    An object and not a function, because a route then passes every method and leaves the path alone.
+    It is an object and no function, because a route then passes every method and does not change the path.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -202,7 +202,7 @@ at_gate: Final = _AtGate()
 
 
 async def body_of(request: Request) -> bytes:
-    """A request's body. Raises `Refusal` at the byte that is too much."""
+    """Read a request's body. Raises `Refusal` at the first byte beyond the limit."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -212,10 +212,10 @@ async def body_of(request: Request) -> bytes:
 
 
 def _message(body: bytes) -> Mapping[str, Any]:
-    """The message of a body, empty where there is none. Raises `Unreadable`.
+    """Return the message of a body, empty where there is none. Raises `Unreadable`.
 
-    The protocol's parsers take what this one does not: a text without a last character, numbers that are none, other
-    encodings. Whoever sent a call so would not be counted.
+    The protocol's parsers accept bodies that this one refuses: a text without its last character, invalid numbers,
+    other encodings. A call in such a body would otherwise not be counted.
     """
     if not body:
         return {}
@@ -229,7 +229,7 @@ def _message(body: bytes) -> Mapping[str, Any]:
 
 
 def _counted_as(message: Mapping[str, Any]) -> str | None:
-    """A call, what says that it answers the question of one, or nothing that is counted (decisions §7)."""
+    """Return `call`, `answer` for a call that claims to answer a question, or None for no count (decisions §7)."""
     if message.get("method") != "tools/call":
         return None
     match message.get("params"):
@@ -246,7 +246,7 @@ def _drafts(message: Mapping[str, Any]) -> bool:
 
 
 def again(body: bytes, receive: Receive) -> Receive:
-    """The body that was read, and then what else comes: that the caller went away."""
+    """Return a receive function that gives the body that was read, and then further messages: the disconnect."""
     unread = True
 
     async def read() -> Message:
@@ -260,7 +260,7 @@ def again(body: bytes, receive: Receive) -> Receive:
 
 
 def _shared_with(origin: str | None, send: Send) -> Send:
-    """Answers that a page of the origin may read (Fetch, section 3.2)."""
+    """Return a send function whose answers a page of the origin may read (Fetch, section 3.2)."""
     if origin is None:
         return send
 

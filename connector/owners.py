@@ -1,9 +1,9 @@
-"""Sessions of the older handshake over several API processes: a request goes to the process that holds its session.
+"""Routes sessions of the older handshake between API processes: a request goes to the process with its session.
 
-A session lives in the memory of the process that accepted it, and the next request of its client may come to another.
-The id that a client is given therefore begins with the name of its owner; a process that gets one of another's passes
-the request on, as it came, over that process's socket in the data directory. The owner lets it in or refuses it, and
-nothing is decided here. The stateless revision has no sessions and is answered where it comes (decision 0020).
+A session is in the memory of the process that accepted it, and the next request of its client may reach another one.
+A session id therefore begins with the name of its owner; a process that receives another's id passes the request on
+unchanged over that process's socket in the data directory. The owner admits or refuses it; nothing is decided here.
+The stateless revision has no sessions, so the process that receives a request answers it (decision 0020).
 """
 
 import asyncio
@@ -31,22 +31,22 @@ from connector.gate import Refusal, again, body_of
 _HEADER: Final = "mcp-session-id"
 _OWNED: Final = re.compile(r"([0-9a-f]{16})-([\x21-\x7e]+)")
 _LONGEST_PATH: Final = 100
-"""Of a socket, in bytes: Linux takes 107, others 103."""
+"""Bytes of a socket's path: Linux accepts 107, other systems 103."""
 _PAUSE_SECONDS: Final = 0.01
 _CORRELATION: Final = "x-correlation-id"
 _OF_THE_HOP: Final = ("connection", "keep-alive", "transfer-encoding", "upgrade", "date", "server")
-"""Headers that are no part of what is passed on (RFC 9110, section 7.6.1), and two that our own server adds."""
+"""Headers that are not passed on (RFC 9110, section 7.6.1), and two that our own server adds."""
 
 
 class Owner:
-    """ASGI application around the gate: this process's sessions, and the way to those of others."""
+    """ASGI application around the gate: serves this process's sessions, and passes on requests for others."""
 
     def __init__(self, app: ASGIApp, folder: Path) -> None:
-        """`app` answers what is of this process; `folder` holds the sockets of all."""
+        """Wrap `app`, which answers this process's sessions; `folder` contains the sockets of all processes."""
         self._app, self._folder, self.name = app, folder, secrets.token_hex(8)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request here, or have its owner answer it."""
+        """Answer a request here, or pass it to its owner."""
         found = _OWNED.fullmatch(Headers(scope=scope).get(_HEADER, ""))
         if found and found[1] != self.name and self._socket(found[1]).exists():
             try:
@@ -55,10 +55,10 @@ class Owner:
                 await refusal.response(scope["state"]["correlation_id"])(scope, receive, send)
                 return
             receive, passed = again(body, receive), _Passed(send)
-            with suppress(httpx2.TransportError):  # the owner has died, and its sessions with it: told below
+            with suppress(httpx2.TransportError):  # the owner has died with its sessions: the answer below says so
                 await _pass_on(self._socket(found[1]), Request(scope), body, receive, passed)
             if passed.begun:
-                return  # what was cut off in the middle ends as it is: its client begins anew
+                return  # an answer that broke off stays incomplete: its client begins a new session
         if found and found[1] == self.name:
             scope = {**scope, "headers": list(scope["headers"])}
             MutableHeaders(scope=scope)[_HEADER] = found[2]
@@ -72,7 +72,7 @@ class Owner:
 
     @asynccontextmanager
     async def reachable(self, app: ASGIApp) -> AsyncIterator[None]:
-        """Let other processes pass requests on to this one while the block runs; `app` gets them."""
+        """Accept requests from other processes while the block runs; `app` answers them."""
         _clean(self._folder)
         place = self._socket(self.name)
         server = _Inner(
@@ -104,7 +104,7 @@ class Owner:
 
 
 class _Passed:
-    """Sends, and knows whether an answer has begun."""
+    """Sends messages, and records whether an answer has begun."""
 
     def __init__(self, send: Send) -> None:
         self._send, self.begun = send, False
@@ -115,7 +115,7 @@ class _Passed:
 
 
 class _Inner(uvicorn.Server):
-    """A server beside the process's own, to which signals are not its to hear."""
+    """A server beside the process's own, which leaves signals to that one."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -123,7 +123,7 @@ class _Inner(uvicorn.Server):
 
 
 def folder_of(data_dir: Path) -> Path:
-    """Where the sockets of a data directory's processes lie: for its own account alone, under a path that is short."""
+    """Return the folder of the processes' sockets: only its own account may use it, and its path is short enough."""
     folder = data_dir / "connector"
     if len(str(folder).encode()) + len("/0123456789abcdef.sock") > _LONGEST_PATH:
         folder = Path(gettempdir()) / f"pcds-{sha256(str(data_dir).encode()).hexdigest()[:16]}"
@@ -147,7 +147,7 @@ def _clean(folder: Path) -> None:
 
 
 async def _pass_on(place: Path, request: Request, body: bytes, receive: Receive, send: Send) -> None:
-    """Have the process behind a socket answer, for as long as the client stays. Raises `httpx2.TransportError`."""
+    """Pass a request to the process behind a socket, until the client disconnects. Raises `httpx2.TransportError`."""
     identifier = request.state.correlation_id
     kept = [(name, value) for name, value in request.headers.items() if name not in (*_OF_THE_HOP, _CORRELATION)]
     async with (
@@ -174,7 +174,7 @@ async def _answer(answer: httpx2.Response, send: Send) -> None:
 
 
 async def _until_gone(receive: Receive, scope: anyio.CancelScope) -> None:
-    """Let go of the owner's stream when the client has gone."""
+    """Cancel the owner's stream when the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass
     scope.cancel()

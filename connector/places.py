@@ -1,6 +1,6 @@
-"""Under which names the connector is asked for, and from which pages.
+"""Lists the host names and the origins from which the connector may be called.
 
-So that a name which was bent to this machine (DNS rebinding) does not reach it.
+The check stops requests under a foreign name that resolves to this machine (DNS rebinding).
 """
 
 from urllib.parse import urlsplit
@@ -11,7 +11,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 def hosts(settings: Settings) -> list[str]:
-    """What `Host` may say: the base address, and where that is this machine alone, each of its names."""
+    """Return the values that `Host` may have: the base address, and where that is a loopback name, all of these."""
     base = urlsplit(settings.base_url)
     named = [base.netloc]
     if base.hostname in ("127.0.0.1", "localhost", "::1"):
@@ -20,6 +20,6 @@ def hosts(settings: Settings) -> list[str]:
 
 
 def origins(settings: Settings) -> list[str]:
-    """What `Origin` may say: the base address, and the pages that the operator lets in."""
+    """Return the values that `Origin` may have: the base address, and the origins that the operator allows."""
     base = urlsplit(settings.base_url)
     return [f"{base.scheme}://{base.netloc}", *settings.connector_origins]

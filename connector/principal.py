@@ -1,7 +1,7 @@
-"""Who asks: the connection that a request came over, as the gate in front of the protocol has found it.
+"""Identifies the caller: the connection of a request, as the gate in front of the protocol has found it.
 
-The gate puts a principal's claims into the access token that the protocol library carries with each message, and
-tools read it from there. A company comes from nowhere else: no argument of a tool names one.
+The gate puts a principal's claims into the access token that the protocol library passes with each message, and tools
+read it from there. The company comes only from there: no argument of a tool names one.
 """
 
 from dataclasses import asdict, dataclass
@@ -15,14 +15,14 @@ from warehouse.audit.origin import Origin
 
 
 class Unauthenticated(Exception):  # noqa: N818  (an answer, not a fault)
-    """A message came past the gate without a principal; nothing is told."""
+    """A message came past the gate without a principal; the error gives no details."""
 
     code = "invalid_token"
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """A person's connection. `user_name` is how they sign in, `client_name` what the application calls itself."""
+    """A person's connection. `user_name` is the name they sign in with, `client_name` the application's own name."""
 
     company_id: UUID
     connection_id: UUID
@@ -32,12 +32,12 @@ class Principal:
     correlation_id: str
 
     def claims(self) -> dict[str, Any]:
-        """What an access token carries besides `iss`, for `AccessToken(claims=...)`."""
+        """Return the claims of an access token besides `iss`, for `AccessToken(claims=...)`."""
         return {name: str(value) for name, value in asdict(self).items()}
 
     @classmethod
     def of(cls, token: AccessToken | None) -> Self:
-        """The principal in a token that the gate made. Raises `Unauthenticated` where there is none."""
+        """Return the principal in a token that the gate made. Raises `Unauthenticated` where there is none."""
         if token is None or token.claims is None or "company_id" not in token.claims:
             raise Unauthenticated
         claims = token.claims
@@ -52,10 +52,10 @@ class Principal:
 
     @property
     def origin(self) -> Origin:
-        """What the audit ledger says of a filing made over this connection."""
+        """Return the origin that the audit ledger stores for a filing over this connection."""
         return Origin("connection", str(self.connection_id), self.client_name, self.correlation_id)
 
 
 def current() -> Principal:
-    """The principal of the message that is being answered. Raises `Unauthenticated`."""
+    """Return the principal of the message that is being answered. Raises `Unauthenticated`."""
     return Principal.of(get_access_token())

@@ -1,8 +1,8 @@
-"""What a request may name and bring, checked before the protocol's library answers it in words of its own.
+"""Checks the names and arguments of a request before the protocol's library answers it in its own words.
 
-A tool, prompt or page that is not there is an error of the protocol (MCP 2026-07-28, server/tools, "Error Handling");
-arguments that a tool does not take are the tool's answer, in our codes and sentences, for the model to correct. Who may
-ask at all is `connector.gate`; what a tool makes of its arguments is the tool's.
+An unknown tool, prompt or page is an error of the protocol (MCP 2026-07-28, server/tools, "Error Handling"); for
+invalid arguments the tool answers in our codes and sentences, so that the model can correct them. `connector.gate`
+admits callers; each tool checks what its arguments mean.
 """
 
 from typing import Any, Final
@@ -18,11 +18,11 @@ from schemas.models import issues_of
 from schemas.texts import refused_in
 
 _LISTS: Final = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
-"""Lists that are one page, so that there is no cursor to go on from."""
+"""Lists of one page, which have no cursor."""
 
 
 def checked(server: MCPServer[None]) -> ServerMiddleware[None]:
-    """Middleware for the tools and prompts that the server has when it is asked."""
+    """Return middleware that checks against the tools and prompts that the server has at the request."""
 
     async def check(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         params = ctx.params or {}
@@ -31,7 +31,7 @@ def checked(server: MCPServer[None]) -> ServerMiddleware[None]:
         if ctx.method == "prompts/get" and params.get("name") not in {one.name for one in await server.list_prompts()}:
             raise MCPError(INVALID_PARAMS, "There is no such prompt; prompts/list shows those there are.")
         if ctx.method == "tools/call" and isinstance(name := params.get("name"), str):
-            tool = server._tool_manager.get_tool(name)  # there is no public way to one tool
+            tool = server._tool_manager.get_tool(name)  # the library has no public access to one tool
             if tool is None:
                 raise MCPError(INVALID_PARAMS, "There is no such tool; tools/list shows those there are.")
             if faults := _faults(tool, params.get("arguments") or {}):
@@ -42,7 +42,7 @@ def checked(server: MCPServer[None]) -> ServerMiddleware[None]:
 
 
 def _faults(tool: Tool, arguments: Any) -> list[str]:
-    """What is wrong with the arguments, one sentence each; none where they are no object, which the library refuses."""
+    """Return the faults of the arguments, one sentence each; none for arguments that the library refuses: no object."""
     if not isinstance(arguments, dict):
         return []
     if (sentence := refused_in(arguments)) is not None:

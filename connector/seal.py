@@ -1,4 +1,4 @@
-"""The key that seals the questions which an assistant takes to its user and brings back: one for a data directory."""
+"""Stores the key that seals questions which an assistant passes to its user and back: one for a data directory."""
 
 import os
 from pathlib import Path
@@ -13,12 +13,12 @@ _KEY_FILE: Final = "connector.key"
 
 
 def security(settings: Settings) -> RequestStateSecurity:
-    """How every process of the data directory seals a question, so that any of them takes the answer."""
+    """Return the sealing that all processes of the data directory use, so that any of them accepts the answer."""
     return RequestStateSecurity(keys=[_key(settings)])
 
 
 def _key(settings: Settings) -> bytes:
-    """The key of this data directory, made by the first process that asks, whole or not at all."""
+    """Return the key of this data directory; the first process that needs it makes it atomically."""
     file = settings.data_dir / _KEY_FILE
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -27,7 +27,7 @@ def _key(settings: Settings) -> bytes:
 
 
 def _made(file: Path) -> None:
-    """Write a new key beside the place and link it there: the first process's stands, others find it."""
+    """Write a new key to a draft file and link it into place: the first process's key is kept, others read it."""
     draft = file.with_name(f"{file.name}.{os.getpid()}")
     draft.touch(mode=0o600)
     draft.write_bytes(os.urandom(_KEY_BYTES))

@@ -1,7 +1,7 @@
-"""The MCP server at /api/mcp: both protocol eras from one application, with the tools of decisions §7.
+"""Builds the MCP server at /api/mcp: both protocol eras from one application, with the tools of decisions §7.
 
-The application that mounts it puts a gate in front, which lets a connection in and says who it is
-(`connector.principal`), and runs `session_manager` for as long as it serves. What a tool does is in `connector.tools`.
+The application that mounts it puts a gate in front, which admits and identifies a connection
+(`connector.principal`), and runs `session_manager` for as long as it serves. `connector.tools` defines the tools.
 """
 
 import logging
@@ -31,11 +31,11 @@ from schemas.json_schemas import Published
 PATH: Final = "/api/mcp"
 NAME: Final = "packaging-compliance"
 VERSION: Final = "1.8.0"
-"""Of the interface that the tools belong to."""
+"""Version of the interface that the tools belong to."""
 MAX_BODY_BYTES: Final = 2 * 2**20
 _TOOLS_KEPT_MS: Final = 300_000
 _RETICENT: Final = ("mcp", "sse_starlette")
-"""Libraries that tell at their lower levels what was asked and answered: a company's data, which belongs in no log."""
+"""Libraries that log requests and answers at their lower levels: a company's data, which belongs in no log."""
 _INSTRUCTIONS: Final = """\
 Packaging compliance data of the signed-in user's own company: packaging items, recyclability grades (indicative), \
 declarations of conformity, market readiness under Regulation (EU) 2025/40 (PPWR).
@@ -46,7 +46,7 @@ that a person accepts or rejects on the website."""
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """The protocol's ASGI application, without a gate, and what must run while it serves."""
+    """The protocol's ASGI application, without a gate, and the session manager that must run while it serves."""
 
     app: ASGIApp
     session_manager: StreamableHTTPSessionManager
@@ -54,7 +54,7 @@ class Connector:
 
 
 def build(service: Service) -> Connector:
-    """The connector of a process; every process of a data directory seals its questions with the same key."""
+    """Build the connector of a process; every process of a data directory seals its questions with the same key."""
     server = served(service)
     settings = service.settings
     security = TransportSecuritySettings(allowed_hosts=places.hosts(settings), allowed_origins=places.origins(settings))
@@ -65,9 +65,9 @@ def build(service: Service) -> Connector:
 
 
 def _trimmed(app: ASGIApp) -> ASGIApp:
-    """The application behind headers without white space around their values, which not every parser takes away.
+    """Wrap the application to strip white space around header values, which not every parser removes.
 
-    RFC 9110, section 5.5: it is no part of the value; the library compares headers with the message as they come.
+    It is no part of the value (RFC 9110, section 5.5); the library compares headers with the message unstripped.
     """
 
     async def trimmed(scope: Scope, receive: Receive, send: Send) -> None:
@@ -78,7 +78,7 @@ def _trimmed(app: ASGIApp) -> ASGIApp:
 
 
 def served(service: Service) -> MCPServer[None]:
-    """The server with its tools, for the application and for tests that call it in their own process."""
+    """Build the server with its tools, for the application and for tests that call it in their own process."""
     for name in _RETICENT:
         logging.getLogger(name).setLevel(logging.WARNING)
     server: MCPServer[None] = MCPServer(
@@ -106,7 +106,7 @@ def _tools(service: Service) -> list[Tool]:
 def _add(server: MCPServer[None], tool: Tool) -> None:
     """Add one tool that refuses arguments it does not know; the library would ignore them."""
     server.add_tool(tool.function, title=tool.title, annotations=tool.annotations)
-    added = server._tool_manager.get_tool(tool.function.__name__)  # there is no public way to what was added
+    added = server._tool_manager.get_tool(tool.function.__name__)  # the library has no public access to one tool
     assert added is not None, "it was added in the line above"
     arguments = added.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"

@@ -1,6 +1,6 @@
-"""What tools stand on: the pools, the clock and the rest that the process has opened, as the connector sees them.
+"""Defines the service that tools use: the pools, the clock and the other resources that the process has opened.
 
-`api.service.Service` is one; the connector imports nothing of `api`, which mounts it.
+`api.service.Service` implements it; the connector imports nothing of `api`, which mounts it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -24,39 +24,39 @@ class Service(Protocol):
 
     @property
     def settings(self) -> Settings:
-        """The process's settings."""
+        """Return the process's settings."""
 
     @property
     def clock(self) -> Clock:
-        """The one clock."""
+        """Return the process's only clock."""
 
     @property
     def writes(self) -> Pool:
-        """Connections for threads."""
+        """Return the connections for threads."""
 
     @property
     def reads(self) -> AsyncPool:
-        """Connections for the event loop."""
+        """Return the connections for the event loop."""
 
     @property
     def objects(self) -> Objects:
-        """Files."""
+        """Return the object store."""
 
     @property
     def rulesets(self) -> Rulesets:
-        """The rule-sets as this process knows them."""
+        """Return the rule-sets as this process has loaded them."""
 
     @property
     def readers(self) -> Readers:
-        """The processes that read files."""
+        """Return the processes that read files."""
 
     async def rules_for(self, version: str, before: str | None) -> tuple[RuleSet, RuleSet, RuleSet | None]:
-        """The rule-set of the day, the one of a version and, if there is one, of the version before."""
+        """Return the rule-set of the day, the one of a version and, if there is one, of the version before."""
 
     async def reading(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        """The result of a read on a connection without a company, sent again where the connection had died."""
+        """Return the result of a read on a connection without a company; retries it where the connection had died."""
 
 
 def service_of(request: Request) -> Service:
-    """The service that the app of this request was opened with."""
+    """Return the service of this request's app."""
     return cast(Service, request.app.state.service)

@@ -1,1 +1,1 @@
-"""Programs for those who work on the service: linters of the document, fuzzing of the API, the record of a release."""
+"""Contains programs for the service's developers: linters of the document, fuzzing, records of releases, pictures."""

@@ -1,8 +1,8 @@
-"""Whether a document only adds to an earlier one: what a client of the earlier would trip over, place by place.
+"""Checks that a document only adds to an earlier one: lists each difference that would break a client of the earlier.
 
-v1 is additive (interface v1, Versioning): nothing vanishes, a request may not ask for more than it did, an answer may
-not hold what it did not. An enumeration of answers grows only where its schema is marked `x-open`. Compared are
-OpenAPI documents of the form that `api.document` makes; keywords that it does not use are not looked at.
+v1 is additive (interface v1, Versioning): nothing vanishes, a request may not require more than before, an answer may
+not contain values that it did not. An enumeration of answers grows only where its schema is marked `x-open`. It
+compares OpenAPI documents of the form that `api.document` makes; keywords that this does not use are not checked.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _EQUAL: Final = ("pattern", "format", "const")
 
 
 def breaks(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """Every difference that is not additive, each as one sentence with its place; empty where there is none."""
+    """Return every difference that is not additive, each as one sentence with its place; empty where there is none."""
     found = [f"The schema {name} has vanished." for name in _gone(_schemas(old), _schemas(new))]
     comparison, same_schemas = _Comparison(old, new), _schemas(old) == _schemas(new)
     for path, methods in old["paths"].items():
@@ -39,7 +39,7 @@ def _gone(old: Any, new: Any) -> list[str]:
 
 
 class _Comparison:
-    """Operations against their earlier selves. What a schema of several operations has lost is said once."""
+    """Compares operations with their earlier form. A difference in a schema of several operations is reported once."""
 
     def __init__(self, old: dict[str, Any], new: dict[str, Any]) -> None:
         self._schemas = {id(old): _schemas(old), id(new): _schemas(new)}
@@ -118,7 +118,7 @@ class _Comparison:
         yield from self._refused(new, self._new, old, self._old, place)
 
     def _once(self, way: str, one: Schema, other: Schema) -> bool:
-        """Whether this pair is looked at for the first time in this way: schemas may hold themselves."""
+        """Return whether this pair is compared for the first time in this way: schemas may contain themselves."""
         pair = (way, id(one), id(other))
         if pair in self._seen:
             return False
@@ -126,7 +126,7 @@ class _Comparison:
         return True
 
     def _alternatives(self, schema: Schema, side: int) -> dict[str, Schema]:
-        """What a value may be, by kind of JSON value: references followed, unions taken apart."""
+        """Return a value's schemas by kind of JSON value, with references followed and unions split."""
         if "$ref" in schema:
             return self._alternatives(self._schemas[side][schema["$ref"].rpartition("/")[2]], side)
         if "anyOf" in schema:
@@ -139,7 +139,7 @@ class _Comparison:
         return dict.fromkeys([kinds] if isinstance(kinds, str) else kinds, schema)
 
     def _vanished(self, old: Schema, new: Schema, place: str) -> Iterator[str]:
-        """Fields, codes and kinds of value that were published and are no longer."""
+        """Yield a sentence for each field, code and kind of value that was published and no longer is."""
         now = self._alternatives(new, self._new)
         for kind, before in self._alternatives(old, self._old).items():
             after = now.get(kind)
@@ -160,7 +160,7 @@ class _Comparison:
                 yield from self._vanished(inner, outer, f"{place}{name}")
 
     def _refused(self, inner: Schema, inner_side: int, outer: Schema, outer_side: int, place: str) -> Iterator[str]:
-        """Where a value of `inner` would not be one of `outer`."""
+        """Yield a sentence for each place where a value of `inner` would not be a value of `outer`."""
         taken = self._alternatives(outer, outer_side)
         for kind, one in self._alternatives(inner, inner_side).items():
             other = taken.get(kind) or taken.get("anything") or (taken.get("number") if kind == "integer" else None)
@@ -175,7 +175,7 @@ class _Comparison:
 
 
 def _narrowed(inner: Schema, outer: Schema, place: str) -> Iterator[str]:
-    """Where `outer` asks for more than `inner`, as far as one schema says it by itself."""
+    """Yield a sentence for each way in which `outer` requires more than `inner`, without the schemas inside them."""
     if "enum" in outer and not outer.get("x-open"):
         for code in _gone(inner.get("enum", ("any text",)), outer["enum"]):
             yield f"{place}: {code} is a code on one side only."
@@ -198,7 +198,7 @@ def _narrowed(inner: Schema, outer: Schema, place: str) -> Iterator[str]:
 
 
 def _shared(one: Schema, other: Schema) -> Iterator[tuple[str, Schema, Schema]]:
-    """The schemas that both hold in the same place, with that place's name."""
+    """Yield the schemas that both contain in the same place, with that place's name."""
     others = other.get("properties", {})
     for name, schema in one.get("properties", {}).items():
         if name in others:

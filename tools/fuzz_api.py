@@ -1,6 +1,6 @@
-"""Call every operation of a running service in every way that its document allows, and in some that it does not.
+"""Calls every operation of a running service in every way that its document allows, and in some that it does not.
 
-How it is called is `schemathesis.toml`; arguments go to `st run` as they are:
+`schemathesis.toml` configures the calls; arguments are passed to `st run` unchanged:
 
     python -m tools.fuzz_api --seed 2 --max-examples 200
 """
@@ -14,7 +14,7 @@ from tools.service import ROOT, running
 
 
 def main() -> int:
-    """The exit status of `st run`."""
+    """Run `st run` and return its exit status."""
     program = str(Path(sys.executable).with_name("st"))
     with running() as service:
         command = [program, "run", f"{service.address}/api/v1/openapi.json", *sys.argv[1:]]

@@ -1,10 +1,9 @@
-"""Clients generated from the document by three generators: each is generated, compiled and used against a service.
+"""Checks three client generators: generates a client of the document with each, compiles it and uses it on a service.
 
     python -m tools.generated_clients
 
-openapi-typescript, @hey-api/openapi-ts and openapi-python-client; none needs a JVM. Their packages come from the npm
-and Python registries that this machine uses, pinned and hashed in `tools/api_clients/`. What is kept of them lies in
-`.lint_cache/`.
+They are openapi-typescript, @hey-api/openapi-ts and openapi-python-client; none needs a JVM. Their packages come from
+the machine's npm and Python registries, pinned and hashed in `tools/api_clients/`, and are cached in `.lint_cache/`.
 """
 
 import hashlib
@@ -28,7 +27,7 @@ _LOCK: Final = CLIENTS / "requirements.lock"
 
 
 def main() -> None:
-    """Exit status 0 where all three do what their journeys ask; else the failing command's output says what did not."""
+    """Exit with status 0 where the journeys of all three pass; else with the failing command's output."""
     home = node_packages.installed(CLIENTS)
     if home is None:
         sys.exit("The generators could not be installed: does this machine reach an npm registry? Nothing was checked.")
@@ -42,7 +41,7 @@ def main() -> None:
 
 
 def _typescript(home: Path, place: Path, service: Service) -> None:
-    """Generate both, compile them strictly together, and run the two journeys."""
+    """Generate both clients, compile them strictly together, and run the two journeys."""
     packages = place / "node_modules"
     packages.symlink_to(home / "node_modules")
     for name in ("package.json", "tsconfig.json", "openapi-ts.config.js", "openapi_fetch.ts", "hey_api.ts"):
@@ -81,7 +80,7 @@ def _python(python: Path, place: Path, service: Service) -> None:
 
 
 def _environment() -> Path:
-    """The Python of an environment with the generator alone; it is kept under the hash of its lock."""
+    """Return the Python of an environment with only the generator, cached under the hash of its lock."""
     home = node_packages.CACHE / f"api_clients-python-{hashlib.sha256(_LOCK.read_bytes()).hexdigest()[:16]}"
     python = home / "bin" / "python"
     if not (home / "complete").exists():

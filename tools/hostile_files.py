@@ -1,4 +1,4 @@
-"""Small files that are made to cost much, for `hostile_load`: the tests' own where they are there, else a handful."""
+"""Makes small files that are costly to read, for `hostile_load`: the tests' own where they exist, else a few."""
 
 import io
 import zipfile
@@ -15,7 +15,7 @@ Files = Mapping[str, Callable[[], bytes]]
 
 
 def tables() -> Files:
-    """Files to import."""
+    """Return files to import."""
     return _of_the_tests("TABLES") or {
         "a header of spaces": lambda: b"sku_code;name;w" + b" " * 16_000 + b"x\nA;B;1\n",
         "a weight of spaces": lambda: b"sku_code;name;weight_grams\nA;B;1" + b" " * 12_000 + b"x\n",
@@ -24,12 +24,12 @@ def tables() -> Files:
 
 
 def documents() -> Files:
-    """Technical files."""
+    """Return technical files."""
     return _of_the_tests("DOCUMENTS") or {"open elements": _open_elements}
 
 
 def bodies() -> Files:
-    """JSON bodies of a SKU."""
+    """Return JSON bodies of a SKU."""
     part = {"component_type": "body", "material_family": "plastic"}
     return {
         "a SKU of 36 000 components": lambda: _sku(components=[part] * 36_000),

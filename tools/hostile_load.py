@@ -1,10 +1,10 @@
-"""Whether everybody else is answered while four clients send hostile input: /healthz within 0.3 s at every instant.
+"""Check that all others are answered while four clients send hostile input: /healthz within 0.3 s at every instant.
 
     python -m tools.hostile_load --seconds 5 --only "a header of spaces"
 
-Each input is sent by four clients of one company for some seconds, while another company imports a small file again and
-again. Exit status 1 where an answer of /healthz was late, where the other company was refused, or where the service did
-not answer at all. The files are `hostile_files`; the bound is of a machine that does nothing else.
+Four clients of one company send each input for some seconds, while another company imports a small file repeatedly.
+The exit status is 1 where an answer of /healthz was late, where the other company was refused, or where the service
+did not answer at all. `hostile_files` makes the files; the bound is for a machine that does nothing else.
 """
 
 import argparse
@@ -32,7 +32,7 @@ _PATIENCE_SECONDS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What is sent where, by whom; a multipart body has its boundary in `media`."""
+    """One request: its name, key, address and body; a multipart body has its boundary in `media`."""
 
     name: str
     port: int
@@ -44,7 +44,7 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """What one input did: seconds of the slowest probe and of the other company's slowest import, answers by status."""
+    """The effect of one input: seconds of the slowest probe and of another company's slowest import, and answers."""
 
     probe_seconds: float
     other_seconds: float
@@ -52,25 +52,25 @@ class Met:
     statuses: Counter[int]
 
     def __str__(self) -> str:
-        """The figures in words."""
+        """Return the figures in words."""
         answers = ", ".join(f"{times} x {status}" for status, times in sorted(self.statuses.items()))
         probe, other = f"{self.probe_seconds * 1000:.0f} ms", f"{self.other_seconds:.2f} s"
         return f"/healthz {probe} at most, another company's import {other} at most ({answers})"
 
     @property
     def is_well(self) -> bool:
-        """Whether nobody else was held up."""
+        """Return whether no probe was late, no other request was refused and no answer was a 500."""
         return self.probe_seconds <= _BOUND_SECONDS and not self.other_refused and 500 not in self.statuses
 
 
 def main() -> int:
-    """The exit status; a line for each input on standard output."""
+    """Return the exit status; print a line for each input."""
     parser = argparse.ArgumentParser(prog="python -m tools.hostile_load", description=__doc__)
     parser.add_argument("--seconds", type=float, default=10, help="how long each input is sent")
     parser.add_argument("--only", help="the inputs whose name holds this text")
     arguments = parser.parse_args()
     failed = []
-    context = multiprocessing.get_context("spawn")  # no lock and no socket of this process in a client
+    context = multiprocessing.get_context("spawn")  # a client inherits no lock and no socket of this process
     with running() as service, ProcessPoolExecutor(_CLIENTS + 1, context) as clients:
         other, harmless = _joined(service), replace(_joined(service), name="small files in order, to compare with")
         for sending in (harmless, *_inputs(service, arguments.only or "")):
@@ -104,7 +104,7 @@ def _inputs(service: Service, only: str) -> Iterator[Sending]:
 
 
 def _joined(service: Service) -> Sending:
-    """A second company's small import, which must be taken whatever the first one sends."""
+    """Return a second company's small import, which must be accepted whatever the first one sends."""
     company = service.made("company", "add", "--name", "Other", "--plan", "enterprise")["id"]
     key = service.made("key", "issue", "--company", company, "--name", "erp")
     service.made("window", "open", "--key", key["client_id"], "--per-minute", "1000000")
@@ -122,7 +122,7 @@ def _met(clients: ProcessPoolExecutor, sending: Sending, other: Sending, seconds
 
 
 def _slowest_probe(port: int, under_way: list[Future[tuple[Counter[int], float]]]) -> float:
-    """Seconds of the slowest answer of /healthz until all of it has ended."""
+    """Return the seconds of the slowest answer of /healthz until all requests under way have ended."""
     slowest, connection = 0.0, http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_SECONDS)
     while not all(each.done() for each in under_way):
         begun = time.perf_counter()
@@ -135,7 +135,7 @@ def _slowest_probe(port: int, under_way: list[Future[tuple[Counter[int], float]]
 
 
 def _sent(sending: Sending, seconds: float) -> tuple[Counter[int], float]:
-    """The input again and again for so long: answers by status, and the seconds of the slowest."""
+    """Send the input repeatedly for `seconds`; return answers by status, and the seconds of the slowest."""
     statuses, slowest, end = Counter[int](), 0.0, time.monotonic() + seconds
     while time.monotonic() < end:
         begun = time.perf_counter()

@@ -1,6 +1,6 @@
-"""Hold the OpenAPI document against Redocly's recommended rules and Spectral's rules for OpenAPI: not one warning.
+"""Checks the OpenAPI document with Redocly's recommended rules and Spectral's rules for OpenAPI: no warning is allowed.
 
-Node comes from a wheel of requirements-dev.lock, the linters from the npm registry that this machine uses, as
+Node comes from a wheel of requirements-dev.lock, the linters from the machine's npm registry, as
 `tools/api_lint/package-lock.json` pins and hashes them.
 """
 
@@ -21,12 +21,12 @@ _ENVIRONMENT: Final = os.environ | {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRES
 
 
 def main() -> int:
-    """Exit status 0 where both linters find nothing."""
+    """Return exit status 0 where both linters find nothing."""
     home = node_packages.installed(RULES)
     if home is None:
         sys.exit("The linters could not be installed: does this machine reach an npm registry? Nothing was checked.")
     installed = home / "node_modules"
-    document = node_packages.CACHE / "openapi.json"  # where the file of what is ignored names it
+    document = node_packages.CACHE / "openapi.json"  # the file of ignored findings names this path
     document.write_text(json.dumps(assembled().openapi(), indent=1), encoding="utf-8")
     redocly = installed / "@redocly" / "cli" / "bin" / "cli.js"
     spectral = installed / "@stoplight" / "spectral-cli" / "dist" / "index.js"

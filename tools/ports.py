@@ -1,4 +1,4 @@
-"""A port for a server that a test, a benchmark or a tool starts."""
+"""Finds a port for a server that a test, a benchmark or a tool starts."""
 
 import atexit
 import socket
@@ -6,11 +6,11 @@ import sys
 
 
 def free_port() -> int:
-    """A port of the loopback address that nobody listens on, and that nobody else is given.
+    """Return a free port of the loopback address that no other caller gets.
 
-    On Linux it is kept until this process ends, by a socket that never listens: no other look for a free port and no
-    outgoing connection finds it, and a server, which asks for the address to be reusable, may listen there. Elsewhere
-    that would refuse the server, so that the port is free only now.
+    On Linux a socket that never listens reserves it until this process ends: no other search for a free port and no
+    outgoing connection gets it, and a server, which sets SO_REUSEADDR, may listen there. On other systems that would
+    block the server, so the port is only free at this moment.
     """
     probe = socket.socket()
     probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,9 +1,9 @@
-"""Record the examples of the document: a day of an ERP system against the demo company, kept answer by answer.
+"""Records the examples of the document: a day of an ERP system against the demo company, stored answer by answer.
 
     python -m tools.record_examples
 
 Each operation has a file in `api/openapi/examples/`: the body that was sent and the answers by status. Run it when an
-answer has gained a field; a test holds what is kept against the schemas. Nothing here is invented but the packaging.
+answer has gained a field; a test checks the files against the schemas. Only the packaging is invented.
 """
 
 import json
@@ -31,7 +31,7 @@ class _Recorder:
         self._kept: dict[str, dict[str, Any]] = {}
 
     def call(self, operation: str, method: str, path: str, *, shown: Any = None, **more: Any) -> Any:
-        """Send a request and keep it; `shown` stands for a body that is no JSON."""
+        """Send a request and record it; `shown` is recorded in place of a body that is no JSON."""
         answer = self._http.request(method, path, **more)
         assert answer.is_success, f"{operation}: {answer.text}"
         body = more.get("json", shown)
@@ -42,7 +42,7 @@ class _Recorder:
         return answer.json()
 
     def polled(self, operation: str, path: str) -> None:
-        """Keep the answer of an import that has ended."""
+        """Record the answer of an import that has ended."""
         for _ in range(_POLLS):
             if self._http.get(path).json()["status"] in ("completed", "failed"):
                 break
@@ -61,7 +61,7 @@ class _Recorder:
             answers[status] = {field: answer[field] for field in fields}
 
     def write(self) -> None:
-        """One file an operation."""
+        """Write one file an operation."""
         for operation, kept in self._kept.items():
             text = json.dumps(kept, indent=1, ensure_ascii=False)
             (KEPT / f"{operation}.json").write_text(f"{text}\n", encoding="utf-8")

@@ -1,9 +1,9 @@
-"""Keep the document of this release, so that the next one can be held against it.
+"""Stores the document of this release, so that the next one can be compared with it.
 
     python -m tools.record_release
 
-Refuses where the document is not additive to the last one that was kept: that would be /api/v2. Where that last one
-was never released, delete its file first.
+Fails where the document is not additive to the last stored one: that would be /api/v2. Where that last one was never
+released, delete its file first.
 """
 
 import json
@@ -18,7 +18,7 @@ RELEASED: Final = Path(__file__).with_name("released")
 
 
 def last() -> dict[str, Any]:
-    """The document of the last release, an empty one before the first; versions are compared as numbers."""
+    """Return the document of the last release, an empty one before the first; versions are compared as numbers."""
     kept = sorted(RELEASED.glob("*.json"), key=lambda path: tuple(map(int, path.stem.split("."))))
     if not kept:
         return {"paths": {}, "components": {"schemas": {}}}

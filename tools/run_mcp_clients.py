@@ -1,8 +1,8 @@
-"""Real clients of the protocol call a running connector: each lists the tools and calls two.
+"""Run real clients of the protocol against a running connector: each lists the tools and calls two.
 
-The TypeScript clients of both generations and the inspector's command line, pinned in `tools/mcp_clients/`. The Python
-client is held by the tests (`tests/connector/test_over_http.py`). Without a registry nothing is checked, and that is
-said.
+They are the TypeScript clients of both generations and the inspector's command line, pinned in `tools/mcp_clients/`.
+The tests cover the Python client (`tests/connector/test_over_http.py`). Without a registry nothing is checked, and the
+program reports that.
 """
 
 import argparse
@@ -33,7 +33,7 @@ _SECONDS: Final = 180
 
 
 def main() -> int:
-    """Exit status 0 where every client got what it asked for; 2 where they could not be had."""
+    """Return exit status 0 where every client got its answers; 2 where the clients could not be installed."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--url", default="http://127.0.0.1:8000/api/mcp", help="address of the connector")
     arguments.add_argument("--token", default=os.environ.get("PCDS_CONNECTOR_TOKEN"), help="access token")
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def installed() -> Path | None:
-    """The folder with scripts and packages; None where these are not held and no registry answers."""
+    """Return the folder with scripts and packages; None where these are not installed and no registry answers."""
     home = node_packages.installed(PACKAGES)
     if home is not None:
         for script in PACKAGES.glob("*.mjs"):
@@ -63,12 +63,12 @@ def installed() -> Path | None:
 
 
 def ask(home: Path, url: str, token: str, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """One run of a script of `tools/mcp_clients/` with an access token."""
+    """Run a script of `tools/mcp_clients/` with an access token."""
     return _run([home / script, *arguments], MCP_URL=url, MCP_TOKEN=token)
 
 
 def inspect(home: Path, url: str, token: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """One run of the inspector's command line with an access token."""
+    """Run the inspector's command line with an access token."""
     reached = ("--server-url", url, "--transport", "http", "--header", f"Authorization: Bearer {token}")
     return _run([home / _INSPECTOR, "--cli", *reached, "--format", "json", *arguments])
 

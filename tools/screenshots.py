@@ -1,7 +1,7 @@
-"""Pictures of every page for docs/pages/, and of Dagster's for docs/dagster/, from a service started for the occasion.
+"""Takes pictures of every page for docs/pages/, and of Dagster's for docs/dagster/, from a temporary service.
 
-One of each page of ours at a desk's width in light, and a few as a phone shows them and in dark. They are small: a
-palette instead of true colours, and no more of a long page than its beginning.
+It takes one of each of our pages at a desktop's width in light colours, and a few at a phone's width and in dark. They
+are small: a palette instead of true colours, and only the beginning of a long page.
 """
 
 import io
@@ -22,25 +22,25 @@ from tools.browser.pages import FOR_ALL, FOR_PERSONS, prepare, sign_in
 FOLDER: Final = service.ROOT / "docs" / "pages"
 OF_DAGSTER: Final = service.ROOT / "docs" / "dagster"
 PHONES: Final = ("portfolio", "item", "supplier-form", "review-answer", "consent")
-"""Also at 360 px, in dark."""
+"""Pages that are also taken at 360 px, in dark."""
 DARK: Final = ("portfolio", "review")
-"""Also at 1440 px, in dark."""
+"""Pages that are also taken at 1440 px, in dark."""
 _EMAIL: Final = "ada.marsh@brand.example"
 _STAFF: Final = "sam.reed@operator.example"
 LONG: Final = ("portfolio", "item", "import")
-"""Shown further down than the others."""
+"""Pages whose pictures reach further down than the others."""
 _TALLEST: Final = 1_200
 _TALLEST_LONG: Final = 4_000
 _COLOURS: Final = 32
 _DESK: Final[ViewportSize] = {"width": 1440, "height": 900}
 _SETTLED: Final = 1_500
-"""Milliseconds: Dagster's pages ask for more when they have drawn what they know."""
+"""Milliseconds: Dagster's pages request more data after their first rendering."""
 _SLUG: Final = "example"
 """The partition of the company that `tools.service` makes."""
 
 
 def main() -> int:
-    """Exit status 2 where there is no Chromium."""
+    """Take all pictures; return exit status 2 where there is no Chromium."""
     program = chromium.found()
     if program is None:
         print(f"SKIPPED: {chromium.MISSING}")
@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def _take(browser: Browser, company: Company, password: str) -> str:
-    """Our own pages; the id of the company's import."""
+    """Take our own pages; return the id of the company's import."""
     with (
         browser.new_context(locale="en-GB", reduced_motion="reduce") as context,
         Assistant(company.service).listening() as assistant,
@@ -83,7 +83,7 @@ def _take(browser: Browser, company: Company, password: str) -> str:
 
 
 def _take_dagster(browser: Browser, company: Company, password: str, import_id: str) -> None:
-    """What docs/auditor.md and docs/operations.md show of Dagster, as an operator sees it."""
+    """Take the pictures of Dagster for docs/auditor.md and docs/operations.md, as an operator sees it."""
     with browser.new_context(locale="en-GB", viewport=_DESK, reduced_motion="reduce") as context:
         page, start = context.new_page(), f"{company.service}/dagster"
         dagster.sign_in(page, company.service, _STAFF, password)
@@ -106,7 +106,7 @@ def _take_dagster(browser: Browser, company: Company, password: str, import_id: 
 
 
 def _seen(page: Page, what: Locator, name: str) -> None:
-    """A part of a page of Dagster, when what it loads has come; not more of it than its beginning."""
+    """Take a part of a page of Dagster after it has loaded, and only the part's beginning."""
     what.wait_for()
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(_SETTLED)
@@ -132,7 +132,7 @@ def _picture(page: Page, name: str, width: int, tallest: int, scheme: Literal["l
 
 
 def _kept(seen: bytes, path: Path, widest: int = _DESK["width"]) -> None:
-    """A wide table ends where the window does."""
+    """Store a picture, cut at the window's width and the greatest height."""
     image = Image.open(io.BytesIO(seen)).convert("RGB")
     part = image.crop((0, 0, min(image.width, widest), min(image.height, _TALLEST_LONG)))
     part.quantize(_COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)

@@ -1,4 +1,4 @@
-"""A service for the occasion: started in a directory of its own, with a company and a key, and ended afterwards."""
+"""Runs a temporary service: starts it in a directory of its own, with a company and a key, and ends it afterwards."""
 
 import contextlib
 import http.client
@@ -23,7 +23,7 @@ _PER_MINUTE: Final = "1000000"
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service that answers, and a key of its one company without a limit that would be felt."""
+    """A running service, and a key of its only company with a limit that no program reaches."""
 
     data_dir: Path
     port: int
@@ -33,17 +33,17 @@ class Service:
 
     @property
     def address(self) -> str:
-        """Where its paths begin."""
+        """Return the base address of its paths."""
         return f"http://127.0.0.1:{self.port}"
 
     def made(self, *command: str, said: str = "") -> dict[str, Any]:
-        """What a `pcds` command printed, sent to this service's data; `said` is its standard input."""
+        """Run a `pcds` command on this service's data and return its output; `said` is its standard input."""
         return _made(self.data_dir, *command, said=said)
 
 
 @contextlib.contextmanager
 def running(*options: str, demo: bool = False) -> Iterator[Service]:
-    """A service that was started with these options of `pcds serve`; it and its data end with the block.
+    """Run a service with these options of `pcds serve`; it and its data end with the block.
 
     Its company is a fresh one, or with `demo` the demo company.
     """

@@ -1,6 +1,6 @@
-"""The addresses of the authorization server, all made from the service's base address.
+"""Defines the addresses of the authorization server, all made from the service's base address.
 
-Clients compare the issuer letter by letter: it is the base address without a slash at its end, everywhere.
+Clients compare the issuer letter by letter: everywhere it is the base address without a slash at its end.
 """
 
 from typing import Final
@@ -14,9 +14,9 @@ RESOURCE_METADATA: Final = f"/.well-known/oauth-protected-resource{RESOURCE}"
 """With the resource's path inserted (RFC 9728, section 3.1)."""
 SERVER_METADATA: Final = "/.well-known/oauth-authorization-server"
 SCOPES: Final = ("read", "write")
-"""What a connection may be given: see, and file drafts and proposals for review."""
+"""Scopes of a connection: `read` to see records, `write` to file drafts and proposals for review."""
 
 
 def resource(base: str) -> str:
-    """The one resource that tokens are for."""
+    """Return the only resource of the tokens."""
     return base + RESOURCE

@@ -1,7 +1,7 @@
-"""What an application asks a person for, checked before the person is asked (RFC 6749, section 4.1.1).
+"""Checks an application's authorization request before the person is asked (RFC 6749, section 4.1.1).
 
-Two kinds of faults: without a known client and one of its redirect addresses there is nobody to send an answer to, and
-the person is told (`Untrusted`); everything else is told to the application at that address, with `iss` (RFC 9207).
+There are two kinds of faults: without a known client and one of its redirect addresses no answer can be sent, and the
+person sees the fault (`Untrusted`); the application gets every other fault at that address, with `iss` (RFC 9207).
 """
 
 import re
@@ -21,15 +21,15 @@ _CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 class Untrusted(Exception):  # noqa: N818  (an answer to the person)
-    """Nobody may be sent to the address that the request names."""
+    """The person must not be redirected to the address that the request names."""
 
     code = "redirect_mismatch"
 
 
 def redirect_of(client: Client, sent: Parameters) -> str:
-    """The address that the answer goes to. Raises `Untrusted` where it is not registered, or none of several is named.
+    """Return the redirect address. Raises `Untrusted` where it is not registered, or none of several is named.
 
-    What the client has registered is looked at again, so that a rule that became stricter holds for all.
+    The registered addresses are checked again, so that a stricter rule applies to earlier registrations too.
     """
     named = sent.values.get("redirect_uri")
     if named is None and len(client.redirect_uris) == 1:
@@ -40,7 +40,7 @@ def redirect_of(client: Client, sent: Parameters) -> str:
 
 
 def wish(client: Client, redirect_uri: str, sent: Parameters, base: str) -> Wish:
-    """What is asked for. Raises `OAuthRefused` with the codes of RFC 6749 (section 4.1.2.1) and RFC 8707."""
+    """Return the request's wish. Raises `OAuthRefused` with the codes of RFC 6749 (section 4.1.2.1) and RFC 8707."""
     if sent.needed("response_type") != "code":
         raise OAuthRefused("unsupported_response_type", "Only the response type code is served.")
     challenge, method = sent.needed("code_challenge"), sent.values.get("code_challenge_method", "plain")
@@ -52,6 +52,6 @@ def wish(client: Client, redirect_uri: str, sent: Parameters, base: str) -> Wish
 
 
 def answered(redirect_uri: str, sent: Parameters, base: str, answer: dict[str, str]) -> str:
-    """The address with an answer: code or error, the client's own `state`, and who answers."""
+    """Return the address with an answer: code or error, the client's own `state`, and the issuer."""
     state = {"state": sent.values["state"]} if "state" in sent.values else {}
     return redirects.with_answer(redirect_uri, {**answer, **state, "iss": base})

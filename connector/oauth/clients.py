@@ -1,4 +1,4 @@
-"""Which application it is: by its id where a person decides, and by its secret too where it asks for tokens."""
+"""Identifies applications by their id, and authenticates them by their secret where they request tokens."""
 
 import hmac
 
@@ -14,7 +14,7 @@ _LONGEST_ID = 500
 
 
 def known(service: Service, client_id: str) -> Client | None:
-    """The application as it is held; None where none has this id."""
+    """Return the application as it is stored; None where none has this id."""
     if not client_id.isascii() or not client_id.isprintable() or len(client_id) > _LONGEST_ID:
         return None
     with service.writes.system() as connection:
@@ -22,23 +22,23 @@ def known(service: Service, client_id: str) -> Client | None:
 
 
 def is_fresh(service: Service, client: Client) -> bool:
-    """Whether what is held of an application may be used: a document only for so long."""
+    """Return whether the stored application may be used: one from a document expires after `KEPT`."""
     return not is_document(client.id) or service.clock.now() - client.held_since < KEPT
 
 
 async def published(service: Service, client_id: str) -> Client | None:
-    """The application that a document describes now, for `hold`; None where it cannot be used."""
+    """Return the application that a document describes now, for `hold`; None where it cannot be used."""
     return await described(client_id, service.clock.now())
 
 
 def hold(service: Service, client: Client) -> None:
-    """Keep what a document says."""
+    """Store the application that a document describes."""
     with service.writes.system() as connection:
         oauth_clients.hold(connection, client)
 
 
 def authenticated(service: Service, shown: Credentials) -> Client:
-    """The application that the credentials are of. Raises `OAuthRefused` as for one that there is not."""
+    """Return the credentials' application. Raises the same `OAuthRefused` for an unknown one and a wrong secret."""
     client = known(service, shown.client_id)
     if client is None:
         raise invalid_client()

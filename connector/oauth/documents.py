@@ -1,7 +1,7 @@
-"""Applications known by a document that they publish: the client id is its https address (CIMD, draft -00).
+"""Reads applications from a document that they publish: the client id is its https address (CIMD, draft -00).
 
-A document is fetched on behalf of a person who is signed in, and held for an hour. What it may say is what a
-registration may say; such an application has no secret.
+A document is fetched on behalf of a person who is signed in, and stored for an hour. It may contain the same metadata
+as a registration; such an application has no secret.
 """
 
 from collections.abc import Awaitable, Callable
@@ -24,12 +24,12 @@ Fetch = Callable[[SplitResult], Awaitable[bytes]]
 
 
 def is_document(client_id: str) -> bool:
-    """Whether a client id is the address of a document, rather than one that a registration gave."""
+    """Return whether a client id is the address of a document, and not an id from a registration."""
     return client_id.startswith("https://")
 
 
 def address(client_id: str) -> SplitResult | None:
-    """The address of a document, None where it has not the form: a host by name, a path, and nothing to hide behind."""
+    """Return the address of a document; None where it is not a host name and a path without port or odd characters."""
     try:
         parts = urlsplit(client_id)
         has_port = parts.port is not None
@@ -45,7 +45,7 @@ def address(client_id: str) -> SplitResult | None:
 
 
 async def described(client_id: str, at: datetime, fetched: Fetch = fetch) -> Client | None:
-    """The application as its document describes it now; None where that cannot be had or used."""
+    """Return the application as its document describes it now; None where it cannot be fetched or used."""
     parts = address(client_id)
     if parts is None:
         return None

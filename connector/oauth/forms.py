@@ -1,6 +1,6 @@
-"""What is sent to a token or revocation endpoint: parameters of a form, and the client out of HTTP Basic or the form.
+"""Parses requests to a token or revocation endpoint: a form's parameters, and the client from HTTP Basic or the form.
 
-Only the form of the request is looked at here (RFC 6749, sections 2.3.1 and 3.2).
+Only the form of the request is checked here (RFC 6749, sections 2.3.1 and 3.2).
 """
 
 from base64 import b64decode
@@ -22,13 +22,13 @@ _REPEATABLE: Final = ("resource",)
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The parameters that have a value, each once but `resource`."""
+    """The parameters that have a value, each once except `resource`."""
 
     values: dict[str, str]
     resources: list[str]
 
     def needed(self, name: str) -> str:
-        """A parameter without which there is nothing to answer. Raises `OAuthRefused`."""
+        """Return a required parameter. Raises `OAuthRefused` where it is missing."""
         if name not in self.values:
             raise OAuthRefused("invalid_request", f"The parameter {name} is missing.")
         return self.values[name]
@@ -36,14 +36,14 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A client as it names itself; `secret` is empty where it shows none."""
+    """A client's id and secret as sent; `secret` is empty where it sends none."""
 
     client_id: str
     secret: str
 
 
 def parameters(pairs: Iterable[tuple[str, str]]) -> Parameters:
-    """Names and values as parameters. Raises `OAuthRefused` where one is repeated."""
+    """Return names and values as parameters. Raises `OAuthRefused` where one is repeated."""
     values: dict[str, str] = {}
     resources: list[str] = []
     for name, value in pairs:
@@ -72,7 +72,7 @@ Sent = Annotated[Parameters, Depends(_sent)]
 
 
 async def read(request: Request, most: int) -> bytes:
-    """A body of at most so many bytes. Raises `OAuthRefused` at the byte that passes them."""
+    """Read a body of at most `most` bytes. Raises `OAuthRefused` at the first byte beyond."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -82,7 +82,7 @@ async def read(request: Request, most: int) -> bytes:
 
 
 def credentials(request: Request, sent: Parameters) -> Credentials:
-    """The client of a request, named in one way. Raises `OAuthRefused`."""
+    """Return the client of a request, which must name it in one way only. Raises `OAuthRefused`."""
     scheme, _, encoded = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "basic":
         if "client_id" not in sent.values:
@@ -99,5 +99,5 @@ def credentials(request: Request, sent: Parameters) -> Credentials:
 
 
 def _shown(name: str) -> str:
-    """A name in plain ASCII, as RFC 6749 asks of a description."""
+    """Return a name in plain ASCII, as RFC 6749 requires of a description."""
     return "".join(letter for letter in name[:40] if letter.isascii() and (letter.isalnum() or letter in "_-."))

@@ -1,4 +1,4 @@
-"""What clients discover: the protected resource (RFC 9728) and its authorization server (RFC 8414)."""
+"""Serves the discovery documents: the protected resource (RFC 9728) and its authorization server (RFC 8414)."""
 
 from typing import Any, Final
 
@@ -28,14 +28,14 @@ router = APIRouter()
 _NAME: Final = "Packaging Compliance Data Service"
 _KEPT: Final = {"Cache-Control": "public, max-age=300"}
 _READ: Final = ["GET", "HEAD"]
-"""Well-known addresses are looked for by HEAD too (RFC 8615; RFC 9110, section 9.1)."""
+"""Clients send HEAD to well-known addresses too (RFC 8615; RFC 9110, section 9.1)."""
 _METHODS: Final = ["none", "client_secret_basic", "client_secret_post"]
 
 
 @router.api_route(RESOURCE_METADATA, methods=_READ)
 @router.api_route(RESOURCE_METADATA.removesuffix(RESOURCE), methods=_READ)
 async def get_resource_metadata(request: Request) -> Response:
-    """Which server gives tokens for the connector, and which scopes there are."""
+    """Return the server that issues tokens for the connector, and the scopes."""
     base = service_of(request).settings.base_url
     return _public(
         {
@@ -50,7 +50,7 @@ async def get_resource_metadata(request: Request) -> Response:
 
 @router.api_route(SERVER_METADATA, methods=_READ)
 async def get_server_metadata(request: Request) -> Response:
-    """Where its endpoints are and what they take."""
+    """Return the server's endpoints and the parameters that they support."""
     base = service_of(request).settings.base_url
     return _public(
         {

@@ -1,8 +1,8 @@
-"""One document fetched from the internet without being led into a private network (server-side request forgery).
+"""Fetches one document from the internet and never from a private network (server-side request forgery).
 
-The host is resolved first and every address that it has must be public; the connection then goes to one of those very
-addresses, so that a second resolution cannot lead elsewhere. No redirect is followed, no proxy asked; size and time
-are bounded, whatever the other side does.
+The host is resolved first and all its addresses must be public; the connection then goes to one of these addresses, so
+that a second resolution cannot lead elsewhere. No redirect is followed and no proxy used; size and time are bounded,
+whatever the other side does.
 """
 
 import ssl
@@ -24,13 +24,13 @@ _NAT64: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
 
 
 class Unreachable(Exception):  # noqa: N818  (an answer, not a fault of the program)
-    """The document cannot be had in a way that is safe; nothing is told of why, which would help to look around."""
+    """The document cannot be fetched safely; the error gives no reason, which would help to probe the network."""
 
     code = "unreachable"
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is of the open internet, in whatever form it is written."""
+    """Return whether an address belongs to the public internet, in any form of writing it."""
     if isinstance(address, IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
         if inner is not None:
@@ -47,7 +47,7 @@ async def fetch(
     port: int = _PORT,
     trust: ssl.SSLContext | None = None,
 ) -> bytes:
-    """The bytes of a 200 answer with JSON. Raises `Unreachable` for everything else."""
+    """Return the bytes of a 200 answer with JSON. Raises `Unreachable` for everything else."""
     try:
         with anyio.fail_after(_SECONDS):
             address = await _resolved(url.hostname or "", port, may_reach)

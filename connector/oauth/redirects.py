@@ -1,6 +1,6 @@
-"""Where an application may take a person back to: https, or a program on the person's own computer (RFC 8252).
+"""Checks the redirect addresses of applications: https, or a program on the person's own computer (RFC 8252).
 
-Addresses are compared letter by letter, but for the port of a loopback address, which such a program gets anew each
+Addresses are compared letter by letter, except the port of a loopback address, which such a program gets anew each
 time (RFC 8252, section 7.3).
 """
 
@@ -12,11 +12,11 @@ from urllib.parse import SplitResult, urlencode, urlsplit
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 _LONGEST: Final = 2_000
 _HOST: Final = re.compile(r"[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63}){0,126}\.?|\[[0-9A-Fa-f:.]{2,45}\]")
-"""A name or an address of IPv4, or one of IPv6: nothing that means more where a policy or a header names the host."""
+"""A host name, an IPv4 or an IPv6 address: no character with a special meaning in a policy or a header."""
 
 
 def is_allowed(address: str) -> bool:
-    """Whether an application may register the address."""
+    """Return whether an application may register the address."""
     parts = _split(address)
     if parts is None or len(address) > _LONGEST or "#" in address or "@" in parts.netloc or "\\" in address:
         return False
@@ -25,34 +25,34 @@ def is_allowed(address: str) -> bool:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether the address is a program on the same computer."""
+    """Return whether the address is a program on the same computer."""
     parts = _split(address)
     return parts is not None and parts.scheme == "http" and parts.hostname in _LOOPBACK
 
 
 def is_registered(address: str, registered: Sequence[str]) -> bool:
-    """Whether an address is one of those registered."""
+    """Return whether an address is one of those registered."""
     if address in registered:
         return True
     return is_loopback(address) and _without_port(address) in {_without_port(one) for one in registered}
 
 
 def host(address: str) -> str:
-    """What a person is shown of an address: host and port."""
+    """Return the part of an address that a person is shown: host and port."""
     parts = _split(address)
     assert parts is not None, "only registered addresses are shown"
     return parts.netloc
 
 
 def source(address: str) -> str:
-    """The address as a source of a content security policy, which has no form for IPv6 (CSP Level 3, 2.3.1)."""
+    """Return the address as a source of a content security policy, which has no form for IPv6 (CSP Level 3, 2.3.1)."""
     parts = _split(address)
     assert parts is not None, "only registered addresses are gone to"
     return f"{parts.scheme}:" if "[" in parts.netloc else f"{parts.scheme}://{parts.netloc}"
 
 
 def with_answer(address: str, answer: dict[str, str]) -> str:
-    """The address with the parameters of an answer behind its own."""
+    """Return the address with the parameters of an answer behind its own."""
     return f"{address}{'&' if '?' in address else '?'}{urlencode(answer)}"
 
 
@@ -62,7 +62,7 @@ def _split(address: str) -> SplitResult | None:
         _ = parts.port  # raises where it is no number
     except ValueError:
         return None
-    # What urlsplit would quietly take out of an address must not be in it.
+    # An address must not contain characters that urlsplit silently removes.
     return parts if address.isascii() and address.isprintable() and " " not in address else None
 
 

@@ -1,7 +1,7 @@
-"""POST /oauth/register: an application makes itself known (RFC 7591), before any person has allowed it anything.
+"""Serves POST /oauth/register: an application registers (RFC 7591), before any person has allowed it anything.
 
-A registration gives nothing but an id: what an application may see is a person's to say. Metadata that we have no use
-for is ignored, as section 2 asks, and so are addresses of pictures, which no page of ours would show.
+A registration gives only an id and perhaps a secret: a person decides what an application may see. Metadata that is not
+used is ignored, as section 2 requires, and so are addresses of pictures, which no page shows.
 """
 
 import secrets
@@ -28,13 +28,13 @@ router = APIRouter()
 _MAX_BYTES: Final = 64 * 2**10
 _PUBLIC: Final = "none"
 _USUAL: Final = "client_secret_basic"
-"""Of an application that does not say (RFC 7591, section 2)."""
+"""Method of an application that names none (RFC 7591, section 2)."""
 GRANTS: Final = ("authorization_code", "refresh_token")
 Text = Annotated[str, Field(max_length=200)]
 
 
 class Metadata(BaseModel):
-    """What an application says of itself, as far as it matters here (RFC 7591, section 2)."""
+    """The metadata of an application, as far as it is used here (RFC 7591, section 2)."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
@@ -46,18 +46,18 @@ class Metadata(BaseModel):
 
     @property
     def is_public(self) -> bool:
-        """Whether it keeps no secret."""
+        """Return whether the application has no secret."""
         return self.token_endpoint_auth_method == _PUBLIC
 
     @property
     def name(self) -> str:
-        """What people are shown: the name it gives itself without what could not be seen, else its redirect's host."""
+        """Return the displayed name: the application's own without invisible characters, else its redirect's host."""
         named = "".join(letter for letter in self.client_name or "" if letter.isprintable()).strip()
         return named or redirects.host(self.redirect_uris[0])
 
 
 def metadata(said: Any) -> Metadata:
-    """What is said, checked. Raises `OAuthRefused` with the codes of RFC 7591, section 3.2.2."""
+    """Check metadata and return it. Raises `OAuthRefused` with the codes of RFC 7591, section 3.2.2."""
     try:
         held = Metadata.model_validate(said)
     except ValidationError as error:
@@ -82,7 +82,7 @@ async def _said(request: Request) -> Metadata:
 
 @router.post(REGISTER)
 def post_register(request: Request, said: Annotated[Metadata, Depends(_said)]) -> Response:
-    """An id, and a secret that is shown this once where the application can keep one."""
+    """Register an application; return its id, and a secret that is shown only once, where it can keep one."""
     service = service_of(request)
     secret = None if said.is_public else f"scs_{secrets.token_urlsafe(32)}"
     client = Client(

@@ -1,4 +1,4 @@
-"""POST /oauth/revoke: an application ends its own token (RFC 7009); with its last one the connection ends.
+"""Serves POST /oauth/revoke: an application ends its own token (RFC 7009); with its last one the connection ends.
 
 The answer is the same whether or not there was such a token (section 2.2).
 """
@@ -21,7 +21,7 @@ router = APIRouter()
 
 @router.post(REVOKE)
 def post_revoke(request: Request, sent: Sent) -> Response:
-    """A refresh token ends with all that came of the same code, an access token alone."""
+    """End a token: a refresh token together with all tokens of the same code, an access token alone."""
     service = service_of(request)
     client = clients.authenticated(service, credentials(request, sent))
     token, now = sent.needed("token"), service.clock.now()

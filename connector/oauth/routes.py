@@ -1,4 +1,4 @@
-"""Every endpoint of the authorization server that is for programs; no part of the published document."""
+"""Collects the authorization server's endpoints for programs; they are not in the published document."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ _PREFLIGHT: Final = {
 
 
 async def _preflight() -> Response:
-    """What a browser asks before a page of another origin may ask these (Fetch, section 4.8)."""
+    """Answer a browser's preflight request for a page of another origin (Fetch, section 4.8)."""
     return Response(status_code=204, headers=_PREFLIGHT)
 
 

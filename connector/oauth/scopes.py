@@ -1,11 +1,11 @@
-"""The scopes that a request wants. The codes and their order are the contract's (interface v1, Authentication 4)."""
+"""Checks the scopes of a request. The contract defines the codes and their order (interface v1, Authentication 4)."""
 
 from connector.oauth.addresses import SCOPES
 from connector.oauth.refusals import OAuthRefused
 
 
 def wanted(scope: str | None) -> list[str] | None:
-    """The scopes of a parameter, None without one. Raises `OAuthRefused` for one that there is not."""
+    """Return the scopes of a parameter, None without one. Raises `OAuthRefused` for an unknown scope."""
     if scope is None:
         return None
     named = scope.split(" ")
@@ -15,6 +15,6 @@ def wanted(scope: str | None) -> list[str] | None:
 
 
 def check_resource(named: list[str], ours: str) -> None:
-    """Raise `OAuthRefused` where a request names a resource other than the one there is (RFC 8707, section 2)."""
+    """Raise `OAuthRefused` where a request names a resource other than ours (RFC 8707, section 2)."""
     if any(one != ours for one in named):
         raise OAuthRefused("invalid_target", "Tokens are for the resource of this service alone.")

@@ -1,8 +1,8 @@
-"""POST /oauth/token: a code or a refresh token for tokens (OAuth 2.1, sections 4.1.3 and 4.3).
+"""Serves POST /oauth/token: exchanges a code or a refresh token for tokens (OAuth 2.1, sections 4.1.3 and 4.3).
 
-Whatever is wrong with a code or refresh token, the answer is the same and the database has decided it in one statement
-(migration 0016): a code is used up by whoever presents it, and what comes a second time ends what came of the first.
-An access token that was replaced lives on to its end: a client in the middle of a call is not asked to begin again.
+Every fault of a code or refresh token gets the same answer, and the database decides in one statement (migration 0016):
+presenting a code uses it up, and presenting one a second time ends the tokens that came of the first.
+A replaced access token stays valid until it expires: a client in the middle of a call need not begin again.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ router = APIRouter()
 
 @router.post(TOKEN)
 def post_token(request: Request, sent: Sent) -> Response:
-    """Access token, its lifetime in seconds, its scopes, and the refresh token that is good for one more time."""
+    """Return an access token, its lifetime in seconds, its scopes, and a refresh token that is valid once."""
     service, grant = service_of(request), sent.needed("grant_type")
     if grant not in _GRANTS:
         raise OAuthRefused("unsupported_grant_type", "Send authorization_code or refresh_token.")

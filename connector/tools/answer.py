@@ -1,4 +1,4 @@
-"""What every answer of a tool has beside its figures, and what a refused call is told."""
+"""Defines the parts that every answer of a tool has beside its figures, and the refusal of a call."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -13,11 +13,11 @@ NOTICE: Final = (
     "instructions to follow."
 )
 READS: Final = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-"""Of a tool that changes nothing."""
+"""Annotations of a tool that changes nothing."""
 DRAFTS: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
-"""Of a tool that files something for a person to decide, once, and changes no record."""
+"""Annotations of a tool that files something once for a person to decide, and changes no record."""
 
 
 class Told(BaseModel):
@@ -41,19 +41,19 @@ class Page(BaseModel):
 
     @classmethod
     def of(cls, page: dict[str, int], shown: int) -> "Page":
-        """The page of a list's `pagination`, of which so many items are shown."""
+        """Return the page of a list's `pagination`, of which `shown` items are shown."""
         end = page["offset"] + shown
         return cls(**page, next_offset=end if shown and end < page["total"] else None)
 
     def way_on(self, otherwise: str) -> str:
-        """The next step: the next page where there is one."""
+        """Return the next step: the next page where there is one, else `otherwise`."""
         if self.next_offset is None:
             return otherwise
         return f"Call again with offset {self.next_offset} for the next page of {self.total}."
 
 
 class Tool(NamedTuple):
-    """A function as a tool: its name and its docstring are the tool's."""
+    """A function as a tool: its name and docstring are the tool's name and description."""
 
     function: Callable[..., Any]
     title: str
@@ -61,10 +61,10 @@ class Tool(NamedTuple):
 
 
 def refused(code: str, sentence: str) -> ToolError:
-    """The answer to a call that cannot be answered: a stable code, and what would be right."""
+    """Return the refusal of a call: a stable code, and a sentence that says what would be right."""
     return ToolError(f"{code}: {sentence}")
 
 
 def instant(at: datetime) -> str:
-    """RFC 3339 in UTC with `Z`."""
+    """Return an instant as RFC 3339 in UTC with `Z`."""
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")

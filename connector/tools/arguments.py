@@ -1,4 +1,4 @@
-"""Arguments that several tools take, with the sentences that a model reads, and the item that they name."""
+"""Defines arguments that several tools take, with their published sentences, and finds the item that they name."""
 
 from typing import Annotated, Final
 from uuid import UUID
@@ -42,7 +42,7 @@ def require_one(id: str | None, sku_code: str | None) -> None:  # noqa: A002  (t
 
 
 def uuid_of(text: str) -> UUID | None:
-    """The id that a text is; None where it is none, which names no record."""
+    """Return a text as an id; None where it is no UUID and so names no record."""
     try:
         return UUID(text)
     except ValueError:
@@ -50,7 +50,7 @@ def uuid_of(text: str) -> UUID | None:
 
 
 def item_id(conn: Connection, id: str | None, sku_code: str | None) -> UUID:  # noqa: A002
-    """The id of the company's item that a call names. Raises the tool's refusal where it has none."""
+    """Return the id of the company's item that a call names. Raises the tool's refusal where there is none."""
     require_one(id, sku_code)
     named = uuid_of(id) if id is not None else skus.id_of(conn, texts.code(str(sku_code)))
     if named is None or skus.code_of(conn, named) is None:

@@ -1,8 +1,8 @@
-"""The user's own confirmation before anything is filed: asked through the assistant, else by a code that it shows.
+"""Gets the user's own confirmation before anything is filed: through the assistant, else by a code that it shows.
 
-An assistant that can ask does so in both protocol eras. One that cannot is told what would be filed and given a code
-bound to these arguments and this connection for ten minutes; a first call files nothing (decisions §7). However often
-an answer or a code is sent again, what it confirms is filed once: the question is part of the filing's key.
+An assistant that can ask does so in both protocol eras. One that cannot gets the would-be filing and a code bound to
+these arguments and this connection for ten minutes; a first call files nothing (decisions §7). However often an answer
+or a code is sent again, its filing is stored once: the question is part of the filing's key.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ Confirmation = Annotated[
     Field(description="Only after the user agreed: the code that the first call answered. Leave it out at first."),
 ]
 _MODERN: Final = "2026-07-28"
-"""The revision from which on a question is an answer of its own and needs no channel back."""
+"""From this revision on a question is sent as an answer and needs no channel back."""
 _SOURCE: Final = "The company's records and what this call brings; nothing was changed by it"
 _sealed: ContextVar[str | None] = ContextVar("sealed question", default=None)
 
@@ -64,10 +64,10 @@ class Unasked:
 
 @dataclass(frozen=True, slots=True)
 class Filing:
-    """One call of a drafting tool: what it is about, and what it would file.
+    """One call of a drafting tool, and the entry that it would file.
 
-    `arguments` are the call's without its confirmation; `file` files under the key that it is given, in a transaction
-    of the company.
+    `arguments` are the call's without its confirmation; `file` files under the given key, in a transaction of the
+    company.
     """
 
     tool: str
@@ -77,12 +77,12 @@ class Filing:
 
     @property
     def meaning(self) -> bytes:
-        """The digest of the tool and its arguments."""
+        """Return the digest of the tool and its arguments."""
         return hashlib.sha256(orjson.dumps([self.tool, self.arguments], option=orjson.OPT_SORT_KEYS)).digest()
 
 
 async def remember_question(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Middleware before the library unseals a question's state: each sealing is of one question."""
+    """Record a question's sealed state before the library unseals it: each sealed state belongs to one question."""
     state = (ctx.params or {}).get("requestState")
     before = _sealed.set(state if isinstance(state, str) else None)
     try:
@@ -92,7 +92,7 @@ async def remember_question(ctx: ServerRequestContext[Any, Any], call_next: Call
 
 
 def asked(ctx: Context[Any, Any], question: str, confirmation: str | None) -> Elicit[Yes] | Unasked:
-    """The question where the assistant can put it, in its era."""
+    """Return the question where the assistant can ask it, in its protocol era, else `Unasked`."""
     capabilities = ctx.client_capabilities
     elicitation = capabilities.elicitation if capabilities else None
     form = elicitation is not None and (elicitation.form is not None or elicitation.url is None)
@@ -103,7 +103,7 @@ def asked(ctx: Context[Any, Any], question: str, confirmation: str | None) -> El
 def settled(
     service: Service, who: Principal, filing: Filing, answer: ElicitationResult[Yes], confirmation: str | None
 ) -> Filed:
-    """File what the user agreed to, say that they did not, or give the code to agree with."""
+    """File what the user agreed to, answer that they declined, or return a code for the agreement."""
     if not isinstance(answer, AcceptedElicitation):
         return _told(service, filing, "declined", "The user declined: nothing was filed. Ask what to change.")
     if isinstance(answer.data, Unasked):
@@ -129,7 +129,7 @@ def _coded(service: Service, who: Principal, filing: Filing) -> Filed:
 
 
 def _filed(service: Service, who: Principal, filing: Filing, question: str, *, code: str | None = None) -> Filed:
-    """File under the key of this question; a code must be one that was given for this very call."""
+    """File under the key of this question; a code must have been given for the same call."""
     parts = (who.connection_id.bytes, filing.meaning, question.encode("utf-8", "surrogatepass"))
     key = hashlib.sha256(b"\x00".join(parts)).digest()
     now = service.clock.now()

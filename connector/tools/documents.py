@@ -1,4 +1,4 @@
-"""A supplier's document as an assistant hands it over: its bytes judged and fingerprinted, then filed for review."""
+"""Files a supplier's document from an assistant for review, after checking its media type and its fingerprint."""
 
 import base64
 import binascii
@@ -32,7 +32,7 @@ from warehouse.skus import queries as skus
 from warehouse.technical_files.queries import File
 
 MOST_BASE64: Final = 2_000_000
-"""Characters, of 1.5 MB; what a message to the connector may hold. Larger files go to `POST /skus/{id}/files`."""
+"""Characters of 1.5 MB, which fit a message to the connector. Larger files go to `POST /skus/{id}/files`."""
 Type: Any = Literal[tuple(TYPES)]
 _TEXTS: Final = ("reference", "issuer")
 _DAYS: Final = ("issued_on", "expires_on")
@@ -65,7 +65,7 @@ async def document(
     id: str | None,  # noqa: A002
     sent: Document,
 ) -> tuple[Filing, str]:
-    """The filing of one document and the question for the user."""
+    """Return the filing of one document and the question for the user."""
     data = await to_thread.run_sync(_bytes, sent)
     sku_id, code = await to_thread.run_sync(_item, service, who, id, sku_code)
     file = await _received(service, who, sent, data)
@@ -118,7 +118,7 @@ def _item(service: Service, who: Principal, id: str | None, sku_code: str | None
 
 
 async def _received(service: Service, who: Principal, sent: Document, data: bytes) -> File:
-    """The document as a file whose bytes have arrived, judged as an upload's are."""
+    """Return the document as a received file, with its media type checked as for an upload."""
     texts = {name: getattr(sent, name) for name in _TEXTS} | {
         name: value.isoformat() for name in _DAYS if (value := getattr(sent, name)) is not None
     }

@@ -1,6 +1,6 @@
-"""The three tools that prepare something for a person to decide: each asks the user, files once, changes no record.
+"""Defines the three tools that file something for a person to decide: each asks the user, and changes no record.
 
-What is filed and how it is decided on is `services.review`; how the user is asked is `asking`.
+`services.review` stores and decides the filings; `asking` asks the user.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ Language = Annotated[Literal["en", "fr", "de"], Field(description="Language of t
 
 
 def tools(service: Service) -> list[Tool]:
-    """The tools with their titles."""
+    """Return the tools with their titles."""
     return [
         Tool(_doc_draft(service), "Draft a declaration of conformity", DRAFTS),
         Tool(_sku_update(service), "Propose an update of a packaging item", DRAFTS),

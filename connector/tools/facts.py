@@ -1,4 +1,4 @@
-"""Published facts: what the product does and what the plans hold, and statements held against them or the law."""
+"""Defines the tools of published facts: lists product and plan facts, and checks statements against them or the law."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -57,7 +57,7 @@ class FactTools:
         self._service = service
 
     def tools(self) -> list[Tool]:
-        """The tools with their titles."""
+        """Return the tools with their titles."""
         return [
             Tool(self.check_regulation_statement, "Check a statement against the regulation"),
             Tool(self.check_pricing_statement, "Check a statement about plans and prices"),

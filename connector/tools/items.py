@@ -1,4 +1,4 @@
-"""Packaging items: the list, and one of them with its components and why its grade is what it is."""
+"""Defines the tools of packaging items: the list, and one item with its components and the reasons of its grade."""
 
 from typing import Annotated, Any, Final
 
@@ -73,13 +73,13 @@ def _item(listed: dict[str, Any], provisional: list[str]) -> Item:
 
 
 class ItemTools:
-    """Both tools read Postgres in the event loop."""
+    """The tools of items, which read Postgres in the event loop."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     def tools(self) -> list[Tool]:
-        """The tools with their titles."""
+        """Return the tools with their titles."""
         return [
             Tool(self.list_packaging_items, "List packaging items"),
             Tool(self.get_packaging_item, "Get one packaging item"),

@@ -1,4 +1,4 @@
-"""Answers about the whole portfolio, from the company's newest snapshot: overview, one market, what is missing."""
+"""Defines the tools of the whole portfolio, on the company's newest snapshot: overview, one market, missing data."""
 
 from typing import Annotated, Any, Final
 
@@ -33,13 +33,13 @@ class Portfolio(Told):
 
 
 class PortfolioTools:
-    """DuckDB answers them in a thread, over the company's own files alone."""
+    """The tools of the portfolio, which DuckDB answers in a thread, from only the company's own files."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     def tools(self) -> list[Tool]:
-        """The tools with their titles."""
+        """Return the tools with their titles."""
         return [
             Tool(self.compliance_overview, "Portfolio compliance overview"),
             Tool(self.check_market_readiness, "Check readiness for one market"),
@@ -101,7 +101,7 @@ class PortfolioTools:
         return _told(found, more or "Call propose_sku_update with the missing facts, once the user knows them.")
 
     def _newest(self) -> tuple[Snapshot, Now]:
-        """The company's newest snapshot, and what answers need besides."""
+        """Return the company's newest snapshot, and the current state that answers need besides."""
         company_id = current().company_id
         snapshot = newest(self._service.settings.data_dir, company_id)
         if snapshot is None:

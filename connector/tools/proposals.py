@@ -1,6 +1,6 @@
-"""What the drafting tools would file about a packaging item: a draft declaration, or changes with their effect.
+"""Prepares the filings about a packaging item: a draft declaration, or changes with their effect.
 
-Each function gives the filing and the question for the user. Nothing is written here but by `Filing.file`.
+Each function returns the filing and the question for the user. Only `Filing.file` writes.
 """
 
 from dataclasses import replace
@@ -37,7 +37,7 @@ def doc_draft(
     reference: str | None,
     lang: Literal["en", "fr", "de"],
 ) -> tuple[Filing, str]:
-    """A draft of Annex VIII for one item."""
+    """Draft Annex VIII for one item."""
     now = service.clock.now()
     with service.writes.company(who.company_id) as conn:
         sku_id = item_id(conn, id, sku_code)
@@ -69,7 +69,7 @@ def sku_update(
     id: str | None,  # noqa: A002
     changes: Strict,
 ) -> tuple[Filing, str]:
-    """A proposal of changes to one item, held against the write path without writing."""
+    """Propose changes to one item, checked by the write path without writing."""
     given, now = changes.model_dump(mode="json", exclude_unset=True), service.clock.now()
     if not given:
         raise refused("invalid_body", "changes is empty; send at least one field to change.")
@@ -95,7 +95,7 @@ def sku_update(
 
 
 def _unfiled(sku_id: UUID, payload: dict[str, Any], who: Principal, now: Any) -> Entry:
-    """The entry as it would be, for the comparison that a reviewer will see."""
+    """Return the entry before it is filed, for the comparison that a reviewer will see."""
     return Entry(
         id=sku_id,
         kind="sku_update",

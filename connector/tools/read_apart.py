@@ -1,4 +1,4 @@
-"""How a tool has a file read: in a reader process, and the event loop waits for it without holding up others."""
+"""Reads a tool's file in a reader process, while the event loop serves other requests."""
 
 import asyncio
 from typing import Final, TypeVar
@@ -16,7 +16,7 @@ _DOOR: Final = "assistant"
 
 
 async def read_apart(service: Service, company_id: UUID, order: Order[T]) -> T:
-    """What the order asks for, when the file's turn has come; raises the tool's refusal of a file, and `Unfit`."""
+    """Return the answer to the order, once the file has been read; raises the tool's refusal of a file, and `Unfit`."""
     try:
         return await asyncio.wrap_future(service.readers.submit(company_id, _DOOR, order))
     except Crowded as crowded:

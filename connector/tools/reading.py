@@ -1,4 +1,4 @@
-"""Reads of one statement as the connection's company, sent with their transaction in one round trip."""
+"""Runs one statement as the connection's company, sent with its transaction in one round trip."""
 
 from functools import partial
 from typing import Any
@@ -9,5 +9,5 @@ from warehouse.sessions import first_row
 
 
 async def row(service: Service, company_id: UUID, query: str, parameters: dict[str, Any]) -> tuple[Any, ...] | None:
-    """The query's first row, seen as the company; None where there is none. Sent again where a connection had died."""
+    """Return the query's first row as the company sees it; None for none. It is retried where a connection had died."""
     return await service.reading(partial(first_row, company_id=company_id, query=query, parameters=parameters))

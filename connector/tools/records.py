@@ -1,4 +1,4 @@
-"""Lists of records that items refer to: declarations of conformity and shared components."""
+"""Defines the tools that list records which items refer to: declarations of conformity and shared components."""
 
 from typing import Annotated, Any
 
@@ -60,13 +60,13 @@ class SharedComponents(Told):
 
 
 class RecordTools:
-    """Both lists are one statement in Postgres."""
+    """The tools of records; each list is one statement in Postgres."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     def tools(self) -> list[Tool]:
-        """The tools with their titles."""
+        """Return the tools with their titles."""
         return [
             Tool(self.list_declarations, "List declarations of conformity"),
             Tool(self.list_shared_components, "List shared components"),

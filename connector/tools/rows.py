@@ -1,4 +1,4 @@
-"""Bulk imports: how one stands, or what one would answer for rows that are not sent yet."""
+"""Defines the tool of bulk imports: the status of one, or a preview for rows that are not sent yet."""
 
 from datetime import datetime
 from typing import Annotated, Any, Final
@@ -19,7 +19,7 @@ from warehouse.catalogue.queries import served_markets
 from warehouse.imports import polls
 
 MOST_ROWS: Final = 1000
-"""Rows of one question, as of a batch (interface v1, Limits); more are sent as an import."""
+"""Rows of one call, as many as of a batch (interface v1, Limits); more are sent as an import."""
 
 Rows = Annotated[
     list[dict[str, Any]] | None,
@@ -50,13 +50,13 @@ class BulkCheck(Told):
 
 
 class RowTools:
-    """The tool reads whole tables: a reader does that, and a thread what comes of it."""
+    """The tool of imports: a reader process reads whole tables, and a thread previews the result."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     def tools(self) -> list[Tool]:
-        """The tool with its title."""
+        """Return the tool with its title."""
         return [Tool(self.check_bulk_import, "Check a bulk import")]
 
     async def check_bulk_import(

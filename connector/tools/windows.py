@@ -1,6 +1,6 @@
-"""One packaging item in pages: what a record holds any number of is shown a window at a time.
+"""Pages one packaging item: each list in a record that can be long is cut to a window.
 
-An item may have a component for each part and volumes for each market and year, up to what one write takes; a model
+An item may have a component for each part and volumes for each market and year, up to the limit of one write; a model
 reads a page of each, and the grade's reasons for the components of that page.
 """
 
@@ -12,7 +12,7 @@ _REASONS: Final = ("missing", "open", "assumptions")
 
 
 def windowed(item: dict[str, Any], limit: int, offset: int) -> tuple[dict[str, Any], Page]:
-    """SkuDetailResponse.data cut to a window, and where that lies in the longest of its lists."""
+    """Return SkuDetailResponse.data cut to a window, and the window's position in the longest of its lists."""
     end = offset + limit
     compliance = item["compliance"]
     trace = compliance["grade_trace"]
@@ -40,7 +40,7 @@ def windowed(item: dict[str, Any], limit: int, offset: int) -> tuple[dict[str, A
 
 
 def _units(units: list[dict[str, Any]], components: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The units that these components are graded in, or that of an item without any, with no others in them."""
+    """Return the units of these components, or that of an item without any, without other components in them."""
     shown = {component["id"] for component in components} | {None}
     cut = [
         {

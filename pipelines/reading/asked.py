@@ -1,9 +1,9 @@
-"""Columns that may be the product's and may be its packaging's: not read, but asked about, until a mapping says which.
+"""Finds columns that may describe the product or its packaging; they are not read until a mapping says which.
 
-A weight and a material are things that a product has as well. They are the packaging's where something says so: the
-header itself, a title or the sheet's name, other columns that only packaging has, lines or columns that are components.
-Where nothing does, or the table also holds the product's own measures, the column stands in `source.asked`
-(docs/decisions/0030). What a single header says is `composed.py`.
+A product has a weight and a material as well. They are the packaging's where something says so: the header itself, a
+title or the sheet's name, other columns that only packaging has, lines or columns that are components. Where nothing
+does, or the table also contains the product's own measures, `source.asked` lists the column (docs/decisions/0030).
+`composed.py` decides what a single header says.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -36,26 +36,26 @@ _OF_PACKAGING_ONLY: Final = frozenset(
         "packing_site_id",
     }
 )
-"""Fields that a table of products without their packaging has not."""
+"""Fields that a table of products without their packaging does not have."""
 _ASKED: Final = ("weight_grams", "material", "material_subtype")
 _LINES: Final = 1_000
-"""Lines of which the parts are added up."""
+"""Lines whose parts are added up."""
 _CLOSE: Final = 0.02
 _MOST: Final = 0.9
-"""A total is that of the parts where it differs from their sum by less than this, in so many of the lines."""
+"""A column is the total of the parts where it differs from their sum by at most `_CLOSE` in `_MOST` of the lines."""
 
 
 def doubtful(sheet: Sheet, *, of_parts: bool, told: Container[str]) -> list[Column]:
-    """The columns of a weight or a material of which nothing says that it is the packaging's.
+    """Return the columns of weights and materials where nothing says that they are the packaging's.
 
-    `of_parts` is whether the lines are parts or another sheet holds components; `told` are the fields that the caller's
-    mapping names.
+    `of_parts` is true where the lines are parts or another sheet contains components; `told` are the fields that the
+    caller's mapping names.
     """
     open_columns = [c for c in sheet.columns if c.table == "sku" and c.name in _ASKED and c.name not in told]
     open_columns = [column for column in open_columns if not _says_so(column)]
     components = [c for c in sheet.columns if c.table == "component" and c.group is None]
     if not open_columns or (components and not any(c.field.name == "weight_g" for c in components)):
-        return []  # what has no weight of its own among the columns of parts is the part's
+        return []  # without a weight among the columns of parts, the open columns are the part's
     strong = sheet.of_packaging or of_parts or any(_speaks_of_packaging(sheet))
     ours = any(column.exact and "_" in column.name for column in sheet.columns)
     measured = any(_is_measure(header) for _, header in sheet.ignored)
@@ -68,7 +68,7 @@ def doubtful(sheet: Sheet, *, of_parts: bool, told: Container[str]) -> list[Colu
 
 
 def published(column: Column) -> dict[str, object]:
-    """A column as `source.asked` shows it."""
+    """Return a column as `source.asked` shows it."""
     place = letter(column.position)
     message = (
         f"{shown(column.header)} may be the product's or its packaging's, and nothing in the table says which; it is "
@@ -79,17 +79,17 @@ def published(column: Column) -> dict[str, object]:
 
 
 def _says_so(column: Column) -> bool:
-    """Whether a header says by itself that it is the packaging's: its words, or the name that the field has here."""
+    """Return whether a header alone says that it is the packaging's, by its words or by being the field's own name."""
     named = column.exact or column.header.strip().lower() == "weight_g"
     if column.name == "material" and column.exact:
-        named = False  # an ordinary word, which feeds of products use as well
+        named = False  # feeds of products use this ordinary word as well
     level = without_sales_level(column.header) is not None
     roles = roles_said(column.header)
     return named or level or says_packaging(column.header) or bool(roles & {"empty", "tare"})
 
 
 def _is_doubtful_weight(column: Column, sheet: Sheet, *, said: bool, measured: bool) -> bool:
-    """A weight beside the product's measures, beside another one that names the packaging, or with nothing said.
+    """Return whether a weight may be the product's: it is beside measures or a packaging weight, or nothing says more.
 
     Beside weights of parts it is the packaging's where it is their sum.
     """
@@ -102,7 +102,7 @@ def _is_doubtful_weight(column: Column, sheet: Sheet, *, said: bool, measured: b
 
 
 def _is_sum(whole: Column, parts: Sequence[Column], sheet: Sheet) -> bool:
-    """Whether a column holds the sum of others in most of the lines that give both."""
+    """Return whether a column is the sum of others in most of the lines that give both."""
 
     def numbers(column: Column) -> pl.Series:
         kinds = None if sheet.kinds is None else sheet.kinds[column.name].head(_LINES) == NUMBER
@@ -116,7 +116,7 @@ def _is_sum(whole: Column, parts: Sequence[Column], sheet: Sheet) -> bool:
 
 
 def _speaks_of_packaging(sheet: Sheet) -> Iterator[bool]:
-    """Whether a column says that the table is of packaging, one after another."""
+    """Yield for each column whether it says that the table is of packaging."""
     for column in sheet.columns:
         if column.table == "component" or column.name in _OF_PACKAGING_ONLY or says_packaging(column.header):
             yield True
@@ -129,7 +129,7 @@ def _speaks_of_packaging(sheet: Sheet) -> Iterator[bool]:
 
 
 def _are_formats(cells: pl.Series) -> bool:
-    """Whether most of the texts given are words for packaging: `Flasche`, `Pouch`."""
+    """Return whether most of the texts given are words for packaging: `Flasche`, `Pouch`."""
     distinct, rules = cells.drop_nulls().unique(), ruleset.load()
 
     def known(cell: str) -> bool:
@@ -139,5 +139,5 @@ def _are_formats(cells: pl.Series) -> bool:
 
 
 def _is_measure(header: str) -> bool:
-    """Whether a header is one of the product's own measures: `length_cm`, `Nettogewicht`, `Price`."""
+    """Return whether a header names one of the product's own measures: `length_cm`, `Nettogewicht`, `Price`."""
     return "measure" in roles_said(header) and not says_packaging(header)

@@ -1,6 +1,6 @@
-"""Sheet -> typed columns: each cell as given, cleared or typed, and every fault with its row and column.
+"""Types the columns of a sheet: each cell as given, cleared or typed, and every fault with its row and column.
 
-What the faults mean for a row is `rows.py`; how one kind of value is typed is `values.py`.
+`rows.py` decides what the faults mean for a row; `values.py` types one kind of value.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +32,7 @@ _MERGED: Final = (
     "lines of one SKU are its components where a column component_type or material says so."
 )
 _COLUMNS_AT_A_TIME: Final = 2
-"""Polars lets go of the interpreter while it works on a column, so that two cores type two of them."""
+"""Polars releases the interpreter lock while it works on a column, so two cores type two columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,13 @@ class TypedSheet:
     faults: pl.DataFrame
 
     def with_faults(self, name: str, found: pl.DataFrame) -> "TypedSheet":
-        """The same with more faults of the column `name`."""
+        """Return a copy with more faults of the column `name`."""
         more = found.with_columns(name=pl.lit(name)).select(self.faults.columns)
         return TypedSheet(self.sheet, self.values, self.given, self.faults.vstack(more))
 
 
 def type_sheet(sheet: Sheet) -> TypedSheet:
-    """All columns of a sheet typed, each by itself; then weights with what stands beside them."""
+    """Type each column of a sheet by itself, then weights together with the columns that complete them."""
     typed = TypedSheet(sheet, {}, {}, pl.DataFrame(schema={**FAULTS, "name": pl.String}))
     with ThreadPoolExecutor(_COLUMNS_AT_A_TIME, thread_name_prefix="column") as threads:
         columns = list(threads.map(partial(_column, sheet), sheet.columns))
@@ -103,9 +103,9 @@ def _column(sheet: Sheet, column: Column) -> tuple[Typed, pl.Series]:
 
 
 def _without_too_long(cells: pl.Series, field: Field) -> tuple[pl.Series, pl.DataFrame]:
-    """The cells that are not longer than any value of the field, outer white space apart; the others are faults.
+    """Return the cells that are no longer than the field's longest value, outer white space apart; others are faults.
 
-    A text field that has a limit says it itself.
+    A text field that has a limit is checked where it is typed.
     """
     most = longest_cell(field)
     if (field.kind == "text" and field.max_length is not None) or not (cells.str.len_bytes() > most).any():
@@ -116,7 +116,7 @@ def _without_too_long(cells: pl.Series, field: Field) -> tuple[pl.Series, pl.Dat
 
 
 def _unanswered(faults: pl.DataFrame, cells: pl.Series, column: Column) -> tuple[pl.DataFrame, pl.Series]:
-    """The faults without those of cells that say that there is no answer (`n/a`, `k.A.`), and where these are.
+    """Return the faults except those of cells that give no answer (`n/a`, `k.A.`), and the rows of these cells.
 
     A cell that can be read is never among them: `NA` is Namibia among markets.
     """
@@ -137,7 +137,7 @@ def _unanswered(faults: pl.DataFrame, cells: pl.Series, column: Column) -> tuple
 
 
 def _below_a_sku(sheet: Sheet) -> pl.Series:
-    """The lines without code and name below one that has them, as cells merged over several lines leave them."""
+    """Return the lines without code and name below one that has them, as cells merged over several lines leave them."""
     code = sheet.table["sku_code"].is_not_null()
     name = sheet.table["name"].is_null() if "name" in sheet.table.columns else ~code
     return code.cum_sum().cast(pl.Boolean) & ~code & name

@@ -1,6 +1,6 @@
-"""The columns that the caller's mapping chooses, found in the header by their headers or letters.
+"""Finds the columns that the caller's mapping chooses, by their headers or letters.
 
-What a mapping may say is `mapping.py`; the columns that nobody has chosen are `header.py`.
+`mapping.py` checks what a mapping may say; `header.py` finds the columns that no mapping chooses.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _LONGEST_SEEN = 500
 
 
 def chosen_columns(cells: Cells, told: MappedSheet, table: Table) -> list[Column]:
-    """A column for each field that the mapping reads from one; one column of the file may serve several fields.
+    """Return a column for each field that the mapping reads from one; one column of the file may give several fields.
 
     Raises `ReadingRefused` with `invalid_mapping` where the file has none of a field's columns.
     """
@@ -39,7 +39,7 @@ def chosen_columns(cells: Cells, told: MappedSheet, table: Table) -> list[Column
 
 
 def told_headers(told: MappedSheet) -> set[str]:
-    """The headers that the mapping names, folded: lines that hold them look like a header."""
+    """Return the headers that the mapping names, folded: lines that contain them look like a header."""
     return {fold(header) for headers in told.columns.values() for header in headers}
 
 
@@ -56,7 +56,7 @@ def check_parts(columns: Sequence[Column], told: MappedSheet) -> None:
 
 
 def _position(cells: Cells, header: str) -> int | None:
-    """The column that the caller means: a header as written, a header after folding, or a column letter."""
+    """Return the column that the caller means: a header as written, a header after folding, or a column letter."""
     for same in (lambda cell: cell.strip() == header.strip(), lambda cell: fold(cell) == fold(header)):
         found = [at for at, cell in enumerate(cells) if cell is not None and same(cell)]
         if len(found) == 1:

@@ -1,7 +1,7 @@
-"""Which field a column is: its header recognised, with the unit or the market, year and half that it names.
+"""Recognises the field of a column by its header, with the unit or the market, year and half that it names.
 
-The words are data (`schemas/headers.csv`). What a column can be is `fields.py`, headers of numbered components and of
-materials `groups.py`. Choosing the header row and refusing a table without the columns it needs is `header.py`.
+The words are data (`schemas/headers.csv`). `fields.py` lists the fields, `groups.py` recognises headers of numbered
+components and of materials. `header.py` chooses the header row and refuses a table without the columns it needs.
 """
 
 import re
@@ -20,20 +20,20 @@ from schemas.words import fold, headers, words
 
 _OF_A_LEVEL = ("material", "material_subtype", "weight_grams", "packaging_format", "recycled_content_percent")
 _CHANGING = frozenset({"measure", "somebody", "thing", "parcel", "except"})
-"""Roles of words that make a header another one: of the product, of somebody else, of less or more than the whole."""
+"""Roles of words that change a header's meaning: of the product, of somebody else, of less or more than the whole."""
 _LONGEST_NOTE = 400
 _PERIOD = re.compile(r"(?:(?P<year>20\d\d|2100)(?: (?:h|s|half |semestre |halbjahr )(?P<half>[12]))?)?")
 
 
 def recognise(header: str, position: int, table: Table) -> Column | None:
-    """The column that a header makes, or None where it fits no field of the table, or is too long for a header."""
+    """Return the column of a header, or None where it fits no field of the table, or is too long for a header."""
     column = _recognised(header, table) if len(header) < LONGEST_HEADER else None
     return None if column is None else replace(column, position=position)
 
 
 @lru_cache(maxsize=8192)
 def _recognised(header: str, table: Table) -> Column | None:
-    """The column of a header as it stands, else of one that it says in other words."""
+    """Return the column of a header as written, else of one of its other wordings."""
     found = _plain(header, table) or next(filter(None, (_plain(other, table) for other in wordings(header))), None)
     found = found or _of_both_languages(header, table)
     if found is None and table == "sku":
@@ -57,7 +57,7 @@ def _plain(header: str, table: Table) -> Column | None:
 
 
 def _of_both_languages(header: str, table: Table) -> Column | None:
-    """One field said in several languages; the side that names a unit says it for all."""
+    """Return the column of one field named in several languages; the side that names a unit gives it for all."""
     sides = {side: _plain(side, table) for side in languages(header)}
     for name in {column.name for column in sides.values() if column is not None}:
         same = [column for column in sides.values() if column is not None and column.name == name]
@@ -68,7 +68,7 @@ def _of_both_languages(header: str, table: Table) -> Column | None:
 
 
 def _of_term(header: str, table: Table) -> Column | None:
-    """The field of a header's first line, where the note below changes nothing: it may name the unit."""
+    """Return the column of a header's first line, where the note below changes nothing; the note may name the unit."""
     said = term_and_note(header)
     if said is None or len(header) > _LONGEST_NOTE:
         return None
@@ -81,14 +81,14 @@ def _of_term(header: str, table: Table) -> Column | None:
 
 
 def _of_what_is_sold(header: str) -> Column | None:
-    """`Primary packaging material`: a field of the packaging, said of the one that is sold."""
+    """Return the column of a packaging field that names the sales level: `Primary packaging material`."""
     rest = without_sales_level(header)
     found = None if rest is None else _plain(rest, "sku")
     return found if found is not None and found.name in _OF_A_LEVEL else None
 
 
 def _of_part(header: str) -> Column | None:
-    """A component's field by a header that says so, such as `Élément`, which counts beside a component's type."""
+    """Return the column of a component's field by its own header, such as `Élément`; it counts beside a type."""
     fields = fields_of("component")
     name = headers("part").get(fold(header))
     if name is not None:
@@ -101,9 +101,9 @@ def _of_part(header: str) -> Column | None:
 
 
 def field_column(name: str, table: Table) -> Column | None:
-    """The column that a field's own name makes; None where no field of the table has the name.
+    """Return the column of a field's own name; None where no field of the table has the name.
 
-    A component's field may have `component_` before it, which tells it from one of the SKU.
+    A component's field may have `component_` before it, which distinguishes it from one of the SKU.
     """
     own = recognise(name, 0, table)
     if own is not None and fold(name) in (fold(own.name), fold(f"component_{own.name}")):
@@ -113,7 +113,7 @@ def field_column(name: str, table: Table) -> Column | None:
 
 
 def column_for(name: str, position: int, header: str, table: Table) -> Column | None:
-    """The column for a field that the caller's mapping names, whatever its header says."""
+    """Return the column for a field that the caller's mapping names, whatever its header says."""
     own = recognise(header, position, table)
     named = field_column(name, table)
     if named is None:
@@ -139,7 +139,7 @@ def column_for(name: str, position: int, header: str, table: Table) -> Column | 
 
 @cache
 def _component_headers() -> dict[str, str]:
-    """Component columns in the main sheet: a component's own field names, after `component_` where a SKU has them."""
+    """Return component columns in the main sheet: a component's field names, with `component_` where a SKU has them."""
     helpers = {field.name for field in PART_HELPERS}
     names = [name for name in fields_of("component") if name != SKU_CODE.name and name not in helpers]
     alone = [name for name in names if name not in fields_of("sku") and name != "weight_g"]
@@ -154,7 +154,7 @@ def _units(table: Table) -> dict[str, str | None]:
 
 
 def _volume(folded: str, header: str) -> Column | None:
-    """`annual_volume_fr`, `annual_volume_us_ca_2026`, `annual_volume_gb_2026_h1` and their synonyms."""
+    """Recognise `annual_volume_fr`, `annual_volume_us_ca_2026`, `annual_volume_gb_2026_h1` and their synonyms."""
     for prefix, name in headers("sku").items():
         if name == volume_field().name and folded.startswith(f"{prefix} "):
             return _volume_of(folded[len(prefix) + 1 :], header)
@@ -178,7 +178,7 @@ def _volume_of(rest: str, header: str) -> Column | None:
 
 
 def _market(place: str) -> str | None:
-    """The code of a market named by code or by a country's name."""
+    """Return the code of a market that is named by code or by a country's name."""
     if (code := words("market").get(place)) is not None:
         return code
     try:

@@ -1,7 +1,7 @@
-"""Headers put together from known words: `Réf. produit`, `Artikeltext`, `Poids de l'emballage vide (g)`.
+"""Recognises headers that are composed of known words: `Réf. produit`, `Artikeltext`, `Poids de l'emballage vide (g)`.
 
-No list holds every wording. Here each word has a role (`words.csv`, vocabulary `header_word`), and sets of roles make
-fields (`composed_headers.csv`). A header with one word that has no role makes none: `Poids net (g)` is not the
+No list contains every wording. Here each word has a role (`words.csv`, vocabulary `header_word`), and sets of roles
+make fields (`composed_headers.csv`). A header with one word that has no role makes none: `Poids net (g)` is not the
 packaging's. Such a column counts only where no better one gives its field (`header.py`).
 """
 
@@ -19,7 +19,7 @@ from schemas.words import fold, headers, words
 
 _MOST_WORDS: Final = 8
 _STEM: Final = 4
-"""Letters that the beginning of a word needs more of, to say the whole: `pack` begins `package` too."""
+"""A beginning of a word must be longer than this many letters to count as the word: `pack` begins `package` too."""
 _LONGEST_TITLE: Final = 40
 _SHORTEST_PART: Final = 2
 _NOTHING: Final = "nothing"
@@ -28,7 +28,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+|\d+")
 
 @lru_cache(maxsize=8192)
 def spare(header: str) -> Column | None:
-    """The column that a header makes where no better one is there: listed as such, or composed of known words."""
+    """Return the column of a header that counts where there is no better one: a listed or a composed header."""
     for text in (header, *wordings(header)):
         if (name := headers("spare").get(fold(text))) is not None:
             return _column(name, header, None)
@@ -39,13 +39,13 @@ def spare(header: str) -> Column | None:
 
 
 def names_packaging(header: str) -> bool:
-    """Whether a word of the header says that it speaks of the packaging: `Packaging Weight (g)`, `PKG_WEIGHT`."""
+    """Return whether a word of the header names the packaging: `Packaging Weight (g)`, `PKG_WEIGHT`."""
     return "packaging" in roles_said(header)
 
 
 @lru_cache(maxsize=8192)
 def says_packaging(text: str) -> bool:
-    """Whether a word of a header, a title or a sheet's name begins like one for packaging: `Verpackungsdaten`."""
+    """Return whether a word of a header, title or sheet name begins like one for packaging: `Verpackungsdaten`."""
     if names_packaging(text):
         return True
     begin = tuple(word for word, role in words("header_word").items() if role == "packaging" and len(word) > _STEM)
@@ -53,20 +53,20 @@ def says_packaging(text: str) -> bool:
 
 
 def names_somebody(header: str) -> bool:
-    """Whether a word of the header says whose it is: a supplier's, a customer's, a manufacturer's."""
+    """Return whether a word of the header names its owner: a supplier, a customer, a manufacturer."""
     return "somebody" in roles_said(header)
 
 
 @lru_cache(maxsize=8192)
 def roles_said(header: str) -> frozenset[str]:
-    """The roles of those words of a header that have one."""
+    """Return the roles of those words of a header that have one."""
     header = header[:LONGEST_HEADER]
     tokens = [token for text in (header, *wordings(header)) for token in _WORD.findall(fold(text))[:_MOST_WORDS]]
     return frozenset(role for token in tokens for role in (_roles(token) or ()))
 
 
 def composed_field(text: str) -> tuple[str, Unit | None] | None:
-    """The SKU's field that known words make together, and the unit at their end."""
+    """Return the SKU's field that known words make together, and the unit at their end."""
     tokens = _WORD.findall(fold(text))
     if not 0 < len(tokens) <= _MOST_WORDS:
         return None
@@ -92,7 +92,7 @@ def _column(name: str, header: str, unit: Unit | None) -> Column:
 
 
 def _field(tokens: list[str]) -> str | None:
-    """The field that the roles of all words make."""
+    """Return the field that the roles of all words make."""
     roles: set[str] = set()
     for token in tokens:
         found = _roles(token)
@@ -103,7 +103,7 @@ def _field(tokens: list[str]) -> str | None:
 
 
 def _roles(token: str) -> frozenset[str] | None:
-    """The role of a word, or the roles of the two words that a compound is made of: `Verpackungsgewicht`."""
+    """Return the role of a word, or the roles of the two words of a compound: `Verpackungsgewicht`."""
     known = words("header_word")
     if token in known:
         return frozenset({known[token]})

@@ -1,4 +1,4 @@
-"""Which kind of file the bytes are. The name says nothing: people rename, and programs lie."""
+"""Decides the format of a file by its bytes. Its name proves nothing: people and programs name files wrongly."""
 
 from typing import Literal
 
@@ -24,7 +24,7 @@ _SEND = "Send a CSV file or an Excel workbook (.xlsx)."
 
 
 def sniff(data: bytes, filename: str) -> Literal["csv", "xlsx"]:
-    """The format that the bytes have. Raises `ReadingRefused` for what is neither text nor a workbook."""
+    """Return the format of the bytes. Raises `ReadingRefused` where they are neither text nor a workbook."""
     if data.startswith(_ZIP):
         return "xlsx"
     if data.startswith(_OLE):
@@ -51,7 +51,7 @@ def sniff(data: bytes, filename: str) -> Literal["csv", "xlsx"]:
 
 
 def _is_binary(data: bytes) -> bool:
-    """More than one byte in ten of the start is a control character that no text has; Ctrl-Z ends some."""
+    """Return whether more than one byte in ten of the start is a control character; Ctrl-Z ends some texts."""
     sample = data[:4096]
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")) or utf16_without_mark(sample):
         return False

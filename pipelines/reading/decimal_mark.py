@@ -1,4 +1,4 @@
-"""The decimal mark of a number column: what decides whether `1.234` is a thousand or a little more than one.
+"""Decides the decimal mark of a number column: whether `1.234` is over a thousand or a little more than one.
 
 In this order: the mapping; the numbers of the column that can be read in one way only, then those of the file;
 the delimiter `;` (then a comma); a header that is exactly the field's own name (then a point).
@@ -15,10 +15,10 @@ _NUMBERS = ("number", "integer", "ppm")
 
 
 def _one_way(mark: str) -> str:
-    """A pattern for numbers in which only `mark` can be the decimal mark.
+    """Return a pattern for numbers in which only `mark` can be the decimal mark.
 
-    It is followed by other than three digits; or comes after a group of the other mark; or the other mark
-    repeats as grouping; or what stands before it is no group (a zero, or more than three digits).
+    Other than three digits follow it; or it comes after a group of the other mark; or the other mark
+    repeats as grouping; or the digits before it are no group (a zero, or more than three digits).
     """
     other = "," if mark == "." else "."
     mark, other = f"[{mark}]", f"[{other}]"
@@ -43,9 +43,9 @@ def decimal_marks(
     told: str | None,
     delimiter: str | None,
 ) -> dict[str, str]:
-    """The mark of each number column that needs one and for which anything decides, by column name.
+    """Return the mark of each number column that needs one and for which something decides, by column name.
 
-    A column or file that holds numbers of both kinds decides nothing. `told` is the mapping's mark.
+    A column or file that contains numbers of both kinds decides nothing. `told` is the mapping's mark.
     """
     shown = {column: _marked(table, kinds, column.name) for column in columns if column.field.kind in _NUMBERS}
     shown = {column: cells for column, cells in shown.items() if len(cells)}
@@ -66,11 +66,11 @@ def decimal_marks(
 
 
 def _marked(table: pl.DataFrame, kinds: pl.DataFrame | None, name: str) -> pl.Series:
-    """The text cells of a column that hold a mark; a workbook's number cells say nothing about text cells."""
+    """Return the text cells of a column that contain a mark; a workbook's number cells say nothing about text cells."""
     cells = table[name] if kinds is None else table[name].filter(kinds[name] == TEXT)
     return cells.filter(cells.str.contains("[.,]").fill_null(value=False))
 
 
 def _one_way_marks(cells: pl.Series) -> set[str]:
-    """The decimal marks that the cells show beyond doubt."""
+    """Return the decimal marks that the cells prove."""
     return {mark for mark, pattern in _EVIDENCE.items() if cells.str.contains(pattern).any()}

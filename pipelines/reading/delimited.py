@@ -1,7 +1,7 @@
-"""Text -> grid: the delimiter and the records of a delimited text, with the caller's line numbers.
+"""Reads a delimited text into a grid: finds the delimiter, and reads the records with the caller's line numbers.
 
-Two roads give the same grid: Polars where quotes and lines are regular, Python's csv module for the rest.
-Encodings are `encoding.py`; which record is the header is `header.py`.
+Two readers give the same grid: Polars where quotes and lines are regular, Python's csv module for the rest.
+`encoding.py` decodes the bytes; `header.py` finds the header among the records.
 """
 
 import csv
@@ -19,28 +19,28 @@ from pipelines.reading.refusal import refuse
 DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE_LINES = 40
 _SAMPLE_CHARACTERS = 120_000
-"""Less than the longest cell that the csv module takes, so that a sample can always be read."""
+"""Less than the longest cell that the csv module accepts, so that a sample can always be read."""
 _LONGEST_CELL = 65_536
-"""Characters. Spreadsheets hold 32 767 in a cell; a quoted cell beyond twice that has lost its closing quote."""
+"""Characters. A spreadsheet cell has at most 32 767; a quoted cell longer than twice that lacks its closing quote."""
 _MOST_READ_AGAIN = 8 * 1024 * 1024
-"""Characters, and some for each line, of records that broke off: with these used up, no record goes over a line end.
+"""Characters of broken records, plus `_COST_OF_A_LINE` for each line; beyond these, a record ends at its line's end.
 
 A quotation mark that is not closed may join lines as far as the end of the text, and so may the one in the next line.
 """
 _COST_OF_A_LINE = 16
 _MANY_FAULTS = 50_000
 _MOST_RECORDS = 200_000
-"""Four times what one import takes, for totals and blank records; what has more costs memory for nothing."""
+"""Four times the rows of one import, to allow for totals and blank records; more would waste memory."""
 
 _MOST_PADDED = 6_000_000
-"""Empty cells that stand for what shorter lines lack: one line of thousands of cells makes them of all others."""
+"""Empty cells that pad shorter lines: one line of thousands of cells makes all other lines need them."""
 
 _NO_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)
 
 
 def sniff_delimiter(text: str, recognised: Callable[[list[str]], int]) -> str:
-    """The delimiter of a text: the one that shows most known headers, else the most regular table.
+    """Return the delimiter of a text: the one that shows most known headers, else the most regular table.
 
     `recognised` counts the known headers among the cells of a record. A first line `sep=;` decides by itself.
     """
@@ -57,19 +57,19 @@ def sniff_delimiter(text: str, recognised: Callable[[list[str]], int]) -> str:
 
 
 def read_delimited(text: str, delimiter: str) -> Grid:
-    """All records of the text as a grid; lines that cannot be read are faults, the rest goes on.
+    """Read all records of the text into a grid; lines that cannot be read are faults, and reading continues.
 
-    Raises `ReadingRefused` where the text has more columns or, quoted, more records than anyone imports.
+    Raises `ReadingRefused` where the text has too many columns or, read by the csv module, too many records.
     """
-    text = text.rstrip("\x1a\r\n")  # programs of old end a file with Ctrl-Z
+    text = text.rstrip("\x1a\r\n")  # old programs end a file with Ctrl-Z
     return _regular(text, delimiter) or _careful(text, delimiter)
 
 
 def _regular(text: str, delimiter: str) -> Grid | None:
-    """The grid by Polars' reader, or None where the text needs the careful one.
+    """Return the grid by Polars' reader, or None where the text needs the csv module.
 
-    It is taken only when no line can have been merged, split, skipped, padded or cut: as many rows as lines, and the
-    cells of each account for every byte of it.
+    Polars' grid counts only when no line can have been merged, split, skipped, padded or cut: there are as many rows as
+    lines, and the cells of each account for every byte of it.
     """
     body = (text.replace("\r\n", "\n") if "\r" in text else text).rstrip("\n")
     if not body or "\r" in body or "\x00" in body or _SEPARATOR_LINE.match(body):
@@ -109,19 +109,19 @@ def _regular(text: str, delimiter: str) -> Grid | None:
 
 
 def _quoted_well(lines: pl.Series, delimiter: str) -> bool:
-    """Whether each cell of each line is quoted as a whole, with quotes inside it doubled, or has no quote."""
+    """Return whether each cell of each line is quoted as a whole, with quotes inside it doubled, or has no quote."""
     edge = re.escape(delimiter)
     cell = rf'(?:"(?:[^"]|"")*"|[^"{edge}]*)'
     return bool(lines.str.contains(rf"^{cell}(?:{edge}{cell})*$").all())
 
 
 def _across(cells: pl.DataFrame, numbers: pl.Expr) -> pl.Series:
-    """Numbers of each row's cells together; an empty cell counts nothing."""
+    """Return the sum of each row's numbers; an empty cell counts as zero."""
     return cells.select(pl.sum_horizontal(numbers)).to_series().cast(pl.Int64)
 
 
 def _careful(text: str, delimiter: str) -> Grid:
-    """The grid by the csv module, record by record."""
+    """Read the grid with the csv module, record by record."""
     records: list[list[str]] = []
     lines: list[int] = []
     faults: list[LineFault] = []
@@ -152,7 +152,7 @@ def _careful(text: str, delimiter: str) -> Grid:
 
 
 def _records(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] | LineFault]]:
-    """Each record with the line that it starts on; a line whose quotes do not close is a fault by itself."""
+    """Yield each record with the line that it starts on; a line whose quotes do not close is a fault of its own."""
     start = 1 if lines and _SEPARATOR_LINE.fullmatch(lines[0]) else 0
     left = _MOST_READ_AGAIN
     while start < len(lines):
@@ -180,7 +180,7 @@ def _records(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] 
 
 
 def _unreadable(line: int, raw: list[str], record: list[str]) -> LineFault | None:
-    """The fault of a record that holds bytes which are no text, if it does."""
+    """Return the fault of a record with bytes that are no text, or with a cell that is too long."""
     whole = "".join(raw)
     if found := _NO_CHARACTER.search(whole):
         what = "NUL characters" if found[0] == "\x00" else "bytes that are no characters in the file's encoding"
@@ -193,9 +193,9 @@ def _unreadable(line: int, raw: list[str], record: list[str]) -> LineFault | Non
 
 
 def _could_be_rows(raw: list[str], record: list[str], delimiter: str) -> bool:
-    """Whether each line of a record of several lines is a whole row too: its first quotation mark may be a slip.
+    """Return whether each line of a record of several lines is a whole row too: its first quotation mark may be a slip.
 
-    In a table of two columns a line of prose soon looks like a row, so that there it takes three lines.
+    In a table of two columns a line of prose easily looks like a row, so there a record needs three lines.
     """
     if len(raw) == 1 or len(record) < 2 or len(raw) + len(record) < 5:
         return False
@@ -203,7 +203,7 @@ def _could_be_rows(raw: list[str], record: list[str], delimiter: str) -> bool:
 
 
 def _merged(first: int, raw: list[str]) -> Iterator[tuple[int, LineFault]]:
-    """The faults of lines that a quotation mark joins, one each, so that all of them can be corrected."""
+    """Yield one fault for each line that a quotation mark joins, so that all of them can be corrected."""
     message = (
         f"A quotation mark joins the lines {first} to {first + len(raw) - 1} into one, but each of them can be a row "
         "too; close it in its own line, or write the cell without line breaks."
@@ -213,11 +213,11 @@ def _merged(first: int, raw: list[str]) -> Iterator[tuple[int, LineFault]]:
 
 
 def _shown(line: str) -> str:
-    """A line that can be written in a report: without NUL and without what is no character."""
+    """Return a line that can be written in a report: without NUL, without lone surrogates, and cut."""
     clean = line.encode("utf-8", "replace").decode("utf-8").replace("\x00", "?").rstrip("\r\n")
     return clean[:200] + "…" if len(clean) > 200 else clean
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Lines as editors count them: ended by LF, CRLF or CR and by nothing else."""
+    """Yield lines as editors count them: ended by LF, CRLF or CR and by nothing else."""
     yield from io.StringIO(text, newline="")

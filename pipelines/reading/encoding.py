@@ -1,4 +1,4 @@
-"""Bytes -> text: which encoding a text file has. Nothing here knows delimiters or columns.
+"""Decodes the bytes of a text file: finds its encoding. Delimiters and columns do not belong here.
 
 Bytes that the encoding does not know stay in the text as lone surrogates, so that their line can be named.
 """
@@ -13,9 +13,9 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16", "utf-16-be"),
 )
 _ONE_BYTE = ("cp1252", "mac_roman", "iso8859_15", "cp850")
-"""The likelier first; cp850 is what programs of old and the console of Windows write."""
+"""The likelier first; old programs and the Windows console write cp850."""
 _SAMPLE = 1_000_000
-"""Bytes that are looked at: enough to tell encodings apart in a file of any size."""
+"""Bytes that are examined: enough to distinguish encodings in a file of any size."""
 _LOST = re.compile("[\ud800-\udfff]")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f]")
 _EXPECTED = frozenset("éèêëàâäáçùûüúîïíôöóñßœæÉÈÊÀÂÄÇÔÖÜŒ’‘“”«»–—…€°²³·®™µ\xa0")
@@ -23,7 +23,7 @@ _EXPECTED = frozenset("éèêëàâäáçùûüúîïíôöóñßœæÉÈÊÀÂ�
 
 
 _WITH_CAPITALS_LOW = ("mac_roman", "cp850")
-"""Encodings with accented letters in the bytes from 80 to 9F, where each has those of the other as capitals."""
+"""Encodings with accented letters in the bytes from 80 to 9F, where small letters of one are capitals of the other."""
 _CAPITAL_INSIDE = re.compile("[a-z][ÀÂÄÅÇÉÈÊÎÏÔÖÙÛÜÑ]")
 """A capital after a small letter: `MÇtal` is `Métal` in another encoding."""
 
@@ -37,7 +37,7 @@ class Text:
 
 
 def decode(data: bytes) -> Text:
-    """The text of a file: by its byte order mark, else UTF-16 by its zero bytes, else UTF-8, else one byte each."""
+    """Decode a file by its byte order mark, else as UTF-16 by its zero bytes, else as UTF-8, else as one-byte text."""
     for mark, name, codec in _MARKS:
         if data.startswith(mark):
             return Text(_lenient(data[len(mark) :], codec), name)
@@ -54,7 +54,7 @@ def decode(data: bytes) -> Text:
 
 
 def _lenient(data: bytes, codec: str) -> str:
-    """Text with undecodable bytes as lone surrogates; the codecs differ in which handler allows that."""
+    """Decode with undecodable bytes as lone surrogates; which error handler does that depends on the codec."""
     try:
         return data.decode(codec)
     except UnicodeDecodeError:
@@ -67,7 +67,7 @@ def _lenient(data: bytes, codec: str) -> str:
 
 
 def utf16_without_mark(data: bytes) -> str | None:
-    """Western text in UTF-16 has a zero in nearly every second byte."""
+    """Return the codec of UTF-16 without a mark: Western text in it has a zero in nearly every second byte."""
     sample = data[:4096]
     half = len(sample) // 2
     if half < 2:
@@ -80,9 +80,9 @@ def utf16_without_mark(data: bytes) -> str | None:
 
 
 def _mostly_utf8(data: bytes) -> bool:
-    """Whether there are expected characters of several bytes, and not many times more bytes that belong to none.
+    """Return whether expected characters of several bytes are more than a quarter as many as the undecodable bytes.
 
-    Hardly any text in an encoding of one byte has such a sequence, so that a few weigh more than many lost bytes.
+    Hardly any text in a one-byte encoding has such a sequence, so a few weigh more than many undecodable bytes.
     """
     text = data[:_SAMPLE].decode("utf-8", "surrogateescape")
     whole = sum(1 for c in _BEYOND_ASCII.findall(text) if c in _EXPECTED)
@@ -90,7 +90,7 @@ def _mostly_utf8(data: bytes) -> bool:
 
 
 def _plausibility(data: bytes, codec: str) -> int:
-    """How many of the bytes above ASCII are characters that one expects there, less those that one does not."""
+    """Return the number of expected characters above ASCII less the unexpected ones."""
     text = data[:_SAMPLE].decode(codec, "replace")
     expected = sum(1 if c in _EXPECTED else -1 for c in _BEYOND_ASCII.findall(text))
     return expected - (2 * len(_CAPITAL_INSIDE.findall(text)) if codec in _WITH_CAPITALS_LOW else 0)

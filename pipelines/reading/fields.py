@@ -1,6 +1,6 @@
-"""What a column can be: the fields that a table's columns hold, and the column itself.
+"""Defines the columns that reading knows: the fields that a table's columns contain, and the column itself.
 
-Which column a header makes is `columns.py`; what the cells hold is `values.py`.
+`columns.py` recognises headers; `values.py` reads cells.
 """
 
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from schemas.vocabularies import SUBSTANCES
 Table = Literal["sku", "component"]
 
 LONGEST_HEADER: Final = 200
-"""Characters; what is longer is no header but a text."""
+"""Characters; a longer cell is a text and no header."""
 LONGEST_VALUE: Final = 255
-"""Characters of a cell that holds a number, a code, a date or a truth."""
+"""Characters of a cell that contains a number, a code, a date or a truth value."""
 LONGEST_LIST: Final = 32_767
 
 _VOLUME = Field(
@@ -61,25 +61,25 @@ WEIGHT_HELPERS: Final = (
     Field("weight_share_percent", "number", "Share of the weight beside it.", unit="percent", minimum=0, maximum=100),
 )
 WEIGHTS: Final = ("weight_grams", "weight_g", "measured_weight_g")
-"""Names of the fields that a column of units speaks of."""
+"""Names of the fields that a column of units applies to."""
 SKU_HELPERS: Final = (VOLUME_YEAR, *WEIGHT_HELPERS)
 PART_HELPERS: Final = (
     *WEIGHT_HELPERS,
     Field("measured_weight_g", "number", "A measured weight: stands above the specified one.", unit="g", minimum=0),
     Field("shape", "text", "What the part is, in the caller's words; known words give its type."),
 )
-"""Columns that only say how another column is meant. They are read and published, and never stored."""
+"""Columns that only qualify another column. They are read and published, and never stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column that a field is read from.
 
-    `name` is the column's own name as published (`weight_g`, `annual_volume_fr_2026`); `factor` turns its
-    numbers into the field's unit; `exact` is true where the header is the field's own name, letter for letter.
+    `name` is the column's own name as published (`weight_g`, `annual_volume_fr_2026`); `factor` converts its
+    numbers to the field's unit; `exact` is true where the header is the field's own name, letter for letter.
     Columns of one `group` describe one component of each line's SKU; `fixed` are fields that its header gives.
-    `mapped` is true where the caller's mapping names the column; `constant` is the cell that every line has in a column
-    that the file does not have, and the mapping gives.
+    `mapped` is true where the caller's mapping names the column; `constant` is the mapping's cell for every line, where
+    the file does not have the column.
     """
 
     name: str
@@ -100,19 +100,19 @@ class Column:
 
 @cache
 def fields_of(table: Table) -> dict[str, Field]:
-    """The fields that a column of the table can hold, by name."""
+    """Return the fields that a column of the table can contain, by name."""
     own = SKU_FIELDS if table == "sku" else (SKU_CODE, *COMPONENT_FIELDS)
     extra = (*_IMPORT_FIELDS, *SUBSTANCE_DETAILS, *(SKU_HELPERS if table == "sku" else PART_HELPERS))
     return {field.name: field for field in (*own, *extra) if field.kind not in ("substances", "components")}
 
 
 def longest_cell(field: Field) -> int:
-    """Characters of the longest cell that is read as the field; spreadsheets hold 32 767 in a cell."""
+    """Return the characters of the longest cell that is read as the field; a spreadsheet cell has at most 32 767."""
     if field.kind == "text" and field.max_length is not None:
         return field.max_length
     return LONGEST_LIST if field.kind in ("codes", "markets") else LONGEST_VALUE
 
 
 def volume_field() -> Field:
-    """The field of every volume column: a whole number of units."""
+    """Return the field of every volume column: a whole number of units."""
     return _VOLUME

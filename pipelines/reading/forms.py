@@ -1,7 +1,7 @@
-"""Forms of one product, which are told apart from tables: each line has a label and the answer beside it.
+"""Detects and refuses forms of one product, where each line has a label and the answer beside it.
 
 A data sheet lists reference, name, material and weight below each other, often in blocks for the levels of packaging.
-Read as a table it would make SKUs of its labels. It is refused, saying what was recognised. Tables are `header.py`.
+Read as a table it would make SKUs of its labels. The refusal lists the labels found. `header.py` reads tables.
 """
 
 from collections.abc import Iterator
@@ -18,11 +18,11 @@ from schemas.normalise import shown
 
 _LINES: Final = 40
 _CELLS: Final = 16
-"""What is looked at: a form is no wider than a page."""
+"""Lines and cells that are searched: a form is no wider than a page."""
 _FEWEST_LINES: Final = 3
 _FEWEST_COLUMNS: Final = 4
 _KEYS: Final = frozenset({"sku_code", "name", "gtin"})
-"""One of them at least is asked in a form of a product."""
+"""A form of a product asks for one of these at least."""
 _MOST_QUOTED: Final = 8
 _LONGEST_TITLE: Final = 6
 """Words of the longest title of a block."""
@@ -38,10 +38,10 @@ class Label:
 
 
 def labels_of_form(grid: Grid) -> list[Label]:
-    """The labels of a form in their order; empty where the grid is none.
+    """Return the labels of a form in their order; empty where the grid is no form.
 
-    It is one where labels with answers stand in several lines, of more fields than any line has side by side: below
-    the header of a table there are hardly any.
+    It is a form where several lines have labels with answers, of more fields than any line has side by side: below
+    the header of a table there are hardly any labels.
     """
     labels: list[Label] = []
     lines, widest = 0, 0
@@ -63,7 +63,7 @@ def labels_of_form(grid: Grid) -> list[Label]:
 
 
 def _is_table(grid: Grid) -> bool:
-    """Whether nearly all lines fill as many cells as the first one, which has only words: unknown headers."""
+    """Return whether nearly all lines fill as many cells as the first one, which has only words: unknown headers."""
     rows = [[cell for cell in grid.row(index) if cell is not None] for index in range(min(grid.cells.height, _LINES))]
     first = rows[0]
     headers = all(any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell)) for cell in first)
@@ -72,7 +72,7 @@ def _is_table(grid: Grid) -> bool:
 
 
 def form_refusal(grid: Grid) -> ReadingRefused | None:
-    """Why a grid that is a form is not read; None for a grid that is none."""
+    """Return why a form is not read; None for a grid that is no form."""
     labels = labels_of_form(grid)
     if not labels:
         return None
@@ -91,7 +91,7 @@ def form_refusal(grid: Grid) -> ReadingRefused | None:
 
 
 def _field(cell: str | None) -> str | None:
-    """The field of the SKU that a cell names; a material's name alone may as well be an answer."""
+    """Return the field of the SKU that a cell names; None for a material's name alone, which may be an answer."""
     if cell is None or len(cell) >= LONGEST_HEADER:
         return None
     column = recognise(cell, 0, "sku") or spare(cell)
@@ -99,13 +99,13 @@ def _field(cell: str | None) -> str | None:
 
 
 def _answered(cells: list[str | None], fields: list[str | None], at: int) -> bool:
-    """Whether the next cell that is not empty is no label itself."""
+    """Return whether the next cell that is not empty is no label itself."""
     beside = next((index for index in range(at + 1, len(cells)) if cells[index] is not None), None)
     return beside is not None and fields[beside] is None
 
 
 def _blocks(grid: Grid) -> Iterator[tuple[str, str]]:
-    """The titles of blocks with the level of packaging that each names: a line's only cell, or its first."""
+    """Yield the titles of blocks and the level of packaging of each: lines whose filled cells are all equal."""
     for index in range(min(grid.cells.height, _LINES)):
         held = [cell for cell in grid.row(index) if cell is not None]
         title = held[0] if len(set(held)) == 1 else ""

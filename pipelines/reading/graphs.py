@@ -1,4 +1,4 @@
-"""A components table -> the graph of each SKU it names, as JSON text, and the SKUs whose graph has a fault.
+"""Builds the graph of each SKU that a components table names, as JSON text, and finds the SKUs whose graph has a fault.
 
 A fault in one line rejects the whole graph: a graph is replaced as a whole or not at all.
 """
@@ -32,7 +32,7 @@ _UNKNOWN_MATERIAL: Final = (
 class Graphs:
     """`texts` has a row per SKU without fault: `sku_code`, `components` (JSON array text), `line` (its first).
 
-    `faulty` are the SKUs that are rejected, `nameless` the number of lines that name none.
+    `faulty` are the rejected SKUs, `nameless` is the number of lines without a SKU code.
     """
 
     texts: pl.DataFrame
@@ -45,7 +45,7 @@ NONE = Graphs(pl.DataFrame(schema={"sku_code": pl.String, "components": pl.Strin
 
 
 def read_graphs(typed: TypedSheet) -> Graphs:
-    """The graphs of a typed components table, lines in their order, and within a line its groups in theirs."""
+    """Return the graphs of a typed components table, lines in their order, and within a line its groups in theirs."""
     groups = list(dict.fromkeys(column.group for column in typed.sheet.columns if column.name != "sku_code"))
     objects = {group: _objects(typed, group) for group in groups}
     for group, found in objects.items():
@@ -67,7 +67,7 @@ def read_graphs(typed: TypedSheet) -> Graphs:
 
 
 def _complete(typed: TypedSheet, group: str | None, there: pl.Series) -> TypedSheet:
-    """Faults of components that lack what one needs beside its type: a family or a library component."""
+    """Add the faults of components without a family or a library component, and of values without their status."""
     columns = {column.field.name: column for column in typed.sheet.columns if column.group == group}
     names = {field: column.name for field, column in columns.items()}
     if not any(column.fixed for column in columns.values()):
@@ -90,9 +90,9 @@ def _complete(typed: TypedSheet, group: str | None, there: pl.Series) -> TypedSh
 
 
 def _objects(typed: TypedSheet, group: str | None) -> pl.Series:
-    """Each line's component as a JSON object of the values it gives.
+    """Return each line's component as a JSON object of the values it gives.
 
-    Null where a group's columns give none, or a weight of 0: a packaging has not as many parts as the table has groups.
+    Null where a group's columns give none, or a weight of 0: a packaging can have fewer parts than there are groups.
     """
     columns = [column for column in typed.sheet.columns if column.group == group and column.name != "sku_code"]
     values = {column.field.name: typed.values[column.name] for column in columns}
@@ -116,7 +116,7 @@ def _objects(typed: TypedSheet, group: str | None) -> pl.Series:
     if "component_type" not in fixed:
         constants = [_types(values, len(parts[0]))]
     weighs = values["weight_g"] != 0 if "weight_g" in values else pl.Series([True])
-    # A material's column is nothing but its weight; in a numbered group the weight may be left out.
+    # A material's column is only its weight; in a numbered group the weight may be left out.
     there = weighs.fill_null(value=False) if fixed else _any_given(typed, columns) & weighs.fill_null(value=True)
     return joined([*(_member(constant.name, constant) for constant in constants), *parts], "{", "}").set(~there, None)
 
@@ -126,28 +126,28 @@ def _member(name: str, values: pl.Series) -> pl.Series:
 
 
 def _any_given(typed: TypedSheet, columns: list[Column]) -> pl.Series:
-    """The lines of which a group's columns give anything but how a weight is meant, or what a mapping gives to all."""
+    """Return the lines where a group's columns give more than helpers of weights and constants of the mapping."""
     told = [column for column in columns if column.field not in WEIGHT_HELPERS]
     told = [column for column in told if column.constant is None] or told
     return reduce(or_, (typed.given[column.name] for column in told))
 
 
 def _types(values: dict[str, pl.Series], height: int) -> pl.Series:
-    """The component_type of a numbered group: its own column's, else what its shape names, else `body`."""
+    """Return the component_type of a numbered group: its own column's, else the one of its shape, else `body`."""
     nothing = pl.repeat(None, height, dtype=pl.String, eager=True)
     of_shape = part_types(values.get("shape", nothing))
     return values.get("component_type", nothing).fill_null(of_shape).alias("component_type")
 
 
 def _arrays(name: str, literals: pl.Series) -> pl.Series:
-    """Array literals (`{a,b}`) as members with a JSON array."""
+    """Return array literals (`{a,b}`) as members with a JSON array."""
     distinct = literals.drop_nulls().unique(maintain_order=True)
     texts = [f'"{name}":' + json.dumps([code for code in text.strip("{}").split(",") if code]) for text in distinct]
     return literals.replace_strict(distinct, texts, default=None, return_dtype=pl.String)
 
 
 def _substances(values: dict[str, pl.Series], given: dict[str, pl.Series]) -> pl.Series | None:
-    """The substance columns of each line as one member, null where none is given."""
+    """Return the substance columns of each line as one member, null where none is given."""
     entries = []
     for name in SUBSTANCES:
         keys = {part: values[f"{name}_{part}"] for part in PARTS if f"{name}_{part}" in values}

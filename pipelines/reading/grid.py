@@ -1,7 +1,7 @@
-"""The grid: what a CSV text and a sheet have in common before anything is known about columns.
+"""Defines the grid: the common form of a CSV text and a sheet before anything is known about columns.
 
-Here are only the shape and the names of columns as a spreadsheet shows them. Reading bytes into a grid is
-`delimited.py` and `workbook/`; finding a header in it is `header.py`.
+Only the shape and the spreadsheet names of columns belong here. `delimited.py` and `workbook/` read bytes into a
+grid; `header.py` finds a header in it.
 """
 
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class LineFault:
 class Grid:
     """Cells as text, one String column per position (`c0`, `c1`, …), an empty cell as null, no row without a cell.
 
-    `lines` are the line numbers of the rows. `kinds` says of each cell whether a workbook holds it as `TEXT`, as a
+    `lines` are the line numbers of the rows. `kinds` says of each cell whether a workbook stores it as `TEXT`, as a
     `NUMBER` or as a formula with `NO_VALUE`; it is None where cells have no type. Lines among `faults` have no
     row. `widths` is the number of cells of each line, where lines can differ.
     """
@@ -43,14 +43,14 @@ class Grid:
     widths: dict[int, int] = field(default_factory=dict)
 
     def row(self, index: int) -> list[str | None]:
-        """The cells of one row by position; a grid need not have all columns."""
+        """Return the cells of one row by position; a grid need not have all columns."""
         by_position = {
             int(name[1:]): cell for name, cell in zip(self.cells.columns, self.cells.row(index), strict=True)
         }
         return [by_position.get(at) for at in range(max(by_position, default=-1) + 1)]
 
     def below(self, line: int) -> "Grid":
-        """The rows after a line."""
+        """Return the rows after a line."""
         keep = self.lines > line
         return Grid(
             self.cells.filter(keep),
@@ -61,14 +61,14 @@ class Grid:
 
 
 def check_width(columns: int) -> None:
-    """Refuses a table of more columns than anyone makes, before each of them costs something."""
+    """Refuse a table with too many columns, before memory is spent on them."""
     if columns > MOST_COLUMNS:
         message = f"A line has {columns} cells; at most {MOST_COLUMNS} columns are read. Is the delimiter right?"
         raise refuse("unreadable_file", message)
 
 
 def letter(position: int) -> str:
-    """The spreadsheet's name of a column, counted from 0: A, B, …, Z, AA."""
+    """Return the spreadsheet's name of a column, counted from 0: A, B, …, Z, AA."""
     name = ""
     position += 1
     while position:
@@ -78,7 +78,7 @@ def letter(position: int) -> str:
 
 
 def position(name: str) -> int:
-    """The position, counted from 0, of a column named by its letters."""
+    """Return the position, counted from 0, of a column named by its letters."""
     total = 0
     for character in name.upper():
         total = total * 26 + ord(character) - ord("A") + 1
@@ -86,9 +86,9 @@ def position(name: str) -> int:
 
 
 def blank_to_null(frame: pl.DataFrame) -> pl.DataFrame:
-    """Cells that hold nothing but white space, no-break spaces included, as null: an empty cell.
+    """Set cells of only white space, no-break spaces included, to null: an empty cell.
 
-    Only columns with a cell that does not begin with a visible ASCII character are looked at closely.
+    Only columns with a cell that does not begin with a visible ASCII character are examined closely.
     """
     begins = frame.select(((pl.all() < "!") | (pl.all() > "~")).any())
     unsure = pl.col(name for name in begins.columns if begins[name][0])
@@ -96,7 +96,7 @@ def blank_to_null(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def without_blank_rows(cells: pl.DataFrame, lines: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
-    """The rows that have a cell, and their lines."""
+    """Return the rows that have a cell, and their lines."""
     cells = blank_to_null(cells)
     held = cells.select(pl.any_horizontal(pl.all().is_not_null())).to_series() if cells.width else lines > 0
     return (cells, lines) if held.all() else (cells.filter(held), lines.filter(held))

@@ -1,8 +1,8 @@
-"""Headers of components side by side in one line: numbered groups of columns, and a weight column per material.
+"""Recognises headers of components side by side in one line: numbered groups, and a weight column per material.
 
 `packagings_1_material`, `Emballage 1 - Matière`, `Weight 2 (kg)`; `Glas`, `Poids verre (g)`, `plastic_weight_g`. The
 words are data: `headers.csv` (tables `component` and `group`) and `words.csv` (`group`, `material_column`,
-`weight_column`). Which of such columns count is `header.py`; the table that they make is `wide_layout.py`.
+`weight_column`). `header.py` decides which of these columns count; `wide_layout.py` makes their table.
 """
 
 import re
@@ -28,26 +28,26 @@ _OF_PART = {
 }
 _OF_UNITS = ("unit", "unit_name")
 _PER = {"per", "par", "je", "pro", "por"}
-"""`Glass weight per unit` is a weight, `Glass weight unit` the unit of one."""
+"""`Glass weight per unit` is a weight, `Glass weight unit` is the unit of one."""
 _MOST_WORDS = 12
-"""Words of the longest header that is looked at: every run of words may be the name of a material."""
+"""Words of the longest header that is examined: every run of words may be the name of a material."""
 _NUMBER = re.compile(r"[1-9]\d?")
 _JOINED = re.compile(r"([a-z]+)(\d{1,2})")
 
 
 def group_column(folded: str, header: str) -> Column | None:
-    """The column of a numbered component or of a material's weight, or None. `folded` is the header folded."""
+    """Return the column of a numbered component or of a material's weight, or None. `folded` is the header folded."""
     tokens = folded.split()
     return None if len(tokens) > _MOST_WORDS else _numbered(tokens, header) or _of_material(tokens, header)
 
 
 def is_bare_material(column: Column) -> bool:
-    """Whether the header is a material's name alone, which need not speak of weights: `Glas`, `Carton`."""
+    """Return whether the header is a material's name alone, which need not mean a weight: `Glas`, `Carton`."""
     return bool(column.fixed) and _material(fold(column.header)) is not None
 
 
 def _numbered(said: list[str], header: str) -> Column | None:
-    """A header with one number, which is a component's field without the number and the word for a group."""
+    """Return the column of a header with one number that names a component's field without it and the group's word."""
     tokens = [part for token in said for part in _apart(token)]
     numbers = [token for token in tokens if _NUMBER.fullmatch(token)]
     if len(numbers) != 1:
@@ -64,13 +64,13 @@ def _numbered(said: list[str], header: str) -> Column | None:
 
 
 def _apart(token: str) -> tuple[str, ...]:
-    """`emballage1` as two tokens."""
+    """Split `emballage1` into two tokens."""
     found = _JOINED.fullmatch(token)
     return found.groups() if found is not None and code_of(found[1], "group") is not None else (token,)
 
 
 def _without_group_word(tokens: list[str]) -> Iterator[str]:
-    """The header as it is, then without a word for a group at its end, or words for it at its start."""
+    """Yield the header as it is, then without a word for a group at its end, or words for it at its start."""
     yield " ".join(tokens)
     if tokens and code_of(tokens[-1], "group") is not None:
         yield " ".join(tokens[:-1])
@@ -80,7 +80,7 @@ def _without_group_word(tokens: list[str]) -> Iterator[str]:
 
 
 def _part_field(bare: str) -> tuple[str, Unit | None] | None:
-    """The component field that a header names, and the unit at its end."""
+    """Return the component field that a header names, and the unit at its end."""
     known = _part_headers()
     if bare in known:
         return known[bare], None
@@ -90,16 +90,16 @@ def _part_field(bare: str) -> tuple[str, Unit | None] | None:
     composed = composed_field(bare)
     if composed is not None and composed[0] in _OF_PART:
         return _OF_PART[composed[0]], composed[1]
-    within = taken_out(bare.split(), "g")  # a title with its unit stands before the part: `Weight (kg) packaging 1`
+    within = taken_out(bare.split(), "g")  # a title with its unit is before the part: `Weight (kg) packaging 1`
     name = None if within is None else known.get(" ".join(within[0]))
     return (name, within[1]) if within is not None and name in ("weight_g", "measured_weight_g") else None
 
 
 @cache
 def _part_headers() -> dict[str, str]:
-    """Headers of a component's fields within a group: those of a components table, and some that need the group.
+    """Return headers of a component's fields within a group: those of a components table, and some that need the group.
 
-    What is the SKU's elsewhere (`Verpackungsmaterial`, `Poids de l'emballage`) is the part's in a group.
+    Headers of the SKU elsewhere (`Verpackungsmaterial`, `Poids de l'emballage`) are the part's in a group.
     """
     of_sku = {header: _OF_PART[name] for header, name in headers("sku").items() if name in _OF_PART}
     of_table = {header: name for header, name in headers("component").items() if name in fields_of("component")}
@@ -107,16 +107,16 @@ def _part_headers() -> dict[str, str]:
 
 
 def _measured_alone(column: Column) -> Column:
-    """A measured weight that no specified one stands beside is the weight."""
+    """Make a measured weight the weight, for a group without a specified one."""
     if column.field.name != "measured_weight_g":
         return column
     return replace(column, name=f"component_{column.group}_{_WEIGHT}", field=fields_of("component")[_WEIGHT])
 
 
 def _of_material(tokens: list[str], header: str) -> Column | None:
-    """A material's name with nothing beside it but words for weights, for a part, and a unit of mass anywhere.
+    """Return the column of a material's name beside only words for weights or a part, and a unit of mass anywhere.
 
-    With words for a unit instead (`Glas Einheit`, `glass_weight_unit`) the column holds the units of that weight.
+    With words for a unit instead (`Glas Einheit`, `glass_weight_unit`) the column contains the units of that weight.
     """
     if "%" in header:
         return None
@@ -136,7 +136,7 @@ def _of_material(tokens: list[str], header: str) -> Column | None:
 
 
 def _of_group(material: str, part: str, name: str, header: str, unit: Unit | None) -> Column:
-    """A column of a material, given as `family` or `family grade`, in a part of the packaging."""
+    """Return the column of a material, given as `family` or `family grade`, in a part of the packaging."""
     family, _, grade = material.partition(" ")
     key = "_".join([*([] if part == "body" else [part]), *fold(material).split()])
     fixed = {"component_type": part, "material_family": family} | ({"polymer_or_grade": grade} if grade else {})
@@ -150,7 +150,7 @@ def _material(folded: str) -> str | None:
 
 
 def _family_and_kind(folded: str) -> str | None:
-    """A family and a kind of it that the rule-set's words know: `plastique pet clair`."""
+    """Return a family with a kind of it that the rule-set's words know: `plastique pet clair`."""
     first, _, kind = folded.partition(" ")
     family, rules = words("material_family").get(first), ruleset.load()
     code = None if family is None or not kind else resolve_material(kind, rules)
@@ -159,7 +159,7 @@ def _family_and_kind(folded: str) -> str | None:
 
 @cache
 def _grades() -> dict[str, str]:
-    """Words for a grade of a material, and the grades as columns are named by them: `metal tinplate`."""
+    """Return words for a grade of a material, and the grades as column names spell them: `metal tinplate`."""
     known = words("material_column")
     return {**known, **{fold(code): code for code in known.values()}}
 
@@ -169,7 +169,7 @@ def _weighed(columns: list[Column]) -> set[str | None]:
 
 
 def whole_groups(columns: list[Column]) -> list[Column]:
-    """The group columns that can make components, of one layout: numbered groups that name a material, else materials.
+    """Return the group columns that can make components: numbered groups that name a material, else materials.
 
     A number behind a header may mean anything, and a material's name alone too: a group without a material makes
     no component, and a bare name counts only beside a second material.
@@ -177,7 +177,7 @@ def whole_groups(columns: list[Column]) -> list[Column]:
     numbered = [column for column in columns if column.group is not None and not column.fixed]
     named = {column.group for column in numbered if column.field.name in ("material_family", "component_id")}
     if whole := [column for column in numbered if column.group in named]:
-        # A weight of a part without a material is kept: it is a fault of its lines, and no part left out of a total.
+        # A weight of a part without a material is kept as a fault of its lines, so that no total lacks a part.
         whole = [column for column in numbered if column.group in named | _weighed(numbered)]
         weighed = {column.group for column in whole if column.field.name == _WEIGHT}
         return [column if column.group in weighed else _measured_alone(column) for column in whole]

@@ -1,7 +1,7 @@
-"""Grid -> columns: the row that holds the headers, and the field of each column.
+"""Finds the columns of a grid: the row that contains the headers, and the field of each column.
 
 A table is refused when a column it needs is missing or when two columns fit one field. The caller's mapping
-stands above what is recognised. Recognising one header is `columns.py`.
+takes precedence over recognised columns. `columns.py` recognises one header.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from schemas.issues import Issue
 from schemas.normalise import shown
 
 _MOST_NAMED: Final = 20
-"""Columns that one sentence names."""
+"""Most columns that one sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class Header:
     """The header of a table: its line, its last line where it has two, the columns read and the columns ignored.
 
     `off` are the fields that the mapping reads from no column, with the position and header of the column they had.
-    `of_packaging` is whether a line above it says that the table is of packaging; `beside` are places among the ignored
-    of columns that may be weights of one more material.
+    `of_packaging` is true where a line above it says that the table is of packaging; `beside` are the positions of
+    ignored columns that may be weights of one more material.
     """
 
     line: int
@@ -49,7 +49,7 @@ class Header:
 
 
 def find_header(grid: Grid, table: Table, told: MappedSheet, *, sheet: str | None = None) -> Header:
-    """The header of a table; `told` is what the caller's mapping says about its `sheet`.
+    """Return the header of a table; `told` is the part of the caller's mapping for its `sheet`.
 
     Raises `ReadingRefused` with `no_table`, `missing_column`, `ambiguous_column` or `invalid_mapping`.
     """
@@ -104,7 +104,7 @@ def find_header(grid: Grid, table: Table, told: MappedSheet, *, sheet: str | Non
 
 
 def _switched_off(told: MappedSheet, recognised: list[Column]) -> tuple[tuple[str, int | None, str | None], ...]:
-    """The fields that the mapping switches off, each with the column that it would have been read from."""
+    """Return the fields that the mapping switches off, each with the column that it would have been read from."""
     off: list[tuple[str, int | None, str | None]] = []
     for column in told.off:
         had = next((other for other in recognised if same_field(column, other)), None)
@@ -113,16 +113,16 @@ def _switched_off(told: MappedSheet, recognised: list[Column]) -> tuple[tuple[st
 
 
 def _told_apart(columns: list[Column]) -> list[Column]:
-    """The columns with `component_` before the names of components' columns that a column of the SKU has too."""
+    """Put `component_` before the names of components' columns that a column of the SKU has too."""
     own = {column.name for column in columns if column.table == "sku"}
     twice = [column for column in columns if column.table == "component" and column.name in own]
     return [replace(column, name=f"component_{column.name}") if column in twice else column for column in columns]
 
 
 def _without_stray_parts(found: list[Column], chosen: Sequence[Column]) -> list[Column]:
-    """A main table without a component_type column has no components: `additives` there means something else.
+    """Drop the columns that a main table without component_type cannot have: `additives` there means something else.
 
-    With one it has a line for each component, so that groups of columns mean something else.
+    With that column it has a line for each component, so groups of columns are dropped instead.
     """
     own = [column for column in found if column.table == "sku"]
     if any(column.name == "component_type" for column in (*found, *chosen)):
@@ -131,9 +131,9 @@ def _without_stray_parts(found: list[Column], chosen: Sequence[Column]) -> list[
 
 
 def _one_each(columns: list[Column], chosen: list[Column]) -> list[Column]:
-    """One column a field. The field's own name stands above its synonyms, what names the packaging above what does not.
+    """Keep one column a field: its own name wins over synonyms, a header that names the packaging over others.
 
-    Of columns of units each weight may have its own beside it. Other doubles are refused.
+    Each weight may have its own column of units beside it. Other duplicates are refused.
     """
     units = [column for column in columns if is_shared(column)]
     if len(units) > 1:

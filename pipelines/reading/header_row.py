@@ -1,6 +1,6 @@
-"""Which line of a grid is the header: the one with most known headers, or the one that the caller's mapping names.
+"""Finds the header line of a grid: the one with most known headers, or the one that the caller's mapping names.
 
-Whether the columns below it are enough is `header.py`.
+`header.py` decides whether its columns are enough.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,23 +27,23 @@ NEEDED: Final[Mapping[Table, tuple[str, ...]]] = {
 }
 """The fields without which a table cannot be read."""
 _MOST_CELLS_SEARCHED: Final = 8_192
-"""Cells among which the header is looked for, in whole rows: words of each are looked up in every way."""
+"""Most cells that are searched for the header, in whole rows: each cell costs several look-ups."""
 
 
 def field_names(cells: Iterable[str], table: Table = "sku") -> set[str]:
-    """The fields that the cells name: what makes a row look like a header."""
+    """Return the fields that the cells name, by which a row looks like a header."""
     short = [cell for cell in cells if len(cell) < LONGEST_HEADER]
     names = {column.name for cell in short if (column := recognise(cell, 0, table)) is not None}
     return names if table != "sku" else names | {column.name for cell in short if (column := spare(cell)) is not None}
 
 
 def without_header(grid: Grid) -> tuple[Cells, int]:
-    """The labels of a table that has no header, all of them empty, and the line above its first one."""
+    """Return the labels of a table without a header, all of them empty, and 0, the line above its first one."""
     return [None] * len(grid.row(0)), 0
 
 
 def header_index(grid: Grid, table: Table, told: MappedSheet) -> int | None:
-    """The row of the header; None where the mapping says by `header_row` 0 that there is none.
+    """Return the row of the header; None where the mapping says by `header_row` 0 that there is none.
 
     Raises `ReadingRefused` with `no_table` or `invalid_mapping`.
     """
@@ -74,16 +74,16 @@ def header_index(grid: Grid, table: Table, told: MappedSheet) -> int | None:
 
 
 def _rows_searched(grid: Grid) -> int:
-    """One row at least."""
+    """Return the number of rows that are searched, at least one."""
     rows = min(grid.cells.height, ROWS_SEARCHED)
     held = grid.cells.head(rows).select(pl.sum_horizontal(pl.all().is_not_null())).to_series().cum_sum()
     return max(1, int((held <= _MOST_CELLS_SEARCHED).sum()))
 
 
 def _above_letters(grid: Grid, table: Table, told: MappedSheet, best: int) -> int:
-    """The header of columns that the mapping names by letters alone: the first row in which all of them are filled.
+    """Return the header row of columns that the mapping names only by letters: the first row that fills all of them.
 
-    Nothing in the file says that this row is a header. One that holds values is refused and not swallowed.
+    Nothing in the file says that this row is a header. A row of values is refused, so that no data is lost.
     """
     lettered = {name: position(to[0]) for name, to in told.columns.items() if to[0].isascii() and to[0].isalpha()}
     if not lettered:
@@ -104,7 +104,7 @@ def _above_letters(grid: Grid, table: Table, told: MappedSheet, best: int) -> in
 
 
 def _is_value(name: str, cell: str | None, table: Table) -> bool:
-    """Whether a cell is a value of the field rather than a header: a code has a digit, a number can be read."""
+    """Return whether a cell is a value of the field and no header: a code has a digit, a number can be read."""
     column = column_for(name, 0, "", table)
     if column is None or cell is None:
         return False

@@ -1,6 +1,6 @@
-"""Typed columns -> JSON text, column by column: how volumes and graphs are written for the write path.
+"""Writes typed columns as JSON text, column by column: volumes and graphs in the form that the write path reads.
 
-Without spaces, as the stored text is, so that volumes that are held already are the same text.
+The text has no spaces, like the stored text, so that unchanged volumes compare equal as text.
 """
 
 import json
@@ -9,7 +9,7 @@ import polars as pl
 
 
 def members(key: str, values: pl.Series, given: pl.Series) -> pl.Series:
-    """`"key":value` for each row where the value is given (a given null is `null`), else null."""
+    """Return `"key":value` for each row where the value is given (a given null is `null`), else null."""
     text = _encoded(values).fill_null("null")
     pairs = (
         pl.DataFrame({"text": text}).select(pl.concat_str(pl.lit(f"{json.dumps(key)}:"), pl.col("text"))).to_series()
@@ -18,7 +18,7 @@ def members(key: str, values: pl.Series, given: pl.Series) -> pl.Series:
 
 
 def joined(parts: list[pl.Series], opening: str, closing: str) -> pl.Series:
-    """The parts of each row between brackets; null where no part is there."""
+    """Return the parts of each row between brackets; null where a row has no part."""
     frame = pl.DataFrame({str(at): part for at, part in enumerate(parts)})
     some = pl.any_horizontal(pl.all().is_not_null())
     text = pl.concat_str(pl.lit(opening), pl.concat_str(pl.all(), separator=",", ignore_nulls=True), pl.lit(closing))
@@ -26,7 +26,7 @@ def joined(parts: list[pl.Series], opening: str, closing: str) -> pl.Series:
 
 
 def _encoded(values: pl.Series) -> pl.Series:
-    """Each value as JSON. Text is encoded once for each distinct value; an array literal becomes an array."""
+    """Return each value as JSON. Text is encoded once for each distinct value."""
     if values.dtype == pl.String:
         distinct = values.drop_nulls().unique(maintain_order=True)
         encoded = [json.dumps(value, ensure_ascii=False) for value in distinct]

@@ -1,9 +1,9 @@
-"""The labels of columns whose header is spread over lines: merged titles above, or units below.
+"""Joins the labels of columns whose header is spread over lines: merged titles above, or units below.
 
 `Weight` over `Glass | Paper` is `Weight Glass` and `Weight Paper`; `Emballage 1` over `Matière | Poids` likewise; `kg`
-below `Weight` is `Weight (kg)`. Where titles name levels of packaging, the columns of the level that is not sold keep
-their title, so that they are none of the SKU's. Which line is the header is `header.py`; what a label means,
-`columns.py`.
+below `Weight` is `Weight (kg)`. Where titles name levels of packaging, the columns of a level that is not sold keep
+their title, so that they do not count as the SKU's. `header_row.py` finds the header line; `columns.py` recognises
+labels.
 """
 
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ _UNITS_OF_FIELDS = ("g", "percent", "um", "g/cm3")
 
 
 def labels(grid: Grid, row: int, keys: Sequence[str]) -> tuple[Cells, int]:
-    """The label of each column, and the last line of the header. `row` is the header; `keys` are the fields of a key.
+    """Return each column's label, and the header's last line. `row` is the header; `keys` are the fields of a key.
 
-    A further line belongs to the header where it stands right below, says nothing of the keys, and either stands below
-    merged titles or holds units only.
+    A further line belongs to the header where it is directly below, says nothing about the keys, and either is below
+    merged titles or contains only units.
     """
     cells = grid.row(row)
     line = int(grid.lines[row])
@@ -41,13 +41,13 @@ def labels(grid: Grid, row: int, keys: Sequence[str]) -> tuple[Cells, int]:
 
 
 def _line(grid: Grid, row: int, line: int) -> Cells | None:
-    """The cells of a row, if it stands at that line of the file."""
+    """Return the cells of a row, if it is at that line of the file."""
     there = 0 <= row < grid.cells.height and int(grid.lines[row]) == line
     return grid.row(row) if there else None
 
 
 def _of_units(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
-    """Whether a line holds units, none of them below a key, and nothing else but words of help and dashes."""
+    """Return whether a line contains units, none of them below a key, and otherwise only words of help and dashes."""
     beside = [cell for title, cell in zip(cells, below, strict=True) if cell is not None and not _is_key(title, keys)]
     of_keys = [cell for title, cell in zip(cells, below, strict=True) if cell is not None and _is_key(title, keys)]
     return (
@@ -79,7 +79,7 @@ def _with_unit(cell: str | None, below: str | None) -> str | None:
 
 
 def _below_titles(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
-    """Whether a line holds the parts of merged titles: words, some where the header is empty, none below a key."""
+    """Return whether a line has parts of merged titles: words, some where the header is empty, none below a key."""
     for cell, part in zip(cells, below, strict=True):
         if part is not None and (not any(map(str.isalpha, part)) or _is_key(cell, keys)):
             return False
@@ -88,7 +88,7 @@ def _below_titles(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
 
 
 def _joined(titles: Cells, parts: Cells) -> Cells:
-    """Each part behind the title that reaches over it."""
+    """Return each part behind the title that covers it."""
     over = _reaching(titles, parts)
     return [
         title if part is None else part if above is None else f"{above} {part}"
@@ -97,7 +97,7 @@ def _joined(titles: Cells, parts: Cells) -> Cells:
 
 
 def _reaching(titles: Cells, parts: Cells) -> Cells:
-    """The title over each part: the last one to its left that has a part of its own."""
+    """Return the title over each part: the last one to its left that has a part of its own."""
     found: Cells = []
     reaching: str | None = None
     for title, part in zip(titles, parts, strict=True):
@@ -108,7 +108,7 @@ def _reaching(titles: Cells, parts: Cells) -> Cells:
 
 
 def _where_better(cells: Cells, titles: Cells) -> Cells:
-    """The label with its title where the header alone is no field, or the title says that it is another one."""
+    """Return the label with its title where the header alone is no field, or the title makes it another one."""
     over, joined = _reaching(titles, cells), _joined(titles, cells)
     levels = {title: level_of(title) for title in over if title is not None}
     sold = SALES in levels.values()
@@ -119,9 +119,9 @@ def _where_better(cells: Cells, titles: Cells) -> Cells:
 
 
 def _better(cell: str | None, label: str | None, title: str | None) -> str | None:
-    """The joined label only where it is a field and the header alone is none, or names a component of its own.
+    """Return the joined label only where it is a field and the header alone is none, or it names a component.
 
-    A title that names the unit of the weights below it says so of each: `Weights in kg` over `Glass | Paper`.
+    A title that names the unit of the weights below it gives it to each: `Weights in kg` over `Glass | Paper`.
     """
     if cell is None or label is None or label == cell:
         return cell
@@ -134,7 +134,7 @@ def _better(cell: str | None, label: str | None, title: str | None) -> str | Non
 
 
 def _is_somebody(title: str) -> bool:
-    """Whether a title is that of a supplier or a customer, so that `Code` below it is theirs and no article's."""
+    """Return whether a title names a supplier or a customer, so that `Code` below it is theirs and no article's."""
     roles = roles_said(title)
     return "somebody" in roles and "thing" not in roles
 

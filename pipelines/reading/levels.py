@@ -1,8 +1,8 @@
-"""Which level of packaging a header or a title speaks of: `Primary packaging`, `Emballage secondaire (carton)`.
+"""Finds the level of packaging that a header or a title names: `Primary packaging`, `Emballage secondaire (carton)`.
 
-Forms put the levels side by side. The SKU is what is sold, so its columns are those of the sales packaging; a carton
+Forms put the levels side by side. The SKU is the sold unit, so its columns are those of the sales packaging; a carton
 around twelve of them is no part of one. The words are in `words.csv`: the vocabulary `level_packaging`, and
-`level_title` for those that say so only in a title (`Primary`): a primary material is the main one.
+`level_title` for words that mean a level only in a title (`Primary`): a primary material is the main one.
 """
 
 from typing import Final
@@ -19,7 +19,7 @@ _MOST_WORDS: Final = 12
 
 
 def level_of(title: str) -> str | None:
-    """The level that a title names in any of its words; None where it names none, or two."""
+    """Return the level that a title names in any of its words; None where it names none, or two."""
     tokens = fold(title).split()[:_MOST_WORDS]
     known = {**words("level_title"), **words("level_packaging")}
     levels = {level for start, end in _runs(len(tokens)) if (level := known.get(" ".join(tokens[start:end])))}
@@ -27,7 +27,7 @@ def level_of(title: str) -> str | None:
 
 
 def without_sales_level(header: str) -> str | None:
-    """A folded header without the words for the sales packaging at its start or end; None where it has none."""
+    """Return a folded header without words for the sales packaging at its start or end; None where it has no such."""
     tokens = fold(header).split()
     if not 1 < len(tokens) <= _MOST_WORDS:
         return None
@@ -42,7 +42,7 @@ def without_sales_level(header: str) -> str | None:
 
 
 def are_levels(cells: pl.Series) -> bool:
-    """Whether every cell given is a word for a level, and one of them at least no packaging by itself (`Pallet`)."""
+    """Return whether every given cell is a word for a level, and at least one is no word for a packaging (`Pallet`)."""
     distinct = cells.drop_nulls().unique()
     if not len(distinct) or any(code_of(cell, "packaging_level") is None for cell in distinct):
         return False
@@ -51,7 +51,7 @@ def are_levels(cells: pl.Series) -> bool:
 
 
 def are_mostly_levels(cells: pl.Series) -> bool:
-    """Whether most of the cells given are words for a level, and none is one for a use alone: `Primary`, `Online`."""
+    """Return whether most given cells name a level (`Primary`), and none names only a use (`Online`)."""
     given = cells.drop_nulls()
     levels = {cell for cell in given.unique() if code_of(cell, "packaging_level") is not None}
     uses = {cell for cell in given.unique() if code_of(cell, "use_context") is not None}
@@ -59,5 +59,5 @@ def are_mostly_levels(cells: pl.Series) -> bool:
 
 
 def _runs(count: int) -> list[tuple[int, int]]:
-    """Start and end of every run of words, the longest first."""
+    """Return start and end of every run of words, the longest first."""
     return [(start, start + size) for size in range(count, 0, -1) for start in range(count - size + 1)]

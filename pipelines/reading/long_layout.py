@@ -1,7 +1,7 @@
-"""The long layout: one table with a line for each component and its SKU repeated, split into SKUs and components.
+"""Splits the long layout, a table with a line for each component and its SKU repeated, into SKUs and components.
 
-It is known by component columns, or by lines of one SKU with the same or an empty name that differ in material,
-format or weight. In the second case those columns speak of components wherever a SKU has several lines.
+Component columns identify it, or lines of one SKU with the same or an empty name that differ in material, format
+or weight. In the second case those columns describe components wherever a SKU has several lines.
 """
 
 from dataclasses import replace
@@ -27,14 +27,14 @@ _MOVED: Final = {
 _TELLING: Final = ("material", "packaging_format", "weight_grams")
 _TYPE: Final = "component_type"
 _PER_PART: Final = ("unit_count", "weight_share_percent")
-"""Columns that speak of parts: where no line is a part they mean something else."""
+"""Columns that describe parts: where no line is a part they mean something else."""
 
 
 def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
-    """The SKUs and the components of one table; the components are None where it has one line per SKU.
+    """Return the SKUs and the components of one table; the components are None where it has one line per SKU.
 
     A SKU's own field is the first value that one of its lines gives; a line that gives another one is a fault. A line
-    without code and name that gives a component belongs to the SKU above it: merged cells hold their value once.
+    without code and name that gives a component belongs to the SKU above it: merged cells have their value once.
     """
     table = sheet.table.with_columns(as_codes(pl.col("sku_code"))).with_row_index("at")
     parts = [column for column in sheet.columns if column.table == "component"]
@@ -67,9 +67,9 @@ def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
 
 
 def _of_weighed_parts(helpers: list[Column], columns: tuple[Column, ...], parts: list[Column]) -> list[Column]:
-    """The helping columns that speak of the parts' weights; a column of units that the parts have stands above another.
+    """Return the helper columns of the parts' weights; the parts' own column of units wins over a shared one.
 
-    None where the parts have no weights.
+    Empty where the parts have no weights.
     """
     names = {column.field.name for column in parts}
     spoken = {column.field.name for column in speaks_of([*columns, *parts])}
@@ -81,7 +81,7 @@ def _of_weighed_parts(helpers: list[Column], columns: tuple[Column, ...], parts:
 
 
 def _of_own_weight(columns: tuple[Column, ...], own: list[Column]) -> Column | None:
-    """The column of units that speaks of the SKU's own weight, which counts where such a weight stands."""
+    """Return the column of units of the SKU's own weight; None where the SKU has no such weight."""
     unit = next((column for column in columns if column.table == "sku" and is_shared(column)), None)
     kept = any(column.name == "weight_grams" for column in own)
     spoken = any(column.name == "weight_grams" for column in speaks_of(columns))
@@ -89,12 +89,12 @@ def _of_own_weight(columns: tuple[Column, ...], own: list[Column]) -> Column | N
 
 
 def with_codes_below(parts: Sheet) -> Sheet:
-    """A components sheet with the code of the line above where a line has a component and no code: merged cells."""
+    """Fill the code of the line above into lines of a components sheet that have a component and no code."""
     return replace(parts, table=_carried_down(parts.table, _TYPE, keys=["sku_code"]))
 
 
 def _carried_down(table: pl.DataFrame, telling: str, *, keys: list[str]) -> pl.DataFrame:
-    """The table with the code of the line above where a line has a component and none of the keys."""
+    """Fill in the code of the line above where a line has a component and none of the keys."""
     if telling not in table.columns or not table["sku_code"].null_count():
         return table
     carried = pl.all_horizontal(pl.col(keys).is_null()) & pl.col(telling).is_not_null()
@@ -103,13 +103,13 @@ def _carried_down(table: pl.DataFrame, telling: str, *, keys: list[str]) -> pl.D
 
 
 def without_parts(sheet: Sheet) -> Sheet:
-    """The table of SKUs alone: its component columns are ignored, because the components stand elsewhere."""
+    """Return the table of SKUs alone; its component columns are listed as ignored."""
     names = [column.name for column in sheet.columns if column.table == "component"]
     return sheet.without((*names, *_PER_PART))
 
 
 def lines_are_parts(sheet: Sheet) -> bool:
-    """Whether a table has component columns, or lines of one SKU that are its components."""
+    """Return whether a table has component columns, or lines of one SKU that are its components."""
     if any(column.table == "component" for column in sheet.columns):
         return True
     table = sheet.table.with_columns(pl.col("sku_code").str.strip_chars())
@@ -119,9 +119,9 @@ def lines_are_parts(sheet: Sheet) -> bool:
 def _split(
     sheet: Sheet, table: pl.DataFrame, own: list[Column], parts: list[Column], given: pl.DataFrame
 ) -> tuple[Sheet, Sheet]:
-    """The SKUs of `table` in the columns `own`, and the components of `given` in the columns `parts`.
+    """Return the SKUs of `table` in the columns `own`, and the components of `given` in the columns `parts`.
 
-    Only lines that are `grouped` are one SKU with others of the same code.
+    Only `grouped` lines are one SKU with others of the same code.
     """
     key = next(column for column in own if column.name == "sku_code")
     names = [column.name for column in own if column is not key]
@@ -156,7 +156,7 @@ def _split(
 
 
 def _touching_food(table: pl.DataFrame) -> pl.DataFrame:
-    """The table without the no of parts beside a part that touches food: the SKU does where one of them does."""
+    """Clear the `no` of parts beside a part that touches food: a SKU touches food where one of its parts does."""
     if "food_contact" not in table.columns:
         return table
     cells = pl.col("food_contact")
@@ -167,12 +167,12 @@ def _touching_food(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _origin(column: Column, sheet: Sheet) -> str:
-    """The name under which the sheet holds a column."""
+    """Return the name of a column in the sheet."""
     return next(own.name for own in sheet.columns if own.position == column.position)
 
 
 def _kinds(sheet: Sheet, columns: list[Column], at: pl.Series) -> pl.DataFrame | None:
-    """The kinds of the cells of some columns and rows; a derived column is text."""
+    """Return the cell kinds of some columns and rows; a derived column is text."""
     if sheet.kinds is None:
         return None
     kinds = {column.name: sheet.kinds[_origin(column, sheet)].gather(at) for column in columns}
@@ -182,7 +182,7 @@ def _kinds(sheet: Sheet, columns: list[Column], at: pl.Series) -> pl.DataFrame |
 
 
 def _conflicts(given: pl.DataFrame, first: pl.DataFrame, names: list[str]) -> tuple[LineFault, ...]:
-    """Lines whose own SKU fields differ from what an earlier line of the SKU says."""
+    """Return the faults of lines whose SKU fields differ from those of an earlier line of the SKU."""
     faults = []
     for name in names:
         differs = (given[name].is_not_null() & (given[name] != first[name])).fill_null(value=False)
@@ -194,7 +194,7 @@ def _conflicts(given: pl.DataFrame, first: pl.DataFrame, names: list[str]) -> tu
 
 
 def _repeated(table: pl.DataFrame, columns: tuple[Column, ...]) -> pl.Series | None:
-    """The lines of SKUs whose lines are their components; None where there is no such SKU."""
+    """Return the lines of SKUs whose lines are their components; None where there is no such SKU."""
     names = {column.name for column in columns}
     telling = [name for name in _TELLING if name in names]
     if "material" not in names:
@@ -207,7 +207,7 @@ def _repeated(table: pl.DataFrame, columns: tuple[Column, ...]) -> pl.Series | N
 
 
 def _of_parts(columns: tuple[Column, ...], parts: list[Column]) -> dict[str, Column]:
-    """The SKU's columns that speak of the parts, by name, where no column says the material of a part.
+    """Return the SKU's columns that describe the parts, by name, where no column gives the material of a part.
 
     A part needs a material: beside `Élément`, `Matériau` is the part's, and so is `Poids (g)`.
     """
@@ -223,7 +223,7 @@ def _of_parts(columns: tuple[Column, ...], parts: list[Column]) -> dict[str, Col
 
 
 def _differing(table: pl.DataFrame, repeated: pl.Series) -> list[str]:
-    """`packaging_format` where it says what each part is, and not what all of them make."""
+    """Return `packaging_format` where it names each part, and not the packaging that they make together."""
     if "packaging_format" not in table.columns:
         return []
     formats = table.filter(repeated).select(pl.col("packaging_format").n_unique().over("sku_code")).to_series()
@@ -231,7 +231,7 @@ def _differing(table: pl.DataFrame, repeated: pl.Series) -> list[str]:
 
 
 def _moved(columns: tuple[Column, ...]) -> list[Column]:
-    """The component columns that the SKU columns make."""
+    """Return the component columns that the SKU columns make."""
     fields = fields_of("component")
     named = {column.name: column for column in columns}
     format_or_material = named.get("packaging_format", named["material"])

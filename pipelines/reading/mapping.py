@@ -1,9 +1,8 @@
-"""The caller's mapping: what they say about the file where detection is not enough, checked before the file is read.
+"""Checks the caller's mapping, which describes the file where detection is not enough, before the file is read.
 
 `{"columns": {field: header | letter | [headers] | null}, "constants": {field: value}, "values": {field: {text: value}},
 "sheet"?, "header_row"?, "decimal"?: "," | ".", "layout"?, "components"?: {the first five, of the components sheet}}`.
-Which fields there are and which values they take is known here (`told_fields.py`); whether the file has the columns is
-found when its header is (`chosen.py`).
+Fields and their values are checked here (`told_fields.py`); `chosen.py` checks later whether the file has the columns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,11 +22,11 @@ _COLUMNS: Final = "columns must be an object of field: header, column letter, ar
 
 @dataclass(frozen=True, slots=True)
 class MappedSheet:
-    """What a mapping says about one sheet; everything is optional.
+    """The part of a mapping for one sheet; everything is optional.
 
-    `columns` are the headers or letters of each field, of which the first that is there counts; `off` are fields that
-    are read from no column; `constants` are columns of which every line has the same cell, as the caller wrote it;
-    `values` say what the cells of a field mean.
+    `columns` are the headers or letters of each field, of which the first that the file has counts; `off` are fields
+    that are read from no column; `constants` are columns with the same cell in every line, as the caller wrote it;
+    `values` give the meaning of a field's cells.
     """
 
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -38,13 +37,13 @@ class MappedSheet:
     header_row: int | None = None
 
     def reads(self, column: Column) -> bool:
-        """Whether the column of a field may be read: neither switched off nor given as a constant."""
+        """Return whether the column of a field may be read: neither switched off nor given as a constant."""
         return not any(same_field(column, other) for other in (*self.off, *self.constants))
 
 
 @dataclass(frozen=True, slots=True)
 class Mapped(MappedSheet):
-    """A mapping whose parts have the right types: the sheet of SKUs, and what holds for the whole file."""
+    """A mapping whose parts have the right types: for the sheet of SKUs, and for the whole file."""
 
     decimal: Literal[",", "."] | None = None
     layout: str | None = None
@@ -52,12 +51,12 @@ class Mapped(MappedSheet):
 
 
 def same_field(column: Column, other: Column) -> bool:
-    """Whether both are of one field; of a field of the SKU's and of a component's of one name it is one of them."""
+    """Return whether both are of one field; a SKU's and a component's field of one name are different fields."""
     return (column.table, column.name) == (other.table, other.name)
 
 
 def check_mapping(mapping: Mapping[str, object] | None) -> Mapped:
-    """The mapping as the reader uses it. Raises `ReadingRefused` with `invalid_mapping`."""
+    """Return the mapping as the reader uses it. Raises `ReadingRefused` with `invalid_mapping`."""
     if mapping is None:
         return Mapped()
     _known(mapping, _KEYS)
@@ -82,7 +81,7 @@ def _known(mapping: Mapping[str, object], keys: Sequence[str]) -> None:
 
 
 def _sheet(mapping: Mapping[str, Any], table: Table) -> dict[str, Any]:
-    """What a mapping says about one sheet."""
+    """Return the members of `MappedSheet` for one sheet."""
     sheet, row = mapping.get("sheet"), mapping.get("header_row")
     if sheet is not None and not isinstance(sheet, str):
         raise _wrong("sheet must be the name of a sheet")
@@ -101,7 +100,7 @@ def _sheet(mapping: Mapping[str, Any], table: Table) -> dict[str, Any]:
 
 
 def _columns(given: Mapping[str, Any], table: Table) -> tuple[dict[str, tuple[str, ...]], tuple[Column, ...]]:
-    """The headers of each field that is mapped, and the fields that are switched off."""
+    """Return the headers of each field that is mapped, and the fields that are switched off."""
     columns: dict[str, tuple[str, ...]] = {}
     off: list[Column] = []
     fields = {name: named_field(name, table) for name in given}
@@ -120,7 +119,7 @@ def _columns(given: Mapping[str, Any], table: Table) -> tuple[dict[str, tuple[st
 
 
 def _each_once(columns: Any) -> None:
-    """Two spellings of one field would leave it open which of them is meant."""
+    """Refuse two spellings of one field: they would leave it open which one is meant."""
     seen: set[tuple[str, str]] = set()
     for column in columns:
         if (column.table, column.name) in seen:

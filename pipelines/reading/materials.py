@@ -1,7 +1,7 @@
-"""Material cells that say more than a family: `Plastiques / PEBD - Polyethylène`, `PET recyclé`.
+"""Splits material cells that say more than a family: `Plastiques / PEBD - Polyethylène`, `PET recyclé`.
 
-The family stays in its column, the rest becomes the material's detail where the table gives none. Of what a text is
-that names no family, the rule-set's own words say (`compliance.words`); what neither knows stays a fault of its cell.
+The family stays in its column, the rest becomes the material's detail where the table gives none. The rule-set's words
+give the family of a text that names none (`compliance.words`); a text that neither knows stays a fault of its cell.
 """
 
 import re
@@ -22,12 +22,12 @@ from schemas.words import code_of, fold, words
 _DETAIL: Final = {"material": "material_subtype", "material_family": "polymer_or_grade"}
 _SHARE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d++)?+\s*+%")
 _PARTS: Final = re.compile(r"[/,;+&](?!\d)")
-"""What stands between materials of which each has its share: `carton 80 % / PE 20 %`."""
+"""Separators of materials that each have a share: `carton 80 % / PE 20 %`."""
 _BETWEEN: Final = re.compile(r"/|(?<=\s)[-–—](?=\s)")
 
 
 def with_details(sheet: Sheet) -> Sheet:
-    """The sheet with each family and each detail in a column of its own; a detail that a line gives itself stands."""
+    """Put each family and each detail in a column of its own; a detail that a line gives itself is kept."""
     for column in sheet.columns:
         if column.field.name in _DETAIL:
             sheet = _split(sheet, column)
@@ -35,9 +35,9 @@ def with_details(sheet: Sheet) -> Sheet:
 
 
 def with_families(sheet: Sheet) -> Sheet:
-    """The sheet with the materials that its details name, where it has no column of materials: `PAP 21`, `HDPE`.
+    """Add the materials that a sheet's details name, where it has no column of materials: `PAP 21`, `HDPE`.
 
-    Not where the column has the field's own name: whoever writes that sends this field, and no other.
+    A column with the field's own name adds none: a caller who writes that name sends this field and no other.
     """
     own = next((column for column in sheet.columns if column.name == "material_subtype"), None)
     if own is None or own.exact or own.mapped or any(column.name == "material" for column in sheet.columns):
@@ -54,12 +54,12 @@ def with_families(sheet: Sheet) -> Sheet:
 
 
 def _family_of(text: str) -> str | None:
-    """The family that a detail means, in the SKU's vocabulary; None where it means none, or two."""
+    """Return the family that a detail means, in the SKU's vocabulary; None where it means none, or two."""
     return code_of(text, "material") or (family_and_detail(text, "material") or (None,))[0]
 
 
 def family_and_detail(text: str, vocabulary: str) -> tuple[str, str] | None:
-    """The family and the detail that a material text gives; None where it is a family's word, or means none or two.
+    """Return the family and the detail of a material text; None where it is a family's word, or means none or two.
 
     `vocabulary` is `material` or `material_family`.
     """
@@ -92,14 +92,14 @@ def family_and_detail(text: str, vocabulary: str) -> tuple[str, str] | None:
 
 
 def _same(families: list[str | None]) -> str | None:
-    """The family that all parts of a text mean: `PS - Polystyrène` says one thing twice."""
+    """Return the family that all parts of a text mean: `PS - Polystyrène` names one material twice."""
     return families[0] if len(set(families)) == 1 else None
 
 
 def _family(text: str) -> str | None:
-    """The family of the material that a text means by the rule-set's words; None where it means no one material.
+    """Return the family of the material that a text means by the rule-set's words; None where that is not a single one.
 
-    A bare number is none: `1` may be the resin code of PET, and as well a line of the sender's own list.
+    A bare number means none: `1` may be the resin code of PET, and as well a number of the sender's own list.
     """
     if not any(map(str.isalpha, text)):
         return None

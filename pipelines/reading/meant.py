@@ -1,7 +1,7 @@
-"""Columns whose cells show that their header means something else than it seems.
+"""Finds columns whose cells show that their header means something else than it seems.
 
-A unit of sale beside a weight, a material ticked or named, `Recycled` over yes and no, `Component` over numbers of
-parts. What the caller's mapping names, and what has the field's own name, is never in doubt.
+Examples are a unit of sale beside a weight, a material ticked or named, `Recycled` over yes and no, `Component` over
+numbers of parts. A column that the caller's mapping names, or that has the field's own name, always counts.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from pipelines.reading.weights import names_mass
 
 
 def unmeant(columns: Sequence[Column], cells: pl.DataFrame, table: Table) -> list[str]:
-    """The names of the columns of a `table` that are not meant. `cells` has the texts of each column under its name."""
+    """Return the names of a `table`'s columns that do not count. `cells` has the texts of each column by its name."""
     columns = [column for column in columns if not column.exact]
     units = [column.name for column in columns if column.field.name == "weight_unit"]
     bare = [column.name for column in columns if is_bare_material(column)]
@@ -29,7 +29,7 @@ def unmeant(columns: Sequence[Column], cells: pl.DataFrame, table: Table) -> lis
     found += [
         column.name for column in columns if column.name in units and column.fixed and column.group not in weighed
     ]
-    # A components sheet says by its name what its lines are: there `Component` is meant, whatever stands below it.
+    # The name of a components sheet says what its lines are: there `Component` counts, whatever its cells are.
     kind = next((column for column in columns if column.name == "component_type"), None)
     if table == "sku" and kind is not None and kind.table == "component" and not _parts(cells[kind.name]):
         found += [column.name for column in columns if column.table == "component"]
@@ -37,12 +37,12 @@ def unmeant(columns: Sequence[Column], cells: pl.DataFrame, table: Table) -> lis
 
 
 def _parts(cells: pl.Series) -> bool:
-    """Whether most of the texts given name a part or a packaging."""
+    """Return whether most of the texts given name a part or a packaging."""
     distinct = cells.drop_nulls().unique()
     return 2 * sum(type_of_part(cell) is not None for cell in distinct) > len(distinct)
 
 
 def _numeric(cells: pl.Series) -> bool:
-    """Whether most of the cells given hold a digit."""
+    """Return whether most of the cells given contain a digit."""
     given = cells.drop_nulls()
     return not len(given) or 2 * given.str.contains(r"\d").sum() > len(given)

@@ -1,4 +1,4 @@
-"""The refusal of a table that lacks a column which is needed: what was seen, and what to send instead."""
+"""Refuses a table that lacks a needed column: the refusal lists the headers seen and says what to send instead."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _LONGEST_QUOTED = 60
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the column was looked for: the labels of a header's line, and the positions that are read already."""
+    """The header that was searched for the column: its line, its labels, and the positions that are read already."""
 
     table: Table
     sheet: str | None
@@ -25,14 +25,14 @@ class Place:
     used: Collection[int]
 
     def said(self) -> str:
-        """The sheet as a part of the sentence; a text has none."""
+        """Return the sheet as a part of the sentence; a text file has no sheet."""
         if self.sheet is None:
             return ""
         return f" of the {'components ' if self.table == 'component' else ''}sheet {shown(self.sheet)}"
 
 
 def refusal(names: Sequence[str], place: Place, barcode: int | None) -> ReadingRefused:
-    """Why a table without the columns of these fields is not read. `barcode` is where a GTIN stands, if one does."""
+    """Return why a table without columns of these fields is not read. `barcode` is the position of a GTIN column."""
     free = [at for at, cell in enumerate(place.cells) if cell is not None and at not in place.used]
     likely: dict[str, int] = {}
     if "sku_code" in names and barcode is not None:

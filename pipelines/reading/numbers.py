@@ -1,6 +1,6 @@
-"""Cell text -> numbers: decimal marks, grouping, units, percent signs; and what is no number, with the reason.
+"""Reads cell text as numbers: decimal marks, grouping, units, percent signs; a cell that is none gets a fault.
 
-Plain numbers are read as whole columns; the rest cell by cell. Which mark a column has is `decimal_mark.py`.
+Plain numbers are read as whole columns; the rest cell by cell. `decimal_mark.py` decides the mark of a column.
 """
 
 import re
@@ -20,20 +20,20 @@ _FIRST = re.compile(r"[\d.,\s]*+")
 _DOTTED = re.compile(r"\d\s*+\.\.\.?\s*+\d")
 _UP_TO_NEXT = re.compile(r"[^\d.,]*+(?P<dots>\.\.\.?\s*+)?(?=\d)")
 _TO = re.compile(r"(?:[-–—~±…]|\b(?:to|and|à|et|bis|und)\b)\s*+\d\Z", re.IGNORECASE)
-"""The parts of a range, looked for one after the other: one pattern for all of it would try each place of each."""
+"""The parts of a range, searched one after the other: one pattern for all of it would backtrack over every position."""
 _POWER = re.compile(r"\d[\d.,]*[eE]-\d+")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _WITH_UNIT = re.compile(
     rf"(?P<number>[+-]?[.,]?\d(?:[\d.,]|{_SPACE}(?=\d))*+(?:[eE][+-]?\d{{1,3}}(?!\d))?)\s*+(?P<unit>\S.*)?", re.DOTALL
 )
-"""A power of ten has at most three digits: with more, arithmetic itself would fail."""
+"""A power of ten has at most three digits: with more, Decimal arithmetic would fail."""
 _ONE_MARK = re.compile(r"(?P<before>\d+)(?P<mark>[.,])(?P<after>\d+)")
 _GROUPS = re.compile(rf"\d{{1,3}}(?:(?:,\d{{3}})+|(?:\.\d{{3}})+|(?:{_SPACE}\d{{3}})+)")
 _LARGEST_INTEGER = 2**53
 
 
 def read_numbers(cells: pl.Series, column: Column, mark: str | None, number_cells: pl.Series | None) -> Typed:
-    """A column of numbers in the field's unit, within its limits; Int64 for an integer field."""
+    """Read a column of numbers in the field's unit, within its limits; Int64 for an integer field."""
     field = column.field
     if number_cells is None:
         plain = _plain(cells, mark)
@@ -50,7 +50,7 @@ def read_numbers(cells: pl.Series, column: Column, mark: str | None, number_cell
 
 
 def read_number(cell: str, column: Column, mark: str | None) -> float:
-    """One number, in the field's unit. Raises `Unfit` with a sentence that quotes the cell."""
+    """Read one number, in the field's unit. Raises `Unfit` with a sentence that quotes the cell."""
     text = cell.strip().replace("−", "-")
     if _DAY.fullmatch(text):
         raise Unfit("invalid_number", f"{shown(cell)} is a date; give the cell a number format and write the number.")
@@ -69,7 +69,7 @@ def read_number(cell: str, column: Column, mark: str | None) -> float:
 
 
 def _is_range(text: str) -> bool:
-    """Whether a text is two numbers with a word or a sign between them: `84-86`, `from 3 to 5 g`, `1 g .. 2 g`."""
+    """Return whether a text is two numbers with a word or sign between them: `84-86`, `from 3 to 5 g`, `1 g .. 2 g`."""
     opening = _OPENING.match(text)
     start = opening.end() if opening else 0
     first = _FIRST.match(text, start)
@@ -83,7 +83,7 @@ def _is_range(text: str) -> bool:
 
 
 def _decimal(number: str, cell: str, mark: str | None) -> Decimal:
-    """The number with its marks resolved: of two kinds the last is the decimal mark, a repeated one is grouping."""
+    """Resolve the marks of a number: the last of two kinds is the decimal mark, a repeated one is grouping."""
     sign, digits = ("-", number[1:]) if number[0] == "-" else ("", number.removeprefix("+"))
     digits, _, power = digits.replace("E", "e").partition("e")
     last = max(digits.rfind("."), digits.rfind(","))
@@ -106,7 +106,7 @@ def _decimal(number: str, cell: str, mark: str | None) -> Decimal:
 
 
 def could_be_both(digits: str) -> bool:
-    """Whether a number with one mark is a thousand or a fraction: one to three digits, not zero, then three."""
+    """Return whether a number with one mark may be a thousand or a fraction: one to three digits, not 0, then three."""
     found = _ONE_MARK.fullmatch(digits)
     return found is not None and len(found["after"]) == 3 and len(found["before"]) <= 3 and found["before"] != "0"
 
@@ -128,7 +128,7 @@ def _ambiguous(cell: str) -> Unfit:
 
 
 def _plain(cells: pl.Series, mark: str | None) -> pl.Series:
-    """Numbers that need no thought as Float64, all else null. Digits of other scripts need thought."""
+    """Return plain numbers as Float64, all else as null. Digits of other scripts are not plain."""
     cells = cells.str.strip_chars()
     integer = cells.str.contains(r"^[+-]?[0-9]{1,15}$")
     read = cells.set(~integer.fill_null(value=False), None).cast(pl.Float64)
@@ -150,13 +150,13 @@ def _plain(cells: pl.Series, mark: str | None) -> pl.Series:
 
 
 def _stored(cells: pl.Series, field: Field) -> pl.Series:
-    """The numbers of cells that a workbook holds as numbers; a percentage only where the field is one."""
+    """Return the numbers of cells that a workbook stores as numbers; a percentage only where the field is one."""
     cells = cells.str.strip_suffix("%") if field.unit == "percent" else cells
     return cells.cast(pl.Float64, strict=False)
 
 
 def _fitting(values: pl.Series, faults: pl.DataFrame, field: Field) -> Typed:
-    """The numbers that the field can hold."""
+    """Return the numbers within the field's limits, and the faults of the others."""
     bad = []
     if field.kind == "integer":
         broken = (values != values.floor()).fill_null(value=False)

@@ -1,6 +1,6 @@
-"""Office packages from outside: a zip whose table of contents is measured before it is loaded, and XML without DTDs.
+"""Opens untrusted Office packages: measures a zip's table of contents before loading it, and parses XML without DTDs.
 
-Both believe nothing that the file says of itself. What the parts mean is `files/ooxml.py` and `reading/workbook/`.
+Nothing that the file says of itself is trusted. `files/ooxml.py` and `reading/workbook/` read the parts.
 """
 
 import struct
@@ -20,28 +20,28 @@ ZIP_ERRORS: Final = (
     ValueError,
     RuntimeError,
 )
-"""What zipfile and zlib raise for damaged, truncated, encrypted or unusually packed archives."""
+"""Errors that zipfile and zlib raise for damaged, truncated, encrypted or unusually packed archives."""
 
 _MOST_PARTS: Final = 10_000
 _MOST_DIRECTORY_BYTES: Final = 2**20
 _MOST_COMMENT_BYTES: Final = 2**16
 _PACKED: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-"""The two that a package may use (ECMA-376 Part 2, section 8.2.3.6); others reserve memory as a file asks them to."""
+"""Methods that a package may use (ECMA-376 Part 2, section 8.2.3.6); others reserve the memory that a file asks for."""
 _END, _END_BYTES = b"PK\x05\x06", 22
 _LOCATOR, _LOCATOR_BYTES = b"PK\x06\x07", 20
 _END_64, _END_64_BYTES = b"PK\x06\x06", 56
 
 _PROLOG_PIECE: Final = 16 * 1024
-"""Bytes given to the parser at once before the root element: it finishes what it was given after a refusal."""
+"""Bytes of one piece before the root element: the parser finishes a piece even after a refusal."""
 _LONGEST_PROLOG: Final = 2**20
 _MOST_DEPTH: Final = 256
-"""Elements within each other, each of which the parser holds until it ends; a sheet's have seven."""
+"""Deepest nesting of elements, each of which the parser keeps in memory until it ends; a sheet has seven levels."""
 _LONGEST_TOKEN: Final = 4 * 2**20
-"""Bytes of one tag or comment: the parser begins a token anew with every piece until it has its end."""
+"""Bytes of one tag or comment: the parser scans a token again with every piece until it has its end."""
 
 
 class NoXmlError(ValueError):
-    """The bytes are no XML, or none that a part of a document can be."""
+    """The bytes are no XML, or no XML of a document's part."""
 
 
 class DocumentTypeError(NoXmlError):
@@ -49,7 +49,7 @@ class DocumentTypeError(NoXmlError):
 
 
 def open_zip(file: BinaryIO) -> zipfile.ZipFile:
-    """The archive. Raises one of `ZIP_ERRORS` where it is none, or has more parts than a document has."""
+    """Open the archive. Raises one of `ZIP_ERRORS` where it is none, or has more parts than a document has."""
     parts, directory_bytes = _contents(file)
     if parts > _MOST_PARTS or directory_bytes > _MOST_DIRECTORY_BYTES:
         raise zipfile.BadZipFile("its table of contents is larger than that of any document")
@@ -60,7 +60,7 @@ def open_zip(file: BinaryIO) -> zipfile.ZipFile:
 
 
 def _contents(file: BinaryIO) -> tuple[int, int]:
-    """Parts and bytes of the table of contents, from the record that zipfile will go by: the one of 64 bits if any."""
+    """Return parts and bytes of the table of contents, from the record that zipfile uses: the 64-bit one if any."""
     length = file.seek(0, 2)
     file.seek(max(0, length - _END_BYTES - _MOST_COMMENT_BYTES - _LOCATOR_BYTES - _END_64_BYTES))
     tail = file.read()
@@ -83,10 +83,10 @@ def parse(
     *,
     until: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Gives the elements and texts of a part to the handlers, names as they are written, with their prefix.
+    """Pass the elements and texts of a part to the handlers, names as they are written, with their prefix.
 
     Ends early once `until` is true after a piece. Raises `NoXmlError`, also for a `ValueError` of a handler, and
-    `DocumentTypeError` wherever the declaration stands and whatever the encoding: no entity is ever declared.
+    `DocumentTypeError` wherever the declaration is and whatever the encoding: no entity is ever declared.
     """
     parser = ParserCreate()
     parser.buffer_text = True
@@ -114,7 +114,7 @@ def parse(
             for part in [piece] if deepest else _small(piece):
                 parser.Parse(part, False)
                 given += len(part)
-                waiting = given - max(parser.CurrentByteIndex, 0)  # it is -1 where nothing was found yet
+                waiting = given - max(parser.CurrentByteIndex, 0)  # -1 means that nothing was found yet
                 if waiting > (_LONGEST_TOKEN if deepest else _LONGEST_PROLOG):
                     raise NoXmlError("one of its tags is longer than any document's")
             if until():
@@ -122,7 +122,7 @@ def parse(
         parser.Parse(b"", True)
     except NoXmlError:
         raise
-    except (ExpatError, LookupError, ValueError) as error:  # a LookupError: an encoding that there is not
+    except (ExpatError, LookupError, ValueError) as error:  # an unknown encoding raises LookupError
         raise NoXmlError(str(error)) from None
 
 
@@ -135,5 +135,5 @@ def _refuse(*_: Any) -> NoReturn:
 
 
 def local(name: str) -> str:
-    """An element's or attribute's name without its prefix: transitional and strict workbooks differ only there."""
+    """Return a name without its prefix: transitional and strict workbooks differ only there."""
     return name.rpartition(":")[2]

@@ -1,6 +1,6 @@
-"""An upload as whoever takes it needs it: what is published about it, its codes, and its tables packed for a worker.
+"""Packs an upload for the process that accepts it: its published source, its codes, and its tables as bytes.
 
-The tables are not looked into again before a worker types them (`pipelines.reading.rows`).
+No process opens the tables again before a worker types them (`pipelines.reading.rows`).
 """
 
 from dataclasses import dataclass
@@ -20,6 +20,6 @@ class PackedUpload:
 
     @classmethod
     def of(cls, upload: Upload) -> Self:
-        """The upload, packed."""
+        """Return the upload, packed."""
         codes = upload.table["sku_code"].drop_nulls().unique().to_list()
         return cls(upload.source, upload.rows, codes, upload.to_bytes())

@@ -1,4 +1,4 @@
-"""The component_type of a part of which the file says only in words what it is: `Couvercle`, `Barquette / Coque`."""
+"""Finds the component_type of a part that the file describes only in words: `Couvercle`, `Barquette / Coque`."""
 
 import polars as pl
 
@@ -10,17 +10,17 @@ _BODY = "body"
 
 
 def word_for_part(text: str) -> str | None:
-    """The component_type that a text names, as a whole or in one of its parts between slashes."""
+    """Return the component_type that a text names, as a whole or in one of its parts between slashes."""
     return next((code for word in (text, *text.split("/")) if (code := code_of(word, "component_type"))), None)
 
 
 def type_of_part(text: str) -> str | None:
-    """The component_type that a text names; the body where it names a packaging instead: `Flacon`, `Tray`."""
+    """Return the component_type that a text names; `body` where it names a packaging instead: `Flacon`, `Tray`."""
     return word_for_part(text) or (_BODY if resolve_format(text, ruleset.load()) is not None else None)
 
 
 def part_types(texts: pl.Series) -> pl.Series:
-    """The type that each text names, else `body`: a part is one of some kind."""
+    """Return the type that each text names, else `body`."""
     distinct = texts.drop_nulls().unique()
     types = [word_for_part(text) or _BODY for text in distinct]
     return texts.replace_strict(distinct, types, default=_BODY, return_dtype=pl.String)

@@ -1,4 +1,4 @@
-"""What `source` says of a table: the columns read and ignored, and what the caller's mapping has settled."""
+"""Writes the parts of `source` about a table: the columns read and ignored, and the effect of the caller's mapping."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,19 +9,19 @@ from pipelines.reading.sheet import Sheet
 
 
 def published_columns(columns: Iterable[Column]) -> list[dict[str, str]]:
-    """The columns of the file that are read; a constant of the mapping is none."""
+    """Return the columns of the file that are read, without constants of the mapping."""
     return [
         {"field": c.name, "column": letter(c.position), "header": _cut(c.header)} for c in columns if c.constant is None
     ]
 
 
 def published_ignored(ignored: Iterable[tuple[int, str]]) -> list[dict[str, str]]:
-    """Columns that are not read."""
+    """Return the columns that are not read."""
     return [{"column": letter(at), "header": _cut(header)} for at, header in ignored]
 
 
 def published_mapping(sheet: Sheet) -> dict[str, Any]:
-    """What the mapping has settled: fields whose column it names, fields switched off, constants, meanings of texts."""
+    """Return the effect of the mapping: fields whose column it names, fields switched off, constants, values."""
     return {
         "mapped": list(dict.fromkeys(c.name for c in sheet.columns if c.mapped and c.constant is None)),
         "switched_off": [
@@ -34,5 +34,5 @@ def published_mapping(sheet: Sheet) -> dict[str, Any]:
 
 
 def _cut(header: str) -> str:
-    """A header as it is published: cut where it is too long to be one."""
+    """Return a header as it is published: cut where it is too long to be one."""
     return header if len(header) <= LONGEST_HEADER else header[:LONGEST_HEADER] + "…"

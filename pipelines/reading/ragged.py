@@ -1,8 +1,8 @@
-"""Lines of a text that have another number of cells than the header: taken where that is harmless, else a fault.
+"""Accepts or rejects lines of a text that have another number of cells than the header.
 
-A surplus of empty cells is none. Where cells are missing, programs have left out empty ones at the end; but a delimiter
-that was lost in the middle looks the same, and moves what stands behind it under other headers. So a short line is
-taken where the keys are there and each cell could be its column's, and no cell is ever moved.
+Extra empty cells are harmless. Programs leave out empty cells at the end of a line; but a delimiter that was lost in
+the middle looks the same, and moves the cells behind it under other headers. So a short line is accepted where it has
+the keys and each cell could be its column's; otherwise it is a fault. No cell is ever moved.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _KEYS = ("sku_code", "name", "component_type")
 
 
 def without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
-    """The rows that have as many cells as the header, or fewer where those missing are empty ones at the end."""
+    """Return the rows that have as many cells as the header, or fewer where only empty ones at the end are missing."""
     if not grid.widths:
         return body
     width = grid.widths.get(header.line, grid.cells.width)
@@ -40,9 +40,9 @@ def without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
 
 
 def _whole(cells: pl.DataFrame, held: pl.Series, short: pl.Series, columns: Sequence[Column]) -> pl.Series:
-    """The short lines that have their keys, something beside the first, and under each header what could stand there.
+    """Return the short lines that have their keys, and under each header a cell that fits it.
 
-    A bare number is out of place in a column of texts that have letters everywhere else.
+    A bare number does not fit a column of texts that have letters in all other lines.
     """
     if not short.any():
         return short

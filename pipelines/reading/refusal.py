@@ -1,4 +1,4 @@
-"""How a whole file is refused: one exception that carries the published issues. Faults of a row are in rows.py."""
+"""Defines the refusal of a whole file: one exception with the published issues. Faults of a row belong in rows.py."""
 
 from dataclasses import replace
 
@@ -9,15 +9,15 @@ class ReadingRefused(Exception):  # noqa: N818  (a verdict on a file, with its r
     """The file cannot be imported as it is; `issues` says what is wrong and what would be right."""
 
     def __init__(self, issues: list[Issue]) -> None:
-        """At least one issue."""
+        """Take at least one issue."""
         super().__init__("; ".join(issue.message for issue in issues))
         self.issues = issues
 
     def of_field(self, field: str | None) -> list[Issue]:
-        """The issues, where they name no field, as faults of the part `field` that the file came in."""
+        """Return the issues; those that name no field get `field`, the part that the file came in."""
         return [replace(issue, field=issue.field or field) for issue in self.issues]
 
 
 def refuse(code: str, message: str, field: str | None = None) -> ReadingRefused:
-    """A refusal for one reason, to be raised; `code` is one of `schemas.issues.ISSUE_CODES`."""
+    """Return a refusal for one reason, to be raised; `code` is one of `schemas.issues.ISSUE_CODES`."""
     return ReadingRefused([Issue(code=code, message=message, field=field)])

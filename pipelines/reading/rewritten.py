@@ -1,4 +1,4 @@
-"""Cells as the caller's mapping reads them: `schwarz` as `dark`, `keine` as an empty cell."""
+"""Replaces cells by the values that the caller's mapping gives: `schwarz` by `dark`, `keine` by an empty cell."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ from pipelines.reading.mapping import MappedSheet
 def rewritten(
     cells: pl.DataFrame, kinds: pl.DataFrame | None, columns: Iterable[Column], told: MappedSheet
 ) -> tuple[pl.DataFrame, pl.DataFrame | None]:
-    """The cells with the values that the mapping gives for their texts; such a cell is a text, whatever it was."""
+    """Return the cells with the values that the mapping gives for their texts; a replaced cell is a text."""
     for column in columns:
         for rewriting in told.values:
             if rewriting.speaks_of(column):

@@ -1,7 +1,6 @@
-"""Upload -> typed rows: every cell typed, faults gathered with their place, rows with a fault left out.
+"""Types the rows of an upload: types every cell, collects faults with their place, leaves out rows with a fault.
 
-How a cell of a kind is typed is `values.py`; what is wrong between a row and the stored record is found where it
-is written.
+`values.py` types a cell of each kind; the writing step finds faults between a row and the stored record.
 """
 
 from collections.abc import Set
@@ -39,10 +38,10 @@ class TypedRows:
     """The rows of an import, ready to be written, and the report of those that are not.
 
     `values` has one row per SKU: `row`, `line`, `sheet`, `sku_code`, `name`, then each given field typed; lists are
-    Postgres array literals, `volumes` and `components` JSON text. `given` has the same fields as truths: an empty
+    Postgres array literals, `volumes` and `components` JSON text. `given` has the same fields as booleans: an empty
     cell is not given, the word `null` is given and null. `errors` are report rows, ordered by sheet and line;
-    `rejected` counts the SKUs and lines that they keep out. `unnamed` are those rows of the report that give no name
-    either, which is a fault of its own where the SKU is not held: `sheet`, `line`, `sku_code`, `column`.
+    `rejected` counts the SKUs and lines that they keep out. `unnamed` are rows with a fault that also give no name,
+    which is one more fault where the SKU is not stored: `sheet`, `line`, `sku_code`, `column`.
     """
 
     values: pl.DataFrame
@@ -53,9 +52,9 @@ class TypedRows:
 
 
 def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) -> TypedRows:
-    """The typed rows of an upload.
+    """Type the rows of an upload.
 
-    `default_year` is the year of volumes that name none; `served_markets` are the codes that they may be of.
+    `default_year` is the year of volumes that name none; `served_markets` are the codes that volumes may have.
     """
     main, volumes = _with_volumes(_without_repeats(type_sheet(upload.main)), default_year, served_markets)
     found = graphs.NONE if upload.parts is None else graphs.read_graphs(type_sheet(upload.parts))
@@ -77,7 +76,7 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
 
 
 def _unnamed(main: TypedSheet) -> pl.DataFrame:
-    """The rows with a fault and a code that give no name; a repeated line needs none, since an earlier one counts."""
+    """Return the rows with a fault and a code that give no name, except repeated lines: there an earlier one counts."""
     repeats = main.faults.filter(pl.col("code") == "duplicate_sku_code")["at"]
     height = main.sheet.table.height
     faulty = _rows_at(main.faults["at"], height) & ~_rows_at(repeats, height)
@@ -89,14 +88,14 @@ def _unnamed(main: TypedSheet) -> pl.DataFrame:
 
 
 def _unread_codes(upload: Upload) -> set[str]:
-    """SKUs of which a line could not be read; only in the long layout are other lines of them left."""
+    """Return the SKUs with a line that could not be read; only the long layout can have other lines of them."""
     if upload.source["layout"] != "long":
         return set()
     return {fault.sku_code for fault in upload.main.faults if fault.sku_code is not None}
 
 
 def _frames(main: TypedSheet, volumes: pl.Series | None) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The values of the main sheet with their place, and which of them were given."""
+    """Return the values of the main sheet with their place, and which of them were given."""
     names = [column.name for column in main.sheet.columns if column.market is None and column.field not in SKU_HELPERS]
     values = pl.DataFrame([main.values[name].alias(name) for name in names])
     given = pl.DataFrame([main.given[name].alias(name) for name in names])
@@ -107,12 +106,12 @@ def _frames(main: TypedSheet, volumes: pl.Series | None) -> tuple[pl.DataFrame, 
 
 
 def _rows_at(at: pl.Series, height: int) -> pl.Series:
-    """A truth for each of `height` rows: whether it is among the positions."""
+    """Return a boolean for each of `height` rows: whether it is among the positions."""
     return pl.repeat(value=False, n=height, eager=True).scatter(at.unique(), values=True)
 
 
 def _without_repeats(main: TypedSheet) -> TypedSheet:
-    """Faults of the lines that repeat an earlier line's sku_code."""
+    """Add the faults of lines that repeat an earlier line's sku_code."""
     table = pl.DataFrame({"code": main.values["sku_code"], "line": main.sheet.table["line"]}).with_row_index("at")
     repeats = table.filter(pl.col("code").is_not_null() & ~pl.col("code").is_first_distinct())
     if not repeats.height:
@@ -128,7 +127,7 @@ def _without_repeats(main: TypedSheet) -> TypedSheet:
 
 
 def _with_volumes(main: TypedSheet, default_year: int, served_markets: Set[str]) -> tuple[TypedSheet, pl.Series | None]:
-    """The volumes of each row, and the sheet with their faults; None where no column holds volumes."""
+    """Return the sheet with the faults of volumes, and each row's volumes; None where no column contains volumes."""
     columns = [column for column in main.sheet.columns if column.market is not None]
     if not columns:
         return main, None
@@ -143,7 +142,7 @@ def _with_volumes(main: TypedSheet, default_year: int, served_markets: Set[str])
 def _with_graphs(
     values: pl.DataFrame, given: pl.DataFrame, codes: pl.Series, found: graphs.Graphs, sheet: str | None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows with their graphs, and a row for each SKU that only the components name."""
+    """Add their graphs to the rows, and a row for each SKU that only the components name."""
     texts = found.texts
     values = values.join(texts.select("sku_code", "components"), on="sku_code", how="left", maintain_order="left")
     given = given.with_columns(components=values["components"].is_not_null())
@@ -157,7 +156,7 @@ def _with_graphs(
 
 
 def _report(typed: TypedSheet) -> pl.DataFrame:
-    """The report rows of a sheet, by line and then by column."""
+    """Return the report rows of a sheet, by line and then by column."""
     sheet = typed.sheet
     rows = [*_cell_reports(typed), *_line_reports(sheet)]
     rows.sort(key=lambda row: (row[1], row[-1]))
@@ -187,5 +186,5 @@ def _line_reports(sheet: Sheet) -> list[tuple[object, ...]]:
 
 
 def _shown(cell: str | None) -> str | None:
-    """A cell as the report quotes it."""
+    """Return a cell as the report quotes it."""
     return cell if cell is None or len(cell) <= _LONGEST_VALUE else cell[:_LONGEST_VALUE] + "…"

@@ -1,6 +1,6 @@
-"""Grid and header -> sheet: the cells of each recognised column under the field's name, and the lines that fail.
+"""Makes a sheet of a grid and its header: each recognised column's cells by the field's name, and lines that fail.
 
-A table that holds SKUs and components at once is split in `long_layout.py`. Typing is `rows.py`.
+`long_layout.py` splits a table that contains both SKUs and components. `rows.py` types the cells.
 """
 
 from collections.abc import Collection, Iterable
@@ -27,7 +27,7 @@ from schemas.texts import INVISIBLE
 MOST_ROWS = 50_000
 _MOST_PARTS = 20 * MOST_ROWS
 _MOST_READ_COLUMNS = 500
-"""Columns that are fields: thirty components side by side, or every market of the catalogue for several years."""
+"""Most columns that are fields: thirty components side by side, or every market of the catalogue for several years."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Sheet:
 
     `marks` are the decimal marks by column name, `kinds` the kinds of cells as in a grid. `skipped` are lines that
     are no data line, with the reason. `off` are the fields that the mapping, `told`, has switched off. `of_packaging`
-    is whether a title or the sheet's name speaks of packaging, `beside` are places of ignored columns that may be
+    is true where a title or the sheet's name names packaging, `beside` are positions of ignored columns that may be
     weights of one more material.
     """
 
@@ -56,17 +56,17 @@ class Sheet:
 
     @property
     def lines(self) -> int:
-        """Data lines, those that could not be read included."""
+        """Return the number of data lines, those that could not be read included."""
         return self.table.height + len(self.faults)
 
     def without(self, names: Collection[str]) -> "Sheet":
-        """The table without some columns, which are then ignored."""
+        """Return the table without some columns, which are then ignored."""
         kept = tuple(column for column in self.columns if column.name not in names)
         stray = [(c.position, c.header) for c in self.columns if c.name in names and c.constant is None]
         return replace(self, columns=kept, ignored=tuple(sorted((*self.ignored, *stray))))
 
     def kept(self) -> "Sheet":
-        """The table without what was derived from other columns for a field that the mapping switches off."""
+        """Drop columns that were derived from others for a field that the mapping switches off."""
         off = [other for column in self.columns for other in self.told.off if same_field(column, other)]
         kept = (column for column in self.columns if not any(same_field(column, other) for other in off))
         return replace(self, columns=tuple(kept)) if off else self
@@ -75,9 +75,9 @@ class Sheet:
 def read_sheet(
     grid: Grid, name: str | None, table: Table, mapped: Mapped, *, delimiter: str | None, header: Header | None = None
 ) -> Sheet:
-    """The recognised columns of a grid. `header` where it was found already.
+    """Read the recognised columns of a grid; `header` is given where it was found already.
 
-    Raises `ReadingRefused`: what `find_header` raises, and `too_many_rows`.
+    Raises `ReadingRefused` with `too_many_rows` or `unreadable_file`, or as `find_header` does.
     """
     told = mapped if table == "sku" else mapped.components or MappedSheet()
     header = header or find_header(grid, table, told)
@@ -122,9 +122,9 @@ def read_sheet(
 
 
 def _with_constants(sheet: Sheet, constants: tuple[Column, ...]) -> Sheet:
-    """The sheet with a column for each constant of the mapping, whose cells are texts and numbers written with a point.
+    """Add a column for each constant of the mapping, whose cells are texts and numbers written with a point.
 
-    They come last: what is no data, and which mark is the decimal one, is told by the file alone.
+    They are added last: only the file decides which lines are data, and which mark is the decimal mark.
     """
     own = {column.name for column in sheet.columns if column.table == "sku"}
     twice = [column for column in constants if column.table == "component" and column.name in own]
@@ -143,7 +143,7 @@ def _with_constants(sheet: Sheet, constants: tuple[Column, ...]) -> Sheet:
 
 
 def _units_of_groups(columns: Iterable[Column], constants: list[Column]) -> list[Column]:
-    """The unit that a constant gives to all weights, for each group of components that names none."""
+    """Return the unit that a constant gives to all weights, for each group of components that names none."""
     unit = next((c for c in constants if c.field.name == "weight_unit" and c.group is None), None)
     told = {column.group for column in (*columns, *constants) if column.field.name == "weight_unit"}
     weights = [column for column in columns if column.field.name == "weight_g" and column.group not in told]
@@ -163,9 +163,9 @@ def _units_of_groups(columns: Iterable[Column], constants: list[Column]) -> list
 
 
 def with_levels(sheet: Sheet) -> Sheet:
-    """The sheet with formats or uses as levels where their cells name levels: `Packaging type`, `Usage` over `Primary`.
+    """Read formats or uses as levels where their cells name levels: `Packaging type`, `Usage` over `Primary`.
 
-    Where another column holds the levels already, such uses are ignored. What the caller's mapping names stays.
+    Where another column already contains the levels, such uses are ignored. A column that the mapping names is kept.
     """
     names = {column.name: column for column in sheet.columns}
     for name, said in (("packaging_format", are_levels), ("use_contexts", are_mostly_levels)):
@@ -180,7 +180,7 @@ def with_levels(sheet: Sheet) -> Sheet:
 
 
 def _renamed(sheet: Sheet, own: Column, name: str) -> Sheet:
-    """The sheet with a column read as another field."""
+    """Read a column as another field."""
     other = replace(own, name=name, field=fields_of("sku")[name], exact=False)
     columns = tuple(other if column is own else column for column in sheet.columns)
     kinds = None if sheet.kinds is None else sheet.kinds.rename({own.name: name})
@@ -188,14 +188,14 @@ def _renamed(sheet: Sheet, own: Column, name: str) -> Sheet:
 
 
 def _label(body: Grid, header: Header) -> pl.Series | None:
-    """The cells of the first column where no field is read from it."""
+    """Return the cells of the first column where no field is read from it."""
     if "c0" not in body.cells.columns or any(column.position == 0 for column in header.columns):
         return None
     return body.cells["c0"]
 
 
 def _visible(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
-    """The cells without characters that nobody sees: within codes and numbers, and at the ends of other texts."""
+    """Remove invisible characters within codes and numbers, and at the ends of other texts."""
     anywhere = f"[{INVISIBLE}]"
     held = cells.select(pl.all().str.contains(anywhere).any()).row(0) if cells.height else ()
     hidden = {name for name, any_held in zip(cells.columns, held, strict=False) if any_held}

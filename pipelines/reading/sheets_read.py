@@ -1,4 +1,4 @@
-"""Which sheets of a workbook are read: the one that holds the SKUs, the one of components, and why not the others."""
+"""Chooses and reads the sheets of SKUs and of components in a workbook, and lists the others with the reason."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from schemas.words import code_of, fold
 
 _MOST_LISTED: Final = 200
 _MOST_SEARCHED: Final = 50
-"""Sheets in which a header is looked for; a mapping names any other."""
+"""Sheets that are searched for a header; a mapping can name any other."""
 
 HIDDEN = "the sheet is hidden"
 HEADLESS = "no line has the headers that are needed"
@@ -35,7 +35,7 @@ class SheetsRead:
 
 
 def read_sheets(book: Workbook, mapped: Mapped) -> SheetsRead:
-    """The tables of a workbook. Raises `ReadingRefused` where no sheet holds SKUs or the mapping fits none."""
+    """Read the tables of a workbook. Raises `ReadingRefused` where no sheet has SKUs or the mapping fits none."""
     tables, graph = _candidates(book, mapped)
     headless: list[SheetPart] = []
     part, header = _first_with_header(book, tables, mapped, headless)
@@ -52,7 +52,7 @@ def read_sheets(book: Workbook, mapped: Mapped) -> SheetsRead:
 
 
 def _components(book: Workbook, graph: SheetPart, mapped: Mapped) -> Sheet | None:
-    """The table of components; None where its sheet is empty and the mapping does not speak of it."""
+    """Read the table of components; None where its sheet is empty and the mapping does not mention it."""
     top, told = book.top(graph, ROWS_SEARCHED), mapped.components or MappedSheet()
     if not top.cells.height and mapped.components is None:
         return None
@@ -61,7 +61,7 @@ def _components(book: Workbook, graph: SheetPart, mapped: Mapped) -> Sheet | Non
 
 
 def _candidates(book: Workbook, mapped: Mapped) -> tuple[list[SheetPart], SheetPart | None]:
-    """The sheets that may hold the SKUs, and the one that holds the components."""
+    """Return the sheets that may contain the SKUs, and the one that contains the components."""
     visible = [sheet for sheet in book.sheets if not sheet.hidden]
     graph = next((sheet for sheet in visible if code_of(sheet.name, "sheet") == "components"), None)
     if mapped.components is not None:
@@ -77,7 +77,7 @@ def _candidates(book: Workbook, mapped: Mapped) -> tuple[list[SheetPart], SheetP
 
 
 def _named(book: Workbook, name: str) -> SheetPart:
-    """The sheet that the mapping names, hidden ones included."""
+    """Return the sheet that the mapping names, hidden ones included."""
     found = next((sheet for sheet in book.sheets if fold(sheet.name) == fold(name)), None)
     if found is None:
         names = ", ".join(sheet.name for sheet in book.sheets)[:500]
@@ -88,9 +88,9 @@ def _named(book: Workbook, name: str) -> SheetPart:
 def _first_with_header(
     book: Workbook, sheets: Sequence[SheetPart], mapped: Mapped, headless: list[SheetPart]
 ) -> tuple[SheetPart, Header]:
-    """The first sheet whose header has the columns that are needed; those before it are added to `headless`.
+    """Return the first sheet whose header has the needed columns; those before it are added to `headless`.
 
-    Raises what the most promising one lacks.
+    Raises the refusal of the sheet with most known headers.
     """
     refusals: list[tuple[int, int, ReadingRefused]] = []
     for sheet in sheets[:_MOST_SEARCHED]:
@@ -108,7 +108,7 @@ def _first_with_header(
 
 
 def _hidden(book: Workbook, part: SheetPart, sheet: Sheet | None) -> dict[str, object] | None:
-    """The data lines and the columns of a table that were read although people do not see them; None without any."""
+    """Return the hidden data lines and columns of a table that were read nevertheless; None where there are none."""
     if sheet is None:
         return None
     hidden = book.hidden(part)

@@ -1,8 +1,8 @@
-"""Weights beside weights of materials whose own material nobody knows: without them a SKU's total would be too small.
+"""Finds weights of unknown materials beside weights of known ones: without them a SKU's total would be too small.
 
 A column written like those that are read (`Poids verre (g)`, `Poids liège (g)`), or between bare names of materials, is
 read as a part without a material, so that each line which gives it is a fault. A single unknown word beside bare names
-may be something else, and is asked about. Headers of materials are `groups.py`.
+may mean something else, and is listed in `source.asked`. `groups.py` recognises headers of materials.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ from schemas.normalise import shown
 from schemas.words import code_of, fold
 
 _LINES: Final = 40
-"""Lines below the header in which numbers are looked for."""
+"""Lines below the header that are searched for numbers."""
 _LONGEST: Final = 12
-"""Words of the longest header that is looked at."""
+"""Words of the longest header that is examined."""
 _NUMBER: Final = r"^\s*[\d.,\s]*\d[\d.,\s]*\s*\p{L}{0,3}\.?\s*$"
 _COULD_BE: Final = ("wood_weight_g", "other_weight_g")
 _NOT_OF_A_PART: Final = frozenset(
@@ -31,7 +31,7 @@ _NOT_OF_A_PART: Final = frozenset(
 
 
 def unknown_weights(columns: Sequence[Column], cells: Sequence[str | None], grid: Grid, row: int) -> list[Column]:
-    """The columns that hold weights of parts without a known material, each as a group of its own."""
+    """Return the columns of weights of parts without a known material, each as a group of its own."""
     weights = [column for column in columns if column.fixed and column.field.name == "weight_g"]
     taken = {column.position for column in columns}
     frames = {frame for column in weights if (frame := _frame(column)) is not None}
@@ -48,7 +48,7 @@ def unknown_weights(columns: Sequence[Column], cells: Sequence[str | None], grid
 
 
 def beside(columns: Sequence[Column], cells: Sequence[str | None], grid: Grid, row: int) -> tuple[int, ...]:
-    """The places of columns right of bare names of materials that may be one more: a word that nobody knows."""
+    """Return the position of a column right of bare names of materials that may be one more: an unknown word."""
     bare = {column.position for column in columns if is_bare_material(column)}
     taken = {column.position for column in columns}
     at = max(bare, default=-2) + 1
@@ -61,7 +61,7 @@ def beside(columns: Sequence[Column], cells: Sequence[str | None], grid: Grid, r
 
 
 def published(at: int, header: str) -> dict[str, object]:
-    """A column beside materials as `source.asked` shows it."""
+    """Return a column beside materials as `source.asked` shows it."""
     message = (
         f"{shown(header)} stands beside weights of materials, and may be one more; it is not read. If it is, the total "
         f'is too small without it: name its material, mapping={{"columns": {{"{_COULD_BE[-1]}": "{letter(at)}"}}}}.'
@@ -70,7 +70,7 @@ def published(at: int, header: str) -> dict[str, object]:
 
 
 def _frame(column: Column) -> frozenset[str] | None:
-    """The words of a header beside its material's; None where only a material stands there."""
+    """Return the words of a header beside its material's; None where none of them means a weight."""
     said = {*fold(str(dict(column.fixed)["material_family"])).split()}
     tokens = fold(column.header).split()
     around = [token for token in tokens if code_of(token, "weight_column") or unit_of(token, "g") is not None]
@@ -79,7 +79,7 @@ def _frame(column: Column) -> frozenset[str] | None:
 
 
 def _may_be_part(cell: str) -> bool:
-    """Whether a header can be that of a part's weight: not of a level around the SKU, of a total, of the product."""
+    """Return whether a header can name a part's weight: not that of an outer level, of a total or of the product."""
     if len(fold(cell).split()) > _LONGEST or "%" in cell or level_of(cell) not in (None, "sales"):
         return False
     words = set(fold(cell).split())
@@ -94,7 +94,7 @@ def _unknown(at: int, header: str) -> Column:
 
 
 def _holds_numbers(grid: Grid, row: int, at: int) -> bool:
-    """Whether most of the cells given below a header are numbers."""
+    """Return whether most of the cells given below a header are numbers."""
     name = f"c{at}"
     under = grid.cells[name].slice(row + 1, _LINES).drop_nulls() if name in grid.cells.columns else None
     return under is not None and len(under) > 0 and 2 * int(under.str.contains(_NUMBER).sum()) > len(under)

@@ -1,8 +1,8 @@
-"""Which lines below a header are no data: examples, help texts, totals, notes, the header once more.
+"""Finds the lines below a header that are no data: examples, help texts, totals, notes, a repeated header.
 
 They are left out of the table and its counts, and listed in `source.skipped` with the reason. A line is left out only
-where a word says what it is (`words.csv`, vocabulary `line`), or where it stands right below the header, is written
-like help, and every typed cell of it would be refused. All else that is odd about a line is a fault of its row.
+where a word identifies it (`words.csv`, vocabulary `line`), or where it is directly below the header, is written like
+help, and every typed cell of it would be refused. Anything else that is odd about a line is a fault of its row.
 """
 
 import re
@@ -19,13 +19,13 @@ from pipelines.reading.values import read_values
 from schemas.words import code_of, fold, words
 
 _HELP_ROWS = 5
-"""Lines below the header among which help is looked for: flags, formats and field ids rarely fill more than three."""
+"""Lines below the header that are searched for help: flags, formats and field ids rarely fill more than three."""
 _HELP_CELLS = 40
-"""Cells of a line that tell whether it is help; what forty say, the others need not."""
+"""Cells of a line that decide whether it is help; further cells are not examined."""
 _MOST_LISTED = 200
 _TYPED = ("number", "integer", "ppm", "truth", "code", "codes", "markets", "gtin", "uuid")
 _READABLE = ("ambiguous_number", "value_range", "digits_lost", "out_of_range", "cell_error")
-"""Faults of cells that were meant as a value, whatever is wrong with them."""
+"""Faults of cells that were meant as a value."""
 _ACCENTED = {
     "a": "[aàáâä]",
     "c": "[cç]",
@@ -51,10 +51,10 @@ REPEATED = "the header once more"
 def not_data(
     cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series | None, *, titled: bool
 ) -> dict[str, pl.Series]:
-    """Reason -> a truth for each row of `cells`, which has a column under each column's name.
+    """Return for each reason a boolean for each row of `cells`, which has a column under each column's name.
 
-    `label` is the first column of the sheet where it is not among those read: people write `Total` there. Where it is
-    `titled` its cells are values of something: of words for lines only `Total` and `Example` are looked for in them.
+    `label` is the first column of the sheet where no field is read from it: people write `Total` there. Where it is
+    `titled` its cells may be values, so they are searched only for words such as `Total` and `Example`.
     """
     code = cells["sku_code"]
     name = cells["name"] if "name" in cells.columns else pl.repeat(None, len(code), dtype=pl.String, eager=True)
@@ -75,7 +75,7 @@ def not_data(
 
 
 def listed(lines: pl.Series, reasons: dict[str, pl.Series]) -> tuple[tuple[int, str], ...]:
-    """The lines left out, in their order, each with its first reason; the last one stands for what is too much."""
+    """Return the lines left out, in their order, each with its first reason; the last entry counts any more lines."""
     found: dict[int, str] = {}
     for reason, where in reasons.items():
         for line in lines.filter(where):
@@ -88,7 +88,7 @@ def listed(lines: pl.Series, reasons: dict[str, pl.Series]) -> tuple[tuple[int, 
 
 
 def _examples(code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
-    """An example's word in the code, the name or in front of the line; and the lines of its parts below it."""
+    """Find lines with an example's word in the code, the name or the label, and the lines of its parts below it."""
     said = reduce(or_, (_says(texts, _example()) for texts in (code, name, label)))
     said |= _says(code, _short_example()) | _says(label, _short_example())
     if not said.any():
@@ -98,17 +98,17 @@ def _examples(code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
 
 
 def _totals(of_code: pl.Series, code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
-    """A total's word in place of the code, or as the name or in front of a line without code."""
+    """Find lines with a total's word in place of the code, or as the name or label of a line without code."""
     of_name, of_label = (_says(texts, _total()) for texts in (name, label))
     nameless = ~name.str.contains(r"\p{L}").fill_null(value=False)
     return (of_code & (nameless | of_name)) | (code.is_null() & (of_name | of_label))
 
 
 def _notes(code: pl.Series, name: pl.Series, others: pl.Series) -> pl.Series:
-    """A remark in the code or the name alone: a note's word, a colon, a sentence; or notes' words and their answer.
+    """Find lines with only a remark as code or name: a note's word, a colon, a sentence; or notes' words and answers.
 
-    Below a signature's titles also the lines of its answers, where nothing but such lines follows: only in a table that
-    gives `others` than codes and names, since in another one such a line may as well be a row.
+    Lines below a signature's titles count as well, where only such lines follow: only in a table that gives `others`
+    than codes and names, since in another table such a line may as well be a row.
     """
     signs = _says(code, _note_alone())
     notes = (_says(code, _note()) & name.is_null()) | (_says(name, _note()) & code.is_null()) | signs
@@ -120,7 +120,7 @@ def _notes(code: pl.Series, name: pl.Series, others: pl.Series) -> pl.Series:
 
 
 def _repeats(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
-    """Lines that hold the headers of at least two columns, and all of those that they give."""
+    """Find lines whose key cells repeat the headers; the table must have at least two key columns."""
     nothing = pl.repeat(value=False, n=cells.height, eager=True)
     own = [column for column in columns if column.name in ("sku_code", "name", "component_type")]
     if len(own) < 2:
@@ -129,7 +129,7 @@ def _repeats(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
 
 
 def _help(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series) -> pl.Series:
-    """The lines right below the header, up to the first data line, that speak of the columns."""
+    """Find the lines directly below the header, up to the first data line, that describe the columns."""
     top = list(cells.head(_HELP_ROWS).select(column.name for column in columns).iter_rows())
     found = []
     for row, first in zip(top, label.head(_HELP_ROWS), strict=True):
@@ -147,7 +147,7 @@ def _is_help(held: list[tuple[Column, str]]) -> bool:
     if not texts:
         return False
     if all(map(_helps, texts)) and (len(texts) > 2 or any(len(_word(text)) > 1 for text in texts)):
-        return True  # two single letters may as well be a code and a name
+        return True  # the condition excludes two single letters, which may be a code and a name
     if len(held) > 1 and all(_names(column, cell) for column, cell in held):
         return True
     typed = [(column, cell) for column, cell in held if column.field.kind in _TYPED]
@@ -159,21 +159,21 @@ def _is_help(held: list[tuple[Column, str]]) -> bool:
 
 
 def _names(column: Column, cell: str) -> bool:
-    """Whether a cell is a header of its own column, in whatever language."""
+    """Return whether a cell is a header of its own column, in any language."""
     named = recognise(cell, 0, column.table)
     return fold(cell) == fold(column.header) or (named is not None and named.name == column.name)
 
 
 def _is_meant(column: Column, cell: str) -> bool:
-    """Whether a cell is a value of its column, or was meant to be one."""
+    """Return whether a cell is a value of its column, or was meant to be one."""
     faults = read_values(pl.Series([cell]), column, None, None).faults
     return not faults.height or faults["code"][0] in _READABLE
 
 
 def _helps(cell: str) -> bool:
-    """Whether a cell is a word of help as such, beside digits (`Text (255)`), or one and an explanation after it.
+    """Return whether a cell is a word of help, alone, beside digits (`Text (255)`), or followed by an explanation.
 
-    Not a word for no answer: `k.A.` is no `K` for optional.
+    A word for no answer is no help: `k.A.` is no `K` for optional.
     """
     if code_of(cell, "no_answer") is not None:
         return False
@@ -184,7 +184,7 @@ def _helps(cell: str) -> bool:
 
 
 def _word(cell: str) -> str:
-    """A cell as words are compared, without digits."""
+    """Return a cell folded, without digits."""
     return "".join(c for c in fold(cell) if not c.isdigit()).strip()
 
 
@@ -198,20 +198,20 @@ def _says(texts: pl.Series, pattern: str) -> pl.Series:
 
 @cache
 def _example() -> str:
-    """`EXAMPLE-001`, `Exemple :`, `Beispiel: Flasche`, `Bottle (example)`; not `Example Street bottle`."""
+    """Match `EXAMPLE-001`, `Exemple :`, `Beispiel: Flasche`, `Bottle (example)`; not `Example Street bottle`."""
     word = _one_of("example")
     return rf"(?i)^[\W_]*(?:{word})[\W_\d]*$|^\W*(?:{word})\s*:|[(\[](?:{word})[)\]]\W*$"
 
 
 @cache
 def _short_example() -> str:
-    """`Ex. : 12345`, `e.g. 12345`, `z. B. 12345`; not `EX-001`."""
+    """Match `Ex. : 12345`, `e.g. 12345`, `z. B. 12345`; not `EX-001`."""
     return rf"(?i)^\W*(?:{_one_of('short_example')})\s*(?::|\.(?:\s|$|:))"
 
 
 @cache
 def _total() -> str:
-    """`Total`, `Summe:`, `Total 2026`, `Total (g)`; not `Total Quartz oil`."""
+    """Match `Total`, `Summe:`, `Total 2026`, `Total (g)`; not `Total Quartz oil`."""
     word = _one_of("total")
     return rf"(?i)^[\W_]*(?:{word})(?:[\W_\d]*$|\s*[:=(])"
 
@@ -223,17 +223,17 @@ def _note() -> str:
 
 
 _TITLE = r"\p{L}\s*:\s*$"
-"""`Visa fournisseur :`, beside which its answer or the next title stands."""
+"""Matches `Visa fournisseur :`, which has its answer or the next title beside it."""
 
 
 @cache
 def _note_alone() -> str:
-    """`Prepared by`, `Place, date`, `Ort / Datum:`, `Date: 1 February`; not `Date-01`, which may be a code."""
+    """Match `Prepared by`, `Place, date`, `Ort / Datum:`, `Date: 1 February`; not `Date-01`, which may be a code."""
     return rf"(?i)^[\W_]*{_several_notes()}(?:[\W_]*$|\s*:\s)"
 
 
 def _several_notes() -> str:
-    """A note's word, or several with a comma, a stroke or a word for `and` between them."""
+    """Match a note's word, or several with a comma, a stroke or a word for `and` between them."""
     word = rf"(?:{_one_of('note')})"
     return rf"{word}(?:[\W_]+(?:(?:and|et|und|y|e|en)\s+)?{word}){{0,3}}"
 
@@ -247,5 +247,5 @@ def _words_of(code: str) -> Iterator[str]:
 
 
 def _pattern(word: str) -> str:
-    """A folded word as a pattern that also takes its accents."""
+    """Return a folded word as a pattern that also matches it with accents."""
     return "".join(_ACCENTED.get(character, character) for character in word)

@@ -1,6 +1,6 @@
-"""Columns that count only where no better one is there: headers that stand for a field.
+"""Chooses substitute columns, which count only where a field has no better one.
 
-What a single header stands for is `composed.py`; recognised headers are `columns.py` and come first.
+`composed.py` decides which field a single header can stand for; headers that `columns.py` recognises come first.
 """
 
 from collections.abc import Container, Sequence
@@ -18,14 +18,14 @@ OF_PACKAGING: Final = frozenset(
 )
 """Fields that a product has as well: beside `Packaging weight`, `Weight` is the product's."""
 _STANDS_BACK: Final = frozenset({"description"})
-"""Fields whose column is the name of what has no other."""
+"""Fields whose column is read as the name where there is no other name."""
 
 
 def with_spares(columns: list[Column], cells: list[str | None], *, told: Container[str] = ()) -> list[Column]:
-    """The columns, and for each field without one the column that stands for it where no better does; of two, none.
+    """Add for each field without a column its one substitute; of two substitutes none is added.
 
-    Of keys it may be one that is read as another field otherwise: a description is the name of what has no other. A
-    column that names the packaging is better than one that does not, unless the caller has `told` the field's.
+    A key's substitute may otherwise be read as another field: a description is the name where there is no other. A
+    column that names the packaging is better than one that does not, unless the mapping names the field (`told`).
     """
     found: dict[str, list[Column]] = {}
     taken = {column.position for column in columns if column.name not in _STANDS_BACK}
@@ -50,12 +50,12 @@ def with_spares(columns: list[Column], cells: list[str | None], *, told: Contain
 
 
 def _of_product(column: Column) -> bool:
-    """Whether a column may be the product's where another names the packaging."""
+    """Return whether a column may be the product's where another names the packaging."""
     return column.name in OF_PACKAGING and not column.exact and not names_packaging(column.header)
 
 
 def with_code_of_barcode(columns: list[Column], cells: Sequence[str | None], table: Table) -> list[Column]:
-    """The columns, and where none is the code the barcode's as the code too: it names the article."""
+    """Read the barcode's column also as the code where no column is the code: it names the article."""
     if any(column.name == SKU_CODE.name for column in columns):
         return columns
     barcodes = [column for column in columns if column.name == "gtin"]
@@ -68,12 +68,12 @@ def with_code_of_barcode(columns: list[Column], cells: Sequence[str | None], tab
 
 
 def _code_rank(column: Column) -> int:
-    """Of columns that stand for the code: the article's own number, then somebody's number for it, then a bare id."""
+    """Rank substitutes of the code: the article's own number, then a supplier's or customer's one, then a bare id."""
     return 2 if fold(column.header) == "id" else int(names_somebody(column.header))
 
 
 def _chosen(found: list[Column]) -> Column | None:
-    """The one column of those that stand for a field, or the one of them that names the packaging."""
+    """Return a field's only substitute, or the only one that names the packaging; None where it is not clear."""
     if found[0].name == SKU_CODE.name:
         best = min(map(_code_rank, found))
         found = [column for column in found if _code_rank(column) == best]

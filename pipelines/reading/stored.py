@@ -1,4 +1,4 @@
-"""An upload as bytes and back: a line of JSON about the tables, then the tables as Parquet. No file is read here."""
+"""Packs an upload into bytes and back: a line of JSON about the tables, then the tables as Parquet. Reads no file."""
 
 import io
 import json
@@ -17,7 +17,7 @@ Content = tuple[dict[str, Any], Sheet, Sheet | None, int]
 
 
 def pack(source: dict[str, Any], main: Sheet, parts: Sheet | None, rows: int) -> bytes:
-    """The bytes of an upload."""
+    """Return the bytes of an upload."""
     about, tables = part(source, main, parts, rows)
     frames = [_parquet(frame) for frame in tables]
     about["sizes"] = [len(frame) for frame in frames]
@@ -27,21 +27,21 @@ def pack(source: dict[str, Any], main: Sheet, parts: Sheet | None, rows: int) ->
 def part(
     source: dict[str, Any], main: Sheet, parts: Sheet | None, rows: int
 ) -> tuple[dict[str, Any], list[pl.DataFrame]]:
-    """An upload as what JSON takes and its tables."""
+    """Split an upload into a part that JSON can contain and its tables."""
     sheets = [main] if parts is None else [main, parts]
     tables = [frame for sheet in sheets for frame in (sheet.table, sheet.kinds) if frame is not None]
     return {"source": source, "rows": rows, "sheets": [_about(sheet) for sheet in sheets]}, tables
 
 
 def unpack(data: bytes) -> Content:
-    """The upload that `pack` has written."""
+    """Return the upload that `pack` has written."""
     head, _, rest = data.partition(b"\n")
     about = json.loads(head)
     return join(about, _frames(rest, about["sizes"]))
 
 
 def join(about: dict[str, Any], tables: Iterator[pl.DataFrame]) -> Content:
-    """The upload that `part` has taken apart."""
+    """Return the upload that `part` has split."""
     sheets = [_sheet(of_sheet, tables) for of_sheet in about["sheets"]]
     return about["source"], sheets[0], sheets[1] if len(sheets) > 1 else None, about["rows"]
 

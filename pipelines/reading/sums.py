@@ -1,6 +1,6 @@
-"""Lines that are the sum of those above: what makes `Total;2 items;14.5` a total, although it gives code and name.
+"""Finds lines that are the sum of those above: `Total;2 items;14.5` is a total, although it gives code and name.
 
-A word alone does not: Total makes oil. Lines that a word alone makes totals are `skipped.py`.
+Here a word alone is not enough: Total makes oil. `skipped.py` finds totals by their word.
 """
 
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from pipelines.reading.fields import Column
 from pipelines.reading.numbers import read_numbers
 
 _FEWEST: Final = 2
-"""Figures that a sum is of: one figure may as well be repeated by chance."""
+"""Fewest figures of a sum: one figure may also be repeated by chance."""
 _NEAR: Final = 1e-6
 
 
 def sums(cells: pl.DataFrame, columns: Sequence[Column], likely: pl.Series, totals: pl.Series) -> pl.Series:
-    """The lines among the `likely` ones whose every figure is the sum of its column, from the top or the last total.
+    """Return the `likely` lines whose every figure is the sum of its column, from the top or from the last total.
 
-    `totals` are lines that are known to be one. A line without a figure is none of them.
+    `totals` are lines that are known to be totals. A line without a figure is no total.
     """
     numbers = [column for column in columns if column.field.kind in ("number", "integer")]
     nothing = pl.repeat(value=False, n=len(likely), eager=True)
@@ -35,7 +35,7 @@ def sums(cells: pl.DataFrame, columns: Sequence[Column], likely: pl.Series, tota
 
 
 def _sums_up(texts: pl.Series, column: Column, mark: str, left_out: pl.Series) -> pl.Series:
-    """The lines whose figure is the sum of those above it that are not left out, with this decimal mark."""
+    """Return the lines whose figure is the sum of those above it that are not left out, with this decimal mark."""
     figures = read_numbers(texts, column, mark, None).values.cast(pl.Float64)
     counted = figures.set(left_out, None)
     table = pl.DataFrame({"figure": figures, "counted": counted, "total": left_out})

@@ -1,7 +1,7 @@
-"""Fields as a mapping names them: which one is meant, a constant for it, and what the texts of its cells mean.
+"""Resolves the fields that a mapping names: finds the field, its constant, and the values of its cells' texts.
 
-What a mapping looks like as a whole is `mapping.py`. A value that its field cannot hold is refused here, before the
-file is read: in the file it would be the fault of every line.
+`mapping.py` checks a mapping as a whole. A value that its field cannot contain is refused here, before the file is
+read: in the file it would be a fault of every line.
 """
 
 import json
@@ -30,14 +30,14 @@ _NEAREST: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """What texts in the cells of a field mean: folded text -> the cell that is read instead, null for an empty one."""
+    """Replacements of texts in a field's cells: folded text -> the cell that is read instead, null for an empty one."""
 
     column: Column
     cells: Mapping[str, str | None]
     told: Mapping[str, Any]
 
     def speaks_of(self, column: Column) -> bool:
-        """Whether the column holds the field, in any of the groups of components side by side."""
+        """Return whether the column contains the field, in any of the groups of components side by side."""
         if column.table != self.column.table or column.constant is not None:
             return False
         one = (self.column.name, f"component_{self.column.name}")
@@ -45,7 +45,7 @@ class Rewriting:
         return column.name in one or (in_group and column.field == self.column.field)
 
     def of(self, cells: pl.Series) -> pl.Series:
-        """The cells as they are read."""
+        """Return the cells with their texts replaced."""
         distinct = cells.drop_nulls().unique(maintain_order=True)
         read = [self._cell(cell) for cell in distinct]
         return cells.replace_strict(distinct, read, default=None, return_dtype=pl.String)
@@ -60,7 +60,7 @@ class Rewriting:
 
 
 def named_field(name: str, table: Table) -> Column:
-    """The column that a field's own name makes. Raises `ReadingRefused` with the nearest names."""
+    """Return the column of a field's own name. Raises `ReadingRefused` with the nearest names."""
     column = field_column(name, table)
     if column is None:
         near = ", ".join(_nearest(name, table))
@@ -70,7 +70,7 @@ def named_field(name: str, table: Table) -> Column:
 
 
 def constant(name: str, value: Any, table: Table, at: int) -> Column:
-    """A column of which every line has the same cell; it lies behind the table, as the `at`-th of those."""
+    """Return a column with the same cell in every line; its position is behind the table, as the `at`-th of those."""
     column = named_field(name, table)
     if column.field == SKU_CODE:
         raise refuse("invalid_mapping", "The mapping is wrong: sku_code cannot be a constant.", "mapping.constants")
@@ -83,7 +83,7 @@ def constant(name: str, value: Any, table: Table, at: int) -> Column:
 
 
 def rewriting(name: str, texts: Any, table: Table) -> Rewriting:
-    """What the texts of a field's cells mean."""
+    """Check the values that a mapping gives for the texts of a field's cells."""
     column, place = named_field(name, table), f"mapping.values.{name}"
     if not isinstance(texts, Mapping):
         raise refuse("invalid_mapping", "The values of a field are an object of text in the file: value.", place)
@@ -105,7 +105,7 @@ def rewriting(name: str, texts: Any, table: Table) -> Rewriting:
 
 
 def _check(column: Column, text: str, place: str) -> None:
-    """Refuse what no line could be stored with."""
+    """Refuse a value that the field cannot contain."""
     if text in _CLEARS and column.field.nullable:
         return
     if column.field.name == "weight_unit" and unit_of(text, "g") is None:
@@ -117,7 +117,7 @@ def _check(column: Column, text: str, place: str) -> None:
 
 
 def _text_of(value: Any) -> str | None:
-    """A value of the mapping as the cell that says it; None for what no cell says."""
+    """Return a value of the mapping as cell text; None for a value that no cell can contain."""
     match value:
         case bool() | int() | float():
             return json.dumps(value)
@@ -129,7 +129,7 @@ def _text_of(value: Any) -> str | None:
 
 
 def _nearest(name: str, table: Table) -> list[str]:
-    """Names of fields that may be meant: the one of which the name is a usual header, and those written alike."""
+    """Return names of fields that may be meant: the one with this name as a usual header, and similar ones."""
     own = recognise(name, 0, table)
     meant = [] if own is None or own.group is not None else [own.name]
     alike = get_close_matches(fold(name).replace(" ", "_"), _names(table), n=_NEAREST, cutoff=0.0)
@@ -138,7 +138,7 @@ def _nearest(name: str, table: Table) -> list[str]:
 
 @cache
 def _names(table: Table) -> list[str]:
-    """Every field's own name; those of components are written with a prefix among those of the SKU."""
+    """Return every field's own name; beside the SKU's fields those of components have a prefix."""
     own = list(fields_of(table))
     more = [f"component_{name}" for name in fields_of("component")] if table == "sku" else []
     return [name for name in (*own, *more) if field_column(name, table) is not None]

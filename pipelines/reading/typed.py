@@ -1,6 +1,6 @@
-"""What reading a column of cells gives: typed values and faults, and how a function is applied to distinct cells.
+"""Defines the result of reading a column, typed values and faults, and applies a function to distinct cells.
 
-The functions themselves are `values.py` and `numbers.py`.
+The functions themselves belong in `values.py` and `numbers.py`.
 """
 
 from collections.abc import Callable
@@ -23,18 +23,18 @@ class Typed:
 
 
 def no_faults() -> pl.DataFrame:
-    """The faults of a column without any."""
+    """Return the faults of a column without any."""
     return pl.DataFrame(schema=FAULTS)
 
 
 def faults_where(where: pl.Series, code: str, message: str) -> pl.DataFrame:
-    """One fault for each row where `where` is true."""
+    """Return one fault for each row where `where` is true."""
     at = where.fill_null(value=False).arg_true().cast(pl.UInt32)
     return pl.DataFrame({"at": at}).with_columns(code=pl.lit(code), message=pl.lit(message))
 
 
 def each_distinct(cells: pl.Series, read: Callable[[str], object], dtype: PolarsDataType) -> Typed:
-    """`read` applied once to each distinct cell; its `Unfit` becomes the fault of every row with that cell."""
+    """Apply `read` once to each distinct cell; its `Unfit` becomes the fault of every row with that cell."""
     distinct = cells.drop_nulls().unique(maintain_order=True)
     values: list[object] = []
     codes: list[str | None] = []

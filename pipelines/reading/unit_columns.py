@@ -1,7 +1,7 @@
-"""Which column of units speaks of which weight: one for all of them, one beside each, one for each group.
+"""Assigns columns of units to weights: one for all of them, one beside each, or one for each group.
 
-A unit that its own group has, or that stands beside it, is a weight's own. A column of units alone in its table is that
-of every weight whose header names none. Converting the weights is `weights.py`; words for units are `units.csv`.
+A unit in a weight's own group, or beside it, is that weight's. The only column of units in a table applies to every
+weight whose header names no unit. `weights.py` converts the weights; `units.csv` lists the factors.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,28 +17,28 @@ _UNIT: Final = "weight_unit"
 _STEM: Final = 3
 _MOST_WORDS: Final = 40
 _LINES: Final = 40
-"""Lines below the header in which a column of units is looked for."""
+"""Lines below the header that are searched for units."""
 
 
 def is_shared(column: Column) -> bool:
-    """Whether a column holds units and belongs to no group of columns."""
+    """Return whether a column contains units and belongs to no group of columns."""
     return column.field.name == _UNIT and column.group is None
 
 
 def unit_of_header(weight: Column, unit: Column | None = None) -> Unit | None:
-    """The unit that a weight's header names.
+    """Return the unit that a weight's header names.
 
-    The field's own name (`weight_grams`) names none beside a `unit` that the caller gives as one: by that column's own
-    name, or by the mapping.
+    The field's own name (`weight_grams`) names none beside a column `unit` with the unit field's own name, or one that
+    the mapping names.
     """
     given = unit is not None and (unit.exact or unit.mapped)
     return None if weight.exact and given else unit_within(weight.header, "g")
 
 
 def paired(found: Sequence[Column], weights: Sequence[Column]) -> list[Column]:
-    """Of several columns of units the ones right of the weights, or left of them, each as the unit of its weight.
+    """Return those of several columns of units that are right of the weights, or left of them, each for its weight.
 
-    All that was found where that does not give every weight its own: then the table says two things.
+    Returns all that were found where not every weight gets its own: then the table is ambiguous.
     """
     weights = [column for column in weights if column.field.name in WEIGHTS]
     for step in (1, -1):
@@ -50,9 +50,9 @@ def paired(found: Sequence[Column], weights: Sequence[Column]) -> list[Column]:
 
 
 def with_units_beside(columns: list[Column], cells: Sequence[str | None], grid: Grid, row: int) -> list[Column]:
-    """The columns, and right of each weight the one that holds nothing but units of mass, whatever its header.
+    """Add the column right of each weight that contains only units of mass, whatever its header.
 
-    Of a table with a column of units for all weights none is added.
+    Adds none to a table with a column of units for all weights.
     """
     if any(is_shared(column) for column in columns):
         return columns
@@ -65,16 +65,16 @@ def with_units_beside(columns: list[Column], cells: Sequence[str | None], grid: 
         for at in (weight.position + 1,)
         if at < len(cells) and at not in taken and _holds_units(grid, row, at)
     ]
-    if len(beside) == 1:  # one column alone is that of all weights
+    if len(beside) == 1:  # a single column applies to all weights
         table = "sku" if beside[0].group is not None else beside[0].table
         beside = [replace(beside[0], name=_UNIT, group=None, fixed=(), table=table)]
     return [*columns, *beside]
 
 
 def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column]:
-    """The weights in the unit that a remark above the table names, `All weights in kg`, where nothing nearer names one.
+    """Apply the unit of a remark above the table, `All weights in kg`, to weights where nothing nearer names one.
 
-    A line with a figure is no such remark: `Net weight: 5 kg` is of one product.
+    A line with a figure is no such remark: `Net weight: 5 kg` describes one product.
     """
     said = {unit for text in above if _speaks_of_weights(text) and (unit := unit_within(text, "g")) is not None}
     if len(said) != 1 or any(column.field.name == _UNIT for column in columns):
@@ -91,7 +91,7 @@ def _speaks_of_weights(text: str) -> bool:
 
 
 def for_each_group(columns: Sequence[Column]) -> list[tuple[str, Column]]:
-    """A column of units for each group whose weight has none of its own, with the name of the one that is shared."""
+    """Return a column of units for each group whose weight has none of its own, with the shared column's name."""
     shared = next((column for column in columns if is_shared(column)), None)
     if shared is None:
         return []
@@ -103,7 +103,7 @@ def for_each_group(columns: Sequence[Column]) -> list[tuple[str, Column]]:
 
 
 def speaks_of(columns: Sequence[Column]) -> list[Column]:
-    """The weights that a shared column of units is of: those whose header names no unit; all where each names one."""
+    """Return the weights of a shared column of units: those whose header names no unit; all where each names one."""
     weights = [column for column in columns if column.field.name in WEIGHTS]
     shared = next((column for column in columns if is_shared(column)), None)
     silent = [column for column in weights if unit_of_header(column, shared) is None]
@@ -111,7 +111,7 @@ def speaks_of(columns: Sequence[Column]) -> list[Column]:
 
 
 def _unit_of(weight: Column, column: Column) -> Column:
-    """A column as the unit of a weight."""
+    """Return a column as the unit of a weight."""
     name = f"{weight.name.removesuffix(weight.field.name)}{_UNIT}"
     field = fields_of(weight.table)[_UNIT]
     return replace(column, name=name, field=field, table=weight.table, group=weight.group, fixed=weight.fixed)

@@ -1,4 +1,4 @@
-"""Units: which words name one, and the factor to the unit of a field. The factors are data in `units.csv`."""
+"""Recognises words for units, with the factor to the unit of a field. The factors are data in `units.csv`."""
 
 import csv
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Unit:
 
 
 def unit_of(word: str, field_unit: str | None) -> Unit | None:
-    """The unit that a word names (`kg`, `grammes`, `%`), or None where the field cannot be given in it."""
+    """Return the unit that a word names (`kg`, `grammes`, `%`), or None where the field cannot be given in it."""
     word = "percent" if word.strip() == "%" else word
     for dimension in _by_field_unit().get(field_unit or "", {}):
         code = code_of(word, dimension)
@@ -30,7 +30,7 @@ def unit_of(word: str, field_unit: str | None) -> Unit | None:
 
 
 def without_unit(header: str, field_unit_of: dict[str, str | None]) -> tuple[str, Unit] | None:
-    """A header that ends in a unit, split: (folded header without it, unit); None where it ends in none.
+    """Split a header that ends in a unit: (folded header without it, unit); None where it ends in none.
 
     `field_unit_of` gives the unit of the field that each folded header fits.
     """
@@ -46,16 +46,16 @@ def without_unit(header: str, field_unit_of: dict[str, str | None]) -> tuple[str
 
 
 def unit_within(words: str, field_unit: str | None) -> Unit | None:
-    """The one unit that stands anywhere among words, such as those of a header; None where none does, or two do.
+    """Return the only unit among words, such as those of a header; None where there is none, or there are two.
 
-    A header that is nothing but a unit names none: `T` is a column as well as a tonne.
+    A header of a single word names none: `T` may be a column as well as a tonne.
     """
     found = {unit for _, unit in _units_among(fold(words).split(), field_unit)}
     return found.pop() if len(found) == 1 else None
 
 
 def taken_out(tokens: list[str], field_unit: str | None) -> tuple[list[str], Unit] | None:
-    """Folded words without the one unit among them, and the unit; None where not exactly one stands there."""
+    """Return folded words without the only unit among them, and the unit; None where there is not exactly one."""
     found = _units_among(tokens, field_unit)
     if len(found) != 1:
         return None
@@ -65,7 +65,7 @@ def taken_out(tokens: list[str], field_unit: str | None) -> tuple[list[str], Uni
 
 
 def _units_among(tokens: list[str], field_unit: str | None) -> list[tuple[int, Unit]]:
-    """The places of words that are units of a field, with the units."""
+    """Return the positions of words that are units of a field, with the units."""
     if not 1 < len(tokens) <= _MOST_WORDS:
         return []
     return [(at, unit) for at, token in enumerate(tokens) if (unit := unit_of(token, field_unit)) is not None]
@@ -73,12 +73,12 @@ def _units_among(tokens: list[str], field_unit: str | None) -> list[tuple[int, U
 
 _BEFORE_A_UNIT = frozenset({"in", "en"})
 _MOST_WORDS: Final = 40
-"""Words of the longest header in which a unit is looked for."""
+"""Words of the longest header that is searched for a unit."""
 
 
 @cache
 def _by_field_unit() -> dict[str, dict[str, dict[str, Unit]]]:
-    """Field unit -> dimension -> unit code -> unit."""
+    """Return the units by field unit, dimension and unit code."""
     table: dict[str, dict[str, dict[str, Unit]]] = {}
     with (Path(__file__).parent / "units.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):

@@ -1,6 +1,6 @@
-"""Bytes -> upload: the whole way from a file to mapped columns of cell text, and what is said about it.
+"""Reads a file into an upload: its mapped columns of cell text, and the published `source`.
 
-Nothing is typed here: see `rows.py`.
+Typing does not belong here: see `rows.py`.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ from schemas.words import fold
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file that can be imported: `source` is what is published about it, `main` and `parts` are its tables.
+    """A file that can be imported: `source` is its published description, `main` and `parts` are its tables.
 
     `rows` are the data lines of the main sheet, those that could not be read included.
     """
@@ -43,31 +43,31 @@ class Upload:
 
     @property
     def table(self) -> pl.DataFrame:
-        """The main table: cell text in one String column per field, an empty cell null, beside `line`."""
+        """Return the main table: cell text in one String column per field, an empty cell null, beside `line`."""
         return self.main.table
 
     @property
     def components(self) -> pl.DataFrame | None:
-        """The components' table, of the same form; None where the file names none."""
+        """Return the components' table, of the same form; None where the file names none."""
         return None if self.parts is None else self.parts.table
 
     def to_bytes(self) -> bytes:
-        """The upload for a worker, so that nobody reads the caller's file twice."""
+        """Return the upload as bytes for a worker, so that the caller's file is read only once."""
         return stored.pack(self.source, self.main, self.parts, self.rows)
 
     def parted(self) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
-        """The upload as what JSON takes and its tables by name."""
+        """Split the upload into a part that JSON can contain and its tables by name."""
         about, tables = stored.part(self.source, self.main, self.parts, self.rows)
         return about, {f"table_{number}": table for number, table in enumerate(tables)}
 
     @classmethod
     def of_parts(cls, about: dict[str, Any], tables: Mapping[str, pl.DataFrame]) -> "Upload":
-        """The upload that `parted` has taken apart."""
+        """Return the upload that `parted` has split."""
         return cls(*stored.join(about, iter([tables[f"table_{number}"] for number in range(len(tables))])))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Upload":
-        """The upload that `to_bytes` has written."""
+        """Return the upload that `to_bytes` has written."""
         return cls(*stored.unpack(data))
 
 
@@ -79,9 +79,9 @@ def read_upload(
     mapping_name: str | None = None,
     today: date,
 ) -> Upload:
-    """The tables of an uploaded file, read by its content; `filename` only names it in a refusal.
+    """Read the tables of an uploaded file by its content; `filename` only names it in a refusal.
 
-    `mapping` is the caller's (decisions §4), `mapping_name` what they call it; `today` is the day of submission, for
+    `mapping` is the caller's (decisions §4), `mapping_name` is its name; `today` is the day of submission, for
     volumes that name no year.
     Raises `ReadingRefused` where the file as a whole cannot be imported.
     """
@@ -119,7 +119,7 @@ def _from_workbook(data: bytes, mapped: Mapped, today: date) -> Upload:
 
 
 def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Mapped, today: date) -> Upload:
-    """The upload of the tables found. Raises `no_rows` where there is no data line."""
+    """Return the upload of the tables found. Raises `no_rows` where there is no data line."""
     lines = main.lines
     if lines == 0 and (parts is None or parts.lines == 0):
         raise refuse("no_rows", "The table has a header and no data line below it; nothing can be imported.")
@@ -148,7 +148,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Map
 
 
 def _without_doubtful(main: Sheet, parts: Sheet | None, mapped: Mapped) -> tuple[Sheet, list[dict[str, object]]]:
-    """The SKUs without the columns that may be the product's, and those as `source.asked` shows them."""
+    """Return the SKUs without the columns that may be the product's, and those as `source.asked` shows them."""
     of_parts = parts is not None or (mapped.layout != "rows" and lines_are_parts(main))
     settled = {column.name for column in main.columns if column.mapped}
     columns = asked.doubtful(main, of_parts=of_parts, told=settled)
@@ -162,7 +162,7 @@ def _without_doubtful(main: Sheet, parts: Sheet | None, mapped: Mapped) -> tuple
 
 
 def _laid_out(main: Sheet, parts: Sheet | None, told: str | None) -> tuple[Sheet, Sheet | None, str]:
-    """The SKUs, the components and the layout; a components sheet, or `rows`, leaves the main table alone."""
+    """Return the SKUs, the components and the layout; a components sheet, or `rows`, leaves the main table unsplit."""
     found = layout_of(main.columns)
     if told in ("wide", "materials") and told != found:
         named = {"wide": "numbered groups of columns", "materials": "weight columns of materials"}[told]

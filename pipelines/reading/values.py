@@ -1,7 +1,7 @@
-"""Cell text -> typed values, kind by kind: text, codes, truths, markets, GTINs, ids. Numbers are `numbers.py`.
+"""Reads cell text as typed values, kind by kind: text, codes, truths, markets, GTINs, ids. Numbers are in `numbers.py`.
 
-The stored form of a value is `schemas.normalise`, the same function as for a JSON field; here a cell becomes what
-that function takes.
+`schemas.normalise` makes the stored form of a value, with the same function as for a JSON field; this module turns a
+cell into the input of that function.
 """
 
 import csv
@@ -32,13 +32,13 @@ _SEVERAL = re.compile(r"[/+&]|%.*%")
 _LOST = r"^\d[.,]?\d*[eE]\+?\d{2,}$"
 _ROUNDED = r"^\d[.,]\d+[eE]\+\d{2,}$"
 MARKED = rf"^'('*(?:{COMPUTED}|[#\d]|null$|NULL$|\s*$))"
-"""A text behind a `'` that is taken off. Whoever writes cells puts one before a text that matches behind one."""
+"""A text with a leading `'` that is removed. A writer of cells puts one before each text that matches with one."""
 EMPTY_LIST = "[]"
 _LANGUAGE_PREFIX = re.compile(r"^\s*[a-z]{2}:", re.IGNORECASE)
 
 
 def read_values(cells: pl.Series, column: Column, mark: str | None, number_cells: pl.Series | None) -> Typed:
-    """A column of cells as the field's type; a null cell gives null. `mark` is the column's decimal mark."""
+    """Read a column of cells as the field's type; a null cell gives null. `mark` is the column's decimal mark."""
     field = column.field
     match field.kind:
         case "number" | "integer":
@@ -62,7 +62,7 @@ def read_values(cells: pl.Series, column: Column, mark: str | None, number_cells
 
 
 def cell_errors(cells: pl.Series) -> pl.DataFrame:
-    """The cells that hold a spreadsheet's error (`#N/A`, `#WERT!`), as faults."""
+    """Return the cells that contain a spreadsheet's error (`#N/A`, `#WERT!`), as faults."""
     marked = cells.str.starts_with("#").fill_null(value=False)
     if not marked.any():
         return no_faults()
@@ -72,9 +72,9 @@ def cell_errors(cells: pl.Series) -> pl.DataFrame:
 
 
 def unescaped(cells: pl.Series) -> pl.Series:
-    """Cells without the marks that make a spreadsheet take them for text: `'00123`, `="00123"`.
+    """Remove the marks that make a spreadsheet read cells as text: `'00123`, `="00123"`.
 
-    A `'` also stands before a text that would mean something else as a cell: `null`, white space alone, another `'`.
+    A `'` is also before a text that would mean something else as a cell: `null`, white space alone, another `'`.
     """
     if cells.str.starts_with('="').any():
         cells = cells.str.replace(r'^="([^"]*)"$', "$1")
@@ -84,7 +84,7 @@ def unescaped(cells: pl.Series) -> pl.Series:
 
 
 _LONGEST_CODE: Final = 1_000
-"""Characters of a cell that is compared as a code: four times what a code may have."""
+"""Characters of a cell that is compared as a code: four times as many as a code may have."""
 
 
 @cache
@@ -94,12 +94,12 @@ def _error_words() -> list[str]:
 
 
 def as_codes(cells: pl.Expr) -> pl.Expr:
-    """Cells in the form in which codes are compared, as `schemas.texts.code` has it; longer ones are none, and cut."""
+    """Return cells in the form in which codes are compared, as `schemas.texts.code` does; longer ones are cut."""
     return cells.str.head(_LONGEST_CODE).str.replace_all(f"[{INVISIBLE}]", "").str.normalize("NFC").str.strip_chars()
 
 
 def _texts(cells: pl.Series, field: Field) -> Typed:
-    """Text as it stands; only cells that the field cannot hold, or may have to trim, are looked at one by one."""
+    """Read text unchanged; only cells that the field cannot contain, or may have to trim, are examined one by one."""
     if field.min_length is not None:
         cells = cells.str.strip_chars()
     longest = field.max_length if field.max_length is not None else 2**31
@@ -119,7 +119,7 @@ def _text(cell: str, field: Field) -> str:
 
 
 def _gtins(cells: pl.Series) -> Typed:
-    """GTINs with a right check digit pass as a column; only the others are looked at one by one for the reason."""
+    """Accept GTINs with a correct check digit as a column; only the others are examined one by one for the reason."""
     cells = cells.str.strip_chars()
     shaped = cells.str.contains(r"^(?:[0-9]{8}|[0-9]{12,14})$").fill_null(value=False)
     number = cells.set(~shaped, None).str.zfill(14).cast(pl.Int64)
@@ -169,7 +169,7 @@ def _code(cell: str, field: Field) -> str:
 
 
 def _said(cell: str, vocabulary: str) -> str | None:
-    """The code of a word, or of a word in several languages: `Oui / Ja`."""
+    """Return the code of a word, or of a word in several languages: `Oui / Ja`."""
     if (code := code_of(cell, vocabulary)) is not None or "/" not in cell:
         return code
     codes = {code_of(side, vocabulary) for side in cell.split("/")}
@@ -207,12 +207,12 @@ def _subdivisions() -> frozenset[str]:
 
 
 def without_language(word: str) -> str:
-    """A word without the language that open product databases put before it: `en:france`, `fr:verre`."""
+    """Return a word without the language that open product databases put before it: `en:france`, `fr:verre`."""
     return _LANGUAGE_PREFIX.sub("", word, count=1)
 
 
 def _country(name: str) -> str | None:
-    """The code of a country by its ISO 3166 name (English) or its three letters; None for anything else."""
+    """Return the code of a country by its ISO 3166 name (English) or its three letters; None for anything else."""
     if len(name) < 3 or any(map(str.isdigit, name)):
         return None
     try:
@@ -222,7 +222,7 @@ def _country(name: str) -> str | None:
 
 
 def _array(codes: list[str]) -> str:
-    """Codes as Postgres writes an array of them, each once."""
+    """Return codes as a Postgres array literal, each once."""
     return "{" + ",".join(dict.fromkeys(codes)) + "}"
 
 
@@ -235,7 +235,7 @@ def _uuid(cell: str, field: Field) -> str:
 
 
 def _ppm(cell: str, column: Column, mark: str | None) -> str:
-    """A measured value, or `<N` as an attestation below the limit."""
+    """Return a measured value, or `<N` as an attestation below the limit."""
     text = cell.strip()
     number = read_number(text.removeprefix("<"), column, mark)
     if text.startswith("<"):

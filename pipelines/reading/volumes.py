@@ -1,4 +1,4 @@
-"""Volume columns -> one JSON object a row: `{"FR/2026/0":1000}`, market, year and half -> units or null."""
+"""Writes volume columns as one JSON object a row: `{"FR/2026/0":1000}`, market, year and half -> units or null."""
 
 import json
 from collections.abc import Iterator, Set
@@ -24,11 +24,11 @@ def volume_texts(
     years: pl.Series,
     served_markets: Set[str],
 ) -> tuple[pl.Series, list[Faults]]:
-    """The volumes of each row as JSON text, keys in order, and the faults by column.
+    """Return the volumes of each row as JSON text, keys in order, and the faults by column.
 
     `years` is the year of each row for columns that name none. A column of a subdivision that the catalogue does not
-    serve counts for its country; what it does not serve at all is the fault `unknown_market` of each given cell. The
-    same market, year and half twice in a row is the fault `duplicate_row` of the later column.
+    serve counts for its country; a market that it does not serve at all is the fault `unknown_market` of each given
+    cell. The same market, year and half twice in a row is the fault `duplicate_row` of the later column.
     """
     markets = {column.name: volumes.market(str(column.market), served_markets) for column in columns}
     counted = [replace(column, market=market) for column in columns if (market := markets[column.name])]
@@ -49,7 +49,7 @@ def _unserved(column: Column, given: dict[str, pl.Series]) -> Faults:
 
 
 def _dated(column: Column, values: pl.Series, given: pl.Series, years: pl.Series) -> pl.Series:
-    """The members of one column, each under its market, its year or that of its row, and its half."""
+    """Return the members of one column, each under its market, its year or that of its row, and its half."""
     if column.year:
         return members(f"{column.market}/{column.year}/{column.half}", values, given)
     row = pl.DataFrame({"year": years, "units": values})
@@ -59,13 +59,13 @@ def _dated(column: Column, values: pl.Series, given: pl.Series, years: pl.Series
 
 
 def _may_meet(first: Column, later: Column) -> bool:
-    """Whether both can stand for the same market, year and half."""
+    """Return whether both can be of the same market, year and half."""
     same = (first.market, first.half) == (later.market, later.half)
     return same and (first.year is None or later.year is None or first.year == later.year)
 
 
 def _meetings(pairs: list[tuple[Column, Column]], given: dict[str, pl.Series], years: pl.Series) -> Iterator[Faults]:
-    """The rows of which two columns give the same units."""
+    """Yield the faults of rows where two columns give the same units."""
     for first, later in pairs:
         met = given[first.name] & given[later.name]
         if first.year != later.year:
@@ -74,7 +74,7 @@ def _meetings(pairs: list[tuple[Column, Column]], given: dict[str, pl.Series], y
 
 
 def _in_order(texts: pl.Series) -> pl.Series:
-    """Objects with their keys sorted."""
+    """Return objects with their keys sorted."""
     sort = partial(json.dumps, sort_keys=True, separators=(",", ":"))
     ordered = [None if text is None else sort(json.loads(text)) for text in texts]
     return pl.Series(texts.name, ordered, dtype=pl.String)

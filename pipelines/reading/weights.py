@@ -1,7 +1,7 @@
-"""Weights with what stands beside them: a unit, a count of equal parts, a share, a measured value.
+"""Completes weights with the columns beside them: a unit, a count of equal parts, a share, a measured value.
 
-Each of these is a column that only says how the weight of its line, or of its group, is meant. A line whose weight
-could be meant in two units is a fault.
+Each of these columns only qualifies the weight of its line, or of its group. A line whose weight names two units is
+a fault.
 """
 
 import re
@@ -23,9 +23,9 @@ Faults = list[tuple[str, pl.DataFrame]]
 def whole_weights(
     columns: tuple[Column, ...], table: pl.DataFrame, values: dict[str, pl.Series]
 ) -> tuple[dict[str, pl.Series], Faults]:
-    """The weights of each group in grams of the whole part, and the faults by column.
+    """Return the weights of each group in grams of the whole part, and the faults by column.
 
-    `table` has the cells and `values` what they are typed as, by column name.
+    `table` has the cells and `values` the typed values, by column name.
     """
     whole: dict[str, pl.Series] = {}
     faults: Faults = []
@@ -49,7 +49,7 @@ def whole_weights(
 def _with_unit(
     weight: Column, unit: Column | None, table: pl.DataFrame, values: dict[str, pl.Series]
 ) -> tuple[pl.Series, Faults]:
-    """A column of weights in grams by the unit beside it, with its faults."""
+    """Return a column of weights in grams by the unit beside it, with its faults."""
     if unit is None:
         return values[weight.name], []
     grams, found = _in_grams(values[weight.name], weight, unit, table)
@@ -57,12 +57,12 @@ def _with_unit(
 
 
 def names_mass(cells: pl.Series) -> bool:
-    """Whether a column of units holds units of mass; `pieces` beside a weight means something else."""
+    """Return whether a column of units contains units of mass; `pieces` beside a weight means something else."""
     return any(unit_of(cell, "g") is not None for cell in cells.drop_nulls().unique())
 
 
 def _in_grams(grams: pl.Series, weight: Column, unit: Column, table: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
-    """Weights times the factor of the unit beside them; a unit in the cell or in the header must be the same."""
+    """Multiply weights by the factor of the unit beside them; a unit in the cell or in the header must be the same."""
     cells, units = table[weight.name], table[unit.name]
     distinct = units.drop_nulls().unique()
     factors = {cell: known.factor for cell in distinct if (known := unit_of(cell, "g")) is not None}
@@ -78,7 +78,7 @@ def _in_grams(grams: pl.Series, weight: Column, unit: Column, table: pl.DataFram
 
 
 def _told(cells: pl.Series, weight: Column, unit: Column) -> pl.Series:
-    """The factor that each cell's own unit has, or the header's; null where neither names one."""
+    """Return the factor of each cell's own unit, or the header's; null where neither names one."""
     said = weight.factor != 1 or unit_of_header(weight, unit) is not None
     of_header = float(weight.factor) if said else None
     lettered = cells.set(~cells.str.contains(r"\p{L}").fill_null(value=False), None)

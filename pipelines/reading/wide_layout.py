@@ -1,7 +1,7 @@
-"""Components side by side in one line: the table split into SKUs and the columns that describe their components.
+"""Splits a table with components side by side in one line into SKUs and the columns that describe their components.
 
 The columns stay side by side, one group for each component; `graphs.py` makes a component of each group of a line.
-Which columns are groups is `groups.py`.
+`groups.py` recognises group columns.
 """
 
 from dataclasses import replace
@@ -15,7 +15,7 @@ from pipelines.reading.unit_columns import for_each_group, is_shared, speaks_of
 
 
 def layout_of(columns: tuple[Column, ...]) -> Literal["wide", "materials"] | None:
-    """The layout that group columns make; None where there are none."""
+    """Return the layout of the group columns; None where there are none."""
     grouped = [column for column in columns if column.group is not None]
     if not grouped:
         return None
@@ -23,7 +23,7 @@ def layout_of(columns: tuple[Column, ...]) -> Literal["wide", "materials"] | Non
 
 
 def split_groups(sheet: Sheet) -> tuple[Sheet, Sheet]:
-    """The SKUs, and the components of each SKU's first line with their columns; a later line is refused as a repeat."""
+    """Return the SKUs, and the components of each SKU's first line; a later line is refused as a repeat."""
     sheet = _with_units(sheet)
     key = next(column for column in sheet.columns if column.name == "sku_code")
     own = tuple(column for column in sheet.columns if column.group is None)
@@ -34,7 +34,7 @@ def split_groups(sheet: Sheet) -> tuple[Sheet, Sheet]:
 
 
 def _with_units(sheet: Sheet) -> Sheet:
-    """The sheet with its column of units for each group that has none; the SKU's own weight keeps it too."""
+    """Copy the sheet's column of units for each group that has none; the SKU's own weight keeps it too."""
     copies = for_each_group(sheet.columns)
     if not copies:
         return sheet
@@ -49,7 +49,7 @@ def _with_units(sheet: Sheet) -> Sheet:
 
 
 def _of(sheet: Sheet, columns: tuple[Column, ...], rows: pl.Series | None = None) -> Sheet:
-    """The sheet with some of its columns and rows."""
+    """Return the sheet with some of its columns and rows."""
     names = [column.name for column in columns]
     table = sheet.table.select(*names, "line")
     kinds = None if sheet.kinds is None else sheet.kinds.select(names)

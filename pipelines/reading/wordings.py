@@ -1,7 +1,7 @@
-"""Headers that say a known one with more around it: a remark in brackets, no spaces, two languages.
+"""Finds the known header inside a longer one: without a remark in brackets, without camelCase, in one language.
 
-`Contact alimentaire (O/N)`, `packagingMaterial`, `Matériau / Material`. Each function gives what is left to look up;
-what that means is `columns.py`.
+`Contact alimentaire (O/N)`, `packagingMaterial`, `Matériau / Material`. Each function returns texts to look up;
+`columns.py` recognises them.
 """
 
 import re
@@ -17,7 +17,7 @@ _BETWEEN_LANGUAGES = re.compile(r"(?<=\s)[/|](?=\s)|\n")
 
 
 def wordings(header: str) -> Iterator[str]:
-    """The header in fewer or in spaced words: without a remark for whoever fills it, and with `camelCase` apart."""
+    """Yield the header in other words: without a remark for the person who fills it in, and with `camelCase` split."""
     bare = _REMARK.sub(lambda found: "" if code_of(found[1], "line") == "help" else found[0], header)
     if bare != header:
         yield bare
@@ -26,7 +26,7 @@ def wordings(header: str) -> Iterator[str]:
 
 
 def term_and_note(header: str) -> tuple[str, str] | None:
-    """A header's first line, and what is noted below it or behind it in brackets; None where there is no such note.
+    """Return a header's first line, and the note below it or behind it in brackets; None where there is no such note.
 
     `Verp.-gewicht Glas` over `Zugehörige Einheit in NTG-P-049`. A remark of one or two words is part of the term.
     """
@@ -40,6 +40,6 @@ def term_and_note(header: str) -> tuple[str, str] | None:
 
 
 def languages(header: str) -> list[str]:
-    """The sides of a header that is written in two or three languages; empty where it has one side."""
+    """Return the sides of a header that is written in two or three languages; empty where it has one side."""
     sides = [side for part in _BETWEEN_LANGUAGES.split(header) if (side := part.strip())]
     return sides if 1 < len(sides) <= 3 else []

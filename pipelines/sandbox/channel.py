@@ -1,7 +1,7 @@
-"""Messages between a reader process and its parent: JSON with its length before it, and open files beside it.
+"""Sends messages between a reader process and its parent: JSON with its length before it, and open files beside it.
 
-Files are handed over as descriptors, so that a reader opens nothing by name. JSON, because one side has read hostile
-bytes: what a message can say ends at texts, numbers and lists. Every message has a greatest length.
+Files are passed as descriptors, so a reader opens no file by name. The format is JSON because one side has read hostile
+bytes: a message contains only texts, numbers and lists. Every message has a greatest length.
 """
 
 import json
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, BinaryIO, Final
 
 MOST_BYTES: Final = 4 * 2**20
-"""Of one message: a mapping and the catalogue's codes one way, the faults of a refusal the other."""
+"""Size of one message: a mapping and the catalogue's codes to the reader, the faults of a refusal from it."""
 _LENGTH: Final = struct.Struct("!I")
 
 
@@ -24,15 +24,15 @@ def send(channel: socket.socket, message: dict[str, Any], files: Sequence[Binary
 
 
 def receive(channel: socket.socket) -> dict[str, Any]:
-    """The next message; a file that came with it is not taken.
+    """Receive the next message; a file that came with it is ignored.
 
-    Raises `EOFError` where the other side is gone or says more than it may, `TimeoutError` as the socket does.
+    Raises `EOFError` where the other side is gone or its message is too long, `TimeoutError` as the socket does.
     """
     return _body(channel, _exactly(channel, _LENGTH.size))
 
 
 def receive_with_files(channel: socket.socket, number: int) -> tuple[dict[str, Any], list[BinaryIO]]:
-    """The next message and the files that came with it, at most so many. Raises as `receive`."""
+    """Receive the next message and at most `number` files that came with it. Raises as `receive`."""
     head, descriptors, _, _ = socket.recv_fds(channel, _LENGTH.size, number)
     files = [os.fdopen(descriptor, "r+b" if at else "rb") for at, descriptor in enumerate(descriptors)]
     return _body(channel, head + _exactly(channel, _LENGTH.size - len(head))), files

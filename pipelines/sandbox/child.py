@@ -1,7 +1,7 @@
-"""A reader process: reads one file after the other for its parent (`python -m pipelines.sandbox.child`).
+"""Runs a reader process, which reads one file after the other for its parent (`python -m pipelines.sandbox.child`).
 
-It holds what reading needs and nothing else: no database, no credentials, no network of its own making, one end of a
-channel. It ends when the parent does, and is killed where a file uses up a limit.
+It has only what reading needs and one end of a channel: no database, no credentials, no network connection. It ends
+when the parent does, and is killed where a file uses up a limit.
 """
 
 import errno
@@ -22,16 +22,16 @@ from schemas.normalise import Unfit
 
 _MOST_ISSUES: Final = 100
 _NEW_OBJECTS: Final = 50_000
-"""So many more objects there are before cycles are looked for, as in the worker."""
+"""New objects before the garbage collector searches for cycles, as in the worker."""
 
 
 def main() -> None:
-    """Serve the parent until it closes the channel; the one argument is what `process` says about the start."""
+    """Serve the parent until it closes the channel; the only argument is the JSON with which `process` starts it."""
     start = json.loads(sys.argv[1])
     confine(start["parent"], start["memory_mib"])
     warm_up()
     gc.collect()
-    gc.freeze()  # what is here now stays
+    gc.freeze()  # the objects that exist now are kept for the life of the process
     gc.set_threshold(_NEW_OBJECTS)
     with socket.socket(fileno=start["channel"]) as parent:
         try:
@@ -42,12 +42,12 @@ def main() -> None:
                     said = _done(order, source, answer, start["cpu_seconds"])
                 channel.send(parent, said)
                 gc.collect()
-        except (EOFError, OSError):  # nobody is there to answer to
+        except (EOFError, OSError):  # the parent is gone
             return
 
 
 def _done(order: dict[str, Any], source: BinaryIO, answer: BinaryIO, cpu_seconds: float) -> dict[str, Any]:
-    """What is said of an order; where it is `done`, the rest stands in the file for the answer."""
+    """Run an order and return the message about it; where that is `done`, the answer's file contains the result."""
     try:
         source.seek(0)
         with processor_seconds(cpu_seconds):
@@ -66,7 +66,7 @@ def _done(order: dict[str, Any], source: BinaryIO, answer: BinaryIO, cpu_seconds
 
 
 def _place(error: BaseException) -> str:
-    """Where a fault of ours was met; never its message, which may quote the caller's file."""
+    """Return the place of an internal fault; never its message, which may quote the caller's file."""
     frames = traceback.extract_tb(error.__traceback__)[-6:]
     return ", ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames)
 

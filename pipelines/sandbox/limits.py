@@ -1,7 +1,7 @@
-"""What one reading may use before its process is killed, and what the caller is told then.
+"""Defines the limits of one reading, beyond which its process is killed, and the refusal that the caller then gets.
 
-The numbers are settings (`warehouse.settings`). Who holds a reading to them: its own process to the CPU seconds and to
-a ceiling of memory (`confine`), its parent to the wall time and to the memory that it holds (`process`).
+The numbers are settings (`warehouse.settings`). The reader's own process enforces the CPU seconds and a ceiling of
+memory (`confine`), its parent the wall time and the memory in use (`process`).
 """
 
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final, Literal, Self
 from pipelines.reading.refusal import ReadingRefused
 from schemas.issues import Issue
 
-if TYPE_CHECKING:  # a reader process loads this module too, and needs no more than the type
+if TYPE_CHECKING:  # a reader process loads this module too, and needs only the type
     from warehouse.settings import Settings
 
 Reason = Literal["processor", "time", "memory", "crash"]
-"""What a reading used up: CPU seconds, wall time, memory; or its process ended by itself, and did so again."""
+"""The limit that a reading used up: CPU seconds, wall time, memory; or its process ended by itself twice."""
 
 What = Literal["table", "document"]
 
@@ -26,7 +26,7 @@ _REMEDIES: Final[dict[What, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one reading: seconds of all its threads on a processor, seconds by the clock, MiB of private memory."""
+    """Limits of one reading: processor seconds of all its threads, seconds by the clock, MiB of private memory."""
 
     cpu_seconds: float = 20.0
     wall_seconds: float = 60.0
@@ -34,15 +34,15 @@ class Limits:
 
     @classmethod
     def of(cls, settings: "Settings") -> Self:
-        """The limits of a deployment."""
+        """Return the limits of a deployment."""
         return cls(settings.reader_cpu_seconds, settings.reader_wall_seconds, settings.reader_memory_mib)
 
 
 class ReadingStopped(ReadingRefused):
-    """The file was being read and used up a limit; it is refused as `unreadable_file`."""
+    """Reading the file used up a limit; it is refused as `unreadable_file`."""
 
     def __init__(self, reason: Reason, limits: Limits, what: What) -> None:
-        """`what` the file is meant to be decides what its sender is advised to do."""
+        """Make the refusal; `what`, the expected kind of file, decides the advice to its sender."""
         super().__init__([Issue("unreadable_file", _sentence(reason, limits, _REMEDIES[what]))])
         self.reason = reason
 

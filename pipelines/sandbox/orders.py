@@ -1,7 +1,7 @@
-"""What can be asked of a reader: the task, its file, and how the answer is taken out of the reader's file.
+"""Defines the requests to a reader: the task, its file, and how the answer is read from the reader's file.
 
-An answer is data of a process that has read hostile bytes: it is taken as texts, numbers and tables, never executed.
-The tasks themselves are `tasks`.
+An answer comes from a process that has read hostile bytes: it is read as texts, numbers and tables, never executed.
+The tasks themselves belong in `tasks`.
 """
 
 from collections.abc import Callable, Set
@@ -18,12 +18,12 @@ from schemas.technical_files import MEDIA_TYPES, MediaType
 T = TypeVar("T")
 
 Source = bytes | Callable[[], BinaryIO]
-"""The bytes, or what opens a file of the system that has them."""
+"""The bytes, or a function that opens a file with them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order(Generic[T]):
-    """One reading, whose answer is a `T`. `what` the file is meant to be is said in a refusal."""
+    """One reading, whose answer is a `T`. A refusal names `what`, the expected kind of file."""
 
     task: str
     arguments: dict[str, Any]
@@ -35,26 +35,26 @@ class Order(Generic[T]):
 def reading(
     data: bytes, filename: str, *, mapping: dict[str, Any] | None, mapping_name: str | None, today: date
 ) -> Order[PackedUpload]:
-    """`pipelines.reading.read_upload`, packed for the worker."""
+    """Order `pipelines.reading.read_upload`, with its result packed for the worker."""
     said = {"filename": filename, "mapping": mapping, "mapping_name": mapping_name, "today": today.isoformat()}
     return Order("table", said, data, _packed_upload)
 
 
 def typing(packed: Source, *, default_year: int, served_markets: Set[str]) -> Order[TypedRows]:
-    """`pipelines.reading.type_rows` of a table that `reading` has packed."""
+    """Order `pipelines.reading.type_rows` of a table that `reading` has packed."""
     return Order("rows", _of_markets(default_year, served_markets), packed, _typed_rows)
 
 
 def understanding(
     data: bytes, filename: str, *, default_year: int, served_markets: Set[str], today: date
 ) -> Order[tuple[Upload, TypedRows]]:
-    """Both at once, for a file that is not kept."""
+    """Order both together, for a file that is not stored."""
     said = _of_markets(default_year, served_markets) | {"filename": filename, "today": today.isoformat()}
     return Order("table_and_rows", said, data, _upload_and_rows)
 
 
 def judging(source: Source, declared: MediaType | None) -> Order[MediaType]:
-    """`pipelines.reading.media.judge` of a document."""
+    """Order `pipelines.reading.media.judge` of a document."""
     said = {"declared": None if declared is None else declared.media_type}
     return Order("kind", said, source, _media_type, what="document")
 

@@ -1,6 +1,6 @@
-"""The bytes of a reader's answer in a file: a line of JSON, then blobs, which are tables in Arrow's format.
+"""Writes and reads a reader's answer in a file: a line of JSON, then blobs, most of them tables in Arrow's format.
 
-Nothing of it is executed when it is taken: no pickle.
+Reading it executes nothing: no pickle.
 """
 
 import io
@@ -19,7 +19,7 @@ def write(file: BinaryIO, about: dict[str, Any], blobs: Sequence[bytes]) -> None
 
 
 def read(file: BinaryIO) -> tuple[dict[str, Any], list[bytes]]:
-    """The answer that `write` has written, from the file's beginning. Raises `ValueError` where it is none."""
+    """Read the answer that `write` has written, from the file's beginning. Raises `ValueError` where it is none."""
     file.seek(0)
     about = json.loads(file.readline())
     blobs = [file.read(size) for size in about["sizes"]]
@@ -29,12 +29,12 @@ def read(file: BinaryIO) -> tuple[dict[str, Any], list[bytes]]:
 
 
 def packed(frame: pl.DataFrame) -> bytes:
-    """A table as a blob."""
+    """Return a table as a blob."""
     out = io.BytesIO()
     frame.write_ipc(out)
     return out.getvalue()
 
 
 def unpacked(blob: bytes) -> pl.DataFrame:
-    """The table that `packed` has made a blob of."""
+    """Return the table of a blob that `packed` has made."""
     return pl.read_ipc(io.BytesIO(blob))

@@ -1,9 +1,9 @@
-"""`Readers`: the reader processes of one process, and the files that wait for them.
+"""Manages the reader processes of one process, and the queue of files for them.
 
-Each reader has a thread of its own, which waits for it; a door waits for a future, in a thread or in the event loop.
-Readers start as files come, as many as are allowed; those without work end again, the last one some minutes later
-unless the pool is kept warm: starting one costs longer than reading a small file. A reader that was killed is replaced
-before the next file comes.
+Each reader has a thread of its own, which waits for it; a caller waits for a future, in a thread or in the event loop.
+Readers start as files come, as many as are allowed; idle ones end again, the last one some minutes later unless the
+pool is kept warm: starting a reader takes longer than reading a small file. A killed reader is replaced before the
+next file comes.
 """
 
 import threading
@@ -20,7 +20,7 @@ from pipelines.sandbox.orders import Order
 from pipelines.sandbox.process import Reader, ReaderDied, ReaderFault
 from pipelines.sandbox.turns import Crowded, Turns
 
-if TYPE_CHECKING:  # a reader process loads this module too, and needs no more than the type
+if TYPE_CHECKING:  # a reader process loads this module too, and needs only the type
     from warehouse.settings import Settings
 
 __all__ = ["Crowded", "Readers"]
@@ -29,9 +29,9 @@ T = TypeVar("T")
 
 _IDLE_SECONDS: Final = 10.0
 _LINGERS_SECONDS: Final = 300.0
-"""How long the last reader stays after its last file."""
+"""Time that the last reader stays after its last file."""
 _WARM_MIB: Final = 120.0
-"""What a reader may hold that has nothing to do; one that holds more is replaced."""
+"""Most memory of an idle reader; one that uses more is replaced."""
 _END_SECONDS: Final = 5.0
 
 log = structlog.get_logger(__name__)
@@ -56,7 +56,7 @@ class Readers:
 
     @classmethod
     def of(cls, settings: "Settings") -> Self:
-        """The readers of a deployment's process."""
+        """Return the readers of a deployment's process."""
         return cls(Limits.of(settings), settings.readers)
 
     def __enter__(self) -> Self:
@@ -66,7 +66,7 @@ class Readers:
         self.close()
 
     def keep_warm(self) -> None:
-        """Start a reader now, and keep one from here on."""
+        """Start a reader now, and keep one from now on."""
         with self._changed:
             self._warm = True
             if not self._readers:
@@ -74,22 +74,22 @@ class Readers:
 
     @property
     def ready(self) -> bool:
-        """Whether a reader is there, so that the next file need not wait for a process to start."""
+        """Return whether there is a reader, so that the next file need not wait for a process to start."""
         with self._changed:
             return bool(self._readers)
 
     def expect(self) -> None:
-        """Start a reader for a file that comes soon, where there is none, and go on meanwhile."""
+        """Start a reader for a file that comes soon, where there is none, without waiting for it."""
         with self._changed:
             self._used_at = time.monotonic()
             if not self._readers and not self._closed:
                 self._hire()
 
     def submit(self, company: Hashable, door: str, order: Order[T]) -> "Future[T]":
-        """Have a file read when its turn comes. Raises `Crowded`.
+        """Queue a file for reading. Raises `Crowded`.
 
-        The future has the answer, or raises what `Reader.run` raises but for `ReaderDied`: a reader that dies of a file
-        twice counts as stopped by it.
+        The future has the answer, or raises what `Reader.run` raises except `ReaderDied`: a file of which a reader
+        dies twice raises `ReadingStopped`.
         """
         job = _Job(order)
         with self._changed:
@@ -102,16 +102,16 @@ class Readers:
         return job.future
 
     def read(self, company: Hashable, door: str, order: Order[T]) -> T:
-        """The same, waited for in this thread."""
+        """Queue a file and wait for its answer in this thread."""
         return self.submit(company, door, order).result()
 
     def waiting(self) -> int:
-        """How many files wait for their turn."""
+        """Return how many files wait for their turn."""
         with self._changed:
             return self._turns.waiting
 
     def close(self) -> None:
-        """End every reader; what waits is cancelled, what is being read raises `ReaderFault`."""
+        """End every reader; queued files are cancelled, files being read raise `ReaderFault`."""
         with self._changed:
             self._closed = True
             for job in self._turns.drained():
@@ -130,7 +130,7 @@ class Readers:
         thread.start()
 
     def _serve(self, reader: Reader) -> None:
-        """One reader's thread: it starts the process, and the process ends with it."""
+        """Run one reader's thread: it starts the process, and the process ends with it."""
         try:
             self._prepare(reader)
             while self._stays(reader):
@@ -143,7 +143,7 @@ class Readers:
                 self._readers.pop(threading.current_thread(), None)
 
     def _stays(self, reader: Reader) -> bool:
-        """Read what comes until nothing has come for a while; whether this reader is then still wanted."""
+        """Read files until none has come for a while; return whether this reader is then still needed."""
         while (taken := self._next()) is not None:
             company, job = taken
             try:
@@ -162,13 +162,13 @@ class Readers:
             return wanted
 
     def _next(self) -> tuple[Hashable, _Job] | None:
-        """The next job; None where none comes for a while."""
+        """Return the next job; None where none comes for a while."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or self._turns.ready > 0, _IDLE_SECONDS)
             return None if self._closed else self._turns.take()
 
     def _prepare(self, reader: Reader) -> None:
-        """Have the process ready for the next file; where that fails, the next file tries it again."""
+        """Start the process for the next file; where that fails, the next file tries again."""
         try:
             if not self._closed:
                 reader.start()
@@ -177,12 +177,12 @@ class Readers:
                 log.warning("reader.not_started", error=str(error))
 
     def _do(self, reader: Reader, job: _Job) -> None:
-        """The job's answer, or why there is none, into its future."""
+        """Put the job's answer, or the reason why there is none, into its future."""
         if not job.future.set_running_or_notify_cancel():
             return
         try:
             job.future.set_result(self._answer(reader, job.order))
-        except BaseException as reason:  # it is raised where it is waited for
+        except BaseException as reason:  # the caller that waits for the future raises it
             job.future.set_exception(reason)
 
     def _answer(self, reader: Reader, order: Order[T]) -> T:

@@ -1,4 +1,4 @@
-"""One reader process as its parent sees it: started, asked, watched while it reads, killed where it must be.
+"""Controls one reader process from its parent: starts it, sends it orders, watches it while it reads, and kills it.
 
 A `Reader` belongs to one thread, which must live as long as the process: the kernel ends the process with it.
 """
@@ -28,21 +28,21 @@ T = TypeVar("T")
 
 _START_SECONDS: Final = 60.0
 _LOOK_MILLISECONDS: Final = 50
-"""Between two looks at what a reading holds; what it can take in between, its own ceiling bounds."""
+"""Time between two checks of a reader's memory; its own ceiling limits what it can allocate in between."""
 _MIB: Final = 2**20
 _CODE: Final = Path(__file__).parents[3]
 _PASSED_ON: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR", "PYTHONDONTWRITEBYTECODE")
-"""Variables that a program needs to start; all others stay with the parent, and with them every secret."""
+"""Variables that a program needs to start; no other is passed on, so that no secret is."""
 _MOST_THREADS: Final = 4
 _PURGED_AFTER: Final = "dirty_decay_ms:30000,muzzy_decay_ms:30000"
 
 
-class ReaderFault(RuntimeError):  # noqa: N818  (the rest of the house says fault)
-    """A fault of ours in a reader, or a reader that does not start; says where and nothing of the file."""
+class ReaderFault(RuntimeError):  # noqa: N818  (the other modules say fault)
+    """An internal fault in a reader, or a reader that does not start; gives the place and nothing of the file."""
 
 
-class ReaderDied(Exception):  # noqa: N818  (who catches it tries once more)
-    """The process ended by itself, or somebody else's kill ended it."""
+class ReaderDied(Exception):  # noqa: N818  (the code that catches it tries once more)
+    """The process ended by itself, or another program killed it."""
 
 
 class Reader:
@@ -55,11 +55,11 @@ class Reader:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked."""
+        """Return whether the process runs."""
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        """Have a process that is ready; one that is there stays. Raises `ReaderFault`."""
+        """Start a process and wait until it is ready; a running one is kept. Raises `ReaderFault`."""
         if self.alive:
             return
         self.end()
@@ -71,7 +71,7 @@ class Reader:
                 "cpu_seconds": self._limits.cpu_seconds,
                 "memory_mib": self._limits.memory_mib,
             }
-            # -P: the folder that the program is started in is no place to import from.
+            # -P: nothing is imported from the folder in which the program is started.
             command = [sys.executable, "-P", "-m", "pipelines.sandbox.child", json.dumps(said)]
             self._process = subprocess.Popen(  # noqa: S603  (our own program, no shell)
                 command,
@@ -90,10 +90,10 @@ class Reader:
             raise ReaderFault("a process that reads files did not start") from None
 
     def run(self, order: Order[T]) -> T:
-        """What the order asks for.
+        """Return the answer to an order.
 
         Raises `ReadingRefused` and `Unfit` as the task does, `ReadingStopped` where it used up a limit, `ReaderDied`,
-        and `ReaderFault`. After the last three the process is gone.
+        and `ReaderFault`. After `ReadingStopped` and `ReaderDied` the process is gone.
         """
         with _opened(order.source) as source, _scratch() as answer:
             said = self._asked(order, source, answer)
@@ -113,7 +113,7 @@ class Reader:
         raise ReaderFault("a reader said something that no reader says")
 
     def end(self) -> None:
-        """End the process at once, wherever it is; nothing happens where there is none."""
+        """End the process immediately; does nothing where there is none."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -123,12 +123,12 @@ class Reader:
             self._channel = None
 
     def kill(self) -> None:
-        """Kill the process from another thread; whoever waits for its answer gets `ReaderDied`."""
+        """Kill the process from another thread; the thread that waits for its answer gets `ReaderDied`."""
         if (process := self._process) is not None:
             process.kill()
 
     def private_mib(self) -> float:
-        """Memory that the process alone holds, in MiB; 0 where it is gone."""
+        """Return the private memory of the process, in MiB; 0 where it is gone."""
         if self._process is None:
             return 0.0
         try:
@@ -138,7 +138,7 @@ class Reader:
         return float(held.rss - getattr(held, "shared", 0)) / _MIB
 
     def _asked(self, order: Order[Any], source: BinaryIO, answer: BinaryIO) -> dict[str, Any]:
-        """The process's answer, waited for within the limits."""
+        """Send an order and wait for the process's answer within the limits."""
         assert self._channel is not None, "a reader is started before it is asked"
         deadline, waiting = time.monotonic() + self._limits.wall_seconds, poll()
         waiting.register(self._channel, POLLIN)
@@ -157,13 +157,13 @@ class Reader:
             self._ended(order)
 
     def _ended(self, order: Order[Any]) -> NoReturn:
-        """Raise what the end of the process means."""
+        """Raise the exception for the exit status of the process."""
         assert self._process is not None
         status = self._process.wait()
         self.end()
         if status == -signal.SIGPROF:
             raise ReadingStopped("processor", self._limits, order.what)
-        if status == -signal.SIGABRT:  # Rust's answer to memory that is not to be had
+        if status == -signal.SIGABRT:  # Rust aborts where it cannot allocate memory
             raise ReadingStopped("memory", self._limits, order.what)
         raise ReaderDied(f"a reader ended with status {status}")
 
@@ -192,7 +192,7 @@ def _opened(source: Source) -> BinaryIO:
 
 
 def _scratch() -> BinaryIO:
-    """A file without a name: in memory where the system has such."""
+    """Open a file without a name: in memory where the system supports that."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("pcds-reading"), "w+b")
     return tempfile.TemporaryFile()

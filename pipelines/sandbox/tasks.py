@@ -1,6 +1,6 @@
-"""What a reader process does for its parent: each task reads an open file and writes its answer into another.
+"""Runs the tasks of a reader process: each reads an open file and writes its answer into another.
 
-Its counterpart, which asks and takes the answer, is `orders`.
+`orders` is the parent's side, which sends a task and reads the answer.
 """
 
 import io
@@ -26,7 +26,7 @@ def table(
     mapping_name: str | None,
     today: str,
 ) -> None:
-    """The tables of an import, packed for a worker; raises as `read_upload`."""
+    """Write the tables of an import, packed for a worker; raises as `read_upload`."""
     day = date.fromisoformat(today)
     upload = read_upload(source.read(), filename, mapping=mapping, mapping_name=mapping_name, today=day)
     packed = PackedUpload.of(upload)
@@ -35,7 +35,7 @@ def table(
 
 
 def rows(source: BinaryIO, answer: BinaryIO, *, default_year: int, served_markets: list[str]) -> None:
-    """The typed rows of a table that was packed."""
+    """Write the typed rows of a table that was packed."""
     blobs, rejected = _typed(Upload.from_bytes(source.read()), default_year, served_markets)
     parcel.write(answer, {"rejected": rejected}, blobs)
 
@@ -43,14 +43,14 @@ def rows(source: BinaryIO, answer: BinaryIO, *, default_year: int, served_market
 def table_and_rows(
     source: BinaryIO, answer: BinaryIO, *, filename: str, default_year: int, served_markets: list[str], today: str
 ) -> None:
-    """Both of a file; raises as `read_upload`."""
+    """Write a file's tables and typed rows; raises as `read_upload`."""
     upload = read_upload(source.read(), filename, today=date.fromisoformat(today))
     blobs, rejected = _typed(upload, default_year, served_markets)
     parcel.write(answer, {"rejected": rejected}, [upload.to_bytes(), *blobs])
 
 
 def kind(source: BinaryIO, answer: BinaryIO, *, declared: str | None) -> None:
-    """The media type of a document; raises as `judge`."""
+    """Write the media type of a document; raises as `judge`."""
     found = judge(source, next((each for each in MEDIA_TYPES if each.media_type == declared), None))
     parcel.write(answer, {"media_type": found.media_type}, [])
 
@@ -59,7 +59,7 @@ TASKS: Final[Mapping[str, Callable[..., None]]] = {task.__name__: task for task 
 
 
 def warm_up() -> None:
-    """Read a small table, so that nothing is done for the first time while a caller waits."""
+    """Read a small table, so that first-time work is done before a caller waits."""
     answer = io.BytesIO()
     table(io.BytesIO(_SAMPLE), answer, filename="a.csv", mapping=None, mapping_name=None, today="2026-01-01")
     _, [packed] = parcel.read(answer)

@@ -1,4 +1,4 @@
-// The same morning with the client of @hey-api/openapi-ts, and a file sent for import.
+// Runs the same morning with the client of @hey-api/openapi-ts, and sends a file for import.
 import assert from "node:assert/strict";
 import { client } from "./hey/client.gen.js";
 import { getImport, getSku, postImport, postSku, putSku } from "./hey/index.js";

@@ -1,4 +1,4 @@
-"""The same morning with the client of openapi-python-client; runs where only that client and its libraries are."""
+"""Runs the same morning with the client of openapi-python-client; needs only that client and its libraries."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-// A morning of an ERP connector with the types of openapi-typescript: what was left out stays, what is null is cleared.
+// Runs a morning of an ERP connector with the types of openapi-typescript: omitted fields stay, null ones are cleared.
 import assert from "node:assert/strict";
 import createClient from "openapi-fetch";
 import type { components, paths } from "./schema.js";

@@ -1,5 +1,5 @@
-"""The pages seen with a real browser: Chromium, an assistant that connects, a company with something to show.
+"""Opens the pages in a real browser: Chromium, an assistant that connects, a company with data on every page.
 
-What belongs here: what both the browser tests and `make screenshots` need. What does not: what a page must hold, which
-is the tests' (`tests/browser`). Everything goes through the front door of a running service.
+What belongs here: code for both the browser tests and `make screenshots`. What does not: checks of a page's content,
+which belong in `tests/browser`. Everything uses the public interface of a running service.
 """

@@ -1,7 +1,7 @@
-"""An assistant on this person's machine: it registers, sends its person to consent, and calls tools with its token.
+"""Acts as an assistant on a person's machine: it registers, sends the person to consent, and calls tools by its token.
 
-A public client with PKCE whose redirect address is a port of the loopback, as desktop assistants have it (RFC 8252,
-section 7.3). It speaks the stateless revision of the protocol.
+It is a public client with PKCE whose redirect address is a port of the loopback, as desktop assistants have it
+(RFC 8252, section 7.3). It uses the stateless revision of the protocol.
 """
 
 import hashlib
@@ -23,19 +23,19 @@ _BACK: Final = (
 
 
 class Assistant:
-    """One application at one service; `listening` while a person decides."""
+    """One application at one service; use `listening` while a person decides."""
 
     def __init__(self, service: str, name: str = "Packaging helper") -> None:
         self._http = httpx2.Client(base_url=service, timeout=120)
         self._service, self._name = service, name
         self._verifier, self._state = secrets.token_urlsafe(48), secrets.token_urlsafe(16)
         self.answers: list[dict[str, str]] = []
-        """What came back to the redirect address."""
+        """The parameters of each request to the redirect address."""
         self._redirect = self._client = self._token = ""
 
     @contextmanager
     def listening(self) -> Iterator["Assistant"]:
-        """Its redirect address answers for the time of the block."""
+        """Serve its redirect address during the block."""
         answers = self.answers
 
         class Redirected(BaseHTTPRequestHandler):
@@ -47,7 +47,7 @@ class Assistant:
                 self.wfile.write(_BACK)
 
             def log_message(self, *_: object) -> None:
-                """Nothing: a line would hold the code."""
+                """Log nothing: a line would contain the code."""
 
         with ThreadingHTTPServer(("127.0.0.1", 0), Redirected) as server, self._http:
             thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -60,7 +60,7 @@ class Assistant:
                 thread.join()
 
     def register(self) -> None:
-        """RFC 7591, without a secret."""
+        """Register the application (RFC 7591), without a secret."""
         asked = {"client_name": self._name, "redirect_uris": [self._redirect], "token_endpoint_auth_method": "none"}
         answer = self._http.post("/oauth/register", json=asked)
         answer.raise_for_status()
@@ -68,7 +68,7 @@ class Assistant:
 
     @property
     def consent(self) -> str:
-        """The address that the person is sent to."""
+        """Return the address that the person is sent to."""
         challenge = urlsafe_b64encode(hashlib.sha256(self._verifier.encode()).digest()).decode().rstrip("=")
         asked = {
             "response_type": "code",
@@ -82,7 +82,7 @@ class Assistant:
         return f"/oauth/authorize?{urlencode(asked)}"
 
     def redeem(self) -> None:
-        """The code that came back, for a token. The state must be ours and `iss` the service's (RFC 9207)."""
+        """Exchange the returned code for a token. The state must be ours and `iss` the service's (RFC 9207)."""
         back = self.answers[-1]
         if (back["state"], back["iss"]) != (self._state, self._service):
             raise ValueError("The answer is to another question, or from another service.")
@@ -100,7 +100,7 @@ class Assistant:
         self._token = answer.json()["access_token"]
 
     def call(self, tool: str, **arguments: Any) -> httpx2.Response:
-        """One tool call."""
+        """Call a tool."""
         meta = {
             "io.modelcontextprotocol/protocolVersion": _REVISION,
             "io.modelcontextprotocol/clientInfo": {"name": self._name, "version": "1"},
@@ -118,7 +118,7 @@ class Assistant:
         return self._http.post("/api/mcp", json=body, headers=headers)
 
     def filed(self, tool: str, **arguments: Any) -> str:
-        """The entry of the review queue that a drafting tool files, once the person has said yes to what it shows."""
+        """Call a drafting tool and confirm it as the person would; return the filed entry of the review queue."""
         shown = self._told(tool, **arguments)
         return str(self._told(tool, **arguments, confirmation=shown["confirmation"])["entry_id"])
 

@@ -1,4 +1,4 @@
-"""Chromium from the distribution's packages, headless, with an empty profile of its own; none is downloaded."""
+"""Runs Chromium from the distribution's packages, headless, with an empty profile of its own; it downloads none."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, sync_playwright
 MISSING: Final = (
     "no Chromium here, so that no page was seen in a browser: apt-get install chromium, or name one in PCDS_CHROMIUM"
 )
-"""Why browser tests are skipped."""
+"""The reason for skipping browser tests."""
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 _QUIET: Final = (
     "--no-sandbox",
@@ -23,13 +23,13 @@ _QUIET: Final = (
     "--disable-component-update",
     "--disable-sync",
 )
-"""It speaks to nobody by itself. Without its sandbox it runs as root too, and is shown our own pages alone."""
+"""With these it makes no request by itself. Without its sandbox it runs as root too, and opens only our own pages."""
 
 _MILLISECONDS_TO_START: Final = 120_000
 
 
 def found() -> Path | None:
-    """The program that `PCDS_CHROMIUM` names, else the first on the path; None where there is none."""
+    """Return the program that `PCDS_CHROMIUM` names, else the first on the path; None where there is none."""
     named = os.environ.get("PCDS_CHROMIUM")
     candidates = [named] if named else _NAMES
     paths = [path for path in map(shutil.which, candidates) if path]
@@ -38,7 +38,7 @@ def found() -> Path | None:
 
 @contextmanager
 def opened(program: Path) -> Iterator[Browser]:
-    """The browser for the time of the block."""
+    """Run the browser during the block."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=[*_QUIET], timeout=_MILLISECONDS_TO_START)
         try:

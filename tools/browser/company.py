@@ -1,4 +1,4 @@
-"""A company with something to show on every page: items, an import, asked and answered suppliers, a connection."""
+"""Gives a company data for every page: items, an import, supplier requests and their answers, a connection."""
 
 import time
 from collections.abc import Callable
@@ -27,14 +27,14 @@ BOTTLE: Final = {
         {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "HDPE", "weight_g": 1.9},
     ],
 }
-"""What a supplier is asked about, and a declaration drafted for."""
+"""The item of the supplier requests and of the drafted declaration."""
 PORTFOLIO: Final = Path(__file__).parents[2] / "examples" / "portfolio.xlsx"
 _SECONDS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Company:
-    """A company with one key; `operate` runs a `pcds` command and gives what it prints with --json."""
+    """A company with one key; `operate` runs a `pcds` command with --json and returns its output."""
 
     service: str
     id: str
@@ -42,20 +42,20 @@ class Company:
     operate: Callable[..., dict[str, Any]]
 
     def item(self, fields: dict[str, Any]) -> str:
-        """The id of an item that is written as these fields say."""
+        """Write an item with these fields; return its id."""
         return str(self._sent("POST", "/api/v1/skus", json=fields)["data"]["id"])
 
     def grade(self, item: str) -> str | None:
-        """The grade that an item has now."""
+        """Return the current grade of an item."""
         found: str | None = self._sent("GET", f"/api/v1/skus/{item}")["data"]["recyclability_grade"]
         return found
 
     def audit(self, **asked: str) -> list[dict[str, Any]]:
-        """Entries of the audit log, newest first."""
+        """Return entries of the audit log, newest first."""
         return list(self._sent("GET", "/api/v1/audit-log", params=asked)["data"])
 
     def imported(self, file: Path = PORTFOLIO) -> str:
-        """The id of the import of a file, at its end."""
+        """Import a file, wait for the end, and return the import's id."""
         accepted = self._sent("POST", "/api/v1/imports", content=file.read_bytes(), params={"filename": file.name})
         deadline = time.monotonic() + _SECONDS
         while self._sent("GET", accepted["poll_url"])["status"] not in ("completed", "failed"):
@@ -65,14 +65,14 @@ class Company:
         return str(accepted["poll_url"]).rpartition("/")[2]
 
     def asked(self, sku_code: str, supplier: str) -> tuple[str, list[str]]:
-        """The path of a link for a supplier, and the components that it asks about."""
+        """Create a supplier request; return the path of its link, and the components that it asks about."""
         made = self.operate(
             "supplier-request", "create", "--company", self.id, "--sku", sku_code, "--supplier-name", supplier
         )
         return urlsplit(made["url"]).path, made["component_ids"]
 
     def answered(self, link: str, *components: dict[str, Any], **more: Any) -> str:
-        """What a supplier's program answers at a link; the id of its entry in the review queue."""
+        """Answer at a link as a supplier's program; return the id of its entry in the review queue."""
         said = {"consent": True, "response": {"components": components, **more}}
         return str(self._sent("POST", f"/api{link}", json=said)["submission_id"])
 

@@ -1,13 +1,13 @@
-"""What the operator's staff do on Dagster's pages, in a real browser; the journeys and the pictures share it.
+"""Operates Dagster's pages as the operator's staff do, in a real browser; the journeys and the pictures share it.
 
-Dagster's pages have no contract: what is asked of them here are words and roles that a person goes by.
+Dagster's pages have no contract: elements are found here by the words and roles that a person uses.
 """
 
 from playwright.sync_api import Locator, Page
 
 
 def sign_in(page: Page, service: str, email: str, password: str, back: str = "/dagster") -> None:
-    """Through the form of staff, as a person does."""
+    """Sign in through the staff's form, as a person does."""
     page.goto(f"{service}/staff/sign-in?next={back}")
     page.get_by_label("Email").fill(email)
     page.get_by_label("Password").fill(password)
@@ -15,7 +15,7 @@ def sign_in(page: Page, service: str, email: str, password: str, back: str = "/d
 
 
 def materialised(page: Page, service: str, asset: str, *partitions: str) -> str:
-    """Ask for one partition of an asset, a value for each dimension; the address of its run's page, which is open."""
+    """Materialise one partition of an asset, a value for each dimension; open and return its run's page address."""
     dialog = opened(page, service, asset)
     for value in partitions:
         dialog.get_by_text("Select a partition or create one").first.click()
@@ -31,20 +31,20 @@ def materialised(page: Page, service: str, asset: str, *partitions: str) -> str:
 
 
 def opened(page: Page, service: str, asset: str) -> Locator:
-    """The dialog that asks which partitions of an asset to materialise."""
+    """Open the dialog that asks which partitions of an asset to materialise."""
     page.goto(f"{service}/dagster/assets/{asset}?view=partitions")
     page.get_by_role("button", name="Materialize").first.click()
     return page.get_by_role("dialog")
 
 
 def bar(page: Page, job: str) -> Locator:
-    """The newest runs of a job on the timeline."""
+    """Return the newest runs of a job on the timeline."""
     row = page.locator(f"xpath=//a[contains(@href, '/jobs/{job}')]/ancestor::div[contains(@class, 'timelineRow')]")
     return row.locator("[aria-haspopup=menu]").last
 
 
 def row(page: Page, *said: str) -> Locator:
-    """The lines of the Runs page that say all of this: a run's, or a backfill's."""
+    """Return the lines of the Runs page that contain all these texts: a run's, or a backfill's."""
     link = "//a[starts-with(@href, '/dagster/runs/')][not(.='View')]"
     rows = page.locator(f"xpath={link}/ancestor::div[.//*[text()='View']][1]")
     for text in said:
@@ -53,12 +53,12 @@ def row(page: Page, *said: str) -> Locator:
 
 
 def node(page: Page, asset: str) -> Locator:
-    """An asset in the lineage that is shown."""
+    """Return an asset in the lineage that is shown."""
     return page.locator("svg").get_by_text(asset, exact=True).first
 
 
 def follow(page: Page, asset: str) -> None:
-    """To an asset in the lineage that is shown, by a click."""
+    """Open an asset in the lineage that is shown, by a click."""
     node(page, asset).wait_for()
     page.get_by_role("img", name="zoom_out").last.click()
     node(page, asset).click()

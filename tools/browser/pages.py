@@ -1,4 +1,4 @@
-"""Every page there is, and what a company does first so that each has something to show."""
+"""Lists every page, and prepares a company so that each page has data to show."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -36,11 +36,11 @@ FOR_PERSONS: Final = (
     "draft",
     "supplier-requests",
 )
-"""Names of the pages that are for who is signed in; the others are for everybody."""
+"""Names of the pages for signed-in persons; the others are for everybody."""
 
 
 def sign_in(page: Page, service: str, email: str, password: str, back: str = "/connections") -> None:
-    """Through the form, as a person does."""
+    """Sign in through the form, as a person does."""
     page.goto(f"{service}/sign-in?next={back}")
     page.get_by_label("Email").fill(email)
     page.get_by_label("Password").fill(password)
@@ -48,9 +48,9 @@ def sign_in(page: Page, service: str, email: str, password: str, back: str = "/c
 
 
 def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[[], None]) -> dict[str, str]:
-    """The path of each page by its name; `page` is where a person of the company is signed in.
+    """Return the path of each page by its name; in `page` a person of the company is signed in.
 
-    `count` counts the portfolio and its tonnes, which the service does by itself within a minute or two.
+    `count` computes the portfolio and its tonnes, which the service does by itself within a minute or two.
     """
     item = company.item(BOTTLE)
     sent = company.imported()

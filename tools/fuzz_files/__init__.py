@@ -1,7 +1,7 @@
-"""Files that nobody meant, made from seeds and read: `python -m tools.fuzz_files --help`.
+"""Fuzzes the reader with files made from seeds: `python -m tools.fuzz_files --help`.
 
-mutated.py    the file of a seed: an example cut, spliced and overwritten, in any of the ways below
-xml_parts.py  a part of a workbook, mutated as XML
-quoting.py    a CSV text, mutated as records and quotation marks
-reading.py    what a file costs, and how it ends
+mutated.py    makes the file of a seed: an example cut, spliced and overwritten, or mutated as below
+xml_parts.py  mutates a part of a workbook as XML
+quoting.py    mutates a CSV text as records and quotation marks
+reading.py    reads a file and measures its cost
 """

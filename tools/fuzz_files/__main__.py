@@ -1,7 +1,7 @@
-"""Read files that nobody meant: the examples, mutated from a seed byte by byte or by the grammar of XML and of CSV.
+"""Read fuzzed files: the examples, mutated from a seed byte by byte or by the grammar of XML and of CSV.
 
-Any outcome but rows or a refusal is a finding: another exception, more than two seconds of CPU time or 400 MiB, a
-process that dies. A finding is written where `--keep` says and becomes a case of the reader's tests.
+Any outcome except rows or a refusal is a finding: another exception, more than two seconds of CPU time or 400 MiB, a
+process that dies. A finding is written to the folder of `--keep` and becomes a case of the reader's tests.
 
     python -m tools.fuzz_files --seeds 1000 --from 0 --files examples other/folder
 """
@@ -19,11 +19,11 @@ from tools.fuzz_files.mutated import corpus, mutated
 from tools.fuzz_files.reading import work
 
 _STUCK_SECONDS: Final = 600
-"""Without CPU time, that is: with it, the system ends the process long before."""
+"""For a process that uses no CPU time; the system ends one that uses it long before."""
 
 
 def outcomes(seeds: range, folders: list[Path]) -> Iterator[tuple[int, str]]:
-    """Each seed with its outcome; findings begin with `!`. A worker that dies is followed by another."""
+    """Yield each seed with its outcome; findings begin with `!`. A worker that dies is replaced."""
     context = multiprocessing.get_context("spawn")
     while seeds:
         here, there = context.Pipe(duplex=False)
@@ -39,7 +39,7 @@ def outcomes(seeds: range, folders: list[Path]) -> Iterator[tuple[int, str]]:
                     yield reading, outcome
         except EOFError:
             worker.join()
-        finally:  # it is stuck, or nobody wants to know any more
+        finally:  # the worker is stuck, or the caller stopped iterating
             if worker.is_alive():
                 worker.kill()
                 worker.join()
@@ -50,7 +50,7 @@ def outcomes(seeds: range, folders: list[Path]) -> Iterator[tuple[int, str]]:
 
 
 def main() -> int:
-    """1 where something was found."""
+    """Return exit status 1 where there was a finding."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--seeds", type=int, default=500, help="how many")
     arguments.add_argument("--from", type=int, default=0, dest="first", help="the first")

@@ -1,4 +1,4 @@
-"""The file of a seed, always the same one: an example mutated, byte by byte or by the grammar of what it is."""
+"""Makes the file of a seed, always the same one: an example mutated byte by byte or by the grammar of its format."""
 
 import io
 import random
@@ -12,7 +12,7 @@ from tools.fuzz_files.quoting import mutated_csv
 from tools.fuzz_files.xml_parts import mutated_xml
 
 _LARGEST: Final = 256 * 1024
-"""Bytes of a file that is worth mutating: what is larger costs seeds."""
+"""Bytes of the largest file that is mutated: larger ones would leave time for fewer seeds."""
 _TOKENS: Final = (
     b'"',
     b'""',
@@ -87,18 +87,18 @@ _TOKENS: Final = (
     b'state="hidden"',
     b"\xc3\xa9",
 )
-"""What breaks readers of text and of XML."""
+"""Bytes that often break readers of text and of XML."""
 
 
 def corpus(folders: list[Path]) -> list[tuple[str, bytes]]:
-    """Name and bytes of every file below the folders that can be mutated, and of the templates, in one order."""
+    """Return name and bytes of each file below the folders that can be mutated, by path, and then of the templates."""
     paths = sorted(path for folder in folders for path in folder.rglob("*") if path.suffix.lower() in (".csv", ".xlsx"))
     files = [(path.name, path.read_bytes()) for path in paths if 0 < path.stat().st_size <= _LARGEST]
     return [*files, *((f"template-{lang}.xlsx", template(lang)) for lang in LANGUAGES)]
 
 
 def mutated(seed: int, files: list[tuple[str, bytes]]) -> tuple[str, bytes]:
-    """The file of a seed: always the same one."""
+    """Return the name and bytes of the file of a seed."""
     rng = random.Random(seed)
     name, data = rng.choice(files)
     if data.startswith(b"PK") and rng.random() < 0.9:
@@ -110,7 +110,7 @@ def mutated(seed: int, files: list[tuple[str, bytes]]) -> tuple[str, bytes]:
 
 
 def _with_mutated_part(rng: random.Random, data: bytes) -> bytes:
-    """The archive with one or two of its parts mutated, so that the damage is behind the decompression."""
+    """Mutate one or two parts of an archive, so that the damage is behind the decompression."""
     target = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as made:
         parts = {name: archive.read(name) for name in archive.namelist()}

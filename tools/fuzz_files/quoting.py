@@ -1,4 +1,4 @@
-"""A CSV text mutated as records: quotation marks at odd places, other delimiters, long cells and lines, NULs."""
+"""Mutates a CSV text as records: quotation marks at odd places, other delimiters, long cells and lines, NULs."""
 
 import random
 from collections.abc import Callable
@@ -41,7 +41,7 @@ Mutation = Callable[[random.Random, list[str], str], list[str]]
 
 
 def mutated_csv(rng: random.Random, data: bytes) -> bytes:
-    """The text after one to three mutations of its lines, all lines repeated so often that what is slow shows."""
+    """Return the text after one to three mutations of its lines, many of which repeat a line to reveal slow code."""
     text = data.decode("utf-8", "surrogateescape")
     lines = text.splitlines()[:2_000] or [""]
     delimiter = max(_DELIMITERS, key=lines[0].count)
@@ -56,7 +56,7 @@ def _at(rng: random.Random, lines: list[str]) -> int:
 
 
 def _quotes(rng: random.Random, lines: list[str], delimiter: str) -> list[str]:
-    """A quotation mark at the same odd place of many lines."""
+    """Add lines with a quotation mark at the same odd place."""
     form = rng.choice(
         (f'a"{delimiter}"b', f'"a{delimiter}b', f'"a""{delimiter}"b"c', '""', '"', f'a{delimiter}"b\nc"d')
     )
@@ -64,7 +64,7 @@ def _quotes(rng: random.Random, lines: list[str], delimiter: str) -> list[str]:
 
 
 def _inserted_quotes(rng: random.Random, lines: list[str], _: str) -> list[str]:
-    """Quotation marks anywhere."""
+    """Insert quotation marks anywhere."""
     odds = rng.choice((0.01, 0.2, 1.0))
     made = []
     for line in lines:
@@ -74,12 +74,12 @@ def _inserted_quotes(rng: random.Random, lines: list[str], _: str) -> list[str]:
 
 
 def _delimiters(rng: random.Random, lines: list[str], delimiter: str) -> list[str]:
-    """Lines that take turns with their delimiters."""
+    """Change the delimiter of each line at random."""
     return [line.replace(delimiter, rng.choice(_DELIMITERS)) for line in lines]
 
 
 def _cell(rng: random.Random, lines: list[str], delimiter: str) -> list[str]:
-    """A cell, or a header, that is one thing again and again."""
+    """Fill a cell, or a header, with one repeated text."""
     at = _at(rng, lines)
     cells = lines[at].split(delimiter)
     place = rng.randrange(len(cells))
@@ -89,20 +89,20 @@ def _cell(rng: random.Random, lines: list[str], delimiter: str) -> list[str]:
 
 
 def _columns(rng: random.Random, lines: list[str], delimiter: str) -> list[str]:
-    """A line of many cells."""
+    """Lengthen a line by many cells."""
     at = _at(rng, lines)
     more = delimiter.join(f"{rng.choice(_FILLS)}{n}" for n in range(rng.choice((5, 300, 4_000))))
     return [*lines[:at], lines[at] + delimiter + more, *lines[at + 1 :]]
 
 
 def _again(rng: random.Random, lines: list[str], _: str) -> list[str]:
-    """A line again and again."""
+    """Repeat a line many times."""
     at = _at(rng, lines)
     return [*lines[:at], *[lines[at]] * rng.choice(_TIMES), *lines[at:]]
 
 
 def _controls(rng: random.Random, lines: list[str], _: str) -> list[str]:
-    """Characters that no text has."""
+    """Append characters that no text has to a line."""
     at = _at(rng, lines)
     odd = rng.choice(("\x00", "\x1a", "\udcff", "\ufeff", "\x0b", "\x85", "\u2028"))
     return [*lines[:at], lines[at] + odd * rng.choice(_TIMES), *lines[at + 1 :]]

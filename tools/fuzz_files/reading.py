@@ -1,4 +1,4 @@
-"""What a file costs and how it ends, in a process that reads one after the other."""
+"""Reads files one after the other in a process, and reports each one's outcome and cost."""
 
 import io
 import math
@@ -18,17 +18,18 @@ from schemas.sentences import told
 from tools.fuzz_files.mutated import corpus, mutated
 
 MOST_SECONDS: Final = 2.0
-"""CPU time that one file may take."""
+"""Most CPU time of one file."""
 MOST_MIB: Final = 400
-"""Memory that reading may take over what the process held before its first file."""
+"""Most memory of reading beyond the process's memory before its first file."""
 _KILLED_AFTER_SECONDS: Final = 20
-"""CPU time of one file after which the system ends the process: its seed is known all the same."""
+"""CPU time of one file after which the system ends the process; the seed is known, because it is sent before."""
 
 
 def read(name: str, data: bytes) -> str:
-    """How the file ends: `rows`, or the code of its refusal, told in every language. It is judged as evidence, too.
+    """Read a file; return `rows`, or the code of its refusal, after translating it to every language.
 
-    A file without the needed columns is read once more with its first two named, so that its cells are typed too.
+    It is judged as evidence too. A file without the needed columns is read again with its first two columns named, so
+    that its cells are typed too.
     """
     with suppress(Unfit):
         judge(io.BytesIO(data), None)
@@ -52,7 +53,7 @@ def _read(name: str, data: bytes, mapping: dict[str, object] | None) -> None:
 
 
 def work(seeds: range, folders: list[Path], said: Connection) -> None:
-    """Read the files of some seeds; each seed is said before it is read, its outcome afterwards."""
+    """Read the files of some seeds; each seed is sent before its file is read, its outcome afterwards."""
     files = corpus(folders)
     read("warm.csv", b"sku_code;name\nA;B\n")
     before = _peak_mib()
@@ -64,13 +65,13 @@ def work(seeds: range, folders: list[Path], said: Connection) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(begun) + _KILLED_AFTER_SECONDS, hard))
         try:
             outcome = read(name, data)
-        except Exception as error:  # whatever comes is what is looked for
+        except Exception as error:  # every other exception is a finding
             outcome = f"! {type(error).__name__}: {error}"[:300]
         if (seconds := time.process_time() - begun) > MOST_SECONDS:
             outcome = f"! {seconds:.1f} s of CPU, {len(data)} bytes"
         if (taken := _peak_mib() - before) > MOST_MIB:
             said.send((seed, f"! {taken:.0f} MiB, {len(data)} bytes"))
-            return  # the peak of a process never falls: what follows needs another one
+            return  # the peak of a process never falls: the next files need another process
         said.send((seed, outcome))
 
 

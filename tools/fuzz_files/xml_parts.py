@@ -1,4 +1,4 @@
-"""A part of a workbook mutated as XML: elements, attributes, declarations and numbers, so that its parser gets far."""
+"""Mutates a part of a workbook as XML: elements, attributes, declarations and numbers, so that its parser gets far."""
 
 import random
 import re
@@ -37,7 +37,7 @@ Mutation = Callable[[random.Random, str], str]
 
 
 def mutated_xml(rng: random.Random, data: bytes) -> bytes:
-    """The part after one to three mutations, sometimes in another encoding than it was."""
+    """Return the part after one to three mutations, sometimes in another encoding than before."""
     text = data.decode("utf-8", "replace")
     for _ in range(rng.choice((1, 1, 2, 3))):
         text = rng.choice(_MUTATIONS)(rng, text)
@@ -53,7 +53,7 @@ def _place(rng: random.Random, text: str, pattern: str) -> re.Match[str] | None:
 
 
 def _opened(rng: random.Random, text: str) -> str:
-    """A tag's beginning, or the whole of it, again and again."""
+    """Repeat a tag's beginning, or the whole of it."""
     tag = _place(rng, text, r"<[A-Za-z][^<>]*>")
     if tag is None:
         return text
@@ -62,7 +62,7 @@ def _opened(rng: random.Random, text: str) -> str:
 
 
 def _nested(rng: random.Random, text: str) -> str:
-    """Elements within each other, most of them ended."""
+    """Insert nested elements, most of them ended."""
     at = _place(rng, text, r"(?<=>)")
     name, times = rng.choice(("a", "c", "row", "si", "rPh", "is", "sheetData")), rng.choice(_TIMES)
     start = len(text) if at is None else at.start()
@@ -71,7 +71,7 @@ def _nested(rng: random.Random, text: str) -> str:
 
 
 def _attributes(rng: random.Random, text: str) -> str:
-    """More attributes, the same one twice, or one whose value is long."""
+    """Insert more attributes, the same one many times, or one with a long value."""
     tag = _place(rng, text, r"<[A-Za-z][^<>]*?(?=/?>)")
     if tag is None:
         return text
@@ -89,7 +89,7 @@ def _attributes(rng: random.Random, text: str) -> str:
 
 
 def _declared(rng: random.Random, text: str) -> str:
-    """A document type, in front of everything, behind a comment, or where none can stand."""
+    """Insert a document type before everything, behind a comment, or where none is allowed."""
     grown = "".join(f'<!ENTITY b{n + 1} "{f"&b{n};" * 8}">' for n in range(8))
     declared = rng.choice(
         (
@@ -108,7 +108,7 @@ def _declared(rng: random.Random, text: str) -> str:
 
 
 def _odd_markup(rng: random.Random, text: str) -> str:
-    """Comments, CDATA, instructions and elements that nobody expects, around a text or between elements."""
+    """Insert comments, CDATA, instructions and unexpected elements, around a text or between elements."""
     at = _place(rng, text, r"(?<=>)[^<>]*(?=<)")
     if at is None:
         return text
@@ -117,7 +117,7 @@ def _odd_markup(rng: random.Random, text: str) -> str:
 
 
 def _numbers(rng: random.Random, text: str) -> str:
-    """A value, a style, a reference or a count that is no number, or a giant one."""
+    """Replace a value, a style, a reference or a count by a text that is no number, or by a giant one."""
     at = _place(
         rng, text, r"(?<=<v>)[^<]*|(?<=\bs=\")\d+|(?<=ount=\")\d+|(?<=Id=\")\d+|(?<=\br=\")\d+|(?<=ref=\")[^\"]+"
     )
@@ -125,7 +125,7 @@ def _numbers(rng: random.Random, text: str) -> str:
 
 
 def _number_formats(rng: random.Random, text: str) -> str:
-    """Every number format replaced, or one added and used by all styles."""
+    """Replace every number format, or add one that all styles use."""
     code = rng.choice(_FORMATS) * rng.choice(_TIMES)
     if "formatCode=" in text:
         return re.sub(r'formatCode="[^"]*"', lambda _: f'formatCode="{code}"', text)
@@ -137,7 +137,7 @@ def _number_formats(rng: random.Random, text: str) -> str:
 
 
 def _texts(rng: random.Random, text: str) -> str:
-    """A text of a repeated character, or one with references to entities."""
+    """Replace a text by a repeated character, or by references to entities."""
     at = _place(rng, text, r"(?<=<t>)[^<]*|(?<=<v>)[^<]*|(?<=<f>)[^<]*")
     if at is None:
         return text
@@ -147,7 +147,7 @@ def _texts(rng: random.Random, text: str) -> str:
 
 
 def _types(rng: random.Random, text: str) -> str:
-    """A cell of another type than its value has."""
+    """Give a cell another type than its value has."""
     at = _place(rng, text, r'\bt="\w+"|(?<=<c r="\w\d)"')
     kind = rng.choice(("s", "b", "e", "d", "n", "str", "inlineStr", "x" * 5_000, ""))
     return text if at is None else text[: at.start()] + f't="{kind}"' + text[at.end() :]

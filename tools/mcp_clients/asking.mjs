@@ -1,8 +1,8 @@
-// What each TypeScript client does with a connector: connect, list the tools, call two; one line of JSON says what came.
+// Runs a TypeScript client against a connector: connects, lists the tools, calls two, and prints one line of JSON.
 //
 // MCP_URL is the connector's address. MCP_TOKEN is an access token; without one the client finds the authorization
-// server by itself, registers, prints the address at which a person signs in and allows, and reads the address that the
-// person was sent back to from its input.
+// server by itself, registers, prints the address at which a person signs in and allows, and reads from its input the
+// address to which the person was redirected.
 
 import { createInterface } from 'node:readline/promises';
 
@@ -20,7 +20,7 @@ class Person {
   redirectToAuthorization(address) { console.log(JSON.stringify({ authorize: address.href })); }
 }
 
-// `returned` makes of the parameters that came back what the client's transport takes.
+// `returned` converts the parameters of the redirect to the input of the client's transport.
 export async function asked(Transport, newClient, returned) {
   const address = new URL(process.env.MCP_URL);
   const token = process.env.MCP_TOKEN;

@@ -1,4 +1,4 @@
-// The client of both eras; its argument is the era: legacy, auto, or a revision that it pins.
+// Runs the client of both eras; its argument is the era: legacy, auto, or a revision that it pins.
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { asked } from './asking.mjs';

@@ -1,4 +1,4 @@
-// The client of the older handshake.
+// Runs the client of the older handshake.
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';

@@ -1,7 +1,6 @@
-"""What kind of file uploaded bytes are: the media type by the bytes, with Office's two containers.
+"""Decides the media type of uploaded bytes, with Office's two containers.
 
-What belongs here: judging bytes. What does not: recording an upload (`services.technical_files`) and receiving it
-(`api.uploads`).
+Recording an upload (`services.technical_files`) and receiving it (`api.uploads`) do not belong here.
 """
 
 from pipelines.reading.media.judge import judge

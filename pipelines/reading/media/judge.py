@@ -1,4 +1,4 @@
-"""Which of the taken media types a file's bytes have. The name says nothing, and what is declared only agrees or not.
+"""Decides which accepted media type a file's bytes have. The name is ignored; a declared type must agree.
 
 A signature at the start decides for PDF and images. Word and Excel share their containers with other programs, so
 there the container's own table of contents decides (`ole`, `ooxml`).
@@ -18,7 +18,10 @@ _ZIP: Final = b"PK\x03\x04"
 
 
 def judge(file: BinaryIO, declared: MediaType | None) -> MediaType:
-    """The media type of the bytes. Raises `Unfit` (`unsupported_media_type`) for one that is not taken or declared."""
+    """Return the media type of the bytes.
+
+    Raises `Unfit` (`unsupported_media_type`) for a type that is not accepted, or is not the declared one.
+    """
     head = file.read(_HEAD_BYTES)
     if head.startswith(_OLE):
         found = _of_container("ole", ole.streams(file))
@@ -45,6 +48,6 @@ def _of_container(container: str, marks: set[str]) -> MediaType | None:
 def _of_signature(head: bytes) -> MediaType | None:
     try:
         types = {match.mime_type for match in puremagic.magic_string(head)}
-    except (puremagic.PureError, ValueError):  # nothing that it knows, or nothing at all
+    except (puremagic.PureError, ValueError):  # an unknown signature, or no bytes
         return None
     return next((kind for kind in MEDIA_TYPES if not kind.container and kind.media_type in types), None)

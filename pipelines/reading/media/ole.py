@@ -1,7 +1,7 @@
-"""The names in the directory of a compound file, the container of .doc and .xls ([MS-CFB], sections 2.2 to 2.6).
+"""Reads the directory of a compound file, the container of .doc and .xls ([MS-CFB], sections 2.2 to 2.6).
 
-Read with bounds: a file that declares a longer directory than any document has, or one that leads out of the file,
-has no names here. A document protected by a password is such a container too, without the streams of Word or Excel.
+Reading is bounded: it ends after `_MOST_SECTORS` sectors, and a sector outside the file gives no names. A document
+protected by a password is such a container too, without the streams of Word or Excel.
 """
 
 import struct
@@ -12,11 +12,11 @@ _MOST_SECTORS: Final = 256
 _ENTRY_BYTES: Final = 128
 _NAME_BYTES: Final = 64
 _HEADER_FAT_SECTORS: Final = 109
-_LAST: Final = 0xFFFFFFFA  # above it a sector number is a mark, such as the end of a chain
+_LAST: Final = 0xFFFFFFFA  # a larger sector number is a mark, such as the end of a chain
 
 
 def streams(file: BinaryIO) -> set[str]:
-    """The names of streams and storages; what is damaged has only those before the damage."""
+    """Return the names of streams and storages; of a damaged file only those before the damage."""
     names: set[str] = set()
     for sector in _directory(file):
         for start in range(0, len(sector) - _ENTRY_BYTES + 1, _ENTRY_BYTES):
@@ -45,7 +45,7 @@ def _directory(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _next(file: BinaryIO, sector: int, size: int, fat: tuple[int, ...]) -> int:
-    """What follows a sector in its chain; the end where the table of chains does not hold it."""
+    """Return the next sector of a chain; the end mark where the header's allocation table does not list it."""
     number, entry = divmod(sector, size // 4)
     if number >= len(fat) or fat[number] > _LAST:
         return _LAST + 1

@@ -1,4 +1,4 @@
-"""The content types that an Office Open XML package declares for its parts (ECMA-376 Part 2, section 10.1.2)."""
+"""Reads the content types that an Office Open XML package declares for its parts (ECMA-376 Part 2, section 10.1.2)."""
 
 from typing import BinaryIO, Final
 
@@ -10,7 +10,7 @@ _MOST_CONTENTS_BYTES: Final = 2**20
 
 
 def main_types(file: BinaryIO) -> set[str]:
-    """The declared types of parts; none where the file is no such package, or more than one could be."""
+    """Return the declared types of parts; none where the file is no such package, or its list is too long."""
     types: set[str] = set()
 
     def start(name: str, attributes: dict[str, str]) -> None:
@@ -23,6 +23,6 @@ def main_types(file: BinaryIO) -> set[str]:
         if len(held) > _MOST_CONTENTS_BYTES:
             return set()
         parse([held], start)
-    except ZIP_ERRORS:  # no XML among them, which is a ValueError
+    except ZIP_ERRORS:  # includes NoXmlError, which is a ValueError
         return set()
     return types

@@ -1,7 +1,7 @@
-"""Excel workbooks (.xlsx) -> grids of the text that their cells show. Nothing here knows what a SKU is.
+"""Reads Excel workbooks (.xlsx) into grids of the text that their cells show. SKUs do not belong here.
 
-The way: `package` (the zip, with bounds), `book` (its sheets), `cells` and `strings`, `styles` (what a number cell
-shows), `hidden` (what people do not see), `sheets` (grids).
+The steps: `package` (the zip, with bounds), `book` (its sheets), `cells` and `strings`, `styles` (the text that a
+number cell shows), `hidden` (hidden rows and columns), `sheets` (grids).
 """
 
 from pipelines.reading.workbook.book import SheetPart

@@ -1,4 +1,4 @@
-"""What a workbook says about itself: its sheets in order, which are hidden, which date system it counts in."""
+"""Reads the description of a workbook: its sheets in order, which of them are hidden, and its date system."""
 
 import posixpath
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ _BOOK = "xl/workbook.xml"
 _HIDDEN = ("hidden", "veryHidden")
 _TRUE = ("1", "true", "on")
 _LONGEST_NAME = 255
-"""Characters of a sheet's name that are kept; a spreadsheet takes 31."""
+"""Characters of a sheet's name that are kept; a spreadsheet accepts 31."""
 
 
 @dataclass(frozen=True, slots=True)
 class SheetPart:
-    """A worksheet: its name as people see it, where its cells are, and whether it is hidden."""
+    """A worksheet: its visible name, the path of its cells, and whether it is hidden."""
 
     name: str
     path: str
@@ -33,7 +33,7 @@ class Book:
 
 
 def read_book(package: Package) -> Book:
-    """The book of a package. Raises `ReadingRefused` where the archive holds no workbook that is read here."""
+    """Read the book of a package. Raises `ReadingRefused` where the archive contains no workbook that is read here."""
     path = _book_path(package)
     relations = _relations(package, path)
     sheets: list[SheetPart] = []
@@ -68,7 +68,7 @@ def _book_path(package: Package) -> str:
 
 
 def _relations(package: Package, path: str) -> dict[str, tuple[str, str]]:
-    """The relations of a part: id -> (kind, path of the target)."""
+    """Return the relations of a part: id -> (kind, path of the target)."""
     folder, name = posixpath.split(path)
     part = posixpath.join(folder, "_rels", f"{name}.rels")
     if part not in package:

@@ -1,8 +1,8 @@
-"""A worksheet's XML -> its cells: row, column, type, style and text of each cell that holds something.
+"""Reads the cells of a worksheet's XML: row, column, type, style and text of each cell that is not empty.
 
-Two roads give the same cells: patterns over whole pieces where the XML has the form that spreadsheet programs
-write, an XML parser for the rest (`parsed.py`). Cells are sparse, so that a sheet costs what it holds and not
-what it declares.
+Two readers give the same cells: patterns over whole pieces where the XML has the form that spreadsheet programs
+write, an XML parser for the rest (`parsed.py`). Cells are sparse, so a sheet's cost depends on its cells and not
+on its declared size.
 """
 
 from collections import deque
@@ -33,28 +33,28 @@ _CELL = (
 )
 """A cell from behind `<c ` to the next one. It must match to the end, so that no other form hides in between.
 
-That it matches is asked of the pattern; its parts are cut out at quotes and brackets, which takes a third of the time
-that groups of the pattern would take.
+The pattern only checks the form; the parts are cut out at quotes and brackets, which takes a third of the time that
+groups of the pattern would take.
 """
 _FORMULA = r"^<f[^>]*>([^<]*)</f>"
 _ANY_FORMULA = r"^(?:<f[^>]*/>|<f[^>]*>[^<]*</f>)"
 _TEXT = r'^<(?:v|is><t(?: xml:space="preserve")?)>([^<]*)<'
 _BARE = ("<c>", "<c\t", "<c\n", "<c\r")
-"""A cell that does not begin with `<c ` and stands before all that do; behind one the pattern refuses it."""
+"""Cells that do not begin with `<c `, before the first that does; behind it the pattern refuses them."""
 _DIGITS, _LETTERS = "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MOST_CELLS = 4_000_000
 _MOST_PARSED = 1_500_000
-"""Cells by the parser, which takes some three times as long for each."""
+"""Most cells that the parser reads, which takes some three times as long for each."""
 _LONGEST_ROW = 32 * 1024 * 1024
 _AHEAD = 1
-"""Pieces in work beside the one that is waited for: frames leave the interpreter to others while they compute."""
+"""Pieces in work beside the one that is waited for: Polars releases the interpreter lock while it computes."""
 
 
 def read_cells(package: Package, path: str, *, rows: int | None = None, hidden: Hidden | None = None) -> pl.DataFrame:
-    """The cells of a sheet in the order of the file; only those of about the first `rows` rows where that is given.
+    """Read the cells of a sheet in the order of the file; only those of about the first `rows` rows where it is given.
 
-    `hidden` takes note of hidden rows and columns. Raises `ReadingRefused` where the sheet is no XML or holds more
-    than `MOST_CELLS` cells.
+    `hidden` records hidden rows and columns. Raises `ReadingRefused` where the sheet is no XML or has more than
+    `MOST_CELLS` cells.
     """
     frames: list[pl.DataFrame] = []
     hidden = hidden or Hidden()
@@ -71,7 +71,7 @@ def read_cells(package: Package, path: str, *, rows: int | None = None, hidden: 
 
 
 def _regular(pieces: Iterator[bytes], *, ahead: int) -> Iterator[pl.DataFrame | None]:
-    """Cells piece by piece; None as soon as a piece has another form. So many pieces are in work beside each."""
+    """Yield cells piece by piece; None for a piece that has another form. `ahead` pieces are in work beside each."""
     waiting: deque[Future[pl.DataFrame | None]] = deque()
     with ThreadPoolExecutor(ahead + 1, "cells") as readers:
         for piece in _whole_rows(pieces):
@@ -83,7 +83,7 @@ def _regular(pieces: Iterator[bytes], *, ahead: int) -> Iterator[pl.DataFrame | 
 
 
 def _whole_rows(pieces: Iterator[bytes]) -> Iterator[bytes | None]:
-    """The sheet in pieces that end where a row ends; None where patterns cannot read it or something is left over."""
+    """Yield the sheet in pieces that end with a row; None where patterns cannot read it or cells are left over."""
     rest = b""
     for number, piece in enumerate(pieces):
         if not number and not is_plain(piece):
@@ -99,7 +99,7 @@ def _whole_rows(pieces: Iterator[bytes]) -> Iterator[bytes | None]:
 
 
 def _by_pattern(piece: bytes | None) -> pl.DataFrame | None:
-    """The cells of whole rows, or None where one of them does not have the usual form."""
+    """Return the cells of whole rows, or None where one of them does not have the usual form."""
     if piece is None or has_declarations(piece):
         return None
     try:
@@ -141,7 +141,7 @@ def _by_pattern(piece: bytes | None) -> pl.DataFrame | None:
 
 
 def _positions(letters: pl.Series) -> pl.Series:
-    """Column letters as positions counted from 0."""
+    """Return column letters as positions counted from 0."""
     distinct = letters.unique()
     return letters.replace_strict(distinct, [position(name) for name in distinct], return_dtype=pl.Int32).cast(pl.Int32)
 

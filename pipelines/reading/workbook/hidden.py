@@ -1,6 +1,6 @@
-"""Which rows and columns of a sheet people do not see: hidden by hand, or left out by a filter.
+"""Finds the hidden rows and columns of a sheet: hidden by hand, or left out by a filter.
 
-They are read as all others; this is what lets the reader say so. They are found in the XML on its way to the cells.
+They are read like all others; the caller's report lists them. They are found in the XML while the cells are read.
 """
 
 import re
@@ -16,16 +16,16 @@ _MOST_COLUMNS: Final = 16_384
 
 
 class Hidden:
-    """The hidden rows (counted from 1) and columns (from 0) of a sheet, as far as its XML has passed."""
+    """The hidden rows (counted from 1) and columns (from 0) of a sheet, as far as its XML has been read."""
 
     def __init__(self) -> None:
-        """Nothing has passed yet."""
+        """Start before any XML has been read."""
         self.rows: set[int] = set()
         self.columns: set[int] = set()
         self._passed = 0
 
     def passing(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """The pieces of a sheet in UTF-8 as they are, each looked through on its way."""
+        """Yield the pieces of a sheet in UTF-8 unchanged, and search each for hidden rows and columns."""
         rest = b""
         for piece in pieces:
             if _WORD in piece or _WORD in rest + piece[: len(_WORD) - 1]:
@@ -42,13 +42,13 @@ class Hidden:
                 self.note(kind.decode(), {key.decode(): value.decode() for key, value in _ATTRIBUTE.findall(written)})
 
     def note(self, kind: str, attributes: Mapping[str, str]) -> None:
-        """Takes note of a `row` or `col` element, whatever its attributes say."""
+        """Record a `row` or `col` element if it is hidden; invalid attributes are ignored."""
         if attributes.get("hidden") not in _TRUE:
             return
         if kind == "row":
             self.rows.update(filter(None, [_number(attributes.get("r"))]))
         elif first := _number(attributes.get("min")):
-            # Columns stand in their order and once: what says otherwise shall not cost time for each repetition.
+            # Columns come once and in order; a file that repeats them must not cost time for each repetition.
             last = min(_number(attributes.get("max")) or first, _MOST_COLUMNS)
             self.columns.update(range(max(first - 1, self._passed), last))
             self._passed = max(self._passed, last)

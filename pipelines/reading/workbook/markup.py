@@ -1,4 +1,4 @@
-"""XML read by patterns: where that is safe; entities, line ends and the `_x000D_` escapes of workbooks, undone."""
+"""Decides where patterns may read XML, and decodes entities, line ends and the `_x000D_` escapes of workbooks."""
 
 import re
 
@@ -14,20 +14,20 @@ _PROLOG = re.compile(
 
 
 def is_plain(start: bytes) -> bool:
-    """Whether a part of which these bytes are the start is UTF-8 whose root element stands right behind the prolog.
+    """Return whether a part with this start is UTF-8 whose root element comes directly after the prolog.
 
-    Only such a part is read by patterns: in all others a parser decides what is markup, and refuses a document type.
+    Only such a part is read by patterns: in all others a parser recognises the markup, and refuses a document type.
     """
     return _PROLOG.match(start) is not None and not has_declarations(start)
 
 
 def has_declarations(xml: bytes) -> bool:
-    """Whether there are comments, CDATA or declarations, which patterns do not tell from other markup."""
-    return b"!" in xml and b"<!" in xml  # one character is looked for thirty times as quickly as two
+    """Return whether there are comments, CDATA or declarations, which patterns cannot distinguish from other markup."""
+    return b"!" in xml and b"<!" in xml  # searching one character is thirty times as fast as searching two
 
 
 def unescape(texts: pl.Series) -> pl.Series:
-    """XML text as characters; only the texts that hold something to undo are touched."""
+    """Decode XML text; only texts that contain an entity, a carriage return or an escape are changed."""
     odd = texts.str.contains("[&\r]|_x[0-9a-fA-F]{4}_").fill_null(value=False)
     if not odd.any():
         return texts
@@ -36,7 +36,7 @@ def unescape(texts: pl.Series) -> pl.Series:
 
 
 def undo_escapes(text: str) -> str:
-    """A workbook's own escapes for characters that XML cannot hold."""
+    """Decode a workbook's own escapes for characters that XML cannot contain."""
     return _ESCAPE.sub(lambda found: _character(int(found[1], 16)), text)
 
 
@@ -51,5 +51,5 @@ def _of_entity(found: re.Match[str]) -> str:
 
 
 def _character(code: int) -> str:
-    """The character of a code; what is none (a surrogate, beyond Unicode) is the replacement character."""
+    """Return the character of a code; the replacement character for a surrogate or a code beyond Unicode."""
     return "\ufffd" if 0xD800 <= code <= 0xDFFF or code > 0x10FFFF else chr(code)

@@ -1,7 +1,7 @@
-"""A workbook as a zip of XML parts, read with bounds: what it declares is not believed.
+"""Reads a workbook as a zip of XML parts, with bounds: its declared sizes are not trusted.
 
-Every part is inflated in pieces, and all pieces together may hold `MOST_BYTES`. What the parts mean is `book.py`,
-`styles.py`, `strings.py` and `cells.py`; how zips and XML from outside are opened, `pipelines.reading.office`.
+Every part is inflated in pieces, and all pieces together may have `MOST_BYTES`. `book.py`, `styles.py`, `strings.py`
+and `cells.py` read the parts; `pipelines.reading.office` opens untrusted zips and XML.
 """
 
 import io
@@ -21,10 +21,10 @@ _ENCRYPTED_FLAG = 0x1
 
 
 class Package:
-    """The parts of a workbook by path, each inflated at most `MOST_BYTES` in all."""
+    """The parts of a workbook by path, inflated to at most `MOST_BYTES` in all."""
 
     def __init__(self, data: bytes) -> None:
-        """Raises `ReadingRefused` (`unreadable_file`, `encrypted_file`) for what cannot be a workbook."""
+        """Raise `ReadingRefused` (`unreadable_file`, `encrypted_file`) where the bytes cannot be a workbook."""
         try:
             self._zip = open_zip(io.BytesIO(data))
             infos = self._zip.infolist()
@@ -41,7 +41,7 @@ class Package:
         return path.lower() in self._names
 
     def pieces(self, path: str) -> Iterator[bytes]:
-        """A part's bytes in pieces. Raises `ReadingRefused` where it is damaged or too large."""
+        """Yield a part's bytes in pieces. Raises `ReadingRefused` where it is damaged or too large."""
         if path not in self:
             raise unreadable(f"its part {path} is missing")
         size = _FIRST_PIECE
@@ -59,7 +59,7 @@ class Package:
     def elements(
         self, path: str, start: Callable[[str, dict[str, str]], None], end: Callable[[str], None] | None = None
     ) -> None:
-        """Gives the elements of a part that is a list to the handlers. Raises `ReadingRefused` for one too large."""
+        """Pass the elements of a part that is a list to the handlers. Raises `ReadingRefused` for one too large."""
         try:
             parse(self._bounded(path), start, end)
         except NoXmlError as error:
@@ -75,14 +75,14 @@ class Package:
 
 
 def unreadable(why: str) -> ReadingRefused:
-    """The refusal of a workbook that cannot be read."""
+    """Return the refusal of a workbook that cannot be read."""
     return refuse(
         "unreadable_file", f"The workbook cannot be read: {why}. Open it in Excel and save it as .xlsx again."
     )
 
 
 def no_xml(part: str, why: NoXmlError) -> ReadingRefused:
-    """The refusal of a workbook in which a part is no XML, or no XML that is read here."""
+    """Return the refusal of a workbook with a part that is no XML, or no XML that is read here."""
     if isinstance(why, DocumentTypeError):
         return unreadable("one of its parts declares a document type, which no workbook needs")
     return unreadable(f"{part} is no XML")

@@ -1,4 +1,4 @@
-"""A worksheet's cells by the XML parser: the road for every form of XML that the patterns do not know."""
+"""Reads a worksheet's cells with the XML parser, for every form of XML that the patterns do not match."""
 
 from collections.abc import Iterator
 
@@ -11,14 +11,14 @@ from pipelines.reading.workbook.markup import undo_escapes
 from pipelines.reading.workbook.package import no_xml
 
 _ROW_DIGITS, _COLUMN_LETTERS, _STYLE_DIGITS = 7, 3, 6
-"""More than any spreadsheet has, and what the patterns read, too."""
+"""More than any spreadsheet has; the patterns read as many."""
 _LONGEST_TEXT = 65_536
-"""Characters of a cell that are kept: twice what a spreadsheet holds, so that it is still seen to be too long."""
+"""Characters of a cell that are kept: twice a spreadsheet's most, so that it is still found to be too long."""
 _TEXT_OF = {"v": "value", "t": "inline", "f": "formula"}
 
 
 class _Cells:
-    """The handlers of one parse. A cell or row without its reference stands after the one before."""
+    """The handlers of one parse. A cell or row without its reference comes directly after the one before."""
 
     def __init__(self, hidden: Hidden) -> None:
         self.found: list[tuple[int, int, str | None, int | None, str | None, str | None]] = []
@@ -95,9 +95,9 @@ def _check(possible: bool) -> None:
 def parsed_cells(
     pieces: Iterator[bytes], rows: int | None, schema: pl.Schema, most: int, hidden: Hidden
 ) -> pl.DataFrame:
-    """The cells of a sheet, those of about the first `rows` rows where that is given, at most `most` and one more.
+    """Read the cells of a sheet, those of about the first `rows` rows where that is given; stop after more than `most`.
 
-    `hidden` takes note of hidden rows and columns.
+    `hidden` records hidden rows and columns.
     """
     cells = _Cells(hidden)
 

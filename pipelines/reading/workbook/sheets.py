@@ -1,6 +1,6 @@
-"""Workbook bytes -> grids: the texts that each visible sheet shows, of the first rows or of chosen columns.
+"""Reads workbook bytes into grids: the texts that a sheet shows, of the first rows or of chosen columns.
 
-Which sheet holds the SKUs and which the components is decided by `upload.py`.
+`sheets_read.py` decides which sheet contains the SKUs and which the components.
 """
 
 from collections.abc import Collection, Iterable
@@ -24,18 +24,18 @@ class Workbook:
     """An opened workbook. Every method raises `ReadingRefused` where the workbook cannot be read."""
 
     def __init__(self, data: bytes) -> None:
-        """Opens the archive and reads what it says about itself, no cell yet."""
+        """Open the archive and read its list of sheets, no cell yet."""
         self._package = Package(data)
         self._book: Book = read_book(self._package)
         self._hidden: dict[str, Hidden] = {}
 
     @property
     def sheets(self) -> tuple[SheetPart, ...]:
-        """The worksheets in their order, hidden ones included."""
+        """Return the worksheets in their order, hidden ones included."""
         return self._book.sheets
 
     def top(self, sheet: SheetPart, rows: int) -> Grid:
-        """The first rows that hold something, as text, with all columns that have a cell there."""
+        """Read the first rows that are not empty, as text, with all columns that have a cell there."""
         cells = read_cells(self._package, sheet.path, rows=rows)
         kept = cells.filter(pl.col("row").is_in(cells["row"].unique().sort().head(rows).implode()))
         check_width(kept["column"].n_unique())
@@ -43,22 +43,22 @@ class Workbook:
         return Grid(*without_blank_rows(grid.cells, grid.lines))
 
     def body(self, sheet: SheetPart, columns: Iterable[Column]) -> Grid:
-        """All rows that hold something, with the cells of these columns and of the first one only."""
+        """Read all rows that are not empty, with the cells of these columns and of the first one only."""
         cells = read_cells(self._package, sheet.path, hidden=self.hidden(sheet))
         numeric = {0: False} | {column.position: column.field.kind in _NUMERIC for column in columns}
         return self._grid(cells, numeric)
 
     def hidden(self, sheet: SheetPart) -> Hidden:
-        """The hidden rows and columns of a sheet whose body has been read."""
+        """Return the hidden rows and columns of a sheet whose body has been read."""
         return self._hidden.setdefault(sheet.path, Hidden())
 
     def whole(self, sheet: SheetPart, numeric: Collection[int]) -> Grid:
-        """All rows and all columns that hold something; only in `numeric` ones does a number cell stay its number."""
+        """Read all rows and columns that are not empty; only `numeric` columns keep a number cell's number."""
         cells = read_cells(self._package, sheet.path)
         return self._grid(cells, {at: at in numeric for at in cells["column"].unique().sort()})
 
     def _grid(self, cells: pl.DataFrame, columns: dict[int, bool]) -> Grid:
-        """The grid of some columns; the value says whether a number cell stays the number it is."""
+        """Return the grid of some columns; the value says whether a number cell keeps its number."""
         rows = cells["row"].unique().sort()
         place = pl.repeat(0, int(rows[-1] or 0) + 1 if len(rows) else 0, dtype=pl.UInt32, eager=True)
         place = place.scatter(rows, pl.int_range(len(rows), dtype=pl.UInt32, eager=True))
@@ -81,7 +81,7 @@ class Workbook:
         return Grid(blank_to_null(pl.DataFrame(texts)), lines, kinds=pl.DataFrame(kinds))
 
     def _shown(self, cells: pl.DataFrame, *, numeric: bool) -> tuple[pl.Series, pl.Series]:
-        """The texts of one column's cells and what kind of cell each is."""
+        """Return the texts and kinds of one column's cells."""
         kind = cells["type"].fill_null("n")
         text = cells["text"]
         shared = kind == "s"
@@ -112,7 +112,7 @@ class Workbook:
         return self._strings.gather(at)
 
     def _numbers(self, raw: pl.Series, styles: pl.Series, *, numeric: bool) -> pl.Series:
-        """Number cells as text: in a number field the number itself, else what their format shows."""
+        """Return number cells as text: in a number field the number itself, else as their format shows it."""
         pairs = pl.DataFrame({"raw": raw, "style": styles.fill_null(0)})
         styles_used = [self._format(style) for style in pairs["style"].unique()]
         if numeric and all(style.kind in ("general", "padded") and style.unit is None for style in styles_used):

@@ -1,6 +1,6 @@
-"""The shared strings of a workbook: the texts that cells refer to by number.
+"""Reads the shared strings of a workbook: the texts that cells refer to by number.
 
-Plain strings are taken out as a column; a table with rich text or phonetic hints is read by the XML parser.
+Patterns read plain strings as a column; the XML parser reads a table with rich text or phonetic hints.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _PLAIN = r"^(?:<t(?: xml:space=\"preserve\")?>([^<]*)</t>|<t/>)</si>"
 
 
 def read_strings(package: Package, path: str | None) -> pl.Series:
-    """The texts by number; empty where the workbook has none."""
+    """Return the texts by number; empty where the workbook has none."""
     if path is None:
         return pl.Series(dtype=pl.String)
     data = _bounded(package.pieces(path))
@@ -34,7 +34,7 @@ def read_strings(package: Package, path: str | None) -> pl.Series:
 
 
 def _bounded(pieces: Iterator[bytes]) -> bytes:
-    """The part as a whole, which costs several times its size: refused before it costs too much."""
+    """Read the part as a whole, which needs several times its size in memory: a part that is too large is refused."""
     held: list[bytes] = []
     for piece in pieces:
         held.append(piece)
@@ -47,7 +47,7 @@ def _bounded(pieces: Iterator[bytes]) -> bytes:
 
 
 def _parsed(data: bytes) -> pl.Series:
-    """The texts by the XML parser: all runs of an item, without its phonetic hints."""
+    """Read the texts with the XML parser: all runs of an item, without its phonetic hints."""
     texts: list[str] = []
     runs: list[str] = []
     path: list[str] = []

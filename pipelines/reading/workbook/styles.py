@@ -1,6 +1,6 @@
-"""Cell styles: what a number cell shows under its number format. A text field takes what the sheet shows.
+"""Reads cell styles and formats number cells by their number format: a text field gets the text that the sheet shows.
 
-Only what a code, a date or a percentage can look like is followed; every other format shows the plain number.
+Only formats of codes, dates and percentages are applied; every other format shows the plain number.
 """
 
 import re
@@ -20,18 +20,18 @@ _WRITTEN = re.compile(r'"([^"]*)"|\\(.)')
 _THREE_DECIMALS = re.compile(r"\.\d{3}$")
 _PADDED = re.compile(r"(0+)(?:\.(0+))?")
 _LONGEST_FORMAT = 255
-"""Characters of the longest number format that a spreadsheet takes; a longer one is not followed."""
+"""Characters of the longest number format that a spreadsheet accepts; a longer one is not applied."""
 _LONGEST_NUMBER = 64
 """Characters of a number cell's text; spreadsheets write 24 at most: 17 digits, a sign, a point, an exponent."""
 _MOST_PLACES = 330
-"""Places before or behind the point: what a double can hold. Arithmetic with more takes as long as it has places."""
+"""Most places before or behind the point, as many as a double can have: arithmetic with more takes longer."""
 _MOST_DIGITS = 15
-"""A spreadsheet keeps fifteen digits of a number; what it shows beyond is rounded."""
+"""A spreadsheet keeps fifteen digits of a number; further digits are rounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A number format: dates, percentages, or a number with at least so many digits before and after the point.
+    """A number format: dates, percentages, or a number with at least `before` and `after` digits around the point.
 
     `unit` is the unit of mass that the format writes behind the number: `0.0" kg"` shows 1.5 as 1.5 kg.
     """
@@ -46,7 +46,7 @@ GENERAL = Format()
 
 
 def read_formats(package: Package, path: str | None) -> list[Format]:
-    """The format of each cell style, by the style's number; empty where the workbook has no styles."""
+    """Return the format of each cell style, by the style's number; empty where the workbook has no styles."""
     if path is None:
         return []
     own: dict[int, str] = {}
@@ -74,10 +74,10 @@ def read_formats(package: Package, path: str | None) -> list[Format]:
 
 
 def shown(raw: str, style: Format, *, since_1904: bool) -> str:
-    """What a number cell shows: `00123`, `1.10`, `2026-08-12`, `30%`; the plain number in all other formats.
+    """Return the text of a number cell: `00123`, `1.10`, `2026-08-12`, `30%`; the plain number in all other formats.
 
-    A whole number of more digits than a spreadsheet keeps is shown with its exponent, as one sees it is rounded. What
-    is no number that a spreadsheet can hold is shown as it is written.
+    A whole number of more digits than a spreadsheet keeps gets an exponent, so that the rounding is visible. A text
+    that is no number of a spreadsheet is returned as it is written.
     """
     number = _decimal(raw)
     if number is None:
@@ -102,7 +102,7 @@ def _decimal(raw: str) -> Decimal | None:
 
 
 def with_unit(raw: str, unit: str) -> str:
-    """A number with the unit that its format shows; with one decimal more than three, so that it is no thousand."""
+    """Return a number with its format's unit; three decimals get a fourth, so that it is not read as thousands."""
     number = _decimal(raw)
     if number is None:
         return raw
@@ -117,7 +117,7 @@ def _plain(number: Decimal) -> str:
 
 
 def _day(serial: Decimal, *, since_1904: bool) -> str | None:
-    """The ISO day of a serial number. Day 60 of the 1900 system never was: it counts 1900 as a leap year."""
+    """Return the ISO day of a serial number. The 1900 system takes 1900 for a leap year: its day 60 does not exist."""
     days = int(serial)
     start = date(1904, 1, 1) if since_1904 else date(1899, 12, 31 if days < 60 else 30)
     try:
@@ -133,7 +133,7 @@ def _format(number: int, own: dict[int, str]) -> Format:
 
 
 def _unit(code: str) -> str | None:
-    """The unit of mass in the quoted or escaped text of a format, where it writes one and no other word."""
+    """Return the unit of mass in the quoted or escaped text of a format, where it writes one and no other word."""
     first = code.split(";", maxsplit=1)[0][:_LONGEST_FORMAT]
     words = "".join(quoted or escaped for quoted, escaped in _WRITTEN.findall(first)).strip()
     return words if unit_of(words, "g") is not None else None
