@@ -39,8 +39,9 @@ from api.read_apart import read_apart
 from api.reading import read
 from api.service import service_of
 from api.writing import answer, answered
-from pipelines import imports, sandbox
+from pipelines import imports
 from pipelines.reading.packed import PackedUpload
+from pipelines.sandbox import orders
 from schemas import texts
 from schemas.issues import Issue
 from schemas.normalise import shown
@@ -92,7 +93,7 @@ async def post_import(request: Request, key: Writer, file: Annotated[Upload, Dep
     asked = await run_in_threadpool(_asked, request, key, file)
     if isinstance(asked, Response):
         return asked
-    order = sandbox.reading(
+    order = orders.reading(
         file.data, file.filename, mapping=asked.mapping, mapping_name=asked.name, today=asked.now.date()
     )
     read = await read_apart(request, key.company_id, "company", order)

@@ -42,9 +42,7 @@ def webserver(settings: Settings) -> Program:
 
 def daemon(settings: Settings) -> Program:
     """Return the daemon: Dagster's schedules, sensors, queue, backfills and run monitoring."""
-    workspace = ("--workspace", str(dagster_home.workspace(settings)))
-    command = (*_PYTHON, "dagster._daemon", "run", *workspace, *_QUIET)
-    return Program("dagster-daemon", command, dagster_home.code_socket(settings))
+    return Program("dagster-daemon", (*_PYTHON, "pipelines.engine.daemon"), dagster_home.code_socket(settings))
 
 
 def worker(_: Settings) -> Program:

@@ -9,7 +9,8 @@ from starlette.requests import Request
 from api.errors import InvalidBody, RateLimited
 from api.service import service_of
 from pipelines.reading import ReadingRefused
-from pipelines.sandbox import Crowded, Order
+from pipelines.sandbox.orders import Order
+from pipelines.sandbox.pool import Crowded
 
 T = TypeVar("T")
 

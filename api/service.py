@@ -15,7 +15,7 @@ from starlette.requests import HTTPConnection
 
 from api.together import Together
 from compliance.ruleset import RuleSet
-from pipelines.sandbox import Readers
+from pipelines.sandbox.pool import Readers
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.objects import Objects

@@ -19,7 +19,7 @@ from api.bodies import limited, unreadable
 from api.errors import InvalidBody, Refused, TooLarge, UnsupportedMediaType
 from api.read_apart import Door, read_apart
 from api.service import service_of
-from pipelines.sandbox import judging
+from pipelines.sandbox.orders import judging
 from schemas.issues import Issue
 from schemas.normalise import Unfit, shown
 from schemas.technical_file_form import FIELDS, declared, own_name, parse_fields

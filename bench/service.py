@@ -71,7 +71,7 @@ def _name(process: psutil.Process) -> str:
         "api.server": "api",
         "pipelines.engine.ui": "dagster webserver",
         "dagster api": "dagster code server",
-        "dagster._daemon": "dagster daemon",
+        "pipelines.engine.daemon": "dagster daemon",
         "warehouse.keeper": "keeper",
         "postgres": "postgres",
     }

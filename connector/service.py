@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar, cast
 from starlette.requests import Request
 
 from compliance.ruleset import RuleSet
-from pipelines.sandbox import Readers
+from pipelines.sandbox.pool import Readers
 from warehouse.clock import Clock
 from warehouse.objects import Objects
 from warehouse.rulesets.registry import Rulesets

@@ -23,7 +23,7 @@ from hypothesis.internal.conjecture.providers import HypothesisProvider
 from hypothesis.internal.constants_ast import Constants
 from psycopg import sql
 
-from pipelines.sandbox import Readers
+from pipelines.sandbox.pool import Readers
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.embedded import running

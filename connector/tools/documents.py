@@ -17,7 +17,7 @@ from connector.tools.answer import refused
 from connector.tools.arguments import item_id
 from connector.tools.asking import Filing
 from connector.tools.read_apart import read_apart
-from pipelines.sandbox import judging
+from pipelines.sandbox.orders import judging
 from pipelines.writing import quota
 from schemas.normalise import Unfit
 from schemas.technical_file_form import name_as, own_name, parse_fields

@@ -7,7 +7,8 @@ from uuid import UUID
 from connector.service import Service
 from connector.tools.answer import refused
 from pipelines.reading import ReadingRefused
-from pipelines.sandbox import Crowded, Order
+from pipelines.sandbox.orders import Order
+from pipelines.sandbox.pool import Crowded
 
 T = TypeVar("T")
 

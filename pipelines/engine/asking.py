@@ -85,7 +85,7 @@ def due(instance: dg.DagsterInstance, job_name: str, wanted: Collection[str]) ->
     """Those of the wanted partitions for which a run may be asked now, each with the failures before it."""
     if not wanted:
         return {}
-    busy = _unfinished(instance, job_name)
+    busy = unfinished(instance, job_name)
     free = [partition for partition in wanted if partition not in busy]
     failed = _failures(instance, job_name, free)
     return {
@@ -100,7 +100,8 @@ def again(failures: int) -> str:
     return f"/again-{failures}" if failures else ""
 
 
-def _unfinished(instance: dg.DagsterInstance, job_name: str) -> set[str]:
+def unfinished(instance: dg.DagsterInstance, job_name: str) -> set[str]:
+    """Return the partitions with an unfinished run of the job; one that was never queued does not count."""
     lost_before = Clock().now() - _LOST_AFTER
     return {
         record.dagster_run.tags.get(_PARTITION, WHOLE)

@@ -15,18 +15,24 @@ from warehouse.settings import Settings
 
 _STATEMENT_MILLISECONDS: Final = 15_000
 _RECYCLE_SECONDS: Final = 3_600
-_MORE_CONNECTIONS: Final = 2
+_MORE_CONNECTIONS: Final = 20
+"""Connections that a process may open beside the one that each of its three storages keeps; they end after use."""
 
 
 def shared_instance(settings: Settings, database: Database) -> dg.DagsterInstance:
-    """The instance under the data directory, with its connections held open from run to run.
-
-    Without that a run connects some thirty times, which takes longer than a short import itself.
-    """
+    """Return the instance under the data directory, with connections that stay open from run to run."""
     logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells of its plugins each time that storage opens
     os.environ.update(dagster_home.environment(settings, database))
     instance = dg.DagsterInstance.get()
+    keep_connected(instance)
+    return instance
+
+
+def keep_connected(instance: dg.DagsterInstance) -> None:
+    """Have the instance keep its connections to Postgres, as Dagster's webserver does; by default each query connects.
+
+    A run connects some thirty times otherwise, which takes longer than a short import itself.
+    """
     instance.optimize_for_webserver(
         statement_timeout=_STATEMENT_MILLISECONDS, pool_recycle=_RECYCLE_SECONDS, max_overflow=_MORE_CONNECTIONS
     )
-    return instance

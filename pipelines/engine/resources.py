@@ -20,7 +20,7 @@ import dagster as dg
 from pydantic import Field, PrivateAttr
 
 from pipelines.imports.process import CHUNK_ROWS
-from pipelines.sandbox import Readers
+from pipelines.sandbox.pool import Readers
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.objects import Objects

@@ -11,7 +11,6 @@ Where Dagster has no public name for a part, the one is taken that its own progr
 import hmac
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
 
 import dagster as dg
 import uvicorn
@@ -23,12 +22,9 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
+from pipelines.engine.instance import keep_connected
 from warehouse import dagster_home, logs
 from warehouse.settings import Settings
-
-_STATEMENT_MILLISECONDS: Final = 15_000
-_RECYCLE_SECONDS: Final = 3_600
-_MORE_CONNECTIONS: Final = 20
 
 
 class Behind:
@@ -57,7 +53,7 @@ class Behind:
 def application(settings: Settings) -> Iterator[ASGIApp]:
     """The application over this process's Dagster instance; definitions are the code server's."""
     with dg.DagsterInstance.get() as instance:
-        instance.optimize_for_webserver(_STATEMENT_MILLISECONDS, _RECYCLE_SECONDS, _MORE_CONNECTIONS)
+        keep_connected(instance)
         target = WorkspaceFileTarget([str(dagster_home.workspace(settings))])
         with WorkspaceProcessContext(instance, workspace_load_target=target, version=dg.__version__) as workspace:
             app = create_app_from_workspace_process_context(workspace, dagster_home.PREFIX)

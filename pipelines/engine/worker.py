@@ -52,6 +52,8 @@ _PAUSE_SECONDS: Final = 0.5
 """How late a stop is seen by a worker that waits, and how soon a lost database is tried again."""
 _LOST_SECONDS: Final = 10.0
 """How often a worker looks for runs whose worker died before they had begun."""
+_COLD_SECONDS: Final = 0.05
+"""How long a worker without a reader process leaves a launched run to a worker that has one."""
 _LOST_DATABASE: Final = (psycopg.OperationalError, sqlalchemy.exc.DBAPIError)
 """How this process's own queries and Dagster's fail while Postgres restarts."""
 _REMEMBERED: Final = 1_000
@@ -84,6 +86,7 @@ class Worker:
     def _serve(self, connection: psycopg.Connection) -> None:
         launches.listen(connection, launches.CHANNEL)
         me, looked_at, swept_at = launches.enrol(connection), 0.0, 0.0
+        readers = shared().file_readers.readers
         launches.sweep(connection)
         log.info("worker.ready", worker=me)
         heard = True
@@ -93,6 +96,8 @@ class Worker:
                 self._put_back(connection)
                 swept_at = now
             if heard or now >= looked_at + LOOK_SECONDS:
+                if heard and not readers.ready:
+                    self._stopping.wait(_COLD_SECONDS)
                 looked_at = now
                 while not self._stopping.is_set() and (run := launches.take(connection, me)):
                     self._execute(run)

@@ -19,7 +19,7 @@ from uuid_utils import uuid7
 from pipelines.imports import report
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
-from pipelines.sandbox import Order, understanding
+from pipelines.sandbox.orders import Order, understanding
 from pipelines.writing.patch import Patch, from_typed
 from pipelines.writing.write import prepare
 from warehouse.rulesets.registry import Rulesets

@@ -9,23 +9,6 @@
     channel.py    messages and open files between the two, and parcel.py the bytes of an answer
 
 What belongs here: where and how long a file is read. What does not: how it is read (`pipelines.reading`,
-`pipelines.reading.media`), and a person's own file that `pcds` reads on that person's machine.
+`pipelines.reading.media`), and a person's own file that `pcds` reads on that person's machine. Nothing is imported
+here: a reader process that starts would load all that its parent needs.
 """
-
-from pipelines.sandbox.limits import Limits, ReadingStopped
-from pipelines.sandbox.orders import Order, judging, reading, typing, understanding
-from pipelines.sandbox.pool import Crowded, Readers
-from pipelines.sandbox.process import ReaderFault
-
-__all__ = [
-    "Crowded",
-    "Limits",
-    "Order",
-    "ReaderFault",
-    "Readers",
-    "ReadingStopped",
-    "judging",
-    "reading",
-    "typing",
-    "understanding",
-]

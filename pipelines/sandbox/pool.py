@@ -72,6 +72,12 @@ class Readers:
             if not self._readers:
                 self._hire()
 
+    @property
+    def ready(self) -> bool:
+        """Whether a reader is there, so that the next file need not wait for a process to start."""
+        with self._changed:
+            return bool(self._readers)
+
     def expect(self) -> None:
         """Start a reader for a file that comes soon, where there is none, and go on meanwhile."""
         with self._changed:

@@ -207,7 +207,7 @@ def _as_if_two_days_old(service: Service) -> None:
             owner.execute("UPDATE dagster.instigators SET instigator_body = %s WHERE id = %s", (json.dumps(state), row))
     [daemon] = [
         each for each in psutil.process_iter(["cmdline", "environ"])
-        if "dagster._daemon" in (each.info["cmdline"] or ())
+        if "pipelines.engine.daemon" in (each.info["cmdline"] or ())
         and (each.info["environ"] or {}).get("DAGSTER_HOME", "").startswith(str(service.data_dir))
     ]  # fmt: skip
     daemon.kill()

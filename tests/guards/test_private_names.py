@@ -16,6 +16,12 @@ ALLOWED = {
         "dagster._core.storage.local_compute_log_manager",
         "dagster._serdes",
     },
+    # As Dagster's own program `dagster-daemon`, but for how it connects.
+    "pipelines/engine/daemon.py": {
+        "dagster._core.workspace.load_target",
+        "dagster._daemon.controller",
+        "dagster._utils.interrupts",
+    },
     # As Dagster's own package for Celery, whose launcher and tasks these complete (docs/scaling.md).
     "pipelines/engine/celery_launcher.py": {"dagster._core.launcher", "dagster._grpc.types", "dagster._serdes"},
     "pipelines/engine/celery_app.py": {"dagster._grpc.types", "dagster._serdes", "dagster._utils.interrupts"},

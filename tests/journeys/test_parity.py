@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from compliance.catalogue import served
 from pipelines.catalogue import load, read
-from pipelines.sandbox import Readers
+from pipelines.sandbox.pool import Readers
 from pipelines.writing.records import write_records
 from schemas.models import Invalid, parse_sku
 from tests.journeys import saying

@@ -19,7 +19,7 @@ from pipelines.engine.jobs import run_config
 from pipelines.engine.partitions import partition_of
 from pipelines.reading import read_upload
 from pipelines.reading.packed import PackedUpload
-from pipelines.sandbox import Readers
+from pipelines.sandbox.pool import Readers
 from tests.pipelines.stocked import Stocked, stock
 from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock

@@ -17,7 +17,7 @@ from pipelines.engine.resources import (
     Shutdown,
 )
 from pipelines.imports.process import CHUNK_ROWS
-from pipelines.sandbox import Readers
+from pipelines.sandbox.pool import Readers
 from warehouse.clock import Clock
 from warehouse.objects import Objects
 from warehouse.rulesets.registry import Rulesets

@@ -8,7 +8,6 @@ from uuid import UUID
 
 import dagster as dg
 
-from pipelines import sandbox as readers
 from pipelines.defs import OWNERS
 from pipelines.defs.imports.faults import fail_import_once
 from pipelines.defs.imports.handover import Parsed, Received, Typed
@@ -19,7 +18,9 @@ from pipelines.engine.resources import FileReaders, ObjectStore, Postgres, Servi
 from pipelines.imports import settle, work
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
-from pipelines.sandbox import Readers
+from pipelines.sandbox import orders
+from pipelines.sandbox.limits import ReadingStopped
+from pipelines.sandbox.pool import Readers
 from pipelines.shown import columns, preview
 from schemas import contracts
 from warehouse.catalogue.queries import served_markets
@@ -237,10 +238,10 @@ def _typed(desk: _Desk, hold: Hold, parsed: Parsed, served_markets: frozenset[st
     sent = hold.work
     table = partial(desk.objects.file, sent.table_key)
     source = table if hold.claim else parsed.upload.to_bytes()  # it may be gone when the import has ended
-    order = readers.typing(source, default_year=sent.default_year, served_markets=served_markets)
+    order = orders.typing(source, default_year=sent.default_year, served_markets=served_markets)
     try:
         return desk.readers.read(sent.id, "import", order)
-    except readers.ReadingStopped as stopped:
+    except ReadingStopped as stopped:
         [failure] = stopped.issues
         if hold.claim:
             settle.fail(desk.pool, hold.claim, sent, desk.clock, failure)

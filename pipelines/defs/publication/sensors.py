@@ -9,18 +9,22 @@ from typing import Final
 
 import dagster as dg
 
+from pipelines.defs.imports.jobs import import_file
 from pipelines.defs.publication.jobs import publish_portfolio
 from pipelines.engine import asking, tags
 from pipelines.engine.asking import Wanted
 from pipelines.engine.resources import Portfolios, Postgres, ServiceClock
 from pipelines.figures.keep import are_behind
+from warehouse.clock import Clock
 from warehouse.snapshots import follow
 from warehouse.snapshots.follow import Published, Stale
 
 SETTLES: Final = timedelta(seconds=8)
 """So long a write waits for others: a publication beside the next import would cost that import its time."""
 IMPORTING_WAITS: Final = timedelta(seconds=15)
-"""So long writes of a company wait that imports, because more of them come."""
+"""The longest that writes wait while files are imported: more writes come, and imports need the machine."""
+NEXT_FILE: Final = timedelta(seconds=4)
+"""How soon after an import another one counts as following it: its file is being uploaded meanwhile."""
 LOST_SECONDS: Final = 60
 """How often it is looked whose files lack: one question and a small file or two for each company."""
 
@@ -35,12 +39,13 @@ def written_portfolios(context: dg.SensorEvaluationContext, postgres: Postgres, 
     now = clock.now()
     with postgres.pool.system() as conn:
         found = follow.stale(conn, now.date())
+    busy = bool(found) and _are_importing(context.instance)
     return _published(
         context.instance,
         {
             each.slug: _wanted(each, _state(each, now.date()))
             for each in found
-            if each.since is None or each.since <= now - (IMPORTING_WAITS if each.importing else SETTLES)
+            if each.since is None or each.since <= now - (IMPORTING_WAITS if busy or each.importing else SETTLES)
         },
     )
 
@@ -65,6 +70,12 @@ def lost_portfolios(
             if follow.is_astray(each, portfolios.folder) or are_behind(portfolios.folder, each.company_id)
         },
     )
+
+
+def _are_importing(instance: dg.DagsterInstance) -> bool:
+    """Return whether an import of any company is under way or has just ended."""
+    just_ended = dg.RunsFilter(job_name=import_file.name, updated_after=Clock().now() - NEXT_FILE)
+    return bool(instance.get_run_records(just_ended, limit=1)) or bool(asking.unfinished(instance, import_file.name))
 
 
 def _published(instance: dg.DagsterInstance, wanted: Mapping[str, Wanted]) -> dg.SensorResult:

@@ -7,7 +7,8 @@ from uuid import UUID
 import pytest
 
 from pipelines.engine.resources import FileReaders
-from pipelines.sandbox import Limits, Readers
+from pipelines.sandbox.limits import Limits
+from pipelines.sandbox.pool import Readers
 from tests.pipelines.conftest import Desk
 from tests.pipelines.sandbox.files import SMALL, large_volumes
 

@@ -16,8 +16,10 @@ import pytest
 
 from pipelines.reading import ReadingRefused, read_upload
 from pipelines.reading.packed import PackedUpload
-from pipelines.sandbox import Limits, Order, ReaderFault, Readers, ReadingStopped, judging, reading, typing
-from pipelines.sandbox.process import Reader
+from pipelines.sandbox.limits import Limits, ReadingStopped
+from pipelines.sandbox.orders import Order, judging, reading, typing
+from pipelines.sandbox.pool import Readers
+from pipelines.sandbox.process import Reader, ReaderFault
 from schemas.labels import LANGUAGES
 from schemas.normalise import Unfit
 from schemas.sentences import ORIGINAL, told
@@ -208,7 +210,9 @@ def test_a_reader_takes_nothing_of_its_parent_along(limited, monkeypatch):
 PARENT = """
 import sys, time
 from datetime import date
-from pipelines.sandbox import Limits, Readers, reading
+from pipelines.sandbox.limits import Limits
+from pipelines.sandbox.orders import reading
+from pipelines.sandbox.pool import Readers
 readers = Readers(Limits(cpu_seconds=600, wall_seconds=600, memory_mib=4096))
 readers.keep_warm()
 data = open(sys.argv[1], "rb").read()
@@ -238,6 +242,7 @@ def test_no_reader_outlives_a_parent_that_was_killed(tmp_path, busy):
 
 def test_a_reader_holds_no_database_driver_and_no_settings() -> None:
     """What has read hostile bytes has neither at hand; and each reader that waits is ten MiB smaller."""
-    loaded = "import sys, pipelines.sandbox.child; print({'psycopg', 'warehouse.settings'} & sys.modules.keys())"
+    unwanted = {"psycopg", "psutil", "structlog", "warehouse.settings"}
+    loaded = f"import sys, pipelines.sandbox.child; print({unwanted} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

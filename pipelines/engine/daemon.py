@@ -1,0 +1,37 @@
+"""Runs Dagster's daemon over connections that stay open (`python -m pipelines.engine.daemon`).
+
+Dagster's own program `dagster-daemon` connects to Postgres anew for each query, twenty times a second where nothing
+happens: an eighth of a core that imports lack. This program runs the same daemon, and pools its connections as
+Dagster's webserver does. What belongs here: how the daemon is started. What does not: what it does, which is Dagster's
+and the definitions'.
+
+Where Dagster has no public name for a part, the one is taken that its own program takes.
+"""
+
+from contextlib import suppress
+
+import dagster as dg
+from dagster._core.workspace.load_target import WorkspaceFileTarget
+from dagster._daemon.controller import daemon_controller_from_instance
+from dagster._utils.interrupts import capture_interrupts
+
+from pipelines.engine.instance import keep_connected
+from warehouse import dagster_home
+from warehouse.settings import Settings
+
+
+def main() -> None:
+    """Run schedules, sensors, the queue, backfills and run monitoring until SIGTERM or SIGINT.
+
+    The environment is the supervisor's (`warehouse.dagster_home`).
+    """
+    target = WorkspaceFileTarget([str(dagster_home.workspace(Settings.load()))])
+    with capture_interrupts(), dg.DagsterInstance.get() as instance:
+        keep_connected(instance)
+        with daemon_controller_from_instance(instance, target, log_level="warning") as daemon:
+            daemon.check_daemon_loop()
+
+
+if __name__ == "__main__":
+    with suppress(KeyboardInterrupt):  # Dagster raises it for SIGTERM too
+        main()
