@@ -1,8 +1,8 @@
 """Authenticates a request by its key or bearer token, checks the operation's scope, and applies the request limit.
 
 An unknown and a revoked credential are treated alike: one digest, one statement, one comparison, one answer. The same
-statement counts the request (`docs/decisions/0007-admission-in-one-statement.md`). Reads send it together with their
-query (`api.reading`); writes call this module before they look at the body.
+statement counts the request (`docs/decisions/0007-rate-limits-in-one-sql-statement.md`). Reads send it together with
+their query (`api.reading`); writes call this module before they look at the body.
 """
 
 import hmac

@@ -1,7 +1,7 @@
 """Grades the recyclability of a record, with the facts that the grade rests on and warnings for the caller.
 
-One implementation grades one SKU and a million (docs/decisions/0002-grading-kernel.md). The modules here follow the
-algorithm step by step; `docs/grading.md` explains how to check a doubtful grade.
+One implementation grades one SKU and a million (docs/decisions/0002-grading-kernel-in-plain-python.md). The modules
+here follow the algorithm step by step; `docs/grading.md` explains how to check a doubtful grade.
 """
 
 from dataclasses import dataclass
