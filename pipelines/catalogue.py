@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
-import psycopg
 from sqlalchemy import Boolean, Date, Integer
 from uuid_utils import uuid7
 
@@ -24,6 +23,7 @@ from warehouse.audit.origin import Origin
 from warehouse.catalogue import queries
 from warehouse.catalogue.queries import entry
 from warehouse.companies import queries as companies
+from warehouse.sessions import Connection
 from warehouse.tables import jurisdictions
 
 _POLARS: Final = {Boolean: pl.Boolean, Date: pl.Date, Integer: pl.Int64}
@@ -117,19 +117,19 @@ def _stored(name: str, cell: str) -> Any:
     return cell or None
 
 
-def is_needed(conn: psycopg.Connection[Any], release: CatalogueFile) -> bool:
+def is_needed(conn: Connection, release: CatalogueFile) -> bool:
     """Whether a start has to load the release's file: none is held, or another release's; never over an operator's."""
     source_hash, pinned = queries.last_load(conn) or (None, True)
     return pinned and source_hash != release.source_hash
 
 
-def as_held(conn: psycopg.Connection[Any], now: datetime) -> Changes:
+def as_held(conn: Connection, now: datetime) -> Changes:
     """What a refresh that loads nothing finds: all unchanged, and what is served less deep by now."""
     rows, last = queries.stored(conn), queries.last_load(conn)
     return Changes([], [], [], len(rows), _demoted(map(entry, rows.values()), now), last.source_hash if last else "")
 
 
-def load(conn: psycopg.Connection[Any], file: CatalogueFile, origin: Origin, now: datetime) -> Changes:
+def load(conn: Connection, file: CatalogueFile, origin: Origin, now: datetime) -> Changes:
     """Make the table equal to the file, in the caller's transaction; what changed is in every company's ledger."""
     queries.lock(conn)
     before, after = queries.stored(conn), file.rows

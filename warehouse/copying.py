@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import polars as pl
-import psycopg
+
+from warehouse.sessions import Connection, Cursor
 
 NULL: Final = "\ue5e5"
 """Null in COPY's CSV: a single private-use character, which no caller's cell equals."""
@@ -17,7 +18,7 @@ _FORM: Final = f"(FORMAT csv, NULL '{NULL}')"
 
 
 def out_of(
-    connection: psycopg.Connection[Any], query: str, parameters: Mapping[str, Any], schema: Mapping[str, Any]
+    connection: Connection, query: str, parameters: Mapping[str, Any], schema: Mapping[str, Any]
 ) -> pl.DataFrame:
     """Return the rows of a query as a frame.
 
@@ -40,7 +41,7 @@ def parsed(data: io.BytesIO, schema: Mapping[str, Any]) -> pl.DataFrame:
     return frame.with_columns(pl.col(name) == "t" for name, dtype in schema.items() if dtype == pl.Boolean)
 
 
-def into(cursor: psycopg.Cursor[Any], table: str, frame: pl.DataFrame) -> None:
+def into(cursor: Cursor, table: str, frame: pl.DataFrame) -> None:
     """Add the rows of a frame to the table's columns of the same names."""
     with cursor.copy(f"COPY {table} ({', '.join(frame.columns)}) FROM STDIN {_FORM}") as copy:
         copy.write(frame.write_csv(include_header=False, null_value=NULL).encode())

@@ -21,6 +21,7 @@ from warehouse.clock import Clock
 
 Connection: TypeAlias = psycopg.Connection[Any]
 AsyncConnection: TypeAlias = psycopg.AsyncConnection[Any]
+Cursor: TypeAlias = psycopg.Cursor[Any]
 T = TypeVar("T")
 
 _BECOME: Final = "SELECT set_config('app.company_id', %s, true)"

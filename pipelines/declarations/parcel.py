@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
-import psycopg
 
 from compliance.declarations import document
 from compliance.declarations.uk.lines import Statements
@@ -14,6 +13,7 @@ from compliance.declarations.uk.tables import MARKET
 from pipelines.declarations import declare, explain, forms
 from pipelines.declarations.declare import Desk, NotDeclarable
 from pipelines.declarations.files import beside
+from warehouse.sessions import Connection
 
 FORMS: Final = ("rpd", "csv", "json")
 UNCOUNTED: Final = "uncounted.csv"
@@ -91,9 +91,7 @@ def left_out(asked: Asked, uncounted: pl.DataFrame) -> Mapping[Path, bytes]:
     return {beside(asked.out, UNCOUNTED): forms.uncounted_csv(document.uncounted_rows(uncounted))}
 
 
-def explained(
-    desk: Desk, asked: Asked, parcel: Parcel, said: Statements, connection: psycopg.Connection[Any]
-) -> Parcel:
+def explained(desk: Desk, asked: Asked, parcel: Parcel, said: Statements, connection: Connection) -> Parcel:
     """The parcel with what its figures of the code asked for are the sums of; as it is where none is asked for.
 
     Raises `NotDeclarable` where it has no figure of that code.

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import psycopg
-
 from compliance import schemes
 from compliance.rollup.portfolio import SKU_COLUMNS
 from compliance.schemes import PartRating, Scheme
@@ -18,6 +16,7 @@ from pipelines.declarations.declare import Desk, NotDeclarable
 from pipelines.declarations.files import beside
 from pipelines.declarations.parcel import Parcel
 from pipelines.writing import present
+from warehouse.sessions import Connection
 from warehouse.skus import portfolio as held
 
 OPEN: Final = "open.csv"
@@ -25,7 +24,7 @@ RATING_COLUMNS: Final = ("sku_code", "component_type", "rating", "scheme", "why"
 OPEN_COLUMNS: Final = ("sku_code", "component_type", "field", "could_become", "ask")
 
 
-def proposed(desk: Desk, market: str, year: int, out: Path, connection: psycopg.Connection[Any]) -> Parcel:
+def proposed(desk: Desk, market: str, year: int, out: Path, connection: Connection) -> Parcel:
     """Both files, and a record of how many parts have a rating. Raises `NotDeclarable` where no scheme rates."""
     scheme = schemes.of_market(market, year)
     if scheme is None:
@@ -58,7 +57,7 @@ def proposed(desk: Desk, market: str, year: int, out: Path, connection: psycopg.
     return Parcel(files, record, ())
 
 
-def _records(desk: Desk, market: str, year: int, connection: psycopg.Connection[Any]) -> Iterator[Mapping[str, Any]]:
+def _records(desk: Desk, market: str, year: int, connection: Connection) -> Iterator[Mapping[str, Any]]:
     """The SKUs with units on the market in the year, as `compliance` takes them."""
     codes = [
         code

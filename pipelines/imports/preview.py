@@ -13,7 +13,6 @@ from uuid import UUID
 
 import orjson
 import polars as pl
-import psycopg
 from uuid_utils import uuid7
 
 from pipelines.imports import report
@@ -23,6 +22,7 @@ from pipelines.sandbox import Order, understanding
 from pipelines.writing.patch import Patch, from_typed
 from pipelines.writing.write import prepare
 from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Connection
 
 FILENAME: Final = "rows.csv"
 _COUNTED: Final = ("created", "updated", "unchanged", "rejected")
@@ -66,7 +66,7 @@ def reading(text: str, *, now: datetime, served_markets: Set[str]) -> Order[tupl
 
 
 def preview(
-    conn: psycopg.Connection[Any],
+    conn: Connection,
     company_id: UUID,
     upload: Upload,
     typed: TypedRows,

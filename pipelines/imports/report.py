@@ -8,7 +8,6 @@ import re
 from typing import Any, Final
 
 import polars as pl
-import psycopg
 
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
@@ -17,6 +16,7 @@ from pipelines.writing.admit import nameless
 from pipelines.writing.patch import RowIssue
 from pipelines.writing.substances import LEGACY
 from warehouse.imports import errors
+from warehouse.sessions import Connection
 from warehouse.skus.queries import existing_codes
 
 _SCHEMA: Final = {
@@ -55,7 +55,7 @@ def _components_sheet(work: Work) -> str | None:
     return None if components is None or components["sheet"] == work.source["sheet"] else components["sheet"]
 
 
-def of_names(conn: psycopg.Connection[Any], typed: TypedRows, faults: pl.DataFrame) -> pl.DataFrame:
+def of_names(conn: Connection, typed: TypedRows, faults: pl.DataFrame) -> pl.DataFrame:
     """The missing names of rows that the reader rejects in `faults`, where no SKU is held that has one."""
     unnamed = typed.unnamed.join(faults, on=["sheet", "line"], how="semi", nulls_equal=True)
     codes = unnamed["sku_code"].to_list()
@@ -129,7 +129,7 @@ def _cell(field: str | None, columns: list[dict[str, Any]], table: pl.DataFrame,
     return {"field": field, "column": letter, "value": cell}
 
 
-def store(conn: psycopg.Connection[Any], work: Work, faults: pl.DataFrame) -> None:
+def store(conn: Connection, work: Work, faults: pl.DataFrame) -> None:
     """Add report rows in the caller's transaction; `faults` holds every fault of each line that it names."""
     if faults.is_empty():
         return

@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import psycopg
 from psycopg.types.json import Json
 from uuid_utils import uuid7
 
@@ -21,10 +20,11 @@ from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.imports import queries
 from warehouse.objects import Objects
+from warehouse.sessions import Connection
 
 
 def submit(
-    conn: psycopg.Connection[Any],
+    conn: Connection,
     objects: Objects,
     company_id: UUID,
     upload: PackedUpload,
@@ -74,7 +74,7 @@ def submit(
     return _accepted(import_id, upload, filename=filename, dry_run=dry_run)
 
 
-def _enqueue(conn: psycopg.Connection[Any], row: dict[str, Any], origin: Origin, now: datetime) -> None:
+def _enqueue(conn: Connection, row: dict[str, Any], origin: Origin, now: datetime) -> None:
     queries.insert(conn, row)
     after = {name: row[name] for name in ("filename", "size_bytes", "sha256", "dry_run")} | {"rows": row["rows_total"]}
     ledger.enter(

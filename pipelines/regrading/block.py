@@ -6,13 +6,12 @@ again under its lock. Locks are taken in the order of codes, as by every writer 
 
 from typing import Any, Final
 
-import psycopg
-
 from compliance.grading import GRADED_INPUTS, Answer, regrade_rows
 from compliance.ruleset import RuleSet
 from compliance.tables import TableError
 from warehouse.rulesets.registry import Rulesets
 from warehouse.rulesets.regrades import Regraded
+from warehouse.sessions import Connection
 from warehouse.skus import portfolio
 from warehouse.skus.by_code import lock_versions
 from warehouse.skus.columns import Table
@@ -21,12 +20,12 @@ _GRADE: Final = ("recyclability_grade", "recyclability_score", "grade_provisiona
 _COLUMNS: Final = ("id", "sku_code", "version", "components_weight_g", "ruleset_version", *_GRADE, *GRADED_INPUTS)
 
 
-def read(conn: psycopg.Connection[Any], after: str | None, rows: int) -> Table:
+def read(conn: Connection, after: str | None, rows: int) -> Table:
     """The company's next SKUs after a code, or its first ones, with what grading looks at and what is held of it."""
     return portfolio.block(conn, _COLUMNS, after=after, rows=rows)
 
 
-def changed(conn: psycopg.Connection[Any], rows: Table, rulesets: Rulesets, done: Regraded) -> Table:
+def changed(conn: Connection, rows: Table, rulesets: Rulesets, done: Regraded) -> Table:
     """The rows that change by the version of `done`, locked, as `store` takes them; all are counted in `done`."""
     answers = _answers(conn, rows, rulesets, done.version)
     touched = [code for code, answer in zip(rows["sku_code"], answers, strict=True) if answer is not None]
@@ -44,13 +43,13 @@ def changed(conn: psycopg.Connection[Any], rows: Table, rulesets: Rulesets, done
     return _as_stored(rows, answers, done.version)
 
 
-def _answers(conn: psycopg.Connection[Any], rows: Table, rulesets: Rulesets, version: str) -> list[Answer | None]:
+def _answers(conn: Connection, rows: Table, rulesets: Rulesets, version: str) -> list[Answer | None]:
     known = {name: _known(conn, rulesets, name) for name in set(rows["ruleset_version"])}
     graded_by = (known[name] for name in rows["ruleset_version"])
     return regrade_rows(rows.rows(GRADED_INPUTS), rows.rows(_GRADE), graded_by, rulesets.of(conn, version))
 
 
-def _known(conn: psycopg.Connection[Any], rulesets: Rulesets, version: str) -> RuleSet | None:
+def _known(conn: Connection, rulesets: Rulesets, version: str) -> RuleSet | None:
     try:
         return rulesets.of(conn, version)
     except TableError:

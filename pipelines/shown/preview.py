@@ -15,12 +15,12 @@ from uuid import UUID
 
 import dagster as dg
 import polars as pl
-import psycopg
 
 from pipelines.imports.work import Work
 from schemas.fields import SKU
 from schemas.vocabularies import VOCABULARIES
 from warehouse.companies import queries as companies
+from warehouse.sessions import Connection
 from warehouse.snapshots import Snapshot
 
 PREVIEW_ROWS: Final = 20
@@ -92,7 +92,7 @@ def sent(work: Work) -> dict[str, str]:
     }
 
 
-def company(conn: psycopg.Connection[Any], company_id: UUID) -> dict[str, str]:
+def company(conn: Connection, company_id: UUID) -> dict[str, str]:
     """Whose portfolio it is, by name and id, in a session of the company."""
     named = companies.of(conn, company_id)
     return {"company": named[0] if named else "", "company_id": str(company_id)}

@@ -12,7 +12,6 @@ from typing import Any, Final
 from uuid import UUID
 
 import orjson
-import psycopg
 
 from compliance import grading
 from compliance.ruleset import RuleSet
@@ -22,6 +21,7 @@ from pipelines.writing.write import Prepared, write_patch
 from schemas.issues import Issue
 from warehouse.audit.origin import Origin
 from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Connection
 
 _MISMATCH: Final = 0.05
 """Share by which the total weight and the sum of the components may differ without a warning (decisions §3)."""
@@ -43,7 +43,7 @@ class RowResult:
 
 
 def write_records(
-    conn: psycopg.Connection[Any],
+    conn: Connection,
     company_id: UUID,
     records: Mapping[int, Mapping[str, Any]],
     *,

@@ -10,7 +10,6 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-import psycopg
 
 from pipelines.writing import volumes
 from pipelines.writing.patch import Patch, array_values
@@ -21,6 +20,7 @@ from schemas.normalise import shown
 from warehouse.audit.origin import Origin
 from warehouse.catalogue.queries import served_markets
 from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Connection
 from warehouse.skus.columns import Table
 
 Row = Mapping[str, Any]
@@ -28,7 +28,7 @@ Row = Mapping[str, Any]
 
 
 def write_volumes(
-    conn: psycopg.Connection[Any],
+    conn: Connection,
     company_id: UUID,
     sku_code: str,
     rows: Sequence[Row],

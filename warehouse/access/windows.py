@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
-import psycopg
 from psycopg.rows import class_row
 
-Connection = psycopg.Connection[Any]
+from warehouse.sessions import Connection
 
 _OPEN: Final = """
 INSERT INTO request_windows (client_id, company_id, per_minute, opens_at, closes_at)

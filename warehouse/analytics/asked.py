@@ -6,10 +6,9 @@ A snapshot does not hold what a grade is explained by; a page has few items, and
 from collections.abc import Sequence
 from typing import Any, Final
 
-import psycopg
-
 from compliance import grading
 from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Connection
 
 _ROWS: Final = f"""
 SELECT sku_code, ruleset_version,
@@ -19,7 +18,7 @@ FROM skus WHERE sku_code = ANY(%s)
 
 
 def with_asked(
-    conn: psycopg.Connection[Any], items: Sequence[dict[str, Any]], rulesets: Rulesets, lang: str
+    conn: Connection, items: Sequence[dict[str, Any]], rulesets: Rulesets, lang: str
 ) -> list[dict[str, Any]]:
     """The items with `missing` and `open` of their grades' traces, asked in a language of `LANGUAGES`.
 

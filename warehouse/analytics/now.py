@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Self
 
-import psycopg
-
 from compliance import catalogue
 from compliance.catalogue import Jurisdiction
 from warehouse.catalogue.queries import every
 from warehouse.clock import Clock
 from warehouse.companies import queries as companies
+from warehouse.sessions import Connection
 from warehouse.snapshots import Snapshot
 
 
@@ -23,7 +22,7 @@ class Now:
     jurisdictions: dict[str, Jurisdiction]
 
     @classmethod
-    def read(cls, conn: psycopg.Connection[Any], clock: Clock) -> Self:
+    def read(cls, conn: Connection, clock: Clock) -> Self:
         """As it is in this transaction of the company; the release's catalogue until one is loaded."""
         served = catalogue.served(every(conn) or catalogue.pinned())
         return cls(clock.today(), companies.counted(conn).links, {found.code: found for found in served})

@@ -9,18 +9,17 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import UUID
 
-import psycopg
-
 from compliance.rule_rows import RuleSet
 from warehouse.analytics.missing import missing
 from warehouse.analytics.now import Now
+from warehouse.sessions import Connection
 from warehouse.snapshots import Snapshot
 from warehouse.snapshots.parts import write
 from warehouse.snapshots.source import tables
 
 
 def missing_in_one(
-    conn: psycopg.Connection[Any], company_id: UUID, sku_id: UUID, now: Now, *, at: datetime, rules: RuleSet
+    conn: Connection, company_id: UUID, sku_id: UUID, now: Now, *, at: datetime, rules: RuleSet
 ) -> dict[str, list[dict[str, Any]]]:
     """The `gaps` of a SKU of the session's company, the gravest first, and its texts `not_understood`, as `missing`."""
     with TemporaryDirectory(prefix="pcds-item-") as folder:

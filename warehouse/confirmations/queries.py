@@ -6,12 +6,11 @@ the review queue's (`services.review.file`, `filing_key`).
 
 import secrets
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-import psycopg
-
 from warehouse.access.keys import digest
+from warehouse.sessions import Connection
 
 LIFETIME: Final = timedelta(minutes=10)
 """Of a code, by the service's clock (decisions §7)."""
@@ -32,7 +31,7 @@ GIVEN: Final = (
 
 
 def issue(
-    conn: psycopg.Connection[Any], company_id: UUID, connection_id: UUID, meaning: bytes, now: datetime
+    conn: Connection, company_id: UUID, connection_id: UUID, meaning: bytes, now: datetime
 ) -> tuple[str, datetime]:
     """A new code for `meaning` over one connection, and the first instant without it; expired ones are removed."""
     code, expires_at = secrets.token_urlsafe(24), now + LIFETIME
@@ -41,6 +40,6 @@ def issue(
     return code, expires_at
 
 
-def holds(conn: psycopg.Connection[Any], code: str, connection_id: UUID, meaning: bytes, now: datetime) -> bool:
+def holds(conn: Connection, code: str, connection_id: UUID, meaning: bytes, now: datetime) -> bool:
     """Whether the code was issued to this connection for this meaning, and still counts."""
     return conn.execute(_HELD, [digest(code), connection_id, meaning, now]).rowcount == 1

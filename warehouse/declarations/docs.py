@@ -8,10 +8,10 @@ from datetime import date, datetime
 from typing import Any, Final
 from uuid import UUID
 
-import psycopg
 from psycopg.rows import dict_row
 
 from warehouse import pages
+from warehouse.sessions import Connection
 
 _ITEM: Final = f"""
     id, sku_id, reference, supplier_name,
@@ -37,15 +37,13 @@ ORDER BY docs.expires_on, docs.id LIMIT %(limit)s"""
 """SKUs are looked up one by one, as only those of the page are wanted."""
 
 
-def of_sku(connection: psycopg.Connection[Any], sku_id: UUID, *, today: date) -> list[dict[str, Any]]:
+def of_sku(connection: Connection, sku_id: UUID, *, today: date) -> list[dict[str, Any]]:
     """The newest 50 DoCs of one SKU, as the list shows them."""
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(_OF_SKU, {"sku_id": sku_id, "today": today}).fetchall()
 
 
-def expiring(
-    connection: psycopg.Connection[Any], *, today: date, days: int, limit: int
-) -> tuple[list[dict[str, Any]], int]:
+def expiring(connection: Connection, *, today: date, days: int, limit: int) -> tuple[list[dict[str, Any]], int]:
     """Valid DoCs whose last day is today or within so many days, the first to end first, and how many there are."""
     with connection.cursor(row_factory=dict_row) as cursor:
         found = cursor.execute(_EXPIRING, {"today": today, "days": days, "limit": limit}).fetchall()
@@ -58,7 +56,7 @@ def page(limit: int, offset: int) -> str:
 
 
 def add(
-    connection: psycopg.Connection[Any], company_id: UUID, doc_id: UUID, *, values: Mapping[str, Any], at: datetime
+    connection: Connection, company_id: UUID, doc_id: UUID, *, values: Mapping[str, Any], at: datetime
 ) -> dict[str, Any]:
     """Add one DoC in a session of its company; the record as the list shows it on that day.
 
@@ -81,6 +79,6 @@ RETURNING id, expires_on
 """
 
 
-def mark_expired(conn: psycopg.Connection[Any], today: date, *, most: int) -> list[tuple[UUID, date]]:
+def mark_expired(conn: Connection, today: date, *, most: int) -> list[tuple[UUID, date]]:
     """Mark at most so many valid DoCs whose last day is before `today`, each once: their ids and last days."""
     return conn.execute(_MARK_EXPIRED, {"today": today, "most": most}).fetchall()

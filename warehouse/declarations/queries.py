@@ -7,8 +7,9 @@ from typing import Any, Final
 from uuid import UUID
 
 import orjson
-import psycopg
 from psycopg.rows import class_row
+
+from warehouse.sessions import Connection
 
 _ADD: Final = """
 INSERT INTO issued_declarations (doc_id, company_id, entry_id, content, pdf, sha256, created_at)
@@ -33,7 +34,7 @@ class Issued:
 
 
 def add(
-    connection: psycopg.Connection[Any],
+    connection: Connection,
     company_id: UUID,
     doc_id: UUID,
     *,
@@ -47,28 +48,28 @@ def add(
     connection.execute(_ADD, [doc_id, company_id, entry_id, orjson.dumps(content).decode(), pdf, sha256, at])
 
 
-def of_entry(connection: psycopg.Connection[Any], entry_id: UUID) -> Issued | None:
+def of_entry(connection: Connection, entry_id: UUID) -> Issued | None:
     """The declaration that was issued from an entry of the review queue."""
     return _one(connection, f"{_SELECT} WHERE issued.entry_id = %s", entry_id)
 
 
-def of_doc(connection: psycopg.Connection[Any], doc_id: UUID) -> Issued | None:
+def of_doc(connection: Connection, doc_id: UUID) -> Issued | None:
     """The declaration that is a record of `docs`; None where that was not issued here."""
     return _one(connection, f"{_SELECT} WHERE issued.doc_id = %s", doc_id)
 
 
-def pdf(connection: psycopg.Connection[Any], doc_id: UUID) -> bytes:
+def pdf(connection: Connection, doc_id: UUID) -> bytes:
     """The bytes of a declaration that `of_doc` found."""
     row = connection.execute(_PDF, [doc_id]).fetchone()
     assert row is not None, "a declaration is never removed"
     return bytes(row[0])
 
 
-def of_sku(connection: psycopg.Connection[Any], sku_id: UUID) -> set[UUID]:
+def of_sku(connection: Connection, sku_id: UUID) -> set[UUID]:
     """Which records of `docs` of a SKU have a PDF here."""
     return {doc_id for (doc_id,) in connection.execute(_OF_SKU, [sku_id])}
 
 
-def _one(connection: psycopg.Connection[Any], query: str, of: UUID) -> Issued | None:
+def _one(connection: Connection, query: str, of: UUID) -> Issued | None:
     with connection.cursor(row_factory=class_row(Issued)) as cursor:
         return cursor.execute(query, [of]).fetchone()

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-import psycopg
 from psycopg.rows import class_row, dict_row
 
-Connection = psycopg.Connection[Any]
+from warehouse.sessions import Connection
 
 _NEWEST: Final = """
 SELECT id, status, dry_run, filename, key_name, created_at, finished_at, rows_done, rows_total, created, updated,

@@ -11,10 +11,9 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-import psycopg
 from psycopg.types.json import Json
 
-from warehouse.sessions import Pool
+from warehouse.sessions import Connection, Pool
 
 EXAMPLES: Final = 50
 """How many changes are kept to be shown."""
@@ -94,7 +93,7 @@ class Totals(NamedTuple):
         }
 
 
-def request(conn: psycopg.Connection[Any], company_id: UUID, version: str, now: datetime) -> None:
+def request(conn: Connection, company_id: UUID, version: str, now: datetime) -> None:
     """Have the company's SKUs regraded by a version; a regrade by it that is under way goes on."""
     conn.execute(_REQUEST, {"company_id": company_id, "version": version, "now": now})
 
@@ -121,7 +120,7 @@ class Asked(NamedTuple):
     at: datetime
 
 
-def asked_of(conn: psycopg.Connection[Any]) -> list[Asked]:
+def asked_of(conn: Connection) -> list[Asked]:
     """Every company's regrade that is not finished, the oldest first; asked in a session of no company."""
     return [Asked(*row) for row in conn.execute("SELECT company_id, version, begun_at FROM pcds_asked_regrades()")]
 
@@ -132,18 +131,18 @@ def open_regrades(pool: Pool) -> list[UUID]:
         return [row[0] for row in conn.execute("SELECT pcds_open_regrades()")]
 
 
-def asked(conn: psycopg.Connection[Any]) -> tuple[str, datetime] | None:
+def asked(conn: Connection) -> tuple[str, datetime] | None:
     """By which version the session's company is to be regraded, and when that was asked; None where nothing is open."""
     return conn.execute("SELECT version, begun_at FROM regrades WHERE finished_at IS NULL").fetchone()
 
 
-def take(conn: psycopg.Connection[Any]) -> tuple[str | None, Regraded] | None:
+def take(conn: Connection) -> tuple[str | None, Regraded] | None:
     """The session's company's open regrade, locked: the last sku_code that is done, and what was done up to there."""
     row = conn.execute(_TAKE).fetchone()
     return None if row is None else (row[0], _of(row[1:]))
 
 
-def advance(conn: psycopg.Connection[Any], position: str | None, done: Regraded, finished_at: datetime | None) -> None:
+def advance(conn: Connection, position: str | None, done: Regraded, finished_at: datetime | None) -> None:
     """Note what was done of the regrade that this transaction has taken."""
     conn.execute(
         _ADVANCE,
@@ -170,14 +169,14 @@ def total(pool: Pool, company_ids: Iterable[UUID], version: str) -> Totals:
     return Totals(reached, whole)
 
 
-def database_now(conn: psycopg.Connection[Any]) -> datetime:
+def database_now(conn: Connection) -> datetime:
     """The instant at which the transaction began, by the database's own clock."""
     row = conn.execute("SELECT now()").fetchone()
     assert row is not None, "a function answers one row"
     return row[0]  # type: ignore[no-any-return]
 
 
-def writes_since_before(conn: psycopg.Connection[Any], instant: datetime) -> bool:
+def writes_since_before(conn: Connection, instant: datetime) -> bool:
     """Whether a transaction of the application is open that began before the database's `instant`."""
     return conn.execute(_OLDER, (instant,)).fetchone() == (True,)
 
