@@ -8,7 +8,7 @@ import csv
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, cast
 
 from pydantic import AfterValidator, BeforeValidator, ValidationError, WithJsonSchema
 from pydantic import Field as PydanticField
@@ -19,6 +19,7 @@ from schemas.bounds import MAX_COMPONENTS
 from schemas.fields import COMPONENT_FIELDS, Field
 from schemas.json_schemas import Published
 from schemas.models import FreeText, Invalid, Strict, bounded, few_components, issues_of, model_of
+from schemas.sku import SupplierResponse
 
 VERSIONS: Final = Path(__file__).with_name("supplier_response_versions.csv")
 """Each published version with its day, the digest of what it accepts, and what changed."""
@@ -73,11 +74,12 @@ class SupplierSubmission(Strict):
     response: Annotated[SupplierDataResponse, PydanticField(description="The answer, for the components asked about.")]
 
 
-def parse_submission(body: object) -> dict[str, Any]:
+def parse_submission(body: object) -> SupplierResponse:
     """Return the given fields of the response, normalised; `body` is parsed JSON. Raise `Invalid` with every fault."""
     bounded(body)
     try:
-        return SupplierSubmission.model_validate(body).response.model_dump(exclude_unset=True)
+        response = SupplierSubmission.model_validate(body).response
+        return cast(SupplierResponse, response.model_dump(exclude_unset=True))
     except ValidationError as error:
         raise Invalid(issues_of(error)) from None
 

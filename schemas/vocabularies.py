@@ -4,7 +4,7 @@ People's words for a code (Kunststoff, primaire, oui) are data in `words.csv`. T
 keys of packaging formats come from the rules; a test checks them against the tables there.
 """
 
-from typing import Final
+from typing import Final, Literal, get_args
 
 from schemas import audit
 from schemas.technical_files import TYPES
@@ -230,5 +230,6 @@ VOCABULARIES: Final[dict[str, tuple[str, ...]]] = {
     "audit_actor_type": tuple(audit.ACTORS),
 }
 
-SUBSTANCES: Final = ("pfas", "svhc", "bpa", "heavy_metals")
+Substance = Literal["pfas", "svhc", "bpa", "heavy_metals"]
+SUBSTANCES: Final[tuple[Substance, ...]] = get_args(Substance)
 """The substance keys of SubstancesInput, in the order of the contract."""

@@ -5,6 +5,7 @@ the answer; documents are handled as technical files and wait with the answer.
 """
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -28,6 +29,7 @@ from schemas.issues import Issue
 from schemas.labels import word
 from schemas.models import Invalid
 from schemas.sentences import told
+from schemas.sku import Component
 from schemas.supplier import parse_submission
 from schemas.technical_file_form import name_as
 from schemas.technical_files import CONTENTS, TAKEN, MediaType
@@ -210,7 +212,7 @@ def _form(
     )
 
 
-def _labels(lines: list[dict[str, Any]], lang: str) -> dict[str, str]:
+def _labels(lines: Sequence[Component], lang: str) -> dict[str, str]:
     """Return each input's name in the list of faults: with its part, as many parts may be alike."""
     found = {name: text(f"supplier.{name}", lang) for name in ("file", "contact", "comment")}
     for place, line in enumerate(lines):

@@ -129,20 +129,8 @@ class ItemTools:
         if found is None:
             raise refused("not_found", UNKNOWN_ITEM)
         row = detail.row_of(found)
-        rules, graded_by, before = await self._service.rules_for(row["ruleset_version"], present.version_before(row))
-        item = await present.beside_others(
-            row,
-            lambda: present.sku_detail(
-                row,
-                present.record(row),
-                rules=rules,
-                graded_by=graded_by,
-                doc_status=row["doc_status"],
-                before=before,
-                today=today,
-            ),
-        )
-        stream = item["compliance"]["grade_trace"].get("stream")
+        item, rules = await present.sku_detail_on_loop(row, self._service.rules_for, today=today)
+        stream = item["compliance"]["grade_trace"]["stream"]
         shown, page = windowed(orjson.loads(orjson.dumps(item)), limit, offset)
         return ItemDetail(
             as_of=instant(self._service.clock.now()),

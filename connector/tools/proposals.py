@@ -43,9 +43,8 @@ def doc_draft(
         sku_id = item_id(conn, id, sku_code)
         code = str(skus.code_of(conn, sku_id))
         named = texts.plain(reference or f"DoC-{code}")
-        drafted = drafts.draft(
-            conn, sku_id, reference=named, lang=lang, now=now, rules=service.rulesets.active(conn)
-        ).as_dict()
+        draft = drafts.draft(conn, sku_id, reference=named, lang=lang, now=now, rules=service.rulesets.active(conn))
+    drafted = draft.as_dict()
 
     def file(conn: Connection, key: bytes) -> Entry:
         payload = {"reference": named, "lang": lang, "draft": drafted}
@@ -57,7 +56,7 @@ def doc_draft(
     would_file = {"kind": "doc_draft", "sku_code": code, **drafted}
     question = (
         f"File a draft EU declaration of conformity “{named}” for the packaging item “{code}” in your review queue? "
-        f"{len(drafted['missing'])} of its points are to be completed. Nothing is issued or signed."
+        f"{len(draft.missing)} of its points are to be completed. Nothing is issued or signed."
     )
     return Filing("generate_doc_draft", arguments, would_file, file), question
 

@@ -65,7 +65,7 @@ class Filing:
 
     id: UUID
     kind: str
-    payload: Mapping[str, Any]
+    payload: Mapping[str, object]
     sku_id: UUID | None
     request_id: UUID | None
     filing_key: bytes | None
@@ -85,7 +85,7 @@ class Decision:
     at: datetime
     reason: str | None
     note: str | None
-    decided: Mapping[str, Any] | None
+    decided: Mapping[str, object] | None
 
 
 _OF_ENTRY: Final = frozenset(field.name for field in fields(Entry))
