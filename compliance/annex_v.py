@@ -61,7 +61,7 @@ def use_decides(record: Sku, rules: RuleSet) -> bool:
     return any(_may_hold(ban, facts) for ban in rules.bans if "use_contexts=" in ban.required_facts)
 
 
-def _may_hold(ban: Ban, known: Mapping[str, Any]) -> bool:
+def _may_hold(ban: Ban, known: Mapping[str, object]) -> bool:
     """Return whether the ban's clauses could hold if every fact outside the known ones were as the ban requires."""
     return all(
         any(_parsed(atom)[0] not in known or _holds(atom, known) for atom in atoms)
@@ -76,7 +76,7 @@ def may_be_in_the_union(markets: Sequence[str] | None) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _bans(stored: tuple[tuple[str, Any], ...], rules: RuleSet) -> list[tuple[Ban, list[str]]]:
+def _bans(stored: tuple[tuple[str, object], ...], rules: RuleSet) -> list[tuple[Ban, list[str]]]:
     """Return the bans that the facts point to, each with its open facts; cached, as most packs share their facts."""
     facts = dict(stored)
     judged = [(ban, _open_facts(ban, facts)) for ban in rules.bans if _required(ban.required_facts, facts)]
@@ -189,7 +189,7 @@ def _holds(atom: str, facts: Mapping[str, Any]) -> bool:
     return any(_as_text(one) in allowed for one in (value if isinstance(value, list | tuple) else (value,)))
 
 
-def _open_facts(ban: Ban, facts: Mapping[str, Any]) -> list[str] | None:
+def _open_facts(ban: Ban, facts: Mapping[str, object]) -> list[str] | None:
     """Return the keys that stay open, in order; None where a stored fact says that the ban does not apply."""
     still_open = []
     for item in filter(None, ban.open_facts.split("; ")):

@@ -5,7 +5,6 @@ whether it still may, is judged where it is filed (`connector.tools.asking`).
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from mcp.server.request_state import InvalidRequestState
 
@@ -23,7 +22,7 @@ class Answers:
     def __init__(self, service: Service) -> None:
         self._service, self._codec = service, security(service.settings).codec
 
-    async def one(self, admitted: Admitted, params: Mapping[str, Any]) -> bool:
+    async def one(self, admitted: Admitted, params: Mapping[str, object]) -> bool:
         """Whether the parameters of a call hold an answer to a question of ours."""
         match params:
             case {"requestState": str(state)}:

@@ -5,7 +5,7 @@ tools read it from there. A company comes from nowhere else: no argument of a to
 """
 
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Self
 from uuid import UUID
 
 from mcp.server.auth.middleware.auth_context import get_access_token
@@ -31,7 +31,7 @@ class Principal:
     client_name: str
     correlation_id: str
 
-    def claims(self) -> dict[str, Any]:
+    def claims(self) -> dict[str, object]:
         """What an access token carries besides `iss`, for `AccessToken(claims=...)`."""
         return {name: str(value) for name, value in asdict(self).items()}
 

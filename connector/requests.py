@@ -24,7 +24,7 @@ _LISTS: Final = ("tools/list", "prompts/list", "resources/list", "resources/temp
 def checked(server: MCPServer[None]) -> ServerMiddleware[None]:
     """Middleware for the tools and prompts that the server has when it is asked."""
 
-    async def check(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def check(ctx: ServerRequestContext[Any, object], call_next: CallNext) -> HandlerResult:
         params = ctx.params or {}
         if ctx.method in _LISTS and params.get("cursor") is not None:
             raise MCPError(INVALID_PARAMS, "There is no such cursor; the list is one page.")
@@ -41,7 +41,7 @@ def checked(server: MCPServer[None]) -> ServerMiddleware[None]:
     return check
 
 
-def _faults(tool: Tool, arguments: Any) -> list[str]:
+def _faults(tool: Tool, arguments: object) -> list[str]:
     """What is wrong with the arguments, one sentence each; none where they are no object, which the library refuses."""
     if not isinstance(arguments, dict):
         return []

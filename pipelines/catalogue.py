@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 from sqlalchemy import Boolean, Date, Integer
@@ -37,7 +37,7 @@ _LARGEST_BYTES: Final = 16 * 2**20
 class CatalogueFile:
     """A file that may be served: its rows in stored columns and as what they mean. `pinned`: the release's own."""
 
-    rows: dict[str, dict[str, Any]]
+    rows: dict[str, dict[str, object]]
     entries: tuple[Jurisdiction, ...]
     source_hash: str
     pinned: bool
@@ -58,7 +58,7 @@ class Changes:
     demoted: list[str]
     source_hash: str
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The published shape of `pcds catalogue refresh --json` (decisions §10)."""
         return asdict(self)
 
@@ -105,7 +105,7 @@ def read(path: Path | None) -> CatalogueFile:
     return CatalogueFile(stored, entries, hashlib.sha256(file.read_bytes()).hexdigest(), path is None)
 
 
-def _stored(name: str, cell: str) -> Any:
+def _stored(name: str, cell: str) -> object:
     """A cell as its column holds it; an empty one is null, and so is a date of which the day is not known."""
     kind = jurisdictions.c[name].type
     if isinstance(kind, Boolean):

@@ -8,7 +8,7 @@ import csv
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Final, cast
 
 from pydantic import AfterValidator, BeforeValidator, ValidationError, WithJsonSchema
 from pydantic import Field as PydanticField
@@ -87,12 +87,12 @@ def parse_submission(body: object) -> SupplierResponse:
 class _Untitled(Published):
     """Leaves out titles that only repeat a field's name."""
 
-    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002  (the library's signature)
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002  (the library's signature)
         return False
 
 
 @cache
-def published(address: str) -> dict[str, Any]:
+def published(address: str) -> dict[str, object]:
     """Return the JSON Schema (2020-12) of `SupplierDataResponse`, with its newest version and day; `address` is its id.
 
     The versions are a table; a test checks its last row against the model, so that the accepted values cannot change

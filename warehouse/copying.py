@@ -18,7 +18,7 @@ _FORM: Final = f"(FORMAT csv, NULL '{NULL}')"
 
 
 def out_of(
-    connection: Connection, query: str, parameters: Mapping[str, Any], schema: Mapping[str, Any]
+    connection: Connection, query: str, parameters: Mapping[str, object], schema: Mapping[str, object]
 ) -> pl.DataFrame:
     """Return the rows of a query as a frame.
 

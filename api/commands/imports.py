@@ -123,9 +123,9 @@ def _followed(service: Client, accepted: Mapping[str, Any]) -> dict[str, Any]:
                 return now
 
 
-def _report(service: Client, path: str, total: int) -> list[dict[str, Any]]:
+def _report(service: Client, path: str, total: int) -> list[dict[str, object]]:
     """Return every fault of a finished import, page by page."""
-    faults: list[dict[str, Any]] = []
+    faults: list[dict[str, object]] = []
     if total == 0:
         return faults
     with _progress("Report", total) as bar:
@@ -140,7 +140,9 @@ def _progress(label: str, length: int) -> Any:
     return typer.progressbar(length=max(length, 1), label=label, file=sys.stderr, hidden=not sys.stderr.isatty())
 
 
-def _write(target: Path, data: bytes, source: Mapping[str, Any], faults: list[dict[str, Any]], lang: str) -> list[Path]:
+def _write(
+    target: Path, data: bytes, source: Mapping[str, object], faults: list[dict[str, object]], lang: str
+) -> list[Path]:
     """Write the rejected rows; a CSV holds one sheet, so that components go into a second one beside it."""
     tables = rejected_tables(data, source, faults, lang)
     if target.suffix.lower() == ".xlsx":

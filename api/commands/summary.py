@@ -11,7 +11,7 @@ _FIRST_LINES: Final = 5
 _WIDTH: Final = 100
 
 
-def summary(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]], lang: str) -> str:
+def summary(done: Mapping[str, Any], faults: Sequence[Mapping[str, object]], lang: str) -> str:
     """Return the summary. `done` is the import's status, `faults` its whole report in `lang`.
 
     A dry run says the same of the same file.

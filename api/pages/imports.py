@@ -75,13 +75,13 @@ def _one(request: Request, session: Session, seen_by_staff: bool) -> Response:
     )
 
 
-def _reason(row: dict[str, Any]) -> dict[str, Any]:
+def _reason(row: dict[str, Any]) -> dict[str, object]:
     """Return a reason of the report with its code's meaning; one of its faults describes a code that no table has."""
     known = ISSUE_CODES.get(row["code"])
     return {**row, "meaning": known.meaning if known else row["message"]}
 
 
-def _chosen(request: Request, reasons: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _chosen(request: Request, reasons: list[dict[str, object]]) -> dict[str, Any] | None:
     """Return the reason that the address names; None for all. Raise `PageRefused` for one that does not exist."""
     code, field = request.query_params.get("code"), request.query_params.get("field") or None
     if not code:
@@ -92,7 +92,7 @@ def _chosen(request: Request, reasons: list[dict[str, Any]]) -> dict[str, Any] |
     return named[0]
 
 
-def _columns(source: dict[str, Any], lang: str) -> list[dict[str, Any]]:
+def _columns(source: dict[str, Any], lang: str) -> list[dict[str, object]]:
     """Return the columns of both tables with the field of each, in the order of the file."""
     parts = source["components"] or {"columns": [], "sheet": None}
     return [

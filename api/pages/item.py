@@ -58,7 +58,7 @@ class _Held:
 
     item: SkuDetail
     names: dict[str, str]
-    files: list[dict[str, Any]]
+    files: list[dict[str, object]]
     docs: list[dict[str, Any]]
     origin: origins.ValueOrigin
     history: list[history.Version] | None

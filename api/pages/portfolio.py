@@ -69,7 +69,7 @@ def _page(request: Request, session: Session) -> Response:
 
 def _tonnes(
     overview: dict[str, Any] | None, stored: StoredFigures | None, asked: str | None, this_year: int
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """Return tonnes of one year by market, the most first, with their source; None without figures."""
     if overview is None or stored is None or overview["tonnes"] is None:
         return None

@@ -82,7 +82,7 @@ def declarations(place: int, lang: str) -> list[tuple[str, list[Question]]]:
     return [(text(f"substance.{name}", lang), list(_of_substance(place, name, lang))) for name in SUBSTANCES]
 
 
-def body_of(form: Form, components: Sequence[str]) -> dict[str, Any]:
+def body_of(form: Form, components: Sequence[str]) -> dict[str, object]:
     """Return the body that a program would send for this form; text that is no number stays text, and is refused."""
     answers = [
         {"component_id": component, **given}
@@ -106,7 +106,7 @@ def form_of(payload: Mapping[str, Any], components: Sequence[str], lang: str) ->
     return Form([*fields, *said])
 
 
-def _paths(answer: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _paths(answer: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """Yield the answered values, by the name of their input in its component."""
     for name, value in answer.items():
         if name != "substances":
@@ -115,7 +115,7 @@ def _paths(answer: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield from ((f"substances.{substance}.{part}", value) for part, value in (entry or {}).items())
 
 
-def _inputs(value: Any, lang: str) -> list[str]:
+def _inputs(value: object, lang: str) -> list[str]:
     """Return the inputs' texts for a value: several for a list."""
     match value:
         case None:
@@ -176,8 +176,8 @@ def _of_substance(place: int, name: str, lang: str) -> Iterator[Question]:
     yield Question(f"{at}.evidence", "supplier.evidence", "", None, "text")
 
 
-def _component(form: Form, place: int) -> dict[str, Any]:
-    given: dict[str, Any] = {}
+def _component(form: Form, place: int) -> dict[str, object]:
+    given: dict[str, object] = {}
     for name in (*_FIRST, *_DESIGN):
         value = _value(form.getlist(f"{place}.{name}"), COMPONENT[name].kind)
         if value is not None:
@@ -186,7 +186,7 @@ def _component(form: Form, place: int) -> dict[str, Any]:
     return {**given, **({"substances": declared} if declared else {})}
 
 
-def _substance(form: Form, at: str) -> Mapping[str, Any]:
+def _substance(form: Form, at: str) -> Mapping[str, object]:
     kinds = {"status": "code", "value": "number", "unit": "code", "evidence": "text"}
     entry = {part: _value(form.getlist(f"{at}.{part}"), kind) for part, kind in kinds.items()}
     if entry["value"] is None:
@@ -194,7 +194,7 @@ def _substance(form: Form, at: str) -> Mapping[str, Any]:
     return {part: value for part, value in entry.items() if value is not None}
 
 
-def _value(sent: Sequence[str], kind: str) -> Any:
+def _value(sent: Sequence[str], kind: str) -> object:
     """Return the filled-in text as the JSON that the field accepts; None where it was left empty."""
     texts = [text.strip() for text in sent if text.strip()]
     if not texts:

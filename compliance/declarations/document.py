@@ -68,7 +68,7 @@ def document(figures: Figures, market: str, year: int, half: int, source: Source
     }
 
 
-def tonnes_rows(figures: Figures, market: str, year: int, half: int) -> Iterator[dict[str, Any]]:
+def tonnes_rows(figures: Figures, market: str, year: int, half: int) -> Iterator[dict[str, object]]:
     """Yield one row for each category with tonnes, by its code."""
     for row in figures.tonnes.filter(_asked(market, year, half)).sort("category_code").iter_rows(named=True):
         found = {**row, **scoped_tonnes(row), "units": int(row["units"])}
@@ -91,17 +91,17 @@ def total_tonnes(figures: Figures, market: str, year: int, half: int) -> Decimal
     return written_tonnes(sum(figures.tonnes.filter(_asked(market, year, half))["grams"], Decimal(0)))
 
 
-def uncounted_rows(uncounted: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def uncounted_rows(uncounted: pl.DataFrame) -> Iterator[dict[str, object]]:
     """Yield one row for each SKU and reason, by SKU code."""
     return uncounted.sort("sku_code", "reason").select(UNCOUNTED_COLUMNS).iter_rows(named=True)
 
 
-def missing_rows(scope_missing: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def missing_rows(scope_missing: pl.DataFrame) -> Iterator[dict[str, object]]:
     """Yield one row for each SKU and set of fields that would decide whether its categories cover it, by SKU code."""
     return scope_missing.sort("sku_code", "fields").select(MISSING_COLUMNS).iter_rows(named=True)
 
 
-def obligation(each: Obligation) -> dict[str, Any]:
+def obligation(each: Obligation) -> dict[str, object]:
     """Return one answer with its rule, its source and its confidence."""
     rule = each.rule
     return {

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
@@ -55,7 +55,7 @@ class Page(BaseModel):
 class Tool(NamedTuple):
     """A function as a tool: its name and its docstring are the tool's."""
 
-    function: Callable[..., Any]
+    function: Callable[..., object]
     title: str
     annotations: ToolAnnotations = READS
 

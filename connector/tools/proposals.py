@@ -114,7 +114,7 @@ def _unfiled(sku_id: UUID, payload: dict[str, Any], who: Principal, now: Any) ->
     )
 
 
-def _effect(compared: Comparison) -> dict[str, Any]:
+def _effect(compared: Comparison) -> dict[str, object]:
     before, after = compared.before, compared.after
     return {
         "changes": [change._asdict() for change in compared.changes],

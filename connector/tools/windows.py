@@ -11,7 +11,7 @@ from connector.tools.answer import Page
 _REASONS: Final = ("missing", "open", "assumptions")
 
 
-def windowed(item: dict[str, Any], limit: int, offset: int) -> tuple[dict[str, Any], Page]:
+def windowed(item: dict[str, Any], limit: int, offset: int) -> tuple[dict[str, object], Page]:
     """SkuDetailResponse.data cut to a window, and where that lies in the longest of its lists."""
     end = offset + limit
     compliance = item["compliance"]
@@ -39,7 +39,7 @@ def windowed(item: dict[str, Any], limit: int, offset: int) -> tuple[dict[str, A
     return shown, Page.of({"limit": limit, "offset": offset, "total": total}, min(end, total) - min(offset, total))
 
 
-def _units(units: list[dict[str, Any]], components: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _units(units: list[dict[str, Any]], components: list[dict[str, object]]) -> list[dict[str, object]]:
     """The units that these components are graded in, or that of an item without any, with no others in them."""
     shown = {component["id"] for component in components} | {None}
     cut = [

@@ -4,7 +4,7 @@ The rows of a figure add up to it exactly; a test holds that. How a part came to
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
@@ -82,7 +82,7 @@ def figure(desk: Desk, market: str, year: int, half: int, category_code: str) ->
     return pl.concat(found).sort("sku_code") if found else pl.DataFrame(schema={"sku_code": pl.String})
 
 
-def with_origins(connection: Connection, found: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def with_origins(connection: Connection, found: pl.DataFrame) -> Iterator[dict[str, object]]:
     """The rows of a figure with `COLUMNS` behind what makes a row of the file: tonnes as they are written, whence.
 
     A version has all values of a SKU, those that its own file did not name too; these came with an earlier one.

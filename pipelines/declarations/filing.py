@@ -62,8 +62,8 @@ class Filed:
     origin: Basis
     tonnes: list[Mapping[str, Any]]
     total_tonnes: Decimal
-    uncounted: list[Mapping[str, Any]]
-    scope_missing: list[Mapping[str, Any]]
+    uncounted: list[Mapping[str, object]]
+    scope_missing: list[Mapping[str, object]]
     obligations: pl.DataFrame
 
 

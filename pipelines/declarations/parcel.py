@@ -33,7 +33,7 @@ class Asked:
     out: Path
     explain: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The period as every record names it."""
         return {"market": self.market, "year": self.year, "half": self.half, "format": self.form}
 
@@ -116,7 +116,7 @@ def explained(desk: Desk, asked: Asked, parcel: Parcel, said: Statements, connec
 
 
 def _with_companions(
-    desk: Desk, asked: Asked, data: bytes, uncounted: Iterable[Mapping[str, Any]], sums: Mapping[str, Any]
+    desk: Desk, asked: Asked, data: bytes, uncounted: Iterable[Mapping[str, object]], sums: Mapping[str, object]
 ) -> dict[Path, bytes]:
     """A form that has no room for its origin and its gaps: both lie beside it."""
     source = {"file": asked.out.name, **_origin(desk), **asked.as_dict(), **sums}
@@ -128,7 +128,7 @@ def _with_companions(
 
 
 def _parcel(
-    desk: Desk, asked: Asked, files: Mapping[Path, bytes], sums: Mapping[str, Any], figures: Sequence[str]
+    desk: Desk, asked: Asked, files: Mapping[Path, bytes], sums: Mapping[str, object], figures: Sequence[str]
 ) -> Parcel:
     record = {"files": [str(path) for path in reversed(list(files))], **_origin(desk), **asked.as_dict(), **sums}
     return Parcel(files, record, figures)

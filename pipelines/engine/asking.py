@@ -7,7 +7,7 @@ again. A partition that has an unfinished run is left alone; one whose runs fail
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import dagster as dg
 
@@ -55,7 +55,7 @@ class Wanted(NamedTuple):
 
     state: str
     tags: Mapping[str, str]
-    config: Mapping[str, Any] = run_config()
+    config: Mapping[str, object] = run_config()
 
 
 def of_companies(instance: dg.DagsterInstance, job_name: str, wanted: Mapping[str, Wanted]) -> list[dg.RunRequest]:

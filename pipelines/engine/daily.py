@@ -5,7 +5,7 @@ Which day a run is of, its tag says, by the service's clock: Dagster's own has n
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 import dagster as dg
 
@@ -18,7 +18,7 @@ SCHEDULES_HAVE: Final = timedelta(minutes=30)
 """So long after the day's begin (UTC) it is the schedules' to begin its work."""
 
 
-def scheduled(name: str, job_name: str, cron: str, run_config: Mapping[str, Any]) -> dg.ScheduleDefinition:
+def scheduled(name: str, job_name: str, cron: str, run_config: Mapping[str, object]) -> dg.ScheduleDefinition:
     """The schedule of a daily job, in UTC, because a day that decides is the UTC day (decisions §11)."""
 
     @dg.schedule(
@@ -35,7 +35,7 @@ def scheduled(name: str, job_name: str, cron: str, run_config: Mapping[str, Any]
     return tick
 
 
-def missed(job_name: str, run_config: Mapping[str, Any]) -> dg.SensorDefinition:
+def missed(job_name: str, run_config: Mapping[str, object]) -> dg.SensorDefinition:
     """The sensor of a daily job: where no run of it has succeeded on the service's day, it asks for one.
 
     However many days were missed, it is one.

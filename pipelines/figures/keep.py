@@ -71,7 +71,7 @@ def as_dict(held: StoredFigures) -> dict[str, Any]:
     }
 
 
-def _figure(row: Mapping[str, Any]) -> dict[str, Any]:
+def _figure(row: Mapping[str, Any]) -> dict[str, object]:
     return {
         **{name: row[name] for name in FIGURE},
         "tonnes": float(row["tonnes"]),

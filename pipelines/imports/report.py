@@ -87,7 +87,7 @@ def of_writer(issues: list[RowIssue], values: pl.DataFrame, upload: Upload, work
     return pl.DataFrame(rows, schema={**_SCHEMA, "sheet_position": pl.Int64})
 
 
-def _place(record: dict[str, Any], path: str | None, upload: Upload, work: Work) -> dict[str, Any]:
+def _place(record: dict[str, Any], path: str | None, upload: Upload, work: Work) -> dict[str, object]:
     """Sheet, line, field, column and cell of a fault at `path` of the SKU in `record`."""
     apart = _components_sheet(work)
     named_there = apart is not None and record["sheet"] == apart

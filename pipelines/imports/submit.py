@@ -82,7 +82,7 @@ def _enqueue(conn: Connection, row: dict[str, Any], origin: Origin, now: datetim
     )
 
 
-def _accepted(import_id: UUID, upload: PackedUpload, *, filename: str, dry_run: bool) -> dict[str, Any]:
+def _accepted(import_id: UUID, upload: PackedUpload, *, filename: str, dry_run: bool) -> dict[str, object]:
     return {
         "id": str(import_id),
         "status": "queued",

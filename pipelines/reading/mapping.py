@@ -128,7 +128,7 @@ def _each_once(columns: Any) -> None:
         seen.add((column.table, column.name))
 
 
-def _object(mapping: Mapping[str, Any], key: str, must: str) -> Mapping[str, Any]:
+def _object(mapping: Mapping[str, object], key: str, must: str) -> Mapping[str, object]:
     given = mapping.get(key)
     if given is None:
         return {}

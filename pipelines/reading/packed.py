@@ -4,7 +4,7 @@ The tables are not looked into again before a worker types them (`pipelines.read
 """
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from pipelines.reading.upload import Upload
 
@@ -13,7 +13,7 @@ from pipelines.reading.upload import Upload
 class PackedUpload:
     """`source` and `rows` as in `Upload`; `codes` are the distinct ones of the main sheet, `table` is `to_bytes`."""
 
-    source: dict[str, Any]
+    source: dict[str, object]
     rows: int
     codes: list[str]
     table: bytes

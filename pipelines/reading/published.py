@@ -1,7 +1,6 @@
 """What `source` says of a table: the columns read and ignored, and what the caller's mapping has settled."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from pipelines.reading.fields import LONGEST_HEADER, Column
 from pipelines.reading.grid import letter
@@ -20,7 +19,7 @@ def published_ignored(ignored: Iterable[tuple[int, str]]) -> list[dict[str, str]
     return [{"column": letter(at), "header": _cut(header)} for at, header in ignored]
 
 
-def published_mapping(sheet: Sheet) -> dict[str, Any]:
+def published_mapping(sheet: Sheet) -> dict[str, object]:
     """What the mapping has settled: fields whose column it names, fields switched off, constants, meanings of texts."""
     return {
         "mapped": list(dict.fromkeys(c.name for c in sheet.columns if c.mapped and c.constant is None)),

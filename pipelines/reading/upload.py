@@ -55,13 +55,13 @@ class Upload:
         """The upload for a worker, so that nobody reads the caller's file twice."""
         return stored.pack(self.source, self.main, self.parts, self.rows)
 
-    def parted(self) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
+    def parted(self) -> tuple[dict[str, object], dict[str, pl.DataFrame]]:
         """The upload as what JSON takes and its tables by name."""
         about, tables = stored.part(self.source, self.main, self.parts, self.rows)
         return about, {f"table_{number}": table for number, table in enumerate(tables)}
 
     @classmethod
-    def of_parts(cls, about: dict[str, Any], tables: Mapping[str, pl.DataFrame]) -> "Upload":
+    def of_parts(cls, about: dict[str, object], tables: Mapping[str, pl.DataFrame]) -> "Upload":
         """The upload that `parted` has taken apart."""
         return cls(*stored.join(about, iter([tables[f"table_{number}"] for number in range(len(tables))])))
 
@@ -118,7 +118,7 @@ def _from_workbook(data: bytes, mapped: Mapped, today: date) -> Upload:
     return upload
 
 
-def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Mapped, today: date) -> Upload:
+def _upload(main: Sheet, parts: Sheet | None, about: dict[str, object], mapped: Mapped, today: date) -> Upload:
     """The upload of the tables found. Raises `no_rows` where there is no data line."""
     lines = main.lines
     if lines == 0 and (parts is None or parts.lines == 0):
@@ -185,7 +185,7 @@ def _laid_out(main: Sheet, parts: Sheet | None, told: str | None) -> tuple[Sheet
     return main, parts, "rows" if parts is None else "long"
 
 
-def _components(parts: Sheet) -> dict[str, Any]:
+def _components(parts: Sheet) -> dict[str, object]:
     return {
         "sheet": parts.name,
         "header_row": parts.header_row,

@@ -4,7 +4,7 @@ A write that came meanwhile is never overwritten by an older grade: a row that i
 again under its lock. Locks are taken in the order of codes, as by every writer (decision 0004).
 """
 
-from typing import Any, Final
+from typing import Final
 
 from compliance.grading import GRADED_INPUTS, Answer, regrade_rows
 from compliance.ruleset import RuleSet
@@ -59,7 +59,7 @@ def _known(conn: Connection, rulesets: Rulesets, version: str) -> RuleSet | None
 def _as_stored(rows: Table, answers: list[Answer | None], version: str) -> Table:
     kept = rows.where([answer is not None for answer in answers])
     given = zip(*(answer for answer in answers if answer is not None), strict=True)
-    none: list[Any] = [None] * len(kept)
+    none: list[object] = [None] * len(kept)
     return kept.with_columns(
         {
             **{name: list(values) for name, values in zip(_GRADE, given, strict=False)},

@@ -6,7 +6,6 @@ ledger. How processes come to know of it is `warehouse.rulesets.registry`.
 
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from compliance import ruleset
 from compliance.tables import TableError
@@ -19,7 +18,7 @@ from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Connection, become
 
 
-def add(conn: Connection, folder: Path, now: datetime) -> dict[str, Any]:
+def add(conn: Connection, folder: Path, now: datetime) -> dict[str, object]:
     """Keep the tables of a folder, whose name is the version; its record as published. The connection is the owner's.
 
     The same tables once more change nothing. Raises `TableError` where the tables contradict each other, the name is no
@@ -40,7 +39,7 @@ def add(conn: Connection, folder: Path, now: datetime) -> dict[str, Any]:
     return _record(conn, version, len(rules.rules))
 
 
-def activate(conn: Connection, version: str, origin: Origin, now: datetime) -> dict[str, Any]:
+def activate(conn: Connection, version: str, origin: Origin, now: datetime) -> dict[str, object]:
     """Have a version grade every write from the commit on, and ask for the regrade of what is held; its record.
 
     The connection is the owner's. A version that is active already changes nothing. Raises `TableError` where there is
@@ -72,7 +71,7 @@ def activate(conn: Connection, version: str, origin: Origin, now: datetime) -> d
     return {"version": version, "active": True, "rules": len(rules.rules)}
 
 
-def listed(conn: Connection) -> list[dict[str, Any]]:
+def listed(conn: Connection) -> list[dict[str, object]]:
     """Every version's record, the release's and those that were added, the oldest first."""
     added = rulesets.sizes(conn)
     sizes = {version: len(ruleset.load(version).rules) for version in ruleset.versions()} | added
@@ -86,6 +85,6 @@ def _tables(conn: Connection, version: str) -> dict[str, str] | None:
     return ruleset.texts(ruleset.RULES / version) if version in ruleset.versions() else None
 
 
-def _record(conn: Connection, version: str, rules: int) -> dict[str, Any]:
+def _record(conn: Connection, version: str, rules: int) -> dict[str, object]:
     active = rulesets.active(conn) or ruleset.versions()[-1]
     return {"version": version, "active": version == active, "rules": rules}

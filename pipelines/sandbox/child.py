@@ -46,7 +46,7 @@ def main() -> None:
             return
 
 
-def _done(order: dict[str, Any], source: BinaryIO, answer: BinaryIO, cpu_seconds: float) -> dict[str, Any]:
+def _done(order: dict[str, Any], source: BinaryIO, answer: BinaryIO, cpu_seconds: float) -> dict[str, object]:
     """What is said of an order; where it is `done`, the rest stands in the file for the answer."""
     try:
         source.seek(0)

@@ -33,7 +33,7 @@ class Order(Generic[T]):
 
 
 def reading(
-    data: bytes, filename: str, *, mapping: dict[str, Any] | None, mapping_name: str | None, today: date
+    data: bytes, filename: str, *, mapping: dict[str, object] | None, mapping_name: str | None, today: date
 ) -> Order[PackedUpload]:
     """`pipelines.reading.read_upload`, packed for the worker."""
     said = {"filename": filename, "mapping": mapping, "mapping_name": mapping_name, "today": today.isoformat()}
@@ -59,7 +59,7 @@ def judging(source: Source, declared: MediaType | None) -> Order[MediaType]:
     return Order("kind", said, source, _media_type, what="document")
 
 
-def _of_markets(default_year: int, served_markets: Set[str]) -> dict[str, Any]:
+def _of_markets(default_year: int, served_markets: Set[str]) -> dict[str, object]:
     return {"default_year": default_year, "served_markets": sorted(served_markets)}
 
 

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from psycopg.rows import dict_row
@@ -99,7 +99,7 @@ def company_of(connection: Connection, client_id: UUID) -> UUID | None:
     return row[0] if row else None
 
 
-def every(connection: Connection) -> list[dict[str, Any]]:
+def every(connection: Connection) -> list[dict[str, object]]:
     """Return the session's company's keys, oldest first, with every column that may be shown."""
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(

@@ -6,7 +6,7 @@ need the owner's connection: the application's role may neither see nor open win
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from psycopg.rows import class_row
@@ -31,7 +31,7 @@ class Window:
     opens_at: datetime
     closes_at: datetime | None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return the window as commands and the ledger show it (decisions §8)."""
         return {"per_minute": self.per_minute, "from": _shown(self.opens_at), "until": _shown(self.closes_at)}
 

@@ -8,7 +8,7 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from warehouse.access.keys import digest
@@ -127,7 +127,7 @@ async def find(connection: AsyncConnection, token: str, at: datetime) -> User | 
     return None if row is None else User(*row)
 
 
-def finding(token: str, at: datetime) -> dict[str, Any]:
+def finding(token: str, at: datetime) -> dict[str, object]:
     """Return the parameters of the functions that find a session: its digest, and since when it must have been used."""
     return {"token": digest(token), "idle_since": at - IDLE, "at": at}
 

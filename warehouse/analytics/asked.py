@@ -19,13 +19,13 @@ FROM skus WHERE sku_code = ANY(%s)
 
 def with_asked(
     conn: Connection, items: Sequence[dict[str, Any]], rulesets: Rulesets, lang: str
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """The items with `missing` and `open` of their grades' traces, asked in a language of `LANGUAGES`.
 
     Both are empty where a grade asks for nothing, and where the SKU is no longer held.
     """
     day = rulesets.active(conn)
-    asked: dict[str, dict[str, Any]] = {}
+    asked: dict[str, dict[str, object]] = {}
     for code, version, *row in conn.execute(_ROWS, [[item["sku_code"] for item in items]]):
         held = tuple(row)
         trace = grading.explain_row(held, grading.record_of(held), rulesets.of(conn, version), day=day, lang=lang)

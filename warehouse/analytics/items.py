@@ -1,7 +1,7 @@
 """A page of a portfolio's SKUs as a person looks for them: by text, grade, DoC status, gap, market, format ban."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from compliance.readiness import findings
 from warehouse.analytics.findings import CONDITIONS, FACTS, prepare
@@ -44,7 +44,7 @@ class Wanted:
     flag: str | None = None
 
 
-def items(snapshot: Snapshot, now: Now, wanted: Wanted, *, limit: int, offset: int) -> dict[str, Any]:
+def items(snapshot: Snapshot, now: Now, wanted: Wanted, *, limit: int, offset: int) -> dict[str, object]:
     """A page of what fits, in the order of the codes, and how many there are. Raises `KeyError` for an unknown gap."""
     judged = wanted.gap is not None or wanted.market is not None
     query = _ITEMS.format(

@@ -68,7 +68,7 @@ def missing(
     }
 
 
-def _unread(answers: Reader, codes: list[str]) -> dict[str, list[dict[str, Any]]]:
+def _unread(answers: Reader, codes: list[str]) -> dict[str, list[dict[str, object]]]:
     """By SKU: its material texts that no material is known by, each with the nearest known words."""
     rules, found = ruleset.load(), defaultdict[str, list[dict[str, Any]]](list)
     for code, field, text in answers.rows(_UNREAD, codes=codes):
@@ -76,7 +76,7 @@ def _unread(answers: Reader, codes: list[str]) -> dict[str, list[dict[str, Any]]
     return found
 
 
-def _worst_first(asked: list[Finding], groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _worst_first(asked: list[Finding], groups: list[dict[str, Any]]) -> list[dict[str, object]]:
     """By weight times SKUs."""
     counted = {found.key: {"skus": 0, "units": 0} for found in asked}
     for group in groups:

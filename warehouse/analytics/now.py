@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Self
+from typing import Self
 
 from compliance import catalogue
 from compliance.catalogue import Jurisdiction
@@ -27,7 +27,7 @@ class Now:
         served = catalogue.served(every(conn) or catalogue.pinned())
         return cls(clock.today(), companies.counted(conn).links, {found.code: found for found in served})
 
-    def head(self, snapshot: Snapshot) -> dict[str, Any]:
+    def head(self, snapshot: Snapshot) -> dict[str, object]:
         """How every answer begins."""
         return {
             "as_of": snapshot.as_of.isoformat().replace("+00:00", "Z"),

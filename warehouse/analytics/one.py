@@ -6,7 +6,6 @@ A page that shows a record as it is held must not show gaps beside it that were 
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 from uuid import UUID
 
 from compliance.rule_rows import RuleSet
@@ -20,7 +19,7 @@ from warehouse.snapshots.source import tables
 
 def missing_in_one(
     conn: Connection, company_id: UUID, sku_id: UUID, now: Now, *, at: datetime, rules: RuleSet
-) -> dict[str, list[dict[str, Any]]]:
+) -> dict[str, list[dict[str, object]]]:
     """The `gaps` of a SKU of the session's company, the gravest first, and its texts `not_understood`, as `missing`."""
     with TemporaryDirectory(prefix="pcds-item-") as folder:
         parts = write(Path(folder), tables(conn, now.today, rules, [sku_id]), lambda: None)

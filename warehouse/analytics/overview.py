@@ -77,7 +77,7 @@ def _most_first(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (-row[2], row[0]))
 
 
-def _flags(rows: Iterable[Row], today: date) -> list[dict[str, Any]]:
+def _flags(rows: Iterable[Row], today: date) -> list[dict[str, object]]:
     """Bans by code, the most SKUs first, in the words of the rules of the snapshot; `today` says which are in force."""
     return [
         {
@@ -92,14 +92,14 @@ def _flags(rows: Iterable[Row], today: date) -> list[dict[str, Any]]:
     ]
 
 
-def _tonnes(answers: Reader, figures: StoredFigures) -> dict[str, Any]:
+def _tonnes(answers: Reader, figures: StoredFigures) -> dict[str, object]:
     return {
         "as_of": figures.origin.as_of.isoformat().replace("+00:00", "Z"),
         "by_market": answers.records(_TONNES),
     }
 
 
-def _in_scope(counted: dict[str, list[Row]], now: Now) -> list[dict[str, Any]]:
+def _in_scope(counted: dict[str, list[Row]], now: Now) -> list[dict[str, object]]:
     """Each jurisdiction that SKUs or volumes name; null facts where the catalogue does not serve it."""
     named = {row[0]: row[2] for row in counted.get("markets", ())}
     placed = {row[0]: row[2] for row in counted.get("volumes", ())}
@@ -114,7 +114,7 @@ def _in_scope(counted: dict[str, list[Row]], now: Now) -> list[dict[str, Any]]:
     ]
 
 
-def _facts(code: str, now: Now) -> dict[str, Any]:
+def _facts(code: str, now: Now) -> dict[str, object]:
     found = now.jurisdictions.get(code)
     shown = found.as_dict(now.today) if found else {}
     return {name: shown.get(name) for name in ("name", "system", "system_key", "depth", "verified_on", "register_name")}

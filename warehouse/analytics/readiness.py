@@ -28,7 +28,7 @@ FROM judged GROUP BY mask
 """
 
 
-def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures | None = None) -> dict[str, Any]:
+def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures | None = None) -> dict[str, object]:
     """The SKUs that name the market or report volumes for it, by how they stand there, and each finding with its SKUs.
 
     `market` is a jurisdiction code; a country counts its subdivisions. Each SKU stands in one place: blocked, else to
@@ -44,7 +44,7 @@ def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures 
         prepare(answers)
         groups = answers.records(query, market=code, today=now.today)
     places = Counter[str]()
-    by_key: dict[str, list[dict[str, Any]]] = {}
+    by_key: dict[str, list[dict[str, object]]] = {}
     for group in groups:
         findings_here = of_mask(asked, group["mask"])
         places[_place(findings_here)] += group["skus"]
@@ -73,7 +73,7 @@ def _place(found: Sequence[Finding]) -> str:
     return next((place for kind, place in _PLACES.items() if kind in kinds), "ready")
 
 
-def _told(found: Finding, groups: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _told(found: Finding, groups: Sequence[dict[str, Any]]) -> dict[str, object]:
     """A finding with the SKUs that have it; units are null where none of them has a volume."""
     units = [group["units"] for group in groups if group["units"] is not None]
     return {

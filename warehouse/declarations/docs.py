@@ -5,7 +5,7 @@ Which coverage they give to a SKU is `skus.DOC_STATUS`. `today` is the UTC day o
 
 from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from psycopg.rows import dict_row
@@ -37,13 +37,13 @@ ORDER BY docs.expires_on, docs.id LIMIT %(limit)s"""
 """SKUs are looked up one by one, as only those of the page are wanted."""
 
 
-def of_sku(connection: Connection, sku_id: UUID, *, today: date) -> list[dict[str, Any]]:
+def of_sku(connection: Connection, sku_id: UUID, *, today: date) -> list[dict[str, object]]:
     """The newest 50 DoCs of one SKU, as the list shows them."""
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(_OF_SKU, {"sku_id": sku_id, "today": today}).fetchall()
 
 
-def expiring(connection: Connection, *, today: date, days: int, limit: int) -> tuple[list[dict[str, Any]], int]:
+def expiring(connection: Connection, *, today: date, days: int, limit: int) -> tuple[list[dict[str, object]], int]:
     """Valid DoCs whose last day is today or within so many days, the first to end first, and how many there are."""
     with connection.cursor(row_factory=dict_row) as cursor:
         found = cursor.execute(_EXPIRING, {"today": today, "days": days, "limit": limit}).fetchall()
@@ -56,8 +56,8 @@ def page(limit: int, offset: int) -> str:
 
 
 def add(
-    connection: Connection, company_id: UUID, doc_id: UUID, *, values: Mapping[str, Any], at: datetime
-) -> dict[str, Any]:
+    connection: Connection, company_id: UUID, doc_id: UUID, *, values: Mapping[str, object], at: datetime
+) -> dict[str, object]:
     """Add one DoC in a session of its company; the record as the list shows it on that day.
 
     `values` are `sku_id`, `reference`, `supplier_name`, `status`, `issued_on` and `expires_on`.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import orjson
@@ -28,7 +28,7 @@ class Issued:
 
     doc_id: UUID
     entry_id: UUID
-    content: dict[str, Any]
+    content: dict[str, object]
     sha256: str
     reference: str | None
 
@@ -39,7 +39,7 @@ def add(
     doc_id: UUID,
     *,
     entry_id: UUID,
-    content: Mapping[str, Any],
+    content: Mapping[str, object],
     pdf: bytes,
     sha256: str,
     at: datetime,

@@ -44,5 +44,5 @@ def status(pool: Pool, company_id: UUID, import_id: UUID, *, limit: int, offset:
         row = conn.execute(polled(limit, offset), {"import_id": import_id}).fetchone()
     if row is None:
         return None
-    found: dict[str, Any] = orjson.loads(row[0])
+    found: dict[str, object] = orjson.loads(row[0])
     return found

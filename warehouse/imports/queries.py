@@ -4,7 +4,7 @@ Polls are answered by `warehouse.imports.polls`.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 from uuid import UUID
 
 from psycopg.rows import class_row, dict_row
@@ -74,14 +74,14 @@ def latest(connection: Connection) -> UUID | None:
     return None if row is None else row[0]
 
 
-def newest(connection: Connection, *, limit: int, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
+def newest(connection: Connection, *, limit: int, offset: int = 0) -> tuple[list[dict[str, object]], int]:
     """Return a page of the company's imports with their counts of SKUs, and the number of all its imports."""
     with connection.cursor(row_factory=dict_row) as cursor:
         found = cursor.execute(_NEWEST, [limit, offset]).fetchall()
     return found, found[0]["total"] if found else 0
 
 
-def reasons(connection: Connection, import_id: UUID) -> list[dict[str, Any]]:
+def reasons(connection: Connection, import_id: UUID) -> list[dict[str, object]]:
     """Return the faults of an import's report by code and field, most frequent first.
 
     `message` is an English example.
@@ -92,7 +92,7 @@ def reasons(connection: Connection, import_id: UUID) -> list[dict[str, Any]]:
 
 def faults(
     connection: Connection, import_id: UUID, *, code: str, field: str | None, limit: int, offset: int
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Return a page of the faults of one reason, in the order of the file."""
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(_FAULTS, [import_id, code, field, limit, offset]).fetchall()

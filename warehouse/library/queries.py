@@ -5,7 +5,7 @@ Operators add them; callers list them.
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Final, cast
 from uuid import UUID
 
 from psycopg.rows import dict_row
@@ -49,8 +49,14 @@ def page(resource: str, limit: int, offset: int) -> str:
 
 
 def add(
-    connection: Connection, resource: str, company_id: UUID, record_id: UUID, *, values: Mapping[str, Any], at: datetime
-) -> dict[str, Any]:
+    connection: Connection,
+    resource: str,
+    company_id: UUID,
+    record_id: UUID,
+    *,
+    values: Mapping[str, object],
+    at: datetime,
+) -> dict[str, object]:
     """Add one record in a session of its company; return the record as the API shows it.
 
     Raises `psycopg.errors.UniqueViolation` where the company has one of that name or code.

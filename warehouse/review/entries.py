@@ -51,7 +51,7 @@ class Entry:
     sku_code: str | None
     sku_name: str | None
     note: str | None = None
-    decided: dict[str, Any] | None = None
+    decided: dict[str, object] | None = None
 
     @property
     def resource(self) -> str:

@@ -6,7 +6,7 @@ takes four times as long for it. Memory holds one part, however large the compan
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import polars as pl
@@ -109,7 +109,7 @@ def _volumes(rows: pl.DataFrame) -> pl.DataFrame:
     ).select(VOLUMES.names())
 
 
-def _parts(conn: Connection, query: str, parameters: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
+def _parts(conn: Connection, query: str, parameters: Mapping[str, object]) -> Iterator[pl.DataFrame]:
     """The query's rows as frames of the columns of `_TYPES`, in any order."""
     held, size = list[bytes](), 0
     statement = f"COPY ({query}) TO STDOUT (FORMAT csv, HEADER, NULL '{_NULL}')"

@@ -5,7 +5,7 @@ A module has `HELP`, `add_arguments(parser)` and `run(arguments, resources, open
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import dagster as dg
 
@@ -16,5 +16,5 @@ OpenInstance: TypeAlias = Callable[[], dg.DagsterInstance]
 class Answer(NamedTuple):
     """What a run changed: the published record, and the same in one sentence for a person."""
 
-    record: dict[str, Any]
+    record: dict[str, object]
     sentence: str

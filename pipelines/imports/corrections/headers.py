@@ -46,7 +46,7 @@ def _column(header: Sequence[Cell], place: Mapping[str, Any], kind: Kind) -> Col
     return None if column is None else replace(column, name=place["field"]) if _names(column, place) else None
 
 
-def _names(column: Column, place: Mapping[str, Any]) -> bool:
+def _names(column: Column, place: Mapping[str, object]) -> bool:
     return place["field"] in (column.name, f"component_{column.name}")
 
 
