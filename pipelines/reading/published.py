@@ -5,21 +5,22 @@ from collections.abc import Iterable
 from pipelines.reading.fields import LONGEST_HEADER, Column
 from pipelines.reading.grid import letter
 from pipelines.reading.sheet import Sheet
+from schemas.report import IgnoredColumn, MappedBy, SourceColumn
 
 
-def published_columns(columns: Iterable[Column]) -> list[dict[str, str]]:
+def published_columns(columns: Iterable[Column]) -> list[SourceColumn]:
     """The columns of the file that are read; a constant of the mapping is none."""
     return [
         {"field": c.name, "column": letter(c.position), "header": _cut(c.header)} for c in columns if c.constant is None
     ]
 
 
-def published_ignored(ignored: Iterable[tuple[int, str]]) -> list[dict[str, str]]:
+def published_ignored(ignored: Iterable[tuple[int, str]]) -> list[IgnoredColumn]:
     """Columns that are not read."""
     return [{"column": letter(at), "header": _cut(header)} for at, header in ignored]
 
 
-def published_mapping(sheet: Sheet) -> dict[str, object]:
+def published_mapping(sheet: Sheet) -> MappedBy:
     """What the mapping has settled: fields whose column it names, fields switched off, constants, meanings of texts."""
     return {
         "mapped": list(dict.fromkeys(c.name for c in sheet.columns if c.mapped and c.constant is None)),

@@ -12,11 +12,12 @@ import polars as pl
 from pipelines.reading.fields import Column, fields_of, volume_field
 from pipelines.reading.grid import LineFault
 from pipelines.reading.sheet import Sheet
+from schemas.report import ImportSource
 
-Content = tuple[dict[str, object], Sheet, Sheet | None, int]
+Content = tuple[ImportSource, Sheet, Sheet | None, int]
 
 
-def pack(source: dict[str, object], main: Sheet, parts: Sheet | None, rows: int) -> bytes:
+def pack(source: ImportSource, main: Sheet, parts: Sheet | None, rows: int) -> bytes:
     """The bytes of an upload."""
     about, tables = part(source, main, parts, rows)
     frames = [_parquet(frame) for frame in tables]
@@ -25,7 +26,7 @@ def pack(source: dict[str, object], main: Sheet, parts: Sheet | None, rows: int)
 
 
 def part(
-    source: dict[str, object], main: Sheet, parts: Sheet | None, rows: int
+    source: ImportSource, main: Sheet, parts: Sheet | None, rows: int
 ) -> tuple[dict[str, object], list[pl.DataFrame]]:
     """An upload as what JSON takes and its tables."""
     sheets = [main] if parts is None else [main, parts]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Final, Literal, Protocol, TypeAlias, cast
+from typing import Final, Protocol, cast
 from uuid import UUID
 
 import orjson
@@ -20,6 +20,7 @@ from pipelines.writing.patch import Patch, from_records
 from pipelines.writing.write import Prepared, write_patch
 from schemas.issues import Issue
 from schemas.sku import SkuDetail, SkuPatch
+from schemas.vocabularies import Outcome
 from warehouse.audit.origin import Origin
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Connection
@@ -27,9 +28,6 @@ from warehouse.skus.detail import StoredSku
 
 _MISMATCH: Final = 0.05
 """Share by which the total weight and the sum of the components may differ without a warning (decisions §3)."""
-
-
-Outcome: TypeAlias = Literal["created", "updated", "unchanged", "rejected"]
 
 
 class Detail(Protocol):

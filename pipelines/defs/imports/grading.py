@@ -2,7 +2,8 @@
 
 import time
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, get_args
 
 import dagster as dg
 
@@ -19,7 +20,7 @@ from pipelines.imports.process import Written
 from pipelines.imports.work import load
 from pipelines.shown import columns, preview
 from pipelines.writing.plans import PlanLimitReached
-from schemas.vocabularies import VOCABULARIES
+from schemas.vocabularies import Outcome
 from warehouse.clock import Clock
 from warehouse.imports.polls import status
 from warehouse.rulesets.registry import Rulesets
@@ -129,9 +130,11 @@ def import_report(
     found = status(postgres.pool, work.company_id, work.id, limit=preview.PREVIEW_ROWS, offset=0)
     assert found is not None, "an import that was just completed is there"
     object_store.objects.delete(work.table_key)  # the uploaded bytes stay; what was read from them is in the rows now
-    counts = {name: found["counts"][name] for name in VOCABULARIES["outcome"]}
+    outcomes: tuple[Outcome, ...] = get_args(Outcome)
+    counts: dict[str, int] = {name: found["counts"][name] for name in outcomes}
     shown = ("sheet", "line", "sku_code", "field", "column", "value", "code", "message")
     rows = typed_rows.rows
+    faults: Sequence[Mapping[str, object]] = found["errors"]
     return dg.MaterializeResult(
         metadata={
             **preview.sent(work),
@@ -139,7 +142,7 @@ def import_report(
             "faults": found["pagination"]["total"],
             "first_rejected": preview.table(
                 shown,
-                ([error[name] for name in shown] for error in found["errors"]),
+                ([cells[name] for name in shown] for cells in faults),
                 total=found["pagination"]["total"],
             ),
         },

@@ -1,4 +1,4 @@
-"""The types of `schemas.sku` and `schemas.grading` are those of the field tables and of the published models."""
+"""The types of `schemas.sku`, `.grading` and `.report` have the fields of the field tables and of the published models."""
 
 from typing import Any, get_type_hints
 
@@ -6,10 +6,12 @@ import pytest
 from pydantic import BaseModel
 
 from compliance.grading import GRADED_INPUTS
-from schemas import grading, sku
+from schemas import grading, report, sku
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS, Field
 from schemas.models import SkuComponentInput, SkuInput, VolumeRowInput
+from schemas.responses import base as base_models
 from schemas.responses import grading as grading_models
+from schemas.responses import imports as import_models
 from schemas.responses import skus as sku_models
 from schemas.supplier import SupplierComponentInput, SupplierDataResponse
 from schemas.vocabularies import SUBSTANCES
@@ -54,6 +56,22 @@ def members(typed: Any) -> dict[str, Any]:
         (grading.GradeComponent, grading_models.GradeComponent),
         (grading.GradeRule, grading_models.GradeRule),
         (grading.PreviousGrade, grading_models.PreviousGrade),
+        (report.ImportAccepted, import_models.ImportAccepted),
+        (report.ImportReport, import_models.ImportStatusResponse),
+        (report.ImportProgress, import_models.ImportProgress),
+        (report.ImportCounts, import_models.ImportCounts),
+        (report.ImportSource, import_models.ImportSource),
+        (report.SourceSheet, import_models.SourceSheet),
+        (report.SourceColumn, import_models.SourceColumn),
+        (report.IgnoredColumn, import_models.IgnoredColumn),
+        (report.AskedColumn, import_models.AskedColumn),
+        (report.HiddenPlaces, import_models.HiddenPlaces),
+        (report.UnreadSheet, import_models.UnreadSheet),
+        (report.SwitchedOff, import_models.SwitchedOff),
+        (report.SkippedLine, import_models.SkippedLine),
+        (report.ImportRowError, import_models.ImportRowError),
+        (report.ImportFailure, import_models.ImportFailure),
+        (report.Pagination, base_models.Pagination),
     ],
 )
 def test_a_type_has_the_fields_of_its_model(typed: Any, model: type[BaseModel]) -> None:
