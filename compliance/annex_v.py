@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cache, lru_cache
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 from compliance import catalogue
 from compliance.flag_texts import reason
@@ -23,6 +23,8 @@ from schemas.sku import Component, Sku
 
 LAYERS: Final = frozenset({"body", "coating", "liner", "tie_layer"})
 """Types of component that may make up a body; other types are ignored here."""
+Fact: TypeAlias = str | float | bool | tuple[str, ...] | None
+"""The value of a field that an atom may name."""
 _ATOM: Final = re.compile(r"(\w+)(!=|=|<)(.+)")
 
 
@@ -61,7 +63,7 @@ def use_decides(record: Sku, rules: RuleSet) -> bool:
     return any(_may_hold(ban, facts) for ban in rules.bans if "use_contexts=" in ban.required_facts)
 
 
-def _may_hold(ban: Ban, known: Mapping[str, object]) -> bool:
+def _may_hold(ban: Ban, known: Mapping[str, Fact]) -> bool:
     """Return whether the ban's clauses could hold if every fact outside the known ones were as the ban requires."""
     return all(
         any(_parsed(atom)[0] not in known or _holds(atom, known) for atom in atoms)
@@ -76,7 +78,7 @@ def may_be_in_the_union(markets: Sequence[str] | None) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _bans(stored: tuple[tuple[str, object], ...], rules: RuleSet) -> list[tuple[Ban, list[str]]]:
+def _bans(stored: tuple[tuple[str, Fact], ...], rules: RuleSet) -> list[tuple[Ban, list[str]]]:
     """Return the bans that the facts point to, each with its open facts; cached, as most packs share their facts."""
     facts = dict(stored)
     judged = [(ban, _open_facts(ban, facts)) for ban in rules.bans if _required(ban.required_facts, facts)]
@@ -95,12 +97,12 @@ def _flag(ban: Ban, open_facts: Sequence[str], today: date) -> AnnexVFlag:
     }
 
 
-def _facts(record: Sku, rules: RuleSet) -> dict[str, Any]:
+def _facts(record: Sku, rules: RuleSet) -> dict[str, Fact]:
     """Return the fields that atoms may name."""
     return {**_face(record, rules), **_body(record, rules), "body_additives": _additives(record)}
 
 
-def _face(record: Sku, rules: RuleSet) -> dict[str, Any]:
+def _face(record: Sku, rules: RuleSet) -> dict[str, Fact]:
     """Return the fields among them that do not come from the body."""
     text = record.get("packaging_format")
     found = resolve_format(text, rules) if text else None
@@ -112,7 +114,7 @@ def _face(record: Sku, rules: RuleSet) -> dict[str, Any]:
     }
 
 
-def _body(record: Sku, rules: RuleSet) -> dict[str, Any]:
+def _body(record: Sku, rules: RuleSet) -> dict[str, Fact]:
     """Return family, code and thickness of the heaviest material among the body's layers; the first of equals."""
     by_material: dict[str, list[tuple[float, str, Component]]] = {}
     for layer in _layers(record):
@@ -166,7 +168,7 @@ def _layers(record: Sku) -> list[Component]:
     ]
 
 
-def _required(clauses: str, facts: Mapping[str, Any]) -> bool:
+def _required(clauses: str, facts: Mapping[str, Fact]) -> bool:
     """Return whether all clauses hold; a clause is a list of atoms of which one must hold."""
     return all(any(_holds(atom, facts) for atom in atoms) for atoms in _clauses(clauses))
 
@@ -176,11 +178,11 @@ def _clauses(text: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(clause.split(" OR ")) for clause in text.split(" AND "))
 
 
-def _holds(atom: str, facts: Mapping[str, Any]) -> bool:
+def _holds(atom: str, facts: Mapping[str, Fact]) -> bool:
     field, operator, wanted = _parsed(atom)
     value = facts[field]
     if operator == "<":
-        return value is not None and value < float(wanted)
+        return isinstance(value, int | float) and value < float(wanted)
     if operator == "!=":
         return _as_text(value) != wanted
     allowed = wanted.split("|")
@@ -189,7 +191,7 @@ def _holds(atom: str, facts: Mapping[str, Any]) -> bool:
     return any(_as_text(one) in allowed for one in (value if isinstance(value, list | tuple) else (value,)))
 
 
-def _open_facts(ban: Ban, facts: Mapping[str, object]) -> list[str] | None:
+def _open_facts(ban: Ban, facts: Mapping[str, Fact]) -> list[str] | None:
     """Return the keys that stay open, in order; None where a stored fact says that the ban does not apply."""
     still_open = []
     for item in filter(None, ban.open_facts.split("; ")):

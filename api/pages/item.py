@@ -24,6 +24,7 @@ from compliance.flag_texts import retold
 from compliance.ruleset import RuleSet
 from compliance.standards import unread
 from pipelines.writing import present
+from schemas.analytics import IncompleteSku
 from schemas.sku import SkuDetail
 from schemas.technical_files import CONTENTS
 from services.audit import history
@@ -62,7 +63,7 @@ class _Held:
     docs: list[dict[str, Any]]
     origin: origins.ValueOrigin
     history: list[history.Version] | None
-    missing: dict[str, list[dict[str, Any]]]
+    missing: IncompleteSku | None
     rules: RuleSet
     declared: set[UUID]
 
@@ -83,9 +84,10 @@ def _page(request: Request, session: Session) -> Response:
         "item.html",
         session=session,
         item=item,
-        gaps=held.missing["gaps"],
+        gaps=held.missing["gaps"] if held.missing else [],
         not_understood=[
-            {**each, "name": item_words.path_of(each["field"], item, lang)} for each in held.missing["not_understood"]
+            {**each, "name": item_words.path_of(each["field"], item, lang)}
+            for each in (held.missing["not_understood"] if held.missing else ())
         ],
         facts=item_words.facts(item, held.names, lang),
         parts=item_words.parts(item, held.names, lang),

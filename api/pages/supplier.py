@@ -176,7 +176,7 @@ def _form(
         last = entries.answer_to(conn, request_id)
         rulesets = service_of(request).rulesets
         rules = rulesets.active(conn)
-        [trace] = analytics.with_asked(conn, [{"sku_code": asked.sku_code}], rulesets, lang)
+        [of_sku] = analytics.questions(conn, [asked.sku_code], rulesets, lang).values()
     given = form
     if given is None:
         given = supplier_form.form_of(last.payload if last else {}, [line["id"] for line in lines], lang)
@@ -184,7 +184,7 @@ def _form(
     parts = [
         {
             "line": line,
-            "first": supplier_form.first(place, lang, (of_line := supplier_form.Asked.of(line, trace, rules, lang))),
+            "first": supplier_form.first(place, lang, (of_line := supplier_form.Asked.of(line, of_sku, rules, lang))),
             "design": (design := supplier_form.design(place, lang, of_line)),
             "declarations": supplier_form.declarations(place, lang),
             "design_is_open": any(question.name in faulty or given.get(question.name) for question in design),

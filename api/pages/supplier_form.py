@@ -12,9 +12,11 @@ from typing import Any, Final, NamedTuple, Self
 from api.pages.forms import Form
 from api.pages.texts import text
 from compliance.ruleset import RuleSet
+from schemas.analytics import Questions
 from schemas.fields import COMPONENT, Field
 from schemas.labels import header, meaning, word
 from schemas.numbers import plain
+from schemas.sku import Component
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 
 _FIRST: Final = ("material_family", "polymer_or_grade", "weight_g", "colour", "recycled_content_percent")
@@ -55,11 +57,11 @@ class Asked(NamedTuple):
     needed: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, line: Mapping[str, Any], trace: Mapping[str, Any], rules: RuleSet, lang: str) -> Self:
-        """Return the questions of a line of the graph; `trace` has those of its SKU's grade, in the same language."""
+    def of(cls, line: Component, of_sku: Questions, rules: RuleSet, lang: str) -> Self:
+        """Return the questions of a line of the graph; `of_sku` are those of its SKU's grade, in the same language."""
         found = {name: rules.question(name, line["component_type"]) for name in (*_FIRST, *_DESIGN)}
         questions = {name: str(getattr(asked, lang)) for name, asked in found.items() if asked}
-        of_line = {fact["field"]: fact["ask"] for fact in trace["open"] if fact["component_id"] == line["id"]}
+        of_line = {fact["field"]: fact["ask"] for fact in of_sku["open"] if fact["component_id"] == line["id"]}
         return cls(questions | of_line, tuple(of_line))
 
 

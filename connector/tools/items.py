@@ -1,5 +1,6 @@
 """Packaging items: the list, and one of them with its components and why its grade is what it is."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 import orjson
@@ -68,7 +69,7 @@ class ItemDetail(Told):
     page: Annotated[Page, Field(description="Where these components, volumes and reasons lie in all there are.")]
 
 
-def _item(listed: dict[str, Any], provisional: list[str]) -> Item:
+def _item(listed: Mapping[str, Any], provisional: list[str]) -> Item:
     return Item(**{name: listed[name] for name in _SHOWN}, grade_provisional=listed["id"] in provisional)
 
 
@@ -136,6 +137,6 @@ class ItemTools:
             as_of=instant(self._service.clock.now()),
             sources=[_SOURCE, _GRADES, *unread(stream, rules)],
             next_step=page.way_on("Call check_missing_data with this sku_code for what is missing, the worst first."),
-            item=shown,
+            item={**shown},
             page=page,
         )

@@ -4,7 +4,8 @@ Each function gives the filing and the question for the user. Nothing is written
 """
 
 from dataclasses import replace
-from typing import Any, Literal
+from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from connector.principal import Principal
@@ -77,7 +78,7 @@ def sku_update(
         code = str(skus.code_of(conn, sku_id))
         if given.get("sku_code", code) != code:
             raise refused("sku_code_mismatch", f"This item has the sku_code “{code}”; a code never changes.")
-        payload = {"changes": {**given, "sku_code": code}}
+        payload: dict[str, object] = {"changes": {**given, "sku_code": code}}
         entry = _unfiled(sku_id, payload, who, now)
         compared = review.compare(conn, who.company_id, entry, now=now, rulesets=service.rulesets)
     if compared.refused is not None:
@@ -93,7 +94,7 @@ def sku_update(
     return Filing("propose_sku_update", arguments, would_file, file), _asking(code, compared)
 
 
-def _unfiled(sku_id: UUID, payload: dict[str, Any], who: Principal, now: Any) -> Entry:
+def _unfiled(sku_id: UUID, payload: dict[str, object], who: Principal, now: datetime) -> Entry:
     """The entry as it would be, for the comparison that a reviewer will see."""
     return Entry(
         id=sku_id,

@@ -6,7 +6,7 @@ Which fields there are and which values they take is known here (`told_fields.py
 found when its header is (`chosen.py`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -100,7 +100,7 @@ def _sheet(mapping: Mapping[str, Any], table: Table) -> dict[str, Any]:
     return {"columns": columns, "off": off, "constants": constants, "values": values, "sheet": sheet, "header_row": row}
 
 
-def _columns(given: Mapping[str, Any], table: Table) -> tuple[dict[str, tuple[str, ...]], tuple[Column, ...]]:
+def _columns(given: Mapping[str, object], table: Table) -> tuple[dict[str, tuple[str, ...]], tuple[Column, ...]]:
     """The headers of each field that is mapped, and the fields that are switched off."""
     columns: dict[str, tuple[str, ...]] = {}
     off: list[Column] = []
@@ -113,13 +113,13 @@ def _columns(given: Mapping[str, Any], table: Table) -> tuple[dict[str, tuple[st
         elif not headers or not all(isinstance(header, str) and header.strip() for header in headers):
             raise _wrong(_COLUMNS)
         else:
-            columns[name] = tuple(headers)
+            columns[name] = tuple(map(str, headers))
     if needed := next((column.name for column in off if column.field.name == "sku_code"), None):
         raise _wrong(f"{needed} cannot be switched off; each line needs it")
     return columns, tuple(off)
 
 
-def _each_once(columns: Any) -> None:
+def _each_once(columns: Iterable[Column]) -> None:
     """Two spellings of one field would leave it open which of them is meant."""
     seen: set[tuple[str, str]] = set()
     for column in columns:

@@ -15,20 +15,20 @@ from pipelines.sandbox import parcel
 from pipelines.sandbox.limits import What
 from schemas.technical_files import MEDIA_TYPES, MediaType
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 Source = bytes | Callable[[], BinaryIO]
 """The bytes, or what opens a file of the system that has them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order(Generic[T]):
-    """One reading, whose answer is a `T`. `what` the file is meant to be is said in a refusal."""
+class Order(Generic[T_co]):
+    """One reading, whose answer is a `T_co`. `what` the file is meant to be is said in a refusal."""
 
     task: str
     arguments: dict[str, Any]
     source: Source
-    taken: Callable[[BinaryIO], T]
+    taken: Callable[[BinaryIO], T_co]
     what: What = "table"
 
 

@@ -125,6 +125,13 @@ def grade_bars(grades: Mapping[str, int]) -> dg.MarkdownMetadataValue:
     return bars("SKUs by grade", {grade: grades.get(grade, 0) for grade in VOCABULARIES["recyclability_grade"]})
 
 
+def records(
+    names: Sequence[str], rows: Iterable[Mapping[str, object]], *, total: int | None = None
+) -> dg.TableMetadataValue:
+    """Return a table of these fields of JSON objects."""
+    return table(names, ([row[name] for name in names] for row in rows), total=total)
+
+
 def bars(title: str, figures: Mapping[str, float]) -> dg.MarkdownMetadataValue:
     """One bar per figure, inside the metadata itself: an image that needs no address.
 

@@ -1,4 +1,4 @@
-"""The types of `schemas.sku`, `.grading` and `.report` have the fields of the field tables and of the published models."""
+"""The types of `schemas.sku`, `.grading` and `.report` have the fields of the tables and of the published models."""
 
 from typing import Any, get_type_hints
 

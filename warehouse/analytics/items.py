@@ -1,7 +1,7 @@
 """A page of a portfolio's SKUs as a person looks for them: by text, grade, DoC status, gap, market, format ban."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypedDict
 
 from compliance.readiness import findings
 from warehouse.analytics.findings import CONDITIONS, FACTS, prepare
@@ -44,6 +44,20 @@ class Wanted:
     flag: str | None = None
 
 
+class _Row(TypedDict):
+    """A SKU of the page; `total` is the number of all that fit."""
+
+    id: str
+    sku_code: str
+    name: str
+    recyclability_grade: str
+    recyclability_score: float | None
+    grade_provisional: bool
+    doc_status: str
+    markets: list[str] | None
+    total: int
+
+
 def items(snapshot: Snapshot, now: Now, wanted: Wanted, *, limit: int, offset: int) -> dict[str, object]:
     """A page of what fits, in the order of the codes, and how many there are. Raises `KeyError` for an unknown gap."""
     judged = wanted.gap is not None or wanted.market is not None
@@ -60,6 +74,7 @@ def items(snapshot: Snapshot, now: Now, wanted: Wanted, *, limit: int, offset: i
         if judged:
             prepare(answers)
         found = answers.records(
+            _Row,
             query,
             text=wanted.text,
             grade=wanted.grade,

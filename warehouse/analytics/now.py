@@ -6,6 +6,7 @@ from typing import Self
 
 from compliance import catalogue
 from compliance.catalogue import Jurisdiction
+from schemas.analytics import Head
 from warehouse.catalogue.queries import every
 from warehouse.clock import Clock
 from warehouse.companies import queries as companies
@@ -27,7 +28,7 @@ class Now:
         served = catalogue.served(every(conn) or catalogue.pinned())
         return cls(clock.today(), companies.counted(conn).links, {found.code: found for found in served})
 
-    def head(self, snapshot: Snapshot) -> dict[str, object]:
+    def head(self, snapshot: Snapshot) -> Head:
         """How every answer begins."""
         return {
             "as_of": snapshot.as_of.isoformat().replace("+00:00", "Z"),

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from uuid import UUID
 
 from compliance.rule_rows import RuleSet
+from schemas.analytics import IncompleteSku
 from warehouse.analytics.missing import missing
 from warehouse.analytics.now import Now
 from warehouse.sessions import Connection
@@ -19,10 +20,13 @@ from warehouse.snapshots.source import tables
 
 def missing_in_one(
     conn: Connection, company_id: UUID, sku_id: UUID, now: Now, *, at: datetime, rules: RuleSet
-) -> dict[str, list[dict[str, object]]]:
-    """The `gaps` of a SKU of the session's company, the gravest first, and its texts `not_understood`, as `missing`."""
+) -> IncompleteSku | None:
+    """Return a SKU of the session's company with its `gaps`, the gravest first, and its texts `not_understood`.
+
+    As `missing` does; None where the company has no such SKU.
+    """
     with TemporaryDirectory(prefix="pcds-item-") as folder:
         parts = write(Path(folder), tables(conn, now.today, rules, [sku_id]), lambda: None)
         held = Snapshot(company_id, "item", at, now.links, "", "", parts, 0, Path(folder))
         found = missing(held, now, limit=1)["items"]
-    return {name: found[0][name] if found else [] for name in ("gaps", "not_understood")}
+    return found[0] if found else None

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypedDict
 from uuid import UUID
 
 from psycopg.types.json import Json
@@ -75,13 +75,23 @@ class Regraded:
         self.examples = (self.examples + other.examples)[:EXAMPLES]
 
 
+class Regrade(TypedDict):
+    """What `pcds regrade --json` publishes (decisions §10)."""
+
+    companies: int
+    skus: int
+    changed: int
+    matrix: dict[str, int]
+    ruleset_version: str
+
+
 class Totals(NamedTuple):
     """What was done of so many companies."""
 
     companies: int
     regraded: Regraded
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Regrade:
         """The published shape of `pcds regrade --json` (decisions §10)."""
         done = self.regraded
         return {
@@ -139,7 +149,7 @@ def asked(conn: Connection) -> tuple[str, datetime] | None:
 def take(conn: Connection) -> tuple[str | None, Regraded] | None:
     """The session's company's open regrade, locked: the last sku_code that is done, and what was done up to there."""
     row = conn.execute(_TAKE).fetchone()
-    return None if row is None else (row[0], _of(row[1:]))
+    return None if row is None else (row[0], _of(*row[1:]))
 
 
 def advance(conn: Connection, position: str | None, done: Regraded, finished_at: datetime | None) -> None:
@@ -165,7 +175,7 @@ def total(pool: Pool, company_ids: Iterable[UUID], version: str) -> Totals:
             row = conn.execute(f"SELECT {_COUNTS} FROM regrades WHERE version = %s", (version,)).fetchone()
         if row is not None:
             reached += 1
-            whole.add(_of(row))
+            whole.add(_of(*row))
     return Totals(reached, whole)
 
 
@@ -181,6 +191,5 @@ def writes_since_before(conn: Connection, instant: datetime) -> bool:
     return conn.execute(_OLDER, (instant,)).fetchone() == (True,)
 
 
-def _of(row: tuple[Any, ...]) -> Regraded:
-    version, skus, changed, matrix, examples = row
+def _of(version: str, skus: int, changed: int, matrix: dict[str, int], examples: list[list[str]]) -> Regraded:
     return Regraded(version, skus, changed, Counter(matrix), examples)

@@ -2,7 +2,6 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from typing import NamedTuple, get_args
 
 import dagster as dg
@@ -134,17 +133,12 @@ def import_report(
     counts: dict[str, int] = {name: found["counts"][name] for name in outcomes}
     shown = ("sheet", "line", "sku_code", "field", "column", "value", "code", "message")
     rows = typed_rows.rows
-    faults: Sequence[Mapping[str, object]] = found["errors"]
     return dg.MaterializeResult(
         metadata={
             **preview.sent(work),
             **preview.counts(counts),
             "faults": found["pagination"]["total"],
-            "first_rejected": preview.table(
-                shown,
-                ([cells[name] for name in shown] for cells in faults),
-                total=found["pagination"]["total"],
-            ),
+            "first_rejected": preview.records(shown, found["errors"], total=found["pagination"]["total"]),
         },
         check_results=[
             checks.counts_add_up(

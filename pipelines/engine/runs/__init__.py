@@ -4,7 +4,7 @@ A module has `HELP`, `add_arguments(parser)` and `run(arguments, resources, open
 `dagster.Failure` where it is refused. `pipelines.engine.run` is the program; it lists the modules.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
 import dagster as dg
@@ -16,5 +16,5 @@ OpenInstance: TypeAlias = Callable[[], dg.DagsterInstance]
 class Answer(NamedTuple):
     """What a run changed: the published record, and the same in one sentence for a person."""
 
-    record: dict[str, object]
+    record: Mapping[str, object]
     sentence: str
