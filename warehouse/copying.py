@@ -6,7 +6,7 @@ written, which the modules of each subject decide.
 
 import io
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 import polars as pl
 
@@ -16,10 +16,11 @@ NULL: Final = "\ue5e5"
 """Null in COPY's CSV: a single private-use character, which no caller's cell equals."""
 _FORM: Final = f"(FORMAT csv, NULL '{NULL}')"
 
+Schema: TypeAlias = Mapping[str, pl.DataType | type[pl.DataType]]
+"""The columns of a frame in their order, with their types."""
 
-def out_of(
-    connection: Connection, query: str, parameters: Mapping[str, object], schema: Mapping[str, object]
-) -> pl.DataFrame:
+
+def out_of(connection: Connection, query: str, parameters: Mapping[str, object], schema: Schema) -> pl.DataFrame:
     """Return the rows of a query as a frame.
 
     `schema` names the columns in their order, with their types in the frame.
@@ -32,7 +33,7 @@ def out_of(
     return parsed(data, schema)
 
 
-def parsed(data: io.BytesIO, schema: Mapping[str, Any]) -> pl.DataFrame:
+def parsed(data: io.BytesIO, schema: Schema) -> pl.DataFrame:
     """Parse COPY's CSV into a frame; an empty text stays an empty text."""
     if not data.getbuffer().nbytes:
         return pl.DataFrame(schema=dict(schema))

@@ -22,6 +22,7 @@ from warehouse.clock import Clock
 Connection: TypeAlias = psycopg.Connection[Any]
 AsyncConnection: TypeAlias = psycopg.AsyncConnection[Any]
 Cursor: TypeAlias = psycopg.Cursor[Any]
+"""Rows are tuples of any values: a query is a text, and what it selects is known to the module that has it."""
 T = TypeVar("T")
 
 _BECOME: Final = "SELECT set_config('app.company_id', %s, true)"

@@ -64,8 +64,8 @@ class Draft:
         return asdict(self)
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Self:
-        """The draft that `as_dict` gave."""
+    def of(cls, told: Mapping[str, Any]) -> Self:  # JSON that was stored
+        """Return the draft that `as_dict` gave."""
         return cls(**{**told, "points": [Point(**point) for point in told["points"]]})
 
 

@@ -91,8 +91,8 @@ class Comparison:
         }
 
     @classmethod
-    def of(cls, kept: Mapping[str, Any]) -> Self:
-        """The comparison that `as_dict` gave, without version and warnings."""
+    def of(cls, kept: Mapping[str, Any]) -> Self:  # JSON that was stored
+        """Return the comparison that `as_dict` gave, without version and warnings."""
         before, after = (kept[name] and Graded(**kept[name]) for name in ("before", "after"))
         return cls(None, [Change(**change) for change in kept["changes"]], kept["parts"], before, after, [])
 

@@ -40,7 +40,7 @@ class Entry:
     state: str
     sku_id: UUID | None
     request_id: UUID | None
-    payload: dict[str, Any]
+    payload: dict[str, Any]  # its form depends on `kind` (services.review.entries)
     filed_by_type: str
     filed_by_id: str | None
     filed_by_name: str | None
