@@ -23,6 +23,7 @@ from pipelines.writing.records import RowResult, write_records
 from schemas.bounds import listed
 from schemas.models import MAX_BATCH, Invalid, SkuBatchInput, issues_of, parse_sku
 from schemas.responses import SkuBatchResponse
+from schemas.sku import SkuPatch
 from warehouse.access.keys import Key
 from warehouse.sessions import Connection
 
@@ -37,7 +38,7 @@ class _BatchOfRows(SkuBatchInput):
     skus: Annotated[list[Any], PydanticField(max_length=MAX_BATCH)]
 
 
-Records = dict[int, dict[str, Any]]
+Records = dict[int, SkuPatch]
 Rows = dict[int, RowResult]
 
 

@@ -28,6 +28,7 @@ from schemas import texts
 from schemas.issues import Issue
 from schemas.models import Invalid, SkuInput, parse_sku
 from schemas.responses import SkuDetailResponse, SkuListResponse, SkuWriteResult
+from schemas.sku import SkuPatch
 from warehouse.access.keys import Key
 from warehouse.sessions import Connection
 from warehouse.skus import detail, queries
@@ -74,20 +75,8 @@ async def get_sku(request: Request, key_hash: Presented) -> Response:
     row = detail.row_of(await read(request, key_hash, detail.BY_ID, parameters))
     if row["id"] is None:
         raise NotFound
-    rules, graded_by, before = await service_of(request).rules_for(row["ruleset_version"], present.version_before(row))
-    shown = await present.beside_others(
-        row,
-        lambda: present.sku_detail(
-            row,
-            present.record(row),
-            rules=rules,
-            graded_by=graded_by,
-            doc_status=row["doc_status"],
-            before=before,
-            today=today,
-            lang=asked_for(request),
-        ),
-    )
+    rules_for, lang = service_of(request).rules_for, asked_for(request)
+    shown, _ = await present.sku_detail_on_loop(row, rules_for, today=today, lang=lang)
     return spoken(request, json_of({"data": shown}))
 
 
@@ -151,7 +140,7 @@ def _written_one(request: Request, key: Key, body: Any) -> Response:
 def _written_together(conn: Connection, sent: Mapping[int, Sent]) -> dict[int, Callable[[], Response] | Exception]:
     """Write POSTs of one key together, each with its own ledger entry in the chain; of equal codes only the first."""
     done: dict[int, Callable[[], Response] | Exception] = {}
-    records: dict[str, tuple[int, dict[str, Any]]] = {}
+    records: dict[str, tuple[int, SkuPatch]] = {}
     for place, one in sent.items():
         record = caught(_valid, one.body)
         if isinstance(record, Exception):
@@ -184,7 +173,7 @@ def _code_of(conn: Connection, sku_id: UUID) -> str:
     return code
 
 
-def _valid(body: Any) -> dict[str, Any]:
+def _valid(body: Any) -> SkuPatch:
     try:
         return parse_sku(body)
     except Invalid as invalid:

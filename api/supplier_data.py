@@ -6,7 +6,7 @@ An unknown token and a token whose request already has its answer get the same a
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from starlette.concurrency import run_in_threadpool
@@ -23,6 +23,7 @@ from api.service import service_of
 from api.writing import answer_for
 from schemas.models import Invalid
 from schemas.responses import SupplierSubmissionAccepted
+from schemas.sku import SupplierResponse
 from schemas.supplier import SupplierSubmission, parse_submission
 from services import review, supplier_requests
 from warehouse.review import supplier_requests as queries
@@ -90,7 +91,7 @@ async def admitted(request: Request) -> tuple[UUID, UUID]:
     return found.company_id, found.request_id
 
 
-def answered(request: Request, company_id: UUID, request_id: UUID, response: dict[str, Any]) -> review.Entry:
+def answered(request: Request, company_id: UUID, request_id: UUID, response: SupplierResponse) -> review.Entry:
     """File an answer for review and return its entry; `response` is parsed. Raise `NotFound` and `InvalidBody`."""
     return service_of(request).writes.run(
         company_id, lambda conn: _filed(conn, request, company_id, request_id, response)
@@ -98,7 +99,7 @@ def answered(request: Request, company_id: UUID, request_id: UUID, response: dic
 
 
 def _filed(
-    conn: Connection, request: Request, company_id: UUID, request_id: UUID, response: dict[str, Any]
+    conn: Connection, request: Request, company_id: UUID, request_id: UUID, response: SupplierResponse
 ) -> review.Entry:
     service, origin = service_of(request), acting(request, "supplier", str(request_id), None)
     try:

@@ -9,27 +9,31 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cache, lru_cache
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 from compliance import catalogue
 from compliance.flag_texts import reason
-from compliance.grading.components import Record, lines
+from compliance.grading.components import lines
 from compliance.material_path import material_path, same_material
 from compliance.rule_rows import Ban
 from compliance.ruleset import RuleSet
 from compliance.words import resolve_format, resolve_material
+from schemas.grading import AnnexVFlag
+from schemas.sku import Component, Sku
 
 LAYERS: Final = frozenset({"body", "coating", "liner", "tie_layer"})
 """Types of component that may make up a body; other types are ignored here."""
+Fact: TypeAlias = str | float | bool | tuple[str, ...] | None
+"""The value of a field that an atom may name."""
 _ATOM: Final = re.compile(r"(\w+)(!=|=|<)(.+)")
 
 
-def flags(record: Record, rules: RuleSet, *, today: date) -> list[dict[str, object]]:
+def flags(record: Sku, rules: RuleSet, *, today: date) -> list[AnnexVFlag]:
     """Return the record's flags in table order, as published; `today` decides which bans are in force (UTC)."""
     return [_flag(ban, open_facts, today) for ban, open_facts in bans(record, rules)]
 
 
-def bans(record: Record, rules: RuleSet) -> list[tuple[Ban, list[str]]]:
+def bans(record: Sku, rules: RuleSet) -> list[tuple[Ban, list[str]]]:
     """Return the bans that the record points to, each with its open facts; none where no market is in the Union.
 
     An empty list of use contexts was never asked for and points to no ban (rollup of the record, step 9).
@@ -39,7 +43,7 @@ def bans(record: Record, rules: RuleSet) -> list[tuple[Ban, list[str]]]:
     return _bans(tuple(_facts(record, rules).items()), rules)
 
 
-def depend_on_body(record: Record, rules: RuleSet) -> bool:
+def depend_on_body(record: Sku, rules: RuleSet) -> bool:
     """Return whether some body with the record's additives could cause a flag in the Union; asked once for many alike.
 
     Most records have a level, format, use and additives that no ban names; their layers need not be read.
@@ -48,7 +52,7 @@ def depend_on_body(record: Record, rules: RuleSet) -> bool:
     return any(_may_hold(ban, facts) for ban in rules.bans)
 
 
-def use_decides(record: Record, rules: RuleSet) -> bool:
+def use_decides(record: Sku, rules: RuleSet) -> bool:
     """Return whether the packaging's use is not given and a ban of its kind of packaging depends on it.
 
     Such a record has no flag by that ban; the missing flag means nothing until the use is given.
@@ -59,7 +63,7 @@ def use_decides(record: Record, rules: RuleSet) -> bool:
     return any(_may_hold(ban, facts) for ban in rules.bans if "use_contexts=" in ban.required_facts)
 
 
-def _may_hold(ban: Ban, known: Mapping[str, Any]) -> bool:
+def _may_hold(ban: Ban, known: Mapping[str, Fact]) -> bool:
     """Return whether the ban's clauses could hold if every fact outside the known ones were as the ban requires."""
     return all(
         any(_parsed(atom)[0] not in known or _holds(atom, known) for atom in atoms)
@@ -74,14 +78,14 @@ def may_be_in_the_union(markets: Sequence[str] | None) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _bans(stored: tuple[tuple[str, Any], ...], rules: RuleSet) -> list[tuple[Ban, list[str]]]:
+def _bans(stored: tuple[tuple[str, Fact], ...], rules: RuleSet) -> list[tuple[Ban, list[str]]]:
     """Return the bans that the facts point to, each with its open facts; cached, as most packs share their facts."""
     facts = dict(stored)
     judged = [(ban, _open_facts(ban, facts)) for ban in rules.bans if _required(ban.required_facts, facts)]
     return [(ban, open_facts) for ban, open_facts in judged if open_facts is not None]
 
 
-def _flag(ban: Ban, open_facts: Sequence[str], today: date) -> dict[str, object]:
+def _flag(ban: Ban, open_facts: Sequence[str], today: date) -> AnnexVFlag:
     return {
         "code": ban.code,
         "format": ban.format,
@@ -93,12 +97,12 @@ def _flag(ban: Ban, open_facts: Sequence[str], today: date) -> dict[str, object]
     }
 
 
-def _facts(record: Record, rules: RuleSet) -> dict[str, Any]:
+def _facts(record: Sku, rules: RuleSet) -> dict[str, Fact]:
     """Return the fields that atoms may name."""
     return {**_face(record, rules), **_body(record, rules), "body_additives": _additives(record)}
 
 
-def _face(record: Record, rules: RuleSet) -> dict[str, Any]:
+def _face(record: Sku, rules: RuleSet) -> dict[str, Fact]:
     """Return the fields among them that do not come from the body."""
     text = record.get("packaging_format")
     found = resolve_format(text, rules) if text else None
@@ -110,9 +114,9 @@ def _face(record: Record, rules: RuleSet) -> dict[str, Any]:
     }
 
 
-def _body(record: Record, rules: RuleSet) -> dict[str, Any]:
+def _body(record: Sku, rules: RuleSet) -> dict[str, Fact]:
     """Return family, code and thickness of the heaviest material among the body's layers; the first of equals."""
-    by_material: dict[str, list[tuple[float, str, Mapping[str, Any]]]] = {}
+    by_material: dict[str, list[tuple[float, str, Component]]] = {}
     for layer in _layers(record):
         path = material_path(
             layer["component_type"],
@@ -136,19 +140,25 @@ def _body(record: Record, rules: RuleSet) -> dict[str, Any]:
     }
 
 
-def _additives(record: Record) -> tuple[str, ...]:
+def _additives(record: Sku) -> tuple[str, ...]:
     """Return the additives of all body components, in alphabetical order."""
     bodies = [line for line in lines(record) if line["component_type"] == "body"]
     return tuple(sorted({additive for line in bodies for additive in line.get("additives") or ()}))
 
 
-def _layers(record: Record) -> list[Mapping[str, Any]]:
+def _layers(record: Sku) -> list[Component]:
     """Return the layers of the body, without attached parts; the SKU's own material where it has no graph."""
     graph = lines(record)
     if not graph:
         family, text = record.get("material"), record.get("material_subtype")
-        implied = {"component_type": "body", "material_family": family, "polymer_or_grade": text}
-        return [{**implied, "weight_g": record.get("weight_grams")}] if family or text else []
+        weight = record.get("weight_grams")
+        body: Component = {
+            "component_type": "body",
+            "material_family": family,
+            "polymer_or_grade": text,
+            "weight_g": weight,
+        }
+        return [body] if family or text else []
     return [
         line
         for line in graph
@@ -158,7 +168,7 @@ def _layers(record: Record) -> list[Mapping[str, Any]]:
     ]
 
 
-def _required(clauses: str, facts: Mapping[str, Any]) -> bool:
+def _required(clauses: str, facts: Mapping[str, Fact]) -> bool:
     """Return whether all clauses hold; a clause is a list of atoms of which one must hold."""
     return all(any(_holds(atom, facts) for atom in atoms) for atoms in _clauses(clauses))
 
@@ -168,11 +178,11 @@ def _clauses(text: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(clause.split(" OR ")) for clause in text.split(" AND "))
 
 
-def _holds(atom: str, facts: Mapping[str, Any]) -> bool:
+def _holds(atom: str, facts: Mapping[str, Fact]) -> bool:
     field, operator, wanted = _parsed(atom)
     value = facts[field]
     if operator == "<":
-        return value is not None and value < float(wanted)
+        return isinstance(value, int | float) and value < float(wanted)
     if operator == "!=":
         return _as_text(value) != wanted
     allowed = wanted.split("|")
@@ -181,7 +191,7 @@ def _holds(atom: str, facts: Mapping[str, Any]) -> bool:
     return any(_as_text(one) in allowed for one in (value if isinstance(value, list | tuple) else (value,)))
 
 
-def _open_facts(ban: Ban, facts: Mapping[str, Any]) -> list[str] | None:
+def _open_facts(ban: Ban, facts: Mapping[str, Fact]) -> list[str] | None:
     """Return the keys that stay open, in order; None where a stored fact says that the ban does not apply."""
     still_open = []
     for item in filter(None, ban.open_facts.split("; ")):

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final, Literal, cast
 
 from compliance.tables import RULES, TableError, rows, words
+from schemas.analytics import FindingEntry
 
 Kind = Literal["blocks", "decide", "upcoming", "missing"]
 """`blocks`: a stored fact forbids it today. `decide`: a fact without a field would. `upcoming`: from a later day.
@@ -41,7 +42,7 @@ class Finding:
         """Return the finding as it counts on a day: `upcoming` before it applies."""
         return replace(self, kind="upcoming") if self.applies_from and today < self.applies_from else self
 
-    def as_dict(self) -> dict[str, object]:
+    def as_dict(self) -> FindingEntry:
         """Return the finding as answers publish it."""
         return {
             "code": self.key,

@@ -4,16 +4,14 @@ The limits are rows of `limits.csv`: Article 5 of Regulation (EU) 2025/40, and A
 very high concern. The caller decides whether a declared status contradicts a value.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import date
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from compliance.rule_rows import Limit
 from compliance.ruleset import RuleSet
-
-Entry = Mapping[str, Any]
-"""A substance entry as it is stored: `status`, and optionally `value`, `unit`, `basis`."""
+from schemas.sku import SubstanceEntry
 
 _LIMIT_OF: Final = {
     ("pfas", "single"): "pfas_single",
@@ -58,7 +56,7 @@ def pfas_food_contact_prohibited(
     *,
     food_contact: bool | None,
     markets: Iterable[str] | None,
-    pfas: Iterable[Entry | None],
+    pfas: Iterable[SubstanceEntry | None],
     on: date,
     eu_codes: Collection[str],
     rules: RuleSet,
@@ -89,7 +87,7 @@ def pfas_food_contact_prohibited(
     )
 
 
-def _measured(entry: Entry, rules: RuleSet) -> bool:
+def _measured(entry: SubstanceEntry, rules: RuleSet) -> bool:
     """Return whether the entry's own value shows the breach."""
     value = entry.get("value")
     if value is None:

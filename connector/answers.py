@@ -5,7 +5,6 @@ what it confirms, and whether it is still valid, when it files.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from mcp.server.request_state import InvalidRequestState
 
@@ -23,7 +22,7 @@ class Answers:
     def __init__(self, service: Service) -> None:
         self._service, self._codec = service, security(service.settings).codec
 
-    async def one(self, admitted: Admitted, params: Mapping[str, Any]) -> bool:
+    async def one(self, admitted: Admitted, params: Mapping[str, object]) -> bool:
         """Return whether the parameters of a call contain an answer to a question that we asked."""
         match params:
             case {"requestState": str(state)}:

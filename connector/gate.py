@@ -50,7 +50,7 @@ class Refusal(Exception):  # noqa: N818  (an answer, not a fault of the program)
         super().__init__(sentence)
         self.status, self.code, self.headers = status, code, dict(headers or {})
 
-    def body(self, correlation_id: str) -> dict[str, Any]:
+    def body(self, correlation_id: str) -> dict[str, object]:
         """Return the error body of the contract."""
         return {"error": self.code, "correlationId": correlation_id, "message": str(self)}
 
@@ -63,13 +63,13 @@ class Refusal(Exception):  # noqa: N818  (an answer, not a fault of the program)
 class OverCeiling(Refusal):
     """The connection has called as often as its plan allows; the body is JSON-RPC, which clients understand."""
 
-    def __init__(self, admitted: Admitted, request_id: Any) -> None:
+    def __init__(self, admitted: Admitted, request_id: object) -> None:
         """Make the refusal; `request_id` is the call's."""
         sentence = f"This connection may make {admitted.ceiling} calls a minute; wait {admitted.retry_after} s."
         super().__init__(429, "rate_limited", sentence, {"Retry-After": str(admitted.retry_after)})
         self._limit, self._wait, self._id = admitted.ceiling, admitted.retry_after, request_id
 
-    def body(self, correlation_id: str) -> dict[str, Any]:
+    def body(self, correlation_id: str) -> dict[str, object]:
         """Return a JSON-RPC error with the ceiling that was reached (interface v1, Errors, rule 2)."""
         data = {"error": self.code, "limit": self._limit, "retryAfter": self._wait, "correlationId": correlation_id}
         error = {"code": _RATE_LIMITED, "message": str(self), "data": data}
@@ -84,7 +84,7 @@ class Unreadable(Refusal):
         super().__init__(400, "invalid_request", "Send one message: a JSON object (RFC 8259) in UTF-8.")
         self._code = code
 
-    def body(self, correlation_id: str) -> dict[str, Any]:
+    def body(self, correlation_id: str) -> dict[str, object]:
         """Return a JSON-RPC error without an id, since the id could not be read."""
         error = {"code": self._code, "message": str(self), "data": {"correlationId": correlation_id}}
         return {"jsonrpc": "2.0", "id": None, "error": error}
@@ -144,7 +144,7 @@ class Gate:
             )
         return admitted
 
-    async def _admit(self, token: str, counted_as: str | None, request_id: Any) -> Admitted:
+    async def _admit(self, token: str, counted_as: str | None, request_id: object) -> Admitted:
         place, now = resource(self._service.settings.base_url), self._service.clock.now()
         admitted = await self._service.reading(
             partial(connections.admit, token=token, resource=place, counted_as=counted_as, at=now)
@@ -211,7 +211,7 @@ async def body_of(request: Request) -> bytes:
     return bytes(body)
 
 
-def _message(body: bytes) -> Mapping[str, Any]:
+def _message(body: bytes) -> Mapping[str, object]:
     """Return the message of a body, empty where there is none. Raises `Unreadable`.
 
     The protocol's parsers accept bodies that this one refuses: a text without its last character, invalid numbers,
@@ -228,7 +228,7 @@ def _message(body: bytes) -> Mapping[str, Any]:
     return message
 
 
-def _counted_as(message: Mapping[str, Any]) -> str | None:
+def _counted_as(message: Mapping[str, object]) -> str | None:
     """Return `call`, `answer` for a call that claims to answer a question, or None for no count (decisions §7)."""
     if message.get("method") != "tools/call":
         return None
@@ -238,7 +238,7 @@ def _counted_as(message: Mapping[str, Any]) -> str | None:
     return "call"
 
 
-def _drafts(message: Mapping[str, Any]) -> bool:
+def _drafts(message: Mapping[str, object]) -> bool:
     match message:
         case {"method": "tools/call", "params": {"name": str(name)}}:
             return name in _DRAFTING

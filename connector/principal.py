@@ -5,7 +5,7 @@ read it from there. The company comes only from there: no argument of a tool nam
 """
 
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Self
 from uuid import UUID
 
 from mcp.server.auth.middleware.auth_context import get_access_token
@@ -31,7 +31,7 @@ class Principal:
     client_name: str
     correlation_id: str
 
-    def claims(self) -> dict[str, Any]:
+    def claims(self) -> dict[str, object]:
         """Return the claims of an access token besides `iss`, for `AccessToken(claims=...)`."""
         return {name: str(value) for name, value in asdict(self).items()}
 

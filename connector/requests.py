@@ -24,7 +24,7 @@ _LISTS: Final = ("tools/list", "prompts/list", "resources/list", "resources/temp
 def checked(server: MCPServer[None]) -> ServerMiddleware[None]:
     """Return middleware that checks against the tools and prompts that the server has at the request."""
 
-    async def check(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def check(ctx: ServerRequestContext[Any, object], call_next: CallNext) -> HandlerResult:
         params = ctx.params or {}
         if ctx.method in _LISTS and params.get("cursor") is not None:
             raise MCPError(INVALID_PARAMS, "There is no such cursor; the list is one page.")
@@ -41,7 +41,7 @@ def checked(server: MCPServer[None]) -> ServerMiddleware[None]:
     return check
 
 
-def _faults(tool: Tool, arguments: Any) -> list[str]:
+def _faults(tool: Tool, arguments: object) -> list[str]:
     """Return the faults of the arguments, one sentence each; none for arguments that the library refuses: no object."""
     if not isinstance(arguments, dict):
         return []

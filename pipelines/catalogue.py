@@ -9,10 +9,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
-import psycopg
 from sqlalchemy import Boolean, Date, Integer
 from uuid_utils import uuid7
 
@@ -24,6 +23,7 @@ from warehouse.audit.origin import Origin
 from warehouse.catalogue import queries
 from warehouse.catalogue.queries import entry
 from warehouse.companies import queries as companies
+from warehouse.sessions import Connection
 from warehouse.tables import jurisdictions
 
 _POLARS: Final = {Boolean: pl.Boolean, Date: pl.Date, Integer: pl.Int64}
@@ -37,7 +37,7 @@ _LARGEST_BYTES: Final = 16 * 2**20
 class CatalogueFile:
     """A file that may be served: its rows in stored columns and as parsed entries. `pinned`: the release's own."""
 
-    rows: dict[str, dict[str, Any]]
+    rows: dict[str, dict[str, object]]
     entries: tuple[Jurisdiction, ...]
     source_hash: str
     pinned: bool
@@ -58,7 +58,7 @@ class Changes:
     demoted: list[str]
     source_hash: str
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return the published shape of `pcds catalogue refresh --json` (decisions §10)."""
         return asdict(self)
 
@@ -105,7 +105,7 @@ def read(path: Path | None) -> CatalogueFile:
     return CatalogueFile(stored, entries, hashlib.sha256(file.read_bytes()).hexdigest(), path is None)
 
 
-def _stored(name: str, cell: str) -> Any:
+def _stored(name: str, cell: str) -> object:
     """Return a cell as its column stores it; an empty one is null, and so is a date of which the day is not known."""
     kind = jurisdictions.c[name].type
     if isinstance(kind, Boolean):
@@ -117,19 +117,19 @@ def _stored(name: str, cell: str) -> Any:
     return cell or None
 
 
-def is_needed(conn: psycopg.Connection[Any], release: CatalogueFile) -> bool:
+def is_needed(conn: Connection, release: CatalogueFile) -> bool:
     """Return whether a start has to load the release's file: none or another release's is stored, not an operator's."""
     source_hash, pinned = queries.last_load(conn) or (None, True)
     return pinned and source_hash != release.source_hash
 
 
-def as_held(conn: psycopg.Connection[Any], now: datetime) -> Changes:
+def as_held(conn: Connection, now: datetime) -> Changes:
     """Return the result of a refresh that loads nothing: all unchanged, and the codes served less deep by now."""
     rows, last = queries.stored(conn), queries.last_load(conn)
     return Changes([], [], [], len(rows), _demoted(map(entry, rows.values()), now), last.source_hash if last else "")
 
 
-def load(conn: psycopg.Connection[Any], file: CatalogueFile, origin: Origin, now: datetime) -> Changes:
+def load(conn: Connection, file: CatalogueFile, origin: Origin, now: datetime) -> Changes:
     """Make the table equal to the file, in the caller's transaction; changes are entered in every company's ledger."""
     queries.lock(conn)
     before, after = queries.stored(conn), file.rows

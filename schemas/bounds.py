@@ -5,7 +5,7 @@ The limits are released (docs/api.md): they may grow, never shrink. `api.bodies`
 
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from schemas.issues import Issue, more
 
@@ -23,7 +23,7 @@ TOO_MANY_COMPONENTS: Final = f"A SKU has at most {MAX_COMPONENTS} components."
 
 def too_large(body: object) -> Issue | None:
     """Return the fault of a parsed body with too many values; counting stops at the limit."""
-    waiting: list[Any] = [body]
+    waiting: list[object] = [body]
     seen = 0
     while waiting:
         value = waiting.pop()

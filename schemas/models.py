@@ -29,6 +29,7 @@ from schemas import normalise, words
 from schemas.bounds import MAX_COMPONENTS, MAX_FAULTS, TOO_MANY_COMPONENTS, too_large
 from schemas.fields import COMPONENT_FIELDS, MAX_UNITS, SKU_FIELDS, Field
 from schemas.issues import ISSUE_CODES, Issue, more
+from schemas.sku import SkuPatch, VolumeRow
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 
 MAX_BATCH: Final = 1000
@@ -245,22 +246,22 @@ class VolumeRowInput(Strict):
 _VolumeRows: Final = TypeAdapter(Annotated[list[VolumeRowInput], PydanticField(max_length=MAX_VOLUME_ROWS)])
 
 
-def parse_volumes(body: object) -> list[dict[str, Any]]:
+def parse_volumes(body: object) -> list[VolumeRow]:
     """Return the rows of a volumes write, each normalised by itself. Raise `Invalid` with every fault and its row."""
     bounded(body)
     try:
-        return [row.model_dump() for row in _VolumeRows.validate_python(body)]
+        return [cast(VolumeRow, row.model_dump()) for row in _VolumeRows.validate_python(body)]
     except ValidationError as error:
         raise Invalid(issues_of(error, rows=True)) from None
 
 
-def parse_sku(body: object) -> dict[str, Any]:
+def parse_sku(body: object) -> SkuPatch:
     """Return the given fields of one SKU, normalised; `body` is parsed JSON. Raise `Invalid` with every fault."""
     if isinstance(body, dict) and isinstance(graph := body.get("components"), list) and len(graph) > MAX_COMPONENTS:
         raise Invalid([Issue("out_of_range", TOO_MANY_COMPONENTS, "components")])
     bounded(body)
     try:
-        return SkuInput.model_validate(body).model_dump(exclude_unset=True)
+        return cast(SkuPatch, SkuInput.model_validate(body).model_dump(exclude_unset=True))
     except ValidationError as error:
         raise Invalid(issues_of(error)) from None
 

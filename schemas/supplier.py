@@ -8,7 +8,7 @@ import csv
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final, cast
 
 from pydantic import AfterValidator, BeforeValidator, ValidationError, WithJsonSchema
 from pydantic import Field as PydanticField
@@ -19,6 +19,7 @@ from schemas.bounds import MAX_COMPONENTS
 from schemas.fields import COMPONENT_FIELDS, Field
 from schemas.json_schemas import Published
 from schemas.models import FreeText, Invalid, Strict, bounded, few_components, issues_of, model_of
+from schemas.sku import SupplierResponse
 
 VERSIONS: Final = Path(__file__).with_name("supplier_response_versions.csv")
 """Each published version with its day, the digest of what it accepts, and what changed."""
@@ -73,11 +74,12 @@ class SupplierSubmission(Strict):
     response: Annotated[SupplierDataResponse, PydanticField(description="The answer, for the components asked about.")]
 
 
-def parse_submission(body: object) -> dict[str, Any]:
+def parse_submission(body: object) -> SupplierResponse:
     """Return the given fields of the response, normalised; `body` is parsed JSON. Raise `Invalid` with every fault."""
     bounded(body)
     try:
-        return SupplierSubmission.model_validate(body).response.model_dump(exclude_unset=True)
+        response = SupplierSubmission.model_validate(body).response
+        return cast(SupplierResponse, response.model_dump(exclude_unset=True))
     except ValidationError as error:
         raise Invalid(issues_of(error)) from None
 
@@ -85,12 +87,12 @@ def parse_submission(body: object) -> dict[str, Any]:
 class _Untitled(Published):
     """Leaves out titles that only repeat a field's name."""
 
-    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002  (the library's signature)
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002  (the library's signature)
         return False
 
 
 @cache
-def published(address: str) -> dict[str, Any]:
+def published(address: str) -> dict[str, object]:
     """Return the JSON Schema (2020-12) of `SupplierDataResponse`, with its newest version and day; `address` is its id.
 
     The versions are a table; a test checks its last row against the model, so that the accepted values cannot change

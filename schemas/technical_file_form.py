@@ -64,7 +64,7 @@ def name_as(name: str, kind: MediaType) -> str:
 
 def parse_fields(fields: Mapping[str, str]) -> tuple[dict[str, Any], list[Issue]]:
     """Return the text fields as they are stored, empty ones null, and their faults."""
-    stored: dict[str, Any] = dict.fromkeys(FIELDS)
+    stored: dict[str, Any] = dict.fromkeys(FIELDS)  # texts and days; the name of a field says which
     issues = [
         Issue(
             "unknown_field",

@@ -10,7 +10,7 @@ of other texts, where copying leaves them and they mean nothing.
 
 import re
 import unicodedata
-from typing import Any, Final
+from typing import Final
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 CONTROL: Final = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\u{9f}]"
@@ -42,7 +42,7 @@ def control_in(text: str) -> str | None:
     )
 
 
-def refused_in(value: Any) -> str | None:
+def refused_in(value: object) -> str | None:
     """Return the same sentence for the first such text anywhere in a JSON value."""
     waiting = [value]
     while waiting:

@@ -4,10 +4,13 @@ People's words for a code (Kunststoff, primaire, oui) are data in `words.csv`. T
 keys of packaging formats come from the rules; a test checks them against the tables there.
 """
 
-from typing import Final
+from typing import Final, Literal, TypeAlias, get_args
 
 from schemas import audit
 from schemas.technical_files import TYPES
+
+Outcome: TypeAlias = Literal["created", "updated", "unchanged", "rejected"]
+"""What became of a row of a write."""
 
 VOCABULARIES: Final[dict[str, tuple[str, ...]]] = {
     "material": ("plastic", "paper", "glass", "metal", "composite", "wood", "textile", "other"),
@@ -223,12 +226,13 @@ VOCABULARIES: Final[dict[str, tuple[str, ...]]] = {
     "scope": ("read", "write"),
     "plan": ("starter", "growth", "professional", "enterprise"),
     "import_status": ("queued", "processing", "completed", "failed"),
-    "outcome": ("created", "updated", "unchanged", "rejected"),
+    "outcome": get_args(Outcome),
     "technical_file_type": tuple(TYPES),
     "audit_action": tuple(audit.ACTIONS),
     "audit_resource_type": audit.RESOURCE_TYPES,
     "audit_actor_type": tuple(audit.ACTORS),
 }
 
-SUBSTANCES: Final = ("pfas", "svhc", "bpa", "heavy_metals")
+Substance = Literal["pfas", "svhc", "bpa", "heavy_metals"]
+SUBSTANCES: Final[tuple[Substance, ...]] = get_args(Substance)
 """The substance keys of SubstancesInput, in the order of the contract."""

@@ -4,10 +4,9 @@ An answer changes no record: it is filed for review (`services.review`), where a
 an answer is in `schemas.supplier`; the API checks the links and limits their use.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from uuid_utils import uuid7
@@ -15,6 +14,7 @@ from uuid_utils import uuid7
 from compliance.ruleset import RuleSet
 from pipelines.writing import components, substances
 from schemas.issues import Issue
+from schemas.sku import Component, SupplierAnswer, SupplierResponse
 from services import review
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
@@ -98,7 +98,7 @@ def create(
     return request, token
 
 
-def lines_of(conn: Connection, sku_code: str) -> list[dict[str, Any]]:
+def lines_of(conn: Connection, sku_code: str) -> list[Component]:
     """Return the lines of a SKU's graph that can be asked about, each with every field. Raises `CannotAsk`."""
     lines = graphs.of_code(conn, sku_code)
     if lines is None:
@@ -108,7 +108,7 @@ def lines_of(conn: Connection, sku_code: str) -> list[dict[str, Any]]:
     return [components.published(line) for line in lines]
 
 
-def asked_lines(conn: Connection, request: Request) -> list[dict[str, Any]]:
+def asked_lines(conn: Connection, request: Request) -> list[Component]:
     """Return the lines that the request asks about, in the order of the graph, without those that were removed."""
     lines = graphs.of_id(conn, request.sku_id) or []
     return [components.published(line) for line in lines if UUID(line["id"]) in request.component_ids]
@@ -118,7 +118,7 @@ def submit(
     conn: Connection,
     company_id: UUID,
     request_id: UUID,
-    response: Mapping[str, Any],
+    response: SupplierResponse,
     *,
     origin: Origin,
     now: datetime,
@@ -160,13 +160,13 @@ def open_request(conn: Connection, request_id: UUID) -> Request:
     return request
 
 
-def _attributed(answers: Sequence[Mapping[str, Any]], request: Request) -> tuple[list[dict[str, Any]], list[Issue]]:
+def _attributed(answers: Sequence[SupplierAnswer], request: Request) -> tuple[list[SupplierAnswer], list[Issue]]:
     """Return each answer with its component, and the faults of that assignment.
 
     Where only one component was asked about, an answer need not name it.
     """
     asked = [str(component) for component in request.component_ids]
-    attributed: list[dict[str, Any]] = []
+    attributed: list[SupplierAnswer] = []
     issues: list[Issue] = []
     seen: set[str] = set()
     for place, answer in enumerate(answers):
@@ -185,7 +185,7 @@ def _attributed(answers: Sequence[Mapping[str, Any]], request: Request) -> tuple
     return attributed, issues
 
 
-def _contradictions(answers: Sequence[Mapping[str, Any]], rules: RuleSet) -> Iterator[Issue]:
+def _contradictions(answers: Sequence[SupplierAnswer], rules: RuleSet) -> Iterator[Issue]:
     """Yield measured values that contradict the status beside them, so that the supplier can correct them."""
     for place, answer in enumerate(answers):
         sent = answer.get("substances")

@@ -1,7 +1,6 @@
 """Records an uploaded technical file: its row, its audit entry, and its form in answers."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from warehouse.audit import ledger
@@ -17,7 +16,7 @@ class SkuUnknown(LookupError):  # noqa: N818  (an answer, not a fault)
     code = "not_found"
 
 
-def published(file: File, sku_id: UUID, at: datetime, *, stored: bool) -> dict[str, Any]:
+def published(file: File, sku_id: UUID, at: datetime, *, stored: bool) -> dict[str, object]:
     """Return the contract's TechnicalFile; without an id where it is not stored."""
     about = _about(file, sku_id)
     instant = at.isoformat().replace("+00:00", "Z")
@@ -45,7 +44,7 @@ def record(conn: Connection, company_id: UUID, sku_id: UUID, file: File, *, orig
     )
 
 
-def _about(file: File, sku_id: UUID) -> dict[str, Any]:
+def _about(file: File, sku_id: UUID) -> dict[str, object]:
     """Return the file's metadata, in the order of the contract."""
     return {
         "sku_id": sku_id,

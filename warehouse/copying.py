@@ -6,19 +6,21 @@ written, which the modules of each subject decide.
 
 import io
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 import polars as pl
-import psycopg
+
+from warehouse.sessions import Connection, Cursor
 
 NULL: Final = "\ue5e5"
 """Null in COPY's CSV: a single private-use character, which no caller's cell equals."""
 _FORM: Final = f"(FORMAT csv, NULL '{NULL}')"
 
+Schema: TypeAlias = Mapping[str, pl.DataType | type[pl.DataType]]
+"""The columns of a frame in their order, with their types."""
 
-def out_of(
-    connection: psycopg.Connection[Any], query: str, parameters: Mapping[str, Any], schema: Mapping[str, Any]
-) -> pl.DataFrame:
+
+def out_of(connection: Connection, query: str, parameters: Mapping[str, object], schema: Schema) -> pl.DataFrame:
     """Return the rows of a query as a frame.
 
     `schema` names the columns in their order, with their types in the frame.
@@ -31,7 +33,7 @@ def out_of(
     return parsed(data, schema)
 
 
-def parsed(data: io.BytesIO, schema: Mapping[str, Any]) -> pl.DataFrame:
+def parsed(data: io.BytesIO, schema: Schema) -> pl.DataFrame:
     """Parse COPY's CSV into a frame; an empty text stays an empty text."""
     if not data.getbuffer().nbytes:
         return pl.DataFrame(schema=dict(schema))
@@ -40,7 +42,7 @@ def parsed(data: io.BytesIO, schema: Mapping[str, Any]) -> pl.DataFrame:
     return frame.with_columns(pl.col(name) == "t" for name, dtype in schema.items() if dtype == pl.Boolean)
 
 
-def into(cursor: psycopg.Cursor[Any], table: str, frame: pl.DataFrame) -> None:
+def into(cursor: Cursor, table: str, frame: pl.DataFrame) -> None:
     """Add the rows of a frame to the table's columns of the same names."""
     with cursor.copy(f"COPY {table} ({', '.join(frame.columns)}) FROM STDIN {_FORM}") as copy:
         copy.write(frame.write_csv(include_header=False, null_value=NULL).encode())

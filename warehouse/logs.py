@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from structlog.typing import EventDict, Processor
@@ -70,7 +70,7 @@ def _is_secret(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
-def _clean(name: str, value: Any) -> Any:
+def _clean(name: str, value: object) -> object:
     if _is_secret(name) and value is not None:
         return _HIDDEN
     if isinstance(value, str):

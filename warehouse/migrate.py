@@ -4,7 +4,7 @@ Safe to call at every start and from several processes at once: one migrates, th
 """
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import psycopg
 from alembic import command
@@ -16,6 +16,7 @@ from sqlalchemy.pool import NullPool
 
 from warehouse import roles
 from warehouse.database import Database
+from warehouse.sessions import Connection
 
 _SCRIPTS: Final = Path(__file__).with_name("migrations")
 _LOCK: Final = 0x70636473  # "pcds": the advisory lock of the process that migrates
@@ -55,7 +56,7 @@ def _config() -> Config:
     return config
 
 
-def _revision(connection: psycopg.Connection[Any]) -> str | None:
+def _revision(connection: Connection) -> str | None:
     if connection.execute("SELECT to_regclass('alembic_version')").fetchone() == (None,):
         return None
     row = connection.execute(_REVISION).fetchone()

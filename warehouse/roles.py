@@ -6,13 +6,13 @@ deployments (decision 0036). What belongs here: the roles. What does not: their 
 migrations grant.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-import psycopg
 from psycopg import errors, sql
 
 from warehouse.database import APP, DAGSTER, Database, follows
+from warehouse.sessions import Connection
 from warehouse.settings import SettingsError
 
 _LIMITS: Final = "NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS"
@@ -31,8 +31,6 @@ _IS_OLDER: Final = """
 SELECT to_regclass('public.alembic_version') IS NOT NULL
        AND EXISTS (SELECT FROM pg_roles WHERE rolname = %s AND rolcanlogin)
 """
-
-Connection = psycopg.Connection[Any]
 
 
 class Login(NamedTuple):

@@ -21,6 +21,8 @@ from warehouse.clock import Clock
 
 Connection: TypeAlias = psycopg.Connection[Any]
 AsyncConnection: TypeAlias = psycopg.AsyncConnection[Any]
+Cursor: TypeAlias = psycopg.Cursor[Any]
+"""Rows are tuples of any values: a query is a text, and what it selects is known to the module that has it."""
 T = TypeVar("T")
 
 _BECOME: Final = "SELECT set_config('app.company_id', %s, true)"
@@ -142,7 +144,7 @@ class Pool:
 
         return self.retrying(once, repeatable=repeatable)
 
-    def asked(self, query: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    def asked(self, query: str, parameters: Mapping[str, object]) -> list[tuple[object, ...]]:
         """Return the rows of a query that is its own transaction, of no company.
 
         Repeat it where a connection was lost.
@@ -312,8 +314,8 @@ def owning(owner_url: str, company_id: UUID | None = None) -> Iterator[Connectio
 
 
 async def first_row(
-    connection: AsyncConnection, company_id: UUID, query: str, parameters: Mapping[str, Any]
-) -> tuple[Any, ...] | None:
+    connection: AsyncConnection, company_id: UUID, query: str, parameters: Mapping[str, object]
+) -> tuple[object, ...] | None:
     """Return the first row of a query in a read-only transaction of the company, in one round trip; None without a row.
 
     The connection is one of `AsyncPool.connection`.

@@ -5,12 +5,10 @@ What belongs here: the calls. What does not: when and in which order they happen
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-import psycopg
-
-Connection = psycopg.Connection[Any]
+from warehouse.sessions import Connection
 
 EXPIRED: Final = ("pcds_sweep_access", "pcds_sweep_accounts", "pcds_sweep_staff_sessions")
 """Functions that remove ended tokens, codes and sessions, and the request counts of callers that no longer call."""

@@ -48,13 +48,13 @@ class Client:
         """Return the answer to a read. Raise `Refusal` where it is refused or nobody answers."""
         return self._ask("GET", path, fields=query)
 
-    def send(self, path: str, parts: Mapping[str, Any]) -> dict[str, Any]:
+    def send(self, path: str, parts: Mapping[str, object]) -> dict[str, Any]:
         """Return the answer to a multipart write, done once however often it is repeated. Raise `Refusal`."""
         return self._ask("POST", path, fields=parts, headers={"Idempotency-Key": str(uuid4())})
 
     def _ask(
         self, method: str, path: str, *, fields: Mapping[str, Any], headers: Mapping[str, str] | None = None
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         try:
             answer = self._http.request(
                 method, self._base_url + path, fields=dict(fields), headers={**self._headers, **(headers or {})}

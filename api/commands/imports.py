@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, cast
 
 import orjson
 import typer
@@ -19,6 +19,7 @@ from api.commands.shared import AsJson, DataDir, Refusal, of_locale, one_of, sho
 from api.commands.summary import summary
 from pipelines.imports.corrections import as_csv, as_workbook, rejected_tables
 from schemas.labels import LANGUAGES
+from schemas.report import ImportAccepted, ImportReport, ImportRowError, ImportSource
 from schemas.sentences import told
 from warehouse.settings import Settings
 
@@ -70,10 +71,12 @@ def import_file(
     service = Client(_address(url) if url else Settings.load(data_dir=data_dir).base_url, _key(key), lang)
     sayings = {name: said for name, said in (("mapping", mapping), ("mapping_name", mapping_name)) if said is not None}
     sent = {"file": (file.name, data, "application/octet-stream"), **sayings}
-    accepted = service.send(f"{_PATH}?dry_run={int(dry_run)}", sent)
+    accepted = cast(ImportAccepted, service.send(f"{_PATH}?dry_run={int(dry_run)}", sent))
     done = _followed(service, accepted)
     if done["status"] != "completed":
-        raise Refusal(f"The import {done['id']} failed: {(done['failure'] or {}).get('message', 'no reason is given')}")
+        raise Refusal(
+            f"The import {done['id']} failed: {done['failure']['message'] if done['failure'] else 'no reason is given'}"
+        )
     wanted = 0 if as_json and errors is None else done["pagination"]["total"]
     faults = _report(service, accepted["poll_url"], wanted)
     written = _write(errors, data, done["source"], faults, lang) if errors and faults else []
@@ -112,20 +115,20 @@ def _key(given: str) -> str:
     return key
 
 
-def _followed(service: Client, accepted: Mapping[str, Any]) -> dict[str, Any]:
+def _followed(service: Client, accepted: ImportAccepted) -> ImportReport:
     """Poll the import and return it when it has ended."""
     with _progress("Rows", accepted["rows"]) as bar:
         while True:
             time.sleep(_PAUSE_SECONDS)
-            now = service.get(accepted["poll_url"], limit=1)
+            now = cast(ImportReport, service.get(accepted["poll_url"], limit=1))
             bar.update(now["progress"]["done"] - bar.pos)
             if now["status"] in ("completed", "failed"):
                 return now
 
 
-def _report(service: Client, path: str, total: int) -> list[dict[str, Any]]:
+def _report(service: Client, path: str, total: int) -> list[ImportRowError]:
     """Return every fault of a finished import, page by page."""
-    faults: list[dict[str, Any]] = []
+    faults: list[ImportRowError] = []
     if total == 0:
         return faults
     with _progress("Report", total) as bar:
@@ -140,7 +143,7 @@ def _progress(label: str, length: int) -> Any:
     return typer.progressbar(length=max(length, 1), label=label, file=sys.stderr, hidden=not sys.stderr.isatty())
 
 
-def _write(target: Path, data: bytes, source: Mapping[str, Any], faults: list[dict[str, Any]], lang: str) -> list[Path]:
+def _write(target: Path, data: bytes, source: ImportSource, faults: list[ImportRowError], lang: str) -> list[Path]:
     """Write the rejected rows; a CSV holds one sheet, so that components go into a second one beside it."""
     tables = rejected_tables(data, source, faults, lang)
     if target.suffix.lower() == ".xlsx":
@@ -156,7 +159,7 @@ def _write(target: Path, data: bytes, source: Mapping[str, Any], faults: list[di
     return list(files)
 
 
-def _send_back(written: list[Path], done: Mapping[str, Any], sayings: Mapping[str, str]) -> list[str]:
+def _send_back(written: list[Path], done: ImportReport, sayings: Mapping[str, str]) -> list[str]:
     """Return how to send the corrected rows, with a mapping of the decimal mark that the whole file used to show."""
     if len(written) > 1:
         return ["A CSV has no second sheet: write an .xlsx to send SKUs and components back together."]
@@ -175,6 +178,7 @@ def _send_back(written: list[Path], done: Mapping[str, Any], sayings: Mapping[st
     return [f"Correct them there and send them back: {command}", *check]
 
 
-def _marks(source: Mapping[str, Any]) -> dict[str, str]:
+def _marks(source: ImportSource) -> dict[str, str]:
     """Return the decimal mark of each column that has one, on both sheets."""
-    return {**source["decimal_marks"], **(source["components"] or {}).get("decimal_marks", {})}
+    parts = source["components"]
+    return {**source["decimal_marks"], **(parts["decimal_marks"] if parts else {})}

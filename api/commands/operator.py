@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from uuid import UUID, uuid4
 
 from uuid_utils import uuid7
@@ -51,8 +50,8 @@ class Operator:
         action: str,
         record_id: UUID,
         *,
-        after: Mapping[str, Any],
-        before: Mapping[str, Any] | None = None,
+        after: Mapping[str, object],
+        before: Mapping[str, object] | None = None,
     ) -> None:
         """Record the action in the company's ledger, in the same transaction."""
         ledger.enter(

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 import orjson
@@ -20,7 +20,7 @@ class Refusal(Exception):  # noqa: N818  (an answer to the operator, not a fault
     """The command was understood and is refused; its text is one plain sentence with the remedy."""
 
 
-def show(record: Mapping[str, Any], *, as_json: bool) -> None:
+def show(record: Mapping[str, object], *, as_json: bool) -> None:
     """Print a record: as one JSON object, or a line per field for people, and a line per record of a list."""
     text = orjson.dumps(record, option=orjson.OPT_UTC_Z)
     if as_json:
@@ -34,7 +34,7 @@ def show(record: Mapping[str, Any], *, as_json: bool) -> None:
             typer.echo(f"{name}: {_plain(value)}")
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if isinstance(value, list):
         return ",".join(map(str, value))
     return "-" if value is None else str(value)

@@ -2,22 +2,26 @@
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from schemas.issues import ISSUE_CODES
+from schemas.report import ImportReport, ImportRowError
 from schemas.sentences import told
 
 _FIRST_LINES: Final = 5
 _WIDTH: Final = 100
 
 
-def summary(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]], lang: str) -> str:
+def summary(done: ImportReport, faults: Sequence[ImportRowError], lang: str) -> str:
     """Return the summary. `done` is the import's status, `faults` its whole report in `lang`.
 
     A dry run says the same of the same file.
     """
     counts = done["counts"]
-    outcomes = ", ".join(f"{counts[name]} {name}" for name in ("created", "updated", "unchanged", "rejected"))
+    outcomes = (
+        f"{counts['created']} created, {counts['updated']} updated, {counts['unchanged']} unchanged, "
+        f"{counts['rejected']} rejected"
+    )
     skipped = len(done["source"]["skipped"])
     parts = [f"Completed, {counts['total']} SKUs: {outcomes}."]
     if skipped:
@@ -30,7 +34,7 @@ def summary(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]], lang: 
     return "\n".join([*(told(part, lang) for part in parts), *asked, *reasons])
 
 
-def _by_code(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+def _by_code(done: ImportReport, faults: Sequence[ImportRowError]) -> dict[str, dict[str, str]]:
     """Return, by code, the lines that have it, each once, with the first sentence of it; most lines first."""
     main = done["source"]["sheet"]
     found: dict[str, dict[str, str]] = {}

@@ -1,6 +1,6 @@
 """`pcds supplier-request`: ask a supplier about components of a SKU, and list the requests."""
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 import typer
@@ -57,7 +57,7 @@ def list_requests(
     as_json: AsJson = False,
 ) -> None:
     """List requests, newest first within each company; never their links."""
-    found: list[dict[str, Any]] = []
+    found: list[dict[str, object]] = []
     with operator(data_dir) as we:
         for each in [company] if company else every_company(we.pool):
             with we.company(each) as connection:
@@ -65,7 +65,7 @@ def list_requests(
     show({"requests": found}, as_json=as_json)
 
 
-def _shown(company: UUID, request: queries.Request) -> dict[str, Any]:
+def _shown(company: UUID, request: queries.Request) -> dict[str, object]:
     return {
         "id": request.id,
         "company_id": company,

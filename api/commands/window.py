@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 import typer
@@ -88,5 +88,5 @@ def close_window(
 
 
 def _show(window: Window, *, as_json: bool) -> None:
-    record: dict[str, Any] = {"client_id": str(window.client_id), **window.as_dict()}
+    record: dict[str, object] = {"client_id": str(window.client_id), **window.as_dict()}
     show(record, as_json=as_json)

@@ -3,7 +3,7 @@
 These are sentences and figures for readers; the code that enforces a limit defines it.
 """
 
-from typing import Any, Final
+from typing import Final
 
 DESCRIPTION: Final = (
     "Packaging data for machine integration: SKUs, their component graphs, the recyclability grade that the service "
@@ -28,6 +28,6 @@ _TAGS: Final = {
 }
 
 
-def tags() -> list[dict[str, Any]]:
+def tags() -> list[dict[str, object]]:
     """Return the tags in the order of the reference."""
     return [{"name": name, "description": sentence} for name, sentence in _TAGS.items()]

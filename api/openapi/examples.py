@@ -24,6 +24,6 @@ def add(document: dict[str, Any]) -> None:
             _beside(operation["responses"][status]["content"]["application/json"], answer)
 
 
-def _beside(content: dict[str, Any], value: Any) -> None:
+def _beside(content: dict[str, Any], value: object) -> None:
     if value is not None and content["schema"].get("format") != "binary":
         content["examples"] = {"example": {"value": value}}

@@ -1,6 +1,6 @@
 """OpenAPI links: which operation accepts an id that another returns, for readers and for tests that follow them."""
 
-from typing import Any, Final
+from typing import Final
 
 from api.openapi.schemas import operations
 
@@ -14,7 +14,7 @@ _LINKS: Final[dict[tuple[str, str], tuple[str, tuple[str, ...]]]] = {
 """By operation and status: the field with the id, and the operations that accept it."""
 
 
-def add(document: dict[str, Any]) -> None:
+def add(document: dict[str, object]) -> None:
     """Add each link to the answer that contains the id."""
     for operation in operations(document):
         for status, answer in operation["responses"].items():

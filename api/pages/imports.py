@@ -4,7 +4,7 @@ The report is shown as a whole or for one reason. The command `pcds import --err
 back.
 """
 
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -21,7 +21,9 @@ from api.staff.runs import of_import
 from api.staff.sessions import member_of
 from schemas.issues import ISSUE_CODES
 from schemas.labels import header
+from schemas.report import ImportSource
 from warehouse.imports import polls, queries
+from warehouse.imports.queries import Reason
 
 router = APIRouter(prefix="/imports")
 
@@ -54,11 +56,11 @@ def _one(request: Request, session: Session, seen_by_staff: bool) -> Response:
     if found is None:
         raise PageRefused(404, "refused.gone")
     with service.writes.company(session.company_id) as conn:
-        reasons = [_reason(row) for row in queries.reasons(conn, import_id)]
+        reasons = queries.reasons(conn, import_id)
         chosen = _chosen(request, reasons)
         if chosen is not None:
             found["errors"] = queries.faults(
-                conn, import_id, code=chosen["code"], field=chosen["field"], limit=PAGE_SIZE, offset=offset
+                conn, import_id, code=chosen.code, field=chosen.field, limit=PAGE_SIZE, offset=offset
             )
     return page(
         request,
@@ -66,39 +68,42 @@ def _one(request: Request, session: Session, seen_by_staff: bool) -> Response:
         session=session,
         found=found,
         reasons=reasons,
+        meaning=_meaning,
         chosen=chosen,
         columns=_columns(found["source"], lang),
         runs=of_import(import_id) if seen_by_staff else None,
         offset=offset,
         size=PAGE_SIZE,
-        total=chosen["faults"] if chosen else found["pagination"]["total"],
+        total=chosen.faults if chosen else found["pagination"]["total"],
     )
 
 
-def _reason(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a reason of the report with its code's meaning; one of its faults describes a code that no table has."""
-    known = ISSUE_CODES.get(row["code"])
-    return {**row, "meaning": known.meaning if known else row["message"]}
+def _meaning(reason: Reason) -> str:
+    """Return what a reason's code means; one of its faults describes a code that no table has."""
+    known = ISSUE_CODES.get(reason.code)
+    return known.meaning if known else reason.message
 
 
-def _chosen(request: Request, reasons: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _chosen(request: Request, reasons: list[Reason]) -> Reason | None:
     """Return the reason that the address names; None for all. Raise `PageRefused` for one that does not exist."""
     code, field = request.query_params.get("code"), request.query_params.get("field") or None
     if not code:
         return None
-    named = [reason for reason in reasons if (reason["code"], reason["field"]) == (code, field)]
+    named = [reason for reason in reasons if (reason.code, reason.field) == (code, field)]
     if not named:
         raise PageRefused(404, "refused.gone")
     return named[0]
 
 
-def _columns(source: dict[str, Any], lang: str) -> list[dict[str, Any]]:
+def _columns(source: ImportSource, lang: str) -> list[dict[str, object]]:
     """Return the columns of both tables with the field of each, in the order of the file."""
-    parts = source["components"] or {"columns": [], "sheet": None}
+    parts = source["components"]
+    tables = [("sku", source["sheet"], source["columns"])]
+    tables += [("component", parts["sheet"], parts["columns"])] if parts else []
     return [
-        {**column, "sheet": of["sheet"], "name": header(table, column["field"], lang)}
-        for table, of in (("sku", source), ("component", parts))
-        for column in of["columns"]
+        {**column, "sheet": sheet, "name": header(table, column["field"], lang)}
+        for table, sheet, columns in tables
+        for column in columns
     ]
 
 

@@ -3,6 +3,7 @@
 `api.pages.item_words` writes the words; the facts are those of `GET /skus/{id}`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -23,6 +24,8 @@ from compliance.flag_texts import retold
 from compliance.ruleset import RuleSet
 from compliance.standards import unread
 from pipelines.writing import present
+from schemas.analytics import IncompleteSku
+from schemas.sku import SkuDetail
 from schemas.technical_files import CONTENTS
 from services.audit import history
 from warehouse import analytics
@@ -54,13 +57,13 @@ class _Held:
     `rules` are those of the day; `declared` are the DoCs whose PDF is stored here.
     """
 
-    item: dict[str, Any]
+    item: SkuDetail
     names: dict[str, str]
-    files: list[dict[str, Any]]
+    files: list[dict[str, object]]
     docs: list[dict[str, Any]]
     origin: origins.ValueOrigin
     history: list[history.Version] | None
-    missing: dict[str, list[dict[str, Any]]]
+    missing: IncompleteSku | None
     rules: RuleSet
     declared: set[UUID]
 
@@ -81,9 +84,10 @@ def _page(request: Request, session: Session) -> Response:
         "item.html",
         session=session,
         item=item,
-        gaps=held.missing["gaps"],
+        gaps=held.missing["gaps"] if held.missing else [],
         not_understood=[
-            {**each, "name": item_words.path_of(each["field"], item, lang)} for each in held.missing["not_understood"]
+            {**each, "name": item_words.path_of(each["field"], item, lang)}
+            for each in (held.missing["not_understood"] if held.missing else ())
         ],
         facts=item_words.facts(item, held.names, lang),
         parts=item_words.parts(item, held.names, lang),
@@ -95,7 +99,7 @@ def _page(request: Request, session: Session) -> Response:
         declared=held.declared,
         origin=held.origin,
         ban=partial(retold, rules=held.rules, lang=lang),
-        standards=unread(item["compliance"]["grade_trace"].get("stream"), held.rules),
+        standards=unread(item["compliance"]["grade_trace"]["stream"], held.rules),
         history=None if held.history is None else [item_words.version(each, lang) for each in held.history],
     )
 
@@ -132,11 +136,12 @@ def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
     )
 
 
-def _names(conn: Connection, item: dict[str, Any]) -> dict[str, str]:
+def _names(conn: Connection, item: SkuDetail) -> dict[str, str]:
     """Return the names of all records that the item and its parts refer to, by id."""
     found: dict[str, str] = {}
     for resource, fields in _REFERENCES.items():
-        ids = {UUID(value) for of in (item, *item["components"]) for field in fields if (value := of.get(field))}
+        named: tuple[Mapping[str, object], ...] = (item, *item["components"])
+        ids = {UUID(str(value)) for of in named for field in fields if (value := of.get(field))}
         found |= library.names(conn, resource, ids)
     return found
 

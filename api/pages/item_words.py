@@ -5,13 +5,15 @@ and codes.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from api.pages import changes
 from api.pages.texts import text
 from schemas.fields import COMPONENT_FIELDS, SKU, SKU_FIELDS, Field
+from schemas.grading import GradeComponent, OpenFact
 from schemas.labels import format_word, word
 from schemas.numbers import number
+from schemas.sku import SkuDetail, SubstanceEntry, Substances
 from schemas.vocabularies import SUBSTANCES
 from services.audit.history import Version
 
@@ -19,6 +21,10 @@ _APART: Final = frozenset({"sku_code", "name", "description", "substances", "com
 """Fields that are shown in sections of their own."""
 _REFUSING: Final = ("incompatible", "not_assessed", "limited")
 """Verdicts of rules that a person looks for first."""
+
+
+Shown: TypeAlias = dict[str, object]
+"""What a template shows, by the names that it uses."""
 
 
 class Fact(NamedTuple):
@@ -29,13 +35,13 @@ class Fact(NamedTuple):
     given: bool
 
 
-def facts(item: Mapping[str, Any], names: Mapping[str, str], lang: str) -> list[Fact]:
+def facts(item: SkuDetail, names: Mapping[str, str], lang: str) -> list[Fact]:
     """Return the fields of the item itself, in the order of the contract."""
     return _facts("sku", SKU_FIELDS, item, names, lang)
 
 
 def _facts(
-    table: str, fields: Sequence[Field], held: Mapping[str, Any], names: Mapping[str, str], lang: str
+    table: str, fields: Sequence[Field], held: Mapping[str, object], names: Mapping[str, str], lang: str
 ) -> list[Fact]:
     shown = [field for field in fields if field.name not in _APART and not field.deprecated]
     return [
@@ -53,7 +59,7 @@ def _is_given(value: object) -> bool:
     return value is not None and value != []
 
 
-def _value(value: Any, field: Field, names: Mapping[str, str], lang: str) -> str:
+def _value(value: object, field: Field, names: Mapping[str, str], lang: str) -> str:
     if field.name == "packaging_format" and isinstance(value, str):
         return format_word(value, lang)
     if field.kind == "uuid":
@@ -63,7 +69,7 @@ def _value(value: Any, field: Field, names: Mapping[str, str], lang: str) -> str
     return changes.value(value, "market" if field.kind == "markets" else field.vocabulary, lang)
 
 
-def parts(item: Mapping[str, Any], names: Mapping[str, str], lang: str) -> list[dict[str, Any]]:
+def parts(item: SkuDetail, names: Mapping[str, str], lang: str) -> list[Shown]:
     """Return the components with all facts of each, and the grade's result for it: its share and its effect."""
     traced = {
         part["component_id"]: part for unit in item["compliance"]["grade_trace"]["units"] for part in unit["components"]
@@ -71,7 +77,7 @@ def parts(item: Mapping[str, Any], names: Mapping[str, str], lang: str) -> list[
     return [
         {
             "title": word("component_type", line["component_type"], lang),
-            "material": word("material_family", line["material_family"], lang),
+            "material": word("material_family", str(line["material_family"]), lang),
             "polymer": line["polymer_or_grade"],
             "weight": None if line["weight_g"] is None else number(line["weight_g"], lang, digits=3),
             "share": _share(traced.get(line["id"]), lang),
@@ -83,34 +89,36 @@ def parts(item: Mapping[str, Any], names: Mapping[str, str], lang: str) -> list[
     ]
 
 
-def _effect(part: Mapping[str, Any] | None, grade: str) -> str | None:
+def _effect(part: GradeComponent | None, grade: str) -> str | None:
     """Return a part's effect on the grade; `unknown` instead of `none` for an item without a grade."""
     effect = part["effect"] if part else None
     return "unknown" if effect == "none" and grade == "not_assessed" else effect
 
 
-def _share(part: Mapping[str, Any] | None, lang: str) -> str | None:
+def _share(part: GradeComponent | None, lang: str) -> str | None:
     share = part["share_percent"] if part else None
     return None if share is None else number(share, lang, digits=1)
 
 
-def substances(entries: Mapping[str, Any], lang: str) -> list[dict[str, Any]]:
+def substances(entries: Substances, lang: str) -> list[Shown]:
     """Return the declaration of each substance; `status` is None where nothing is declared."""
-    return [{"name": text(f"substance.{name}", lang), **_substance(entries[name] or {}, lang)} for name in SUBSTANCES]
+    return [{"name": text(f"substance.{name}", lang), **_substance(entries[name], lang)} for name in SUBSTANCES]
 
 
-def _substance(entry: Mapping[str, Any], lang: str) -> dict[str, Any]:
-    value = None if entry.get("value") is None else number(entry["value"], lang, digits=6)
+def _substance(entry: SubstanceEntry | None, lang: str) -> Shown:
+    if entry is None:
+        return {"status": None, "value": None, "source": None, "evidence": None}
+    value, source = entry.get("value"), entry.get("source")
     unit = " " + text(f"unit.{entry['unit']}", lang) if entry.get("unit") else ""
     return {
-        "status": word("substance_status", entry["status"], lang) if entry else None,
-        "value": value and value + unit,
-        "source": word("substances_source", entry["source"], lang) if entry.get("source") else None,
+        "status": word("substance_status", entry["status"], lang),
+        "value": None if value is None else number(value, lang, digits=6) + unit,
+        "source": word("substances_source", source, lang) if source else None,
         "evidence": entry.get("evidence"),
     }
 
 
-def grade(item: Mapping[str, Any], lang: str) -> dict[str, Any]:
+def grade(item: SkuDetail, lang: str) -> Shown:
     """Return the grade's trace: formatted figures, and the fired rules grouped by their verdict."""
     trace = item["compliance"]["grade_trace"]
     types = [line["component_type"] for line in item["components"]]
@@ -138,24 +146,24 @@ def grade(item: Mapping[str, Any], lang: str) -> dict[str, Any]:
     }
 
 
-def path_of(path: str, item: Mapping[str, Any], lang: str) -> str:
+def path_of(path: str, item: SkuDetail, lang: str) -> str:
     """Return a path of the item in words."""
     return changes.path_of(path, lang, [line["component_type"] for line in item["components"]])
 
 
-def _open(fact: Mapping[str, Any], places: Mapping[str, int], types: Sequence[str], lang: str) -> dict[str, Any]:
+def _open(fact: OpenFact, places: Mapping[str, int], types: Sequence[str], lang: str) -> Shown:
     """Return an open fact with its name and its part's name, and the grades that it could give in words."""
-    of_part = fact["component_id"] is not None
-    path = f"components[{places[fact['component_id']]}].{fact['field']}" if of_part else fact["field"]
+    part = fact["component_id"]
+    path = fact["field"] if part is None else f"components[{places[part]}].{fact['field']}"
     grades = ", ".join(text(f"grade.{grade}", lang) for grade in fact["could_become"])
     return {"name": changes.path_of(path, lang, types), "ask": fact["ask"], "could_become": grades}
 
 
-def _gravest_first(rule: Mapping[str, Any]) -> int:
-    return _REFUSING.index(rule["verdict"])
+def _gravest_first(rule: Mapping[str, object]) -> int:
+    return _REFUSING.index(str(rule["verdict"]))
 
 
-def version(entry: Version, lang: str) -> dict[str, Any]:
+def version(entry: Version, lang: str) -> Shown:
     """Return a version of the record with the fields that it changed: values in words where they are short."""
     before = entry.before
     changed = [
@@ -184,7 +192,7 @@ def _changed_name(name: str, lang: str) -> str:
     return changes.name_of("sku", name, SKU.get(name), lang)
 
 
-def _short(value: Any, name: str, lang: str) -> str | None:
+def _short(value: object, name: str, lang: str) -> str | None:
     """Return the value in words; None for graphs and tables, which would fill the page."""
     if isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(each, Mapping) for each in value)):
         return None

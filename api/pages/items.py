@@ -102,7 +102,7 @@ def _wanted(request: Request) -> Wanted:
     return Wanted(text=text or None, **given)
 
 
-def _listed(conn: Connection, now: Now, offset: int, *, code: str | None = None) -> dict[str, Any]:
+def _listed(conn: Connection, now: Now, offset: int, *, code: str | None = None) -> dict[str, object]:
     """Return a page as the REST API lists it, or the one item of a code."""
     query = skus.page(PAGE_SIZE, offset, filtered=code is not None)
     row = conn.execute(query, {"now": now.today, "today": now.today, "sku_codes": code and [code]}).fetchone()

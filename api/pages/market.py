@@ -3,7 +3,7 @@
 Each statement shows its confidence. The figures are the company's last ones, of the instant that the page names.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -60,7 +60,7 @@ def _page(request: Request, code: str, session: Session) -> Response:
     )
 
 
-def _linked(source: Any) -> str | None:
+def _linked(source: object) -> str | None:
     """Return a source that is an address; others are words."""
     return source if isinstance(source, str) and source.startswith(_SHOWN_SOURCE) else None
 

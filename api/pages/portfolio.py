@@ -5,7 +5,7 @@ the items that it counts.
 """
 
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -16,6 +16,7 @@ from api.pages.sessions import Session, SignedIn
 from api.pages.turns import in_turn
 from api.service import service_of
 from compliance.flag_texts import retold
+from schemas.analytics import Overview
 from warehouse import analytics, figures, snapshots
 from warehouse.analytics import Now
 from warehouse.companies.queries import counted
@@ -49,9 +50,10 @@ def _page(request: Request, session: Session) -> Response:
     overview = missing = None
     if snapshot is not None and snapshot.rows["skus"]:
         overview = analytics.overview(snapshot, now, stored)
-        missing = analytics.missing(snapshot, now, limit=_SHOWN)
+        found = analytics.missing(snapshot, now, limit=_SHOWN)
         with service.writes.company(session.company_id) as conn:
-            missing["items"] = analytics.with_asked(conn, missing["items"], service.rulesets, language_of(request))
+            items = analytics.with_asked(conn, found["items"], service.rulesets, language_of(request))
+        missing = {**found, "items": items}
     return page(
         request,
         "portfolio.html",
@@ -68,8 +70,8 @@ def _page(request: Request, session: Session) -> Response:
 
 
 def _tonnes(
-    overview: dict[str, Any] | None, stored: StoredFigures | None, asked: str | None, this_year: int
-) -> dict[str, Any] | None:
+    overview: Overview | None, stored: StoredFigures | None, asked: str | None, this_year: int
+) -> dict[str, object] | None:
     """Return tonnes of one year by market, the most first, with their source; None without figures."""
     if overview is None or stored is None or overview["tonnes"] is None:
         return None

@@ -6,7 +6,7 @@ redirect to another address, as consent does, the page names that address.
 
 from datetime import datetime
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -57,10 +57,10 @@ def page(
     request: Request,
     template: str,
     *,
-    session: Any = None,
+    session: object = None,
     status: int = 200,
     form_action: str = "'self'",
-    **values: Any,
+    **values: object,
 ) -> HTMLResponse:
     """Render a template with its values; with a `session` the signed-in person's navigation is above it."""
     lang = language_of(request)

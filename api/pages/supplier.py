@@ -5,6 +5,7 @@ the answer; documents are handled as technical files and wait with the answer.
 """
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -28,6 +29,7 @@ from schemas.issues import Issue
 from schemas.labels import word
 from schemas.models import Invalid
 from schemas.sentences import told
+from schemas.sku import Component
 from schemas.supplier import parse_submission
 from schemas.technical_file_form import name_as
 from schemas.technical_files import CONTENTS, TAKEN, MediaType
@@ -174,7 +176,7 @@ def _form(
         last = entries.answer_to(conn, request_id)
         rulesets = service_of(request).rulesets
         rules = rulesets.active(conn)
-        [trace] = analytics.with_asked(conn, [{"sku_code": asked.sku_code}], rulesets, lang)
+        [of_sku] = analytics.questions(conn, [asked.sku_code], rulesets, lang).values()
     given = form
     if given is None:
         given = supplier_form.form_of(last.payload if last else {}, [line["id"] for line in lines], lang)
@@ -182,7 +184,7 @@ def _form(
     parts = [
         {
             "line": line,
-            "first": supplier_form.first(place, lang, (of_line := supplier_form.Asked.of(line, trace, rules, lang))),
+            "first": supplier_form.first(place, lang, (of_line := supplier_form.Asked.of(line, of_sku, rules, lang))),
             "design": (design := supplier_form.design(place, lang, of_line)),
             "declarations": supplier_form.declarations(place, lang),
             "design_is_open": any(question.name in faulty or given.get(question.name) for question in design),
@@ -210,7 +212,7 @@ def _form(
     )
 
 
-def _labels(lines: list[dict[str, Any]], lang: str) -> dict[str, str]:
+def _labels(lines: Sequence[Component], lang: str) -> dict[str, str]:
     """Return each input's name in the list of faults: with its part, as many parts may be alike."""
     found = {name: text(f"supplier.{name}", lang) for name in ("file", "contact", "comment")}
     for place, line in enumerate(lines):

@@ -12,9 +12,11 @@ from typing import Any, Final, NamedTuple, Self
 from api.pages.forms import Form
 from api.pages.texts import text
 from compliance.ruleset import RuleSet
+from schemas.analytics import Questions
 from schemas.fields import COMPONENT, Field
 from schemas.labels import header, meaning, word
 from schemas.numbers import plain
+from schemas.sku import Component
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 
 _FIRST: Final = ("material_family", "polymer_or_grade", "weight_g", "colour", "recycled_content_percent")
@@ -55,11 +57,11 @@ class Asked(NamedTuple):
     needed: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, line: Mapping[str, Any], trace: Mapping[str, Any], rules: RuleSet, lang: str) -> Self:
-        """Return the questions of a line of the graph; `trace` has those of its SKU's grade, in the same language."""
+    def of(cls, line: Component, of_sku: Questions, rules: RuleSet, lang: str) -> Self:
+        """Return the questions of a line of the graph; `of_sku` are those of its SKU's grade, in the same language."""
         found = {name: rules.question(name, line["component_type"]) for name in (*_FIRST, *_DESIGN)}
         questions = {name: str(getattr(asked, lang)) for name, asked in found.items() if asked}
-        of_line = {fact["field"]: fact["ask"] for fact in trace["open"] if fact["component_id"] == line["id"]}
+        of_line = {fact["field"]: fact["ask"] for fact in of_sku["open"] if fact["component_id"] == line["id"]}
         return cls(questions | of_line, tuple(of_line))
 
 
@@ -82,7 +84,7 @@ def declarations(place: int, lang: str) -> list[tuple[str, list[Question]]]:
     return [(text(f"substance.{name}", lang), list(_of_substance(place, name, lang))) for name in SUBSTANCES]
 
 
-def body_of(form: Form, components: Sequence[str]) -> dict[str, Any]:
+def body_of(form: Form, components: Sequence[str]) -> dict[str, object]:
     """Return the body that a program would send for this form; text that is no number stays text, and is refused."""
     answers = [
         {"component_id": component, **given}
@@ -106,7 +108,7 @@ def form_of(payload: Mapping[str, Any], components: Sequence[str], lang: str) ->
     return Form([*fields, *said])
 
 
-def _paths(answer: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _paths(answer: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """Yield the answered values, by the name of their input in its component."""
     for name, value in answer.items():
         if name != "substances":
@@ -115,7 +117,7 @@ def _paths(answer: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield from ((f"substances.{substance}.{part}", value) for part, value in (entry or {}).items())
 
 
-def _inputs(value: Any, lang: str) -> list[str]:
+def _inputs(value: object, lang: str) -> list[str]:
     """Return the inputs' texts for a value: several for a list."""
     match value:
         case None:
@@ -176,8 +178,8 @@ def _of_substance(place: int, name: str, lang: str) -> Iterator[Question]:
     yield Question(f"{at}.evidence", "supplier.evidence", "", None, "text")
 
 
-def _component(form: Form, place: int) -> dict[str, Any]:
-    given: dict[str, Any] = {}
+def _component(form: Form, place: int) -> dict[str, object]:
+    given: dict[str, object] = {}
     for name in (*_FIRST, *_DESIGN):
         value = _value(form.getlist(f"{place}.{name}"), COMPONENT[name].kind)
         if value is not None:
@@ -186,7 +188,7 @@ def _component(form: Form, place: int) -> dict[str, Any]:
     return {**given, **({"substances": declared} if declared else {})}
 
 
-def _substance(form: Form, at: str) -> Mapping[str, Any]:
+def _substance(form: Form, at: str) -> Mapping[str, object]:
     kinds = {"status": "code", "value": "number", "unit": "code", "evidence": "text"}
     entry = {part: _value(form.getlist(f"{at}.{part}"), kind) for part, kind in kinds.items()}
     if entry["value"] is None:
@@ -194,7 +196,7 @@ def _substance(form: Form, at: str) -> Mapping[str, Any]:
     return {part: value for part, value in entry.items() if value is not None}
 
 
-def _value(sent: Sequence[str], kind: str) -> Any:
+def _value(sent: Sequence[str], kind: str) -> object:
     """Return the filled-in text as the JSON that the field accepts; None where it was left empty."""
     texts = [text.strip() for text in sent if text.strip()]
     if not texts:

@@ -1,6 +1,6 @@
 """Supplier request pages for the company's people: the requests sent, and the link of a new request, shown once."""
 
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -16,6 +16,7 @@ from api.pages.sessions import Session, SignedIn
 from api.service import service_of
 from schemas import texts
 from schemas.sentences import told
+from schemas.sku import Component
 from services import supplier_requests
 from warehouse.review import supplier_requests as queries
 from warehouse.sessions import Connection
@@ -79,7 +80,7 @@ def _page(
     fault: str | None = None,
     said: str | None = None,
 ) -> Response:
-    lines: list[dict[str, Any]] = []
+    lines: list[Component] = []
     with service_of(request).writes.company(session.company_id) as conn:
         asked = queries.every(conn, limit=_SHOWN)
         if sku_code.strip():

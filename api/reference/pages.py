@@ -37,9 +37,9 @@ class Operation:
         return str(self.published["operationId"])
 
     @property
-    def bodies(self) -> list[tuple[list[str], dict[str, Any]]]:
+    def bodies(self) -> list[tuple[list[str], dict[str, object]]]:
         """Its accepted bodies: the media types of a schema, and that schema; empty where it accepts none."""
-        grouped: list[tuple[list[str], dict[str, Any]]] = []
+        grouped: list[tuple[list[str], dict[str, object]]] = []
         for media_type, content in self.published.get("requestBody", {}).get("content", {}).items():
             same = next((types for types, held in grouped if held["schema"] == content["schema"]), None)
             if same is None:
@@ -114,11 +114,11 @@ def _prose(text: str) -> Markup:
     return Markup().join(Markup("<p>{}</p>").format(_inline(paragraph)) for paragraph in text.split("\n\n"))
 
 
-def _resolved(document: Document, schema: dict[str, Any]) -> dict[str, Any]:
+def _resolved(document: Document, schema: dict[str, Any]) -> dict[str, object]:
     """Return the schema itself, or the one that it refers to."""
     if "$ref" not in schema:
         return schema
-    found: dict[str, Any] = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    found: dict[str, object] = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     return found
 
 
@@ -143,7 +143,7 @@ def render(document: Document, lang: str = LANGUAGES[0]) -> dict[str, str]:
     """Return the pages of a language by their path after /reference: those in `TOLD`, or in English all of them."""
     schemas = document["components"]["schemas"]
     by_tag = operations(document)
-    given: dict[str, Any] = {
+    given: dict[str, object] = {
         "document": document,
         "operations": by_tag,
         "answered_by": {
@@ -161,7 +161,7 @@ def render(document: Document, lang: str = LANGUAGES[0]) -> dict[str, str]:
     return {name: _TEMPLATES.get_template(f"{name or 'operations'}.html").render(given, page=name) for name in names}
 
 
-def _example(code: str, lang: str) -> dict[str, Any]:
+def _example(code: str, lang: str) -> dict[str, object]:
     """Return the body of an error, its sentences in a language."""
     body = example(code)
     details = [{**detail, "message": told(detail["message"], lang)} for detail in body.get("details", ())]

@@ -5,7 +5,7 @@ The forwarded request is rebuilt from the parsed one; nothing that parsing left 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import orjson
 from graphql.error import GraphQLError
@@ -65,7 +65,7 @@ class Question:
     """
 
     query: str
-    variables: Mapping[str, Any] | None
+    variables: Mapping[str, object] | None
     operation: str | None
     kinds: frozenset[str]
     acts: tuple[str, ...]
@@ -80,7 +80,7 @@ class Question:
             variables[variable] = _named(variables.get(variable), TAGS[argument], email)
         return replace(self, variables=variables if self.launches else self.variables)
 
-    def body(self, *, operation_name: str = "operationName") -> dict[str, Any]:
+    def body(self, *, operation_name: str = "operationName") -> dict[str, object]:
         """Return the request that is forwarded."""
         return {"query": self.query, "variables": self.variables, operation_name: self.operation}
 
@@ -138,7 +138,7 @@ def _launches(document: DocumentNode) -> frozenset[tuple[str, str | None]]:
     )
 
 
-def _named(value: Any, where: str, email: str) -> Any:
+def _named(value: object, where: str, email: str) -> object:
     """Return a variable's value with the tag; Dagster refuses a value without the expected form."""
     if isinstance(value, list):
         return [_named(each, where, email) for each in value]
@@ -150,7 +150,7 @@ def _named(value: Any, where: str, email: str) -> Any:
     return value | {where: _tagged(metadata, "tags", email)} if isinstance(metadata, dict) else value
 
 
-def _tagged(value: dict[str, Any], tags: str, email: str) -> dict[str, Any]:
+def _tagged(value: dict[str, object], tags: str, email: str) -> dict[str, object]:
     given = value.get(tags) or []
     given = given if isinstance(given, list) else [given]  # GraphQL reads one value as a list where a list is expected
     others = [tag for tag in given if not (isinstance(tag, dict) and tag.get("key") == _PERSON)]

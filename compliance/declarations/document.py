@@ -7,7 +7,7 @@ The document follows decisions, section 10, field by field; numbers are exact de
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final, TypedDict, cast
 
 import polars as pl
 
@@ -32,6 +32,62 @@ UNCOUNTED_COLUMNS: Final = ("sku_code", "units", "reason", "fields")
 MISSING_COLUMNS: Final = ("sku_code", "units", "category_codes", "fields")
 
 
+class ScopedTonnes(TypedDict):
+    """The tonnes of a figure, and those of them in its category's scope, as they are written."""
+
+    tonnes: Decimal
+    in_scope_tonnes: Decimal
+    undecided_tonnes: Decimal
+    out_of_scope_tonnes: Decimal
+
+
+class TonnesRow(ScopedTonnes):
+    """The tonnes of one scheme category."""
+
+    category_code: str
+    category_name: str
+    basis: str
+    units: int
+    skus: int
+    scope_key: str | None
+    confidence: str | None
+
+
+class UncountedRow(TypedDict):
+    """A SKU that no figure counts, and why."""
+
+    sku_code: str
+    units: int
+    reason: str
+    fields: list[str]
+
+
+class ScopeMissingRow(TypedDict):
+    """A SKU without the fields that would decide whether its categories are in scope."""
+
+    sku_code: str
+    units: int
+    category_codes: list[str]
+    fields: list[str]
+
+
+class Declaration(TypedDict):
+    """The document of a declaration."""
+
+    company_id: str
+    market: str
+    year: int
+    half: int
+    as_of: str
+    ruleset_version: str
+    snapshot: str
+    tonnes: list[TonnesRow]
+    total_tonnes: Decimal
+    uncounted: list[UncountedRow]
+    scope_missing: list[ScopeMissingRow]
+    obligations: list[dict[str, object]]
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """The source of a declaration: the company's snapshot of an instant, and the rule-set."""
@@ -51,15 +107,16 @@ class Source:
         }
 
 
-def document(figures: Figures, market: str, year: int, half: int, source: Source) -> dict[str, Any]:
+def document(figures: Figures, market: str, year: int, half: int, source: Source) -> Declaration:
     """Return the declaration as a document; `half` 0 is the year. Obligations are those of the calendar year."""
-    said = source.as_dict()
     return {
-        "company_id": said.pop("company_id"),
+        "company_id": source.company_id,
         "market": market,
         "year": year,
         "half": half,
-        **said,
+        "as_of": source.as_of,
+        "ruleset_version": source.ruleset_version,
+        "snapshot": source.snapshot,
         "tonnes": list(tonnes_rows(figures, market, year, half)),
         "total_tonnes": total_tonnes(figures, market, year, half),
         "uncounted": list(uncounted_rows(figures.uncounted.filter(_asked(market, year, half)))),
@@ -68,14 +125,14 @@ def document(figures: Figures, market: str, year: int, half: int, source: Source
     }
 
 
-def tonnes_rows(figures: Figures, market: str, year: int, half: int) -> Iterator[dict[str, Any]]:
+def tonnes_rows(figures: Figures, market: str, year: int, half: int) -> Iterator[TonnesRow]:
     """Yield one row for each category with tonnes, by its code."""
     for row in figures.tonnes.filter(_asked(market, year, half)).sort("category_code").iter_rows(named=True):
         found = {**row, **scoped_tonnes(row), "units": int(row["units"])}
-        yield {name: found[name] for name in TONNES_COLUMNS}
+        yield cast(TonnesRow, {name: found[name] for name in TONNES_COLUMNS})
 
 
-def scoped_tonnes(row: Mapping[str, Any]) -> dict[str, Decimal]:
+def scoped_tonnes(row: Mapping[str, Decimal]) -> ScopedTonnes:
     """Return the tonnes of a figure, and those of them in its category's scope, as they are written."""
     every, in_scope, undecided = row["grams"], row["in_scope_grams"], row["undecided_grams"]
     return {
@@ -91,17 +148,19 @@ def total_tonnes(figures: Figures, market: str, year: int, half: int) -> Decimal
     return written_tonnes(sum(figures.tonnes.filter(_asked(market, year, half))["grams"], Decimal(0)))
 
 
-def uncounted_rows(uncounted: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def uncounted_rows(uncounted: pl.DataFrame) -> Iterator[UncountedRow]:
     """Yield one row for each SKU and reason, by SKU code."""
-    return uncounted.sort("sku_code", "reason").select(UNCOUNTED_COLUMNS).iter_rows(named=True)
+    rows = uncounted.sort("sku_code", "reason").select(UNCOUNTED_COLUMNS).iter_rows(named=True)
+    return (cast(UncountedRow, row) for row in rows)
 
 
-def missing_rows(scope_missing: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def missing_rows(scope_missing: pl.DataFrame) -> Iterator[ScopeMissingRow]:
     """Yield one row for each SKU and set of fields that would decide whether its categories cover it, by SKU code."""
-    return scope_missing.sort("sku_code", "fields").select(MISSING_COLUMNS).iter_rows(named=True)
+    rows = scope_missing.sort("sku_code", "fields").select(MISSING_COLUMNS).iter_rows(named=True)
+    return (cast(ScopeMissingRow, row) for row in rows)
 
 
-def obligation(each: Obligation) -> dict[str, Any]:
+def obligation(each: Obligation) -> dict[str, object]:
     """Return one answer with its rule, its source and its confidence."""
     rule = each.rule
     return {

@@ -6,19 +6,20 @@ here follow the algorithm step by step; `docs/grading.md` explains how to check 
 
 from dataclasses import dataclass
 
-from compliance.grading.components import Record
 from compliance.grading.languages import said
 from compliance.grading.provisional import judge
-from compliance.grading.rows import GRADED_INPUTS, Answer, explain_row, grade_rows, record_of, regrade_rows
+from compliance.grading.rows import GRADED_INPUTS, Answer, Inputs, explain_row, grade_rows, record_of, regrade_rows
 from compliance.grading.score import stored
 from compliance.grading.trace import explain
 from compliance.grading.warnings import warnings
 from compliance.ruleset import RuleSet
+from schemas.sku import Sku
 
 __all__ = [
     "GRADED_INPUTS",
     "Answer",
     "Grade",
+    "Inputs",
     "explain",
     "explain_row",
     "grade",
@@ -43,7 +44,7 @@ class Grade:
     ruleset_version: str
 
 
-def grade(record: Record, rules: RuleSet) -> Grade:
+def grade(record: Sku, rules: RuleSet) -> Grade:
     """Return the grade of a stored SKU; never fail on a record that the contract accepts."""
     assessed, provisional = judge(record, rules)
     return Grade(assessed.result.grade, stored(assessed.result.score), provisional, rules.version)

@@ -7,10 +7,12 @@ to send. `compliance.grading.languages` translates.
 from collections.abc import Sequence
 from typing import Final
 
-from compliance.grading.components import Record, lines
+from compliance.grading.components import lines
 from compliance.grading.open_facts import OpenFact
 from compliance.ruleset import RuleSet
-from schemas.issues import Issue
+from schemas import grading
+from schemas.grading import MissingFact
+from schemas.sku import Sku
 
 TO_SEND: Final[dict[str, str]] = {
     "material": "Give the material, the material subtype, or the component graph.",
@@ -35,17 +37,17 @@ def question(field: str, types: Sequence[str | None], day: RuleSet) -> str:
     return TO_SEND.get(field) or f"Give the {field} of this part; a design rule depends on it."
 
 
-def missing(fields: Sequence[str], record: Record, day: RuleSet) -> list[dict[str, object]]:
+def missing(fields: Sequence[str], record: Sku, day: RuleSet) -> list[MissingFact]:
     """Return the missing fields as published issues; each is a path of the caller's body."""
-    return [Issue("required", _question_at(path, record, day), path).as_dict() for path in fields]
+    return [{"field": path, "code": "required", "message": _question_at(path, record, day)} for path in fields]
 
 
-def _question_at(path: str, record: Record, day: RuleSet) -> str:
+def _question_at(path: str, record: Sku, day: RuleSet) -> str:
     place, _, name = path.removeprefix("components[").rpartition("].")
     return question(name, [lines(record)[int(place)]["component_type"]] if place else [], day)
 
 
-def opened(facts: Sequence[OpenFact], record: Record, day: RuleSet) -> list[dict[str, object]]:
+def opened(facts: Sequence[OpenFact], record: Sku, day: RuleSet) -> list[grading.OpenFact]:
     """Return the open facts as they are published, in their order."""
     return [
         {

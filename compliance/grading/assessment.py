@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from compliance.grading.components import Record, lines, parts
+from compliance.grading.components import lines, parts
 from compliance.grading.firing import Face, face, facts_of, shares_held
 from compliance.grading.listing import Effect, Outcome, outcome
 from compliance.grading.score import NOT_ASSESSED, Score, score, sku_score, unlisted_rule
@@ -19,6 +19,7 @@ from compliance.grading.units import (
 )
 from compliance.rule_rows import Rule
 from compliance.ruleset import RuleSet
+from schemas.sku import Sku
 
 
 @dataclass(slots=True)
@@ -55,7 +56,7 @@ class Assessment:
     why_none: str | None = None
 
 
-def assess(record: Record, rules: RuleSet) -> Assessment:
+def assess(record: Sku, rules: RuleSet) -> Assessment:
     """Return the record's units, graded; step 8 decides afterwards whether the grade is provisional."""
     weighed = parts(record, rules)
     if not weighed:
@@ -68,7 +69,7 @@ def assess(record: Record, rules: RuleSet) -> Assessment:
     return conclude(record, [assess_unit(unit, rules) for unit in units(weighed, found)], rules)
 
 
-def conclude(record: Record, assessed: Sequence[UnitAssessment], rules: RuleSet) -> Assessment:
+def conclude(record: Sku, assessed: Sequence[UnitAssessment], rules: RuleSet) -> Assessment:
     """Return the SKU's result from its units' results, the body's first."""
     if why := lightweight_exemption(record, assessed[0].group):
         return Assessment(NOT_ASSESSED, why_none=why)

@@ -7,14 +7,12 @@ belongs.
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 from compliance.rule_rows import Material, Value
 from compliance.ruleset import RuleSet
 from compliance.words import resolve_material
-
-Record = Mapping[str, Any]
-"""A stored SKU, or one line of its component graph."""
+from schemas.sku import Component, Sku
 
 CONSUMABLE_FIELD: Final = {
     "ink": "ink_type",
@@ -37,8 +35,10 @@ CARRIED: Final = (
 themselves.
 """
 _CARRIED_FIELDS: Final = frozenset(field for _, fields, _ in CARRIED for field in fields)
-_ATTRIBUTES: Final = ("colour", "attachment", "adhesive_type", "ink_type", "coating_type", "metallised", "direct_print")
-_NUMBERS: Final = ("coverage_percent", "density_g_cm3", "thickness_um")
+_Attribute = Literal["colour", "attachment", "adhesive_type", "ink_type", "coating_type", "metallised", "direct_print"]
+_Number = Literal["coverage_percent", "density_g_cm3", "thickness_um"]
+_ATTRIBUTES: Final[tuple[_Attribute, ...]] = get_args(_Attribute)
+_NUMBERS: Final[tuple[_Number, ...]] = get_args(_Number)
 _CACHED: Final = 65_536
 
 
@@ -169,7 +169,7 @@ def alike(member: Weighed) -> Hashable:
     )
 
 
-def parts(record: Record, rules: RuleSet) -> list[Weighed]:
+def parts(record: Sku, rules: RuleSet) -> list[Weighed]:
     """Return the record's components as parts, or the one body that its material implies; empty without either."""
     svhc = _status(record.get("svhc"))
     components = lines(record)
@@ -181,16 +181,16 @@ def parts(record: Record, rules: RuleSet) -> list[Weighed]:
     family, text = record.get("material"), record.get("material_subtype")
     if not family and not text:
         return []
-    body = {"component_type": "body", "material_family": family, "polymer_or_grade": text}
+    body: Component = {"component_type": "body", "material_family": family, "polymer_or_grade": text}
     return [Weighed(_part(body, svhc, rules), _grams(record.get("weight_grams")), None)]
 
 
-def lines(record: Record) -> Sequence[Record]:
+def lines(record: Sku) -> Sequence[Component]:
     """Return the component graph as it is stored; empty where there is none."""
     return record.get("components") or ()
 
 
-def _part(line: Record, sku_svhc: str | None, rules: RuleSet) -> Part:
+def _part(line: Component, sku_svhc: str | None, rules: RuleSet) -> Part:
     component_type, family = line["component_type"], line.get("material_family")
     given: dict[str, Value] = {field: v for field in _ATTRIBUTES if (v := line.get(field)) is not None}
     for field in _NUMBERS:
@@ -234,5 +234,5 @@ def _status(entry: object) -> str | None:
     return entry.get("status") if isinstance(entry, Mapping) else None
 
 
-def _grams(weight: Any) -> float | None:
+def _grams(weight: float | None) -> float | None:
     return None if weight is None else float(weight)

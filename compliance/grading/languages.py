@@ -8,9 +8,10 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from compliance.ruleset import RuleSet
+from schemas.grading import GradeComponent, GradeRule, GradeTrace
 from schemas.labels import word
 from schemas.sentences import ORIGINAL, told
 
@@ -21,13 +22,13 @@ _FORMS: Final = ("{0} ({1})", "{1} asks ({0})")
 _RULE_ID: Final = re.compile(r"\b[A-Za-z_]+-\d+[a-z]?\b")
 
 
-def in_language(trace: Mapping[str, Any], rule_sets: Sequence[RuleSet], lang: str) -> dict[str, Any]:
+def in_language(trace: GradeTrace, rule_sets: Sequence[RuleSet], lang: str) -> GradeTrace:
     """Return the trace with every sentence in a language of `LANGUAGES`; one without a translation stays English.
 
     `rule_sets` are those whose tables may have the texts, the one that graded first.
     """
     if lang == ORIGINAL:
-        return dict(trace)
+        return trace
     return {
         **trace,
         "reason": said(trace["reason"], rule_sets, lang),
@@ -75,8 +76,10 @@ def rule_text(rule_id: str, english: str, rule_sets: Sequence[RuleSet], lang: st
     return english
 
 
-def _component(part: Mapping[str, Any], rule_sets: Sequence[RuleSet], lang: str) -> dict[str, Any]:
-    rules = [{**rule, "text": rule_text(rule["rule_id"], rule["text"], rule_sets, lang)} for rule in part["rules"]]
+def _component(part: GradeComponent, rule_sets: Sequence[RuleSet], lang: str) -> GradeComponent:
+    rules: list[GradeRule] = [
+        {**rule, "text": rule_text(rule["rule_id"], rule["text"], rule_sets, lang)} for rule in part["rules"]
+    ]
     return {**part, "rules": rules}
 
 

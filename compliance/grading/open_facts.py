@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from compliance.grading.assessment import Assessment
-from compliance.grading.components import Record, Weighed
+from compliance.grading.components import Weighed
 from compliance.grading.provisional import (
     alternatives_of,
     asked_units,
@@ -18,6 +18,7 @@ from compliance.grading.provisional import (
 from compliance.grading.score import Score
 from compliance.grading.trials import Trials
 from compliance.ruleset import RuleSet
+from schemas.sku import Sku
 
 GRADES: Final = ("A", "B", "C", "not_recyclable", "not_assessed")
 _STEPS: Final = {"A": 3, "B": 2, "C": 1}
@@ -40,7 +41,7 @@ class OpenFact(NamedTuple):
     could_become: tuple[str, ...]
 
 
-def open_facts(record: Record, assessed: Assessment, rules: RuleSet) -> list[OpenFact]:
+def open_facts(record: Sku, assessed: Assessment, rules: RuleSet) -> list[OpenFact]:
     """Return the open facts of an assessed SKU, the strongest effect first; none for a SKU without a grade.
 
     The effect of a fact is the distance between the grades that it could give and the present one, in grades and then

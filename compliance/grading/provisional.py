@@ -16,7 +16,6 @@ from compliance.grading.components import (
     CONSUMABLE_FIELD,
     UNSPECIFIED,
     Part,
-    Record,
     Weighed,
     code_without_text,
 )
@@ -25,6 +24,7 @@ from compliance.grading.listing import Effect, open_fields, outcome
 from compliance.grading.trials import Trials
 from compliance.rule_rows import Value
 from compliance.ruleset import RuleSet
+from schemas.sku import Sku
 
 _STEP: Final = 0.000001
 _CACHED: Final = 65_536
@@ -38,13 +38,13 @@ class Judgement(NamedTuple):
     provisional: bool
 
 
-def judge(record: Record, rules: RuleSet) -> Judgement:
+def judge(record: Sku, rules: RuleSet) -> Judgement:
     """Assess the record through all steps."""
     assessed = assess(record, rules)
     return Judgement(assessed, is_provisional(record, assessed, rules))
 
 
-def is_provisional(record: Record, assessed: Assessment, rules: RuleSet) -> bool:
+def is_provisional(record: Sku, assessed: Assessment, rules: RuleSet) -> bool:
     """Return whether the grade rests on a reading, or an open fact could change it; False for a pack without a grade.
 
     Only assessed units count: one that was not assessed makes nothing provisional.

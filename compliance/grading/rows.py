@@ -7,12 +7,11 @@ grades one SKU explains it right after. `GRADED_INPUTS` lists the columns that a
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import orjson
 
 from compliance.grading.assessment import assess
-from compliance.grading.components import Record
 from compliance.grading.languages import in_language
 from compliance.grading.open_facts import open_facts
 from compliance.grading.provisional import Judgement, judge
@@ -20,7 +19,9 @@ from compliance.grading.score import stored
 from compliance.grading.telling import told
 from compliance.grading.trace import traced, traced_but_open
 from compliance.ruleset import RuleSet
+from schemas.grading import GradeTrace
 from schemas.sentences import ORIGINAL
+from schemas.sku import Sku
 
 GRADED_INPUTS: Final = (
     "material",
@@ -34,13 +35,17 @@ GRADED_INPUTS: Final = (
 )
 """The columns of a stored SKU that a grade depends on, in the order of `grade_rows`."""
 
+Inputs: TypeAlias = tuple[
+    str | None, str | None, str | None, str | None, float | None, str | None, str | None, str | None
+]
+"""The values of `GRADED_INPUTS`."""
 Answer: TypeAlias = tuple[str, float | None, bool]
 
 _IDS: Final = re.compile(r'"id": ?"[^"]*",?')
-_NO_GRAPH: Final = (None, "[]")
+_EMPTY_GRAPH: Final = "[]"
 
 
-def grade_rows(rows: Iterable[tuple[Any, ...]], rules: RuleSet) -> list[Answer]:
+def grade_rows(rows: Iterable[Inputs], rules: RuleSet) -> list[Answer]:
     """Return grade, score and provisional of each row of `GRADED_INPUTS`.
 
     `use_contexts` is Postgres array text such as `{food,takeaway}`, `svhc` and `components` are JSON text; null where
@@ -50,7 +55,7 @@ def grade_rows(rows: Iterable[tuple[Any, ...]], rules: RuleSet) -> list[Answer]:
 
 
 def regrade_rows(
-    rows: Iterable[tuple[Any, ...]], held: Iterable[Answer], graded_by: Iterable[RuleSet | None], rules: RuleSet
+    rows: Iterable[Inputs], held: Iterable[Answer], graded_by: Iterable[RuleSet | None], rules: RuleSet
 ) -> list[Answer | None]:
     """Return each row's new answer where it or the trace differs from the stored one; None where nothing changes.
 
@@ -62,17 +67,16 @@ def regrade_rows(
     ]
 
 
-def _deciding(row: tuple[Any, ...]) -> tuple[Any, ...]:
+def _deciding(row: Inputs) -> Inputs:
     """Return what decides of a row: with a graph its weights count, without one only whether the body has weight."""
-    *others, weight, contexts, svhc, graph = row
-    if graph in _NO_GRAPH:
-        return (*others, weight if weight is None else float(weight > 0), contexts, svhc, None)
-    return (*others, None, contexts, svhc, _IDS.sub("", graph))
+    material, subtype, form, level, weight, contexts, svhc, graph = row
+    if graph is None or graph == _EMPTY_GRAPH:
+        has_weight = weight if weight is None else float(weight > 0)
+        return material, subtype, form, level, has_weight, contexts, svhc, None
+    return material, subtype, form, level, None, contexts, svhc, _IDS.sub("", graph)
 
 
-def explain_row(
-    row: tuple[Any, ...], record: Record, rules: RuleSet, *, day: RuleSet, lang: str = ORIGINAL
-) -> dict[str, object]:
+def explain_row(row: Inputs, record: Sku, rules: RuleSet, *, day: RuleSet, lang: str = ORIGINAL) -> GradeTrace:
     """Return the `grade_trace` of a row of `GRADED_INPUTS` by the rule-set that graded it, in one of `LANGUAGES`.
 
     `record` is the same row, which supplies the lines' ids; `day` is the rule-set of the day, which supplies the
@@ -82,14 +86,14 @@ def explain_row(
 
 
 @lru_cache(maxsize=32_768)
-def _regraded(row: tuple[Any, ...], held: Answer, was: RuleSet | None, rules: RuleSet) -> Answer | None:
+def _regraded(row: Inputs, held: Answer, was: RuleSet | None, rules: RuleSet) -> Answer | None:
     answer = _graded(row, rules)
     if answer != held or was is None:
         return answer
     return None if was is rules or _says_the_same(row, was, rules) else answer
 
 
-def _says_the_same(row: tuple[Any, ...], was: RuleSet, rules: RuleSet) -> bool:
+def _says_the_same(row: Inputs, was: RuleSet, rules: RuleSet) -> bool:
     """Return whether the traces by two rule-sets differ only in the version; for most a first comparison decides."""
     record, now = record_of(row), _judged(row, rules)
     then = assess(record, was)
@@ -101,21 +105,26 @@ def _says_the_same(row: tuple[Any, ...], was: RuleSet, rules: RuleSet) -> bool:
 
 
 @lru_cache(maxsize=32_768)
-def _graded(row: tuple[Any, ...], rules: RuleSet) -> Answer:
+def _graded(row: Inputs, rules: RuleSet) -> Answer:
     judged = _judged(row, rules)
     return judged.assessment.result.grade, stored(judged.assessment.result.score), judged.provisional
 
 
 @lru_cache(maxsize=64)
-def _judged(row: tuple[Any, ...], rules: RuleSet) -> Judgement:
+def _judged(row: Inputs, rules: RuleSet) -> Judgement:
     return judge(record_of(row), rules)
 
 
-def record_of(row: tuple[Any, ...]) -> Record:
+def record_of(row: Inputs) -> Sku:
     """Return the graded record of a row of `GRADED_INPUTS`."""
-    record = dict(zip(GRADED_INPUTS, row, strict=True))
-    contexts, svhc, components = record["use_contexts"], record["svhc"], record["components"]
-    record["use_contexts"] = contexts.strip("{}").split(",") if contexts else ()
-    record["svhc"] = orjson.loads(svhc) if svhc else None
-    record["components"] = orjson.loads(components) if components else ()
-    return record
+    material, subtype, form, level, weight, contexts, svhc, components = row
+    return {
+        "material": material,
+        "material_subtype": subtype,
+        "packaging_format": form,
+        "packaging_level": level,
+        "weight_grams": weight,
+        "use_contexts": contexts.strip("{}").split(",") if contexts else (),
+        "svhc": orjson.loads(svhc) if svhc else None,
+        "components": orjson.loads(components) if components else (),
+    }

@@ -9,7 +9,7 @@ from typing import Final
 
 from compliance.grading.asking import missing, opened
 from compliance.grading.assessment import Assessment, UnitAssessment
-from compliance.grading.components import Record, lines
+from compliance.grading.components import lines
 from compliance.grading.firing import rows_for_type
 from compliance.grading.listing import RANK
 from compliance.grading.open_facts import open_facts
@@ -17,26 +17,28 @@ from compliance.grading.provisional import Judgement, judge
 from compliance.grading.score import stored
 from compliance.rule_rows import Material, Rule
 from compliance.ruleset import RuleSet
+from schemas.grading import GradeComponent, GradeRule, GradeTrace, GradeUnit
+from schemas.sku import Component, Sku
 
 SCHEME: Final = "eu"
 """The scheme of these grades: Article 6 and Annex II of Regulation (EU) 2025/40."""
 
 
-def explain(record: Record, rules: RuleSet, day: RuleSet | None = None) -> dict[str, object]:
+def explain(record: Sku, rules: RuleSet, day: RuleSet | None = None) -> GradeTrace:
     """Return the `grade_trace` of a record (decisions §9, §12), ready for JSON; questions as in `traced`."""
     return traced(judge(record, rules), record, rules, day or rules)
 
 
-def traced(judged: Judgement, record: Record, rules: RuleSet, day: RuleSet) -> dict[str, object]:
+def traced(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet) -> GradeTrace:
     """Return the trace of a record that `rules` already judged; the questions are those of the day's rule-set.
 
     A caller that knows the record's versions fills `previous`.
     """
     facts = open_facts(record, judged.assessment, rules) if judged.provisional else []
-    return traced_but_open(judged, record, rules, day) | {"open": opened(facts, record, day)}
+    return {**traced_but_open(judged, record, rules, day), "open": opened(facts, record, day)}
 
 
-def traced_but_open(judged: Judgement, record: Record, rules: RuleSet, day: RuleSet) -> dict[str, object]:
+def traced_but_open(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet) -> GradeTrace:
     """Return the trace without open facts: finding those of many records would take longer than all else."""
     assessed, provisional = judged
     body = assessed.units[0] if assessed.units else None
@@ -101,8 +103,8 @@ def _rules_by_member(assessed: UnitAssessment, rules: RuleSet) -> list[list[tupl
     return traced_on
 
 
-def _unit(assessed: UnitAssessment, stored_lines: Sequence[Record], rules: RuleSet) -> dict[str, object]:
-    components = []
+def _unit(assessed: UnitAssessment, stored_lines: Sequence[Component], rules: RuleSet) -> GradeUnit:
+    components: list[GradeComponent] = []
     by_member = _rules_by_member(assessed, rules)
     for place, (member, found) in enumerate(zip(assessed.unit.members, by_member, strict=True)):
         share = 100 * assessed.unit.grams[place] / assessed.total if assessed.stream else None
@@ -125,7 +127,7 @@ def _unit(assessed: UnitAssessment, stored_lines: Sequence[Record], rules: RuleS
     }
 
 
-def _rule(rule: Rule, *, overruled: bool) -> dict[str, object]:
+def _rule(rule: Rule, *, overruled: bool) -> GradeRule:
     return {
         "rule_id": rule.rule_id,
         "verdict": "overruled" if overruled else rule.verdict,

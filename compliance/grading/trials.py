@@ -11,11 +11,12 @@ from fractions import Fraction
 from typing import Final, TypeVar
 
 from compliance.grading.assessment import Assessment, assess_unit
-from compliance.grading.components import Part, Record, Weighed, alike
+from compliance.grading.components import Part, Weighed, alike
 from compliance.grading.listing import Effect
 from compliance.grading.score import NOT_ASSESSED, Score, badness, score, sku_score
 from compliance.grading.units import Unit, lightweight_exemption
 from compliance.ruleset import RuleSet
+from schemas.sku import Sku
 
 MANY: Final = 32
 """Number of parts of a unit, carried ones included, from which equal ones are put together."""
@@ -27,7 +28,7 @@ _Sums = dict[_Key, tuple[int, Fraction]]
 class Trials:
     """Trials on an assessed SKU, a unit by its place among the SKU's; what they need of all units is computed once."""
 
-    def __init__(self, record: Record, assessed: Assessment, rules: RuleSet) -> None:
+    def __init__(self, record: Sku, assessed: Assessment, rules: RuleSet) -> None:
         self._record, self._units, self._rules = record, assessed.units, rules
         self._worst_two: list[int] = []
         self._ungraded: list[int] = []

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from compliance.grading.components import Part, Record, Weighed
+from compliance.grading.components import Part, Weighed
 from compliance.rule_rows import TOLERANCE, Format, StreamRow
 from compliance.ruleset import RuleSet
 from compliance.words import resolve_format
+from schemas.sku import Sku
 
 LAYERS: Final = frozenset({"body", "coating", "liner", "tie_layer"})
 """The parts whose material makes a pack a composite of paper and another material."""
@@ -69,13 +70,13 @@ class Unit:
         )
 
 
-def packaging_format(record: Record, rules: RuleSet) -> Format | None:
+def packaging_format(record: Sku, rules: RuleSet) -> Format | None:
     """Return the record's packaging format, or None where it is missing or unknown."""
     text = record.get("packaging_format")
     return resolve_format(str(text), rules) if text else None
 
 
-def outside_article_6(record: Record, found: Format | None) -> str | None:
+def outside_article_6(record: Sku, found: Format | None) -> str | None:
     """Return the sentence that says why the pack needs no recyclability grade at all, or None (step 3)."""
     contexts = record.get("use_contexts") or ()
     assert isinstance(contexts, Sequence)
@@ -88,7 +89,7 @@ def outside_article_6(record: Record, found: Format | None) -> str | None:
     return None
 
 
-def lightweight_exemption(record: Record, group: str | None) -> str | None:
+def lightweight_exemption(record: Sku, group: str | None) -> str | None:
     """Return the sentence that exempts sales packaging of a rare material, or None; evaluated after step 4."""
     if group in _LIGHTWEIGHT_GROUPS and record.get("packaging_level") == "sales":
         return (

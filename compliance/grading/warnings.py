@@ -5,18 +5,19 @@ A warning changes no grade by itself; `compliance.grading.components` decides ho
 
 from collections.abc import Iterator
 
-from compliance.grading.components import Record, lines
+from compliance.grading.components import lines
 from compliance.ruleset import RuleSet
 from compliance.words import nearest_materials, resolve_material
 from schemas.issues import Issue
+from schemas.sku import Sku
 
 
-def warnings(record: Record, rules: RuleSet) -> list[dict[str, object]]:
+def warnings(record: Sku, rules: RuleSet) -> list[dict[str, object]]:
     """Return the warnings `polymer_unresolved` and `material_conflict` of a record, as published issues."""
     return [issue.as_dict() for issue in _issues(record, rules)]
 
 
-def _issues(record: Record, rules: RuleSet) -> Iterator[Issue]:
+def _issues(record: Sku, rules: RuleSet) -> Iterator[Issue]:
     for field, family, text in _material_texts(record):
         code = resolve_material(text, rules)
         if code is None:
@@ -31,18 +32,14 @@ def _issues(record: Record, rules: RuleSet) -> Iterator[Issue]:
             )
 
 
-def _material_texts(record: Record) -> Iterator[tuple[str, str | None, str]]:
+def _material_texts(record: Sku) -> Iterator[tuple[str, str | None, str]]:
     """Yield field, family and text of every material text; the SKU's own only where there is no graph."""
     graph = lines(record)
     for index, line in enumerate(graph):
-        if line.get("polymer_or_grade"):
-            yield (
-                f"components[{index}].polymer_or_grade",
-                line.get("material_family"),
-                line["polymer_or_grade"],
-            )
-    if not graph and record.get("material_subtype"):
-        yield "material_subtype", record.get("material"), record["material_subtype"]
+        if text := line.get("polymer_or_grade"):
+            yield f"components[{index}].polymer_or_grade", line.get("material_family"), text
+    if not graph and (text := record.get("material_subtype")):
+        yield "material_subtype", record.get("material"), text
 
 
 def _conflict(family: str, code: str, rules: RuleSet) -> bool:

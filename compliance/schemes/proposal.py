@@ -4,16 +4,19 @@ A SKU has the worst rating of its units, and none while one of them lacks a fact
 parts of one type in units of different ratings have the worst.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from compliance.grading.components import Record, lines
+from compliance.grading.components import lines
 from compliance.grading.units import LAYERS
 from compliance.ruleset import RuleSet
 from compliance.schemes.rating import BODY, Rated, is_exempt, rate, worst
 from compliance.schemes.settling import Case, OpenFact
 from compliance.schemes.tables import Scheme, SchemeRule, of_year
 from compliance.schemes.units import units_of
+from schemas import grading
+from schemas.grading import SchemeRating
 from schemas.sentences import ORIGINAL
+from schemas.sku import Sku
 
 
 class PartRating(NamedTuple):
@@ -27,7 +30,7 @@ class PartRating(NamedTuple):
     standing: tuple[SchemeRule, ...]
 
 
-def shown(record: Record, rules: RuleSet, year: int, lang: str = ORIGINAL) -> list[dict[str, object]]:
+def shown(record: Sku, rules: RuleSet, year: int, lang: str = ORIGINAL) -> list[SchemeRating]:
     """Return the `compliance.schemes` block of a SKU in a year: an entry per scheme of its markets, of all without any.
 
     A SKU that a scheme does not rate at all has no entry of it. Questions are in a language of `schemas.labels`.
@@ -40,7 +43,7 @@ def shown(record: Record, rules: RuleSet, year: int, lang: str = ORIGINAL) -> li
     ]
 
 
-def _entry(record: Record, scheme: Scheme, rules: RuleSet, lang: str) -> dict[str, object]:
+def _entry(record: Sku, scheme: Scheme, rules: RuleSet, lang: str) -> SchemeRating:
     case = _case(record, scheme, rules)
     ratings = [each.rating for each in case.found if each.rating]
     complete = bool(case.found) and len(ratings) == len(case.found)
@@ -53,12 +56,12 @@ def _entry(record: Record, scheme: Scheme, rules: RuleSet, lang: str) -> dict[st
     }
 
 
-def asked(record: Record, scheme: Scheme, rules: RuleSet) -> list[dict[str, Any]]:
+def asked(record: Sku, scheme: Scheme, rules: RuleSet) -> list[grading.OpenFact]:
     """Return the open facts of a record as they are published; none where the scheme does not rate it."""
     return [] if is_exempt(record, scheme) else _open(_case(record, scheme, rules), ORIGINAL)
 
 
-def part_ratings(record: Record, scheme: Scheme, rules: RuleSet) -> list[PartRating]:
+def part_ratings(record: Sku, scheme: Scheme, rules: RuleSet) -> list[PartRating]:
     """Return the ratings by component type, in the order of the parts; none where the scheme does not rate the SKU.
 
     Parts that count with the body, such as an ink, and the layers of a body have no rating of their own.
@@ -86,12 +89,12 @@ def _part(component_type: str, found: list[Rated], *, is_medical: bool) -> PartR
     return PartRating(component_type, code, tuple(row for row in standing if row.rating == rating))
 
 
-def _case(record: Record, scheme: Scheme, rules: RuleSet) -> Case:
+def _case(record: Sku, scheme: Scheme, rules: RuleSet) -> Case:
     units = units_of(record, rules)
     return Case(record, scheme, rules, units, [rate(unit, scheme, rules) for unit in units])
 
 
-def _open(case: Case, lang: str) -> list[dict[str, Any]]:
+def _open(case: Case, lang: str) -> list[grading.OpenFact]:
     """Return the open facts; without a unit, the fact that would make one."""
     if case.units:
         return [_told(fact, case, lang) for fact in case.open_facts()]
@@ -99,7 +102,7 @@ def _open(case: Case, lang: str) -> list[dict[str, Any]]:
     return [_told(OpenFact(field, None, "", every), case, lang)]
 
 
-def _told(fact: OpenFact, case: Case, lang: str) -> dict[str, Any]:
+def _told(fact: OpenFact, case: Case, lang: str) -> grading.OpenFact:
     question = case.rules.question(_QUESTION.get(fact.field, fact.field), fact.component_type)
     return {
         "field": fact.field,

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from compliance.grading.components import Record
 from compliance.rule_rows import Material, Value
 from compliance.ruleset import RuleSet
 from compliance.schemes.tables import RatingRow, Scheme, SchemeRule
 from compliance.schemes.units import MATERIAL, Piece, RatedUnit, placed
+from schemas.sku import Sku
 
 BODY: Final = "body"
 _NO_TARGETS: Final[frozenset[str]] = frozenset()
@@ -37,7 +37,7 @@ class Rated(NamedTuple):
         return tuple(dict.fromkeys(row for found in self.by_piece for row in found))
 
 
-def is_exempt(record: Record, scheme: Scheme) -> bool:
+def is_exempt(record: Sku, scheme: Scheme) -> bool:
     """Return whether a fact of the SKU exempts it from the scheme."""
     return any(_as_text(record.get(row.field)) == row.value for row in scheme.exemptions)
 

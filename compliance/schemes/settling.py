@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from compliance.grading.components import Record, alike
+from compliance.grading.components import alike
 from compliance.material_path import material_path
 from compliance.rule_rows import Value
 from compliance.ruleset import RuleSet
 from compliance.schemes.rating import Rated, holding, rate, worst
 from compliance.schemes.tables import RatingRow, Scheme
 from compliance.schemes.units import Piece, RatedUnit, units_of
+from schemas.sku import Sku
 
 FORMAT: Final = "packaging_format"
 WEIGHT: Final = "weight_g"
@@ -41,7 +42,7 @@ class OpenFact:
 class Case:
     """A record whose units a version of a scheme has rated, in their order."""
 
-    record: Record
+    record: Sku
     scheme: Scheme
     rules: RuleSet
     units: Sequence[RatedUnit]

@@ -4,18 +4,19 @@ Units are those of `compliance.grading.units`, paths those of `compliance.materi
 declaration in the scheme's market. `compliance.schemes.rating` applies the rows to a unit.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from compliance import catalogue
-from compliance.grading.components import Part, Record, Weighed, lines, parts
+from compliance.grading.components import Part, Weighed, lines, parts
 from compliance.grading.units import LAYERS, Unit, packaging_format, units
 from compliance.material_path import material_path, material_paths, shape_of
 from compliance.rollup.categories import category, takes
 from compliance.rule_rows import Format, Value
 from compliance.ruleset import RuleSet
 from compliance.schemes.tables import Scheme
+from schemas.sku import Component, Sku, SubstanceEntry
 
 COMPOSITE: Final = "composite"
 MATERIAL: Final = "polymer_or_grade"
@@ -59,7 +60,7 @@ class Placed(NamedTuple):
     missing: tuple[tuple[int, str], ...] = ()
 
 
-def units_of(record: Record, rules: RuleSet) -> list[RatedUnit]:
+def units_of(record: Sku, rules: RuleSet) -> list[RatedUnit]:
     """Return the record's units, the body's first; empty without a body."""
     weighed = parts(record, rules)
     if not any(each.part.component_type == "body" for each in weighed):
@@ -68,7 +69,7 @@ def units_of(record: Record, rules: RuleSet) -> list[RatedUnit]:
     return [_rated(unit, record, found, rules) for unit in units(weighed, found)]
 
 
-def _rated(unit: Unit, record: Record, found: Format | None, rules: RuleSet) -> RatedUnit:
+def _rated(unit: Unit, record: Sku, found: Format | None, rules: RuleSet) -> RatedUnit:
     text = record.get("packaging_format") or None
     of_sku = _pfas(record.get("pfas"))
     pieces = []
@@ -82,15 +83,15 @@ def _rated(unit: Unit, record: Record, found: Format | None, rules: RuleSet) -> 
     return RatedUnit(tuple(pieces), text, found)
 
 
-def _line(record: Record, member: Weighed) -> Mapping[str, Any]:
-    if member.index is None:
-        return {"material_family": record.get("material"), "polymer_or_grade": record.get("material_subtype")}
-    line: Mapping[str, Any] = lines(record)[member.index]
-    return line
+def _line(record: Sku, member: Weighed) -> Component:
+    if member.index is not None:
+        return lines(record)[member.index]
+    family, text = record.get("material"), record.get("material_subtype")
+    return {"component_type": "body", "material_family": family, "polymer_or_grade": text}
 
 
-def _pfas(entry: object) -> str | None:
-    return entry.get("status") if isinstance(entry, Mapping) else None
+def _pfas(entry: SubstanceEntry | None) -> str | None:
+    return entry["status"] if entry else None
 
 
 def placed(unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Placed:

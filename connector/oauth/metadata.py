@@ -1,6 +1,6 @@
 """Serves the discovery documents: the protected resource (RFC 9728) and its authorization server (RFC 8414)."""
 
-from typing import Any, Final
+from typing import Final
 
 import orjson
 from fastapi import APIRouter
@@ -73,5 +73,5 @@ async def get_server_metadata(request: Request) -> Response:
     )
 
 
-def _public(document: dict[str, Any]) -> Response:
+def _public(document: dict[str, object]) -> Response:
     return Response(orjson.dumps(document), headers={**_KEPT, **ANY_ORIGIN}, media_type="application/json")

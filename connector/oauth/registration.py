@@ -5,7 +5,7 @@ used is ignored, as section 2 requires, and so are addresses of pictures, which 
 """
 
 import secrets
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import orjson
 from fastapi import APIRouter, Depends
@@ -56,7 +56,7 @@ class Metadata(BaseModel):
         return named or redirects.host(self.redirect_uris[0])
 
 
-def metadata(said: Any) -> Metadata:
+def metadata(said: object) -> Metadata:
     """Check metadata and return it. Raises `OAuthRefused` with the codes of RFC 7591, section 3.2.2."""
     try:
         held = Metadata.model_validate(said)

@@ -6,10 +6,10 @@ or a code is sent again, its filing is stored once: the question is part of the 
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeAlias
 from uuid import uuid4
 
 import orjson
@@ -57,6 +57,10 @@ class Filed(Told):
     confirmation_expires_at: str | None = None
 
 
+ToolContext: TypeAlias = Context[Any, Any]
+"""The library's context of a call; no state of our own is kept in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unasked:
     """The assistant cannot ask, or brings a confirmation instead."""
@@ -71,8 +75,8 @@ class Filing:
     """
 
     tool: str
-    arguments: dict[str, Any]
-    would_file: dict[str, Any]
+    arguments: Mapping[str, object]
+    would_file: Mapping[str, object]
     file: Callable[[Connection, bytes], Entry]
 
     @property
@@ -91,7 +95,7 @@ async def remember_question(ctx: ServerRequestContext[Any, Any], call_next: Call
         _sealed.reset(before)
 
 
-def asked(ctx: Context[Any, Any], question: str, confirmation: str | None) -> Elicit[Yes] | Unasked:
+def asked(ctx: ToolContext, question: str, confirmation: str | None) -> Elicit[Yes] | Unasked:
     """Return the question where the assistant can ask it, in its protocol era, else `Unasked`."""
     capabilities = ctx.client_capabilities
     elicitation = capabilities.elicitation if capabilities else None

@@ -4,11 +4,10 @@
 """
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from anyio import to_thread
 from mcp.server.elicitation import ElicitationResult
-from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import Field
 
@@ -17,7 +16,7 @@ from connector.service import Service
 from connector.tools import documents, proposals
 from connector.tools.answer import DRAFTS, Tool
 from connector.tools.arguments import ItemId, SkuCode
-from connector.tools.asking import Confirmation, Filed, Unasked, Yes, asked, settled
+from connector.tools.asking import Confirmation, Filed, ToolContext, Unasked, Yes, asked, settled
 from connector.tools.proposals import SkuChanges
 from schemas.models import Strict
 
@@ -33,10 +32,10 @@ def tools(service: Service) -> list[Tool]:
     ]
 
 
-def _doc_draft(service: Service) -> Callable[..., Any]:
+def _doc_draft(service: Service) -> Callable[..., object]:
     def confirm(
         *,
-        ctx: Context[Any, Any],
+        ctx: ToolContext,
         sku_code: str | None,
         id: str | None,  # noqa: A002  (the contract's name)
         reference: str | None,
@@ -66,10 +65,10 @@ def _doc_draft(service: Service) -> Callable[..., Any]:
     return generate_doc_draft
 
 
-def _sku_update(service: Service) -> Callable[..., Any]:
+def _sku_update(service: Service) -> Callable[..., object]:
     def confirm(
         *,
-        ctx: Context[Any, Any],
+        ctx: ToolContext,
         changes: Strict,
         sku_code: str | None,
         id: str | None,  # noqa: A002
@@ -102,10 +101,10 @@ def _sku_update(service: Service) -> Callable[..., Any]:
     return propose_sku_update
 
 
-def _supplier_document(service: Service) -> Callable[..., Any]:
+def _supplier_document(service: Service) -> Callable[..., object]:
     async def confirm(
         *,
-        ctx: Context[Any, Any],
+        ctx: ToolContext,
         document: documents.Document,
         sku_code: str | None,
         id: str | None,  # noqa: A002

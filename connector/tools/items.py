@@ -1,5 +1,6 @@
 """Defines the tools of packaging items: the list, and one item with its components and the reasons of its grade."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 import orjson
@@ -68,7 +69,7 @@ class ItemDetail(Told):
     page: Annotated[Page, Field(description="Where these components, volumes and reasons lie in all there are.")]
 
 
-def _item(listed: dict[str, Any], provisional: list[str]) -> Item:
+def _item(listed: Mapping[str, Any], provisional: list[str]) -> Item:
     return Item(**{name: listed[name] for name in _SHOWN}, grade_provisional=listed["id"] in provisional)
 
 
@@ -129,25 +130,13 @@ class ItemTools:
         if found is None:
             raise refused("not_found", UNKNOWN_ITEM)
         row = detail.row_of(found)
-        rules, graded_by, before = await self._service.rules_for(row["ruleset_version"], present.version_before(row))
-        item = await present.beside_others(
-            row,
-            lambda: present.sku_detail(
-                row,
-                present.record(row),
-                rules=rules,
-                graded_by=graded_by,
-                doc_status=row["doc_status"],
-                before=before,
-                today=today,
-            ),
-        )
-        stream = item["compliance"]["grade_trace"].get("stream")
+        item, rules = await present.sku_detail_on_loop(row, self._service.rules_for, today=today)
+        stream = item["compliance"]["grade_trace"]["stream"]
         shown, page = windowed(orjson.loads(orjson.dumps(item)), limit, offset)
         return ItemDetail(
             as_of=instant(self._service.clock.now()),
             sources=[_SOURCE, _GRADES, *unread(stream, rules)],
             next_step=page.way_on("Call check_missing_data with this sku_code for what is missing, the worst first."),
-            item=shown,
+            item={**shown},
             page=page,
         )

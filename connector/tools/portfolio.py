@@ -1,5 +1,6 @@
 """Defines the tools of the whole portfolio, on the company's newest snapshot: overview, one market, missing data."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 import orjson
@@ -9,6 +10,7 @@ from connector.principal import current
 from connector.service import Service
 from connector.tools.answer import Told, Tool, refused
 from connector.tools.arguments import UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, item_id
+from schemas.analytics import Head
 from schemas.normalise import Unfit
 from schemas.sentences import ORIGINAL
 from warehouse import analytics, figures
@@ -55,7 +57,11 @@ class PortfolioTools:
         snapshot, now = self._newest()
         stored = figures.current(self._service.settings.data_dir, snapshot.company_id)
         found = analytics.overview(snapshot, now, stored)
-        return _told(found, "Call check_market_readiness with the code of a market for what stands in the way there.")
+        return _told(
+            now.head(snapshot),
+            found,
+            "Call check_market_readiness with the code of a market for what stands in the way there.",
+        )
 
     def check_market_readiness(self, market: Market) -> Portfolio:
         """Which packaging items can or cannot be sold in one market, and why, by the company's own records.
@@ -71,7 +77,7 @@ class PortfolioTools:
             found = analytics.readiness(snapshot, market, now, stored)
         except Unfit as unfit:
             raise refused(unfit.code, unfit.message) from None
-        return _told(found, "Call check_missing_data for an item to see what to complete first.")
+        return _told(now.head(snapshot), found, "Call check_missing_data for an item to see what to complete first.")
 
     def check_missing_data(
         self,
@@ -95,10 +101,11 @@ class PortfolioTools:
         if code is not None and not found["items"]:
             raise refused("not_found", f"The item is newer than the snapshot; ask again in a minute. {UNKNOWN_ITEM}")
         with self._service.writes.company(current().company_id) as conn:
-            found["items"] = analytics.with_asked(conn, found["items"], self._service.rulesets, ORIGINAL)
-        end, total = offset + len(found["items"]), found["pagination"]["total"]
+            items = analytics.with_asked(conn, found["items"], self._service.rulesets, ORIGINAL)
+        end, total = offset + len(items), found["pagination"]["total"]
         more = f"Call again with offset {end} for more of {total} items." if end < total else ""
-        return _told(found, more or "Call propose_sku_update with the missing facts, once the user knows them.")
+        next_step = more or "Call propose_sku_update with the missing facts, once the user knows them."
+        return _told(now.head(snapshot), {**found, "items": items}, next_step)
 
     def _newest(self) -> tuple[Snapshot, Now]:
         """Return the company's newest snapshot, and the current state that answers need besides."""
@@ -112,12 +119,13 @@ class PortfolioTools:
             return snapshot, Now.read(conn, self._service.clock)
 
 
-def _told(found: dict[str, Any], next_step: str) -> Portfolio:
-    as_of, newer = found.pop("as_of"), found.pop("newer_writes")
+def _told(head: Head, found: Mapping[str, object], next_step: str) -> Portfolio:
+    """The answer: what was found, without what every answer begins with."""
+    newer = head["newer_writes"]
     return Portfolio(
-        as_of=as_of,
+        as_of=head["as_of"],
         newer_writes=newer,
         sources=[_SOURCE, _CATALOGUE],
         next_step=(_NEWER.format(newer) if newer else "") + next_step,
-        answer=orjson.loads(orjson.dumps(found)),
+        answer=orjson.loads(orjson.dumps({name: value for name, value in found.items() if name not in head})),
     )

@@ -4,7 +4,8 @@ Each function returns the filing and the question for the user. Only `Filing.fil
 """
 
 from dataclasses import replace
-from typing import Any, Literal
+from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from connector.principal import Principal
@@ -43,9 +44,8 @@ def doc_draft(
         sku_id = item_id(conn, id, sku_code)
         code = str(skus.code_of(conn, sku_id))
         named = texts.plain(reference or f"DoC-{code}")
-        drafted = drafts.draft(
-            conn, sku_id, reference=named, lang=lang, now=now, rules=service.rulesets.active(conn)
-        ).as_dict()
+        draft = drafts.draft(conn, sku_id, reference=named, lang=lang, now=now, rules=service.rulesets.active(conn))
+    drafted = draft.as_dict()
 
     def file(conn: Connection, key: bytes) -> Entry:
         payload = {"reference": named, "lang": lang, "draft": drafted}
@@ -57,7 +57,7 @@ def doc_draft(
     would_file = {"kind": "doc_draft", "sku_code": code, **drafted}
     question = (
         f"File a draft EU declaration of conformity “{named}” for the packaging item “{code}” in your review queue? "
-        f"{len(drafted['missing'])} of its points are to be completed. Nothing is issued or signed."
+        f"{len(draft.missing)} of its points are to be completed. Nothing is issued or signed."
     )
     return Filing("generate_doc_draft", arguments, would_file, file), question
 
@@ -78,7 +78,7 @@ def sku_update(
         code = str(skus.code_of(conn, sku_id))
         if given.get("sku_code", code) != code:
             raise refused("sku_code_mismatch", f"This item has the sku_code “{code}”; a code never changes.")
-        payload = {"changes": {**given, "sku_code": code}}
+        payload: dict[str, object] = {"changes": {**given, "sku_code": code}}
         entry = _unfiled(sku_id, payload, who, now)
         compared = review.compare(conn, who.company_id, entry, now=now, rulesets=service.rulesets)
     if compared.refused is not None:
@@ -94,7 +94,7 @@ def sku_update(
     return Filing("propose_sku_update", arguments, would_file, file), _asking(code, compared)
 
 
-def _unfiled(sku_id: UUID, payload: dict[str, Any], who: Principal, now: Any) -> Entry:
+def _unfiled(sku_id: UUID, payload: dict[str, object], who: Principal, now: datetime) -> Entry:
     """Return the entry before it is filed, for the comparison that a reviewer will see."""
     return Entry(
         id=sku_id,
@@ -115,7 +115,7 @@ def _unfiled(sku_id: UUID, payload: dict[str, Any], who: Principal, now: Any) ->
     )
 
 
-def _effect(compared: Comparison) -> dict[str, Any]:
+def _effect(compared: Comparison) -> dict[str, object]:
     before, after = compared.before, compared.after
     return {
         "changes": [change._asdict() for change in compared.changes],

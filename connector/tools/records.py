@@ -104,8 +104,8 @@ class RecordTools:
             page=page,
         )
 
-    async def _page(self, query: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    async def _page(self, query: str, parameters: dict[str, object]) -> dict[str, Any]:
         row = await reading.row(self._service, current().company_id, query, parameters)
         assert row is not None, "a page is one row"
-        found: dict[str, Any] = orjson.loads(row[0])
+        found: dict[str, object] = orjson.loads(row[0])
         return found

@@ -1,5 +1,6 @@
 """Defines the tool of bulk imports: the status of one, or a preview for rows that are not sent yet."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -107,7 +108,7 @@ class RowTools:
         page = Page.of({"limit": limit, "offset": offset, "total": len(errors)}, len(found["errors"]))
         return self._told({"status": "not_sent", "dry_run": True, **found}, page, "Nothing was created.")
 
-    def _told(self, found: dict[str, Any], page: Page, state: str) -> BulkCheck:
+    def _told(self, found: Mapping[str, object], page: Page, state: str) -> BulkCheck:
         done = (
             "Send the rows as a file on POST /imports when nothing is rejected."
             if not page.total

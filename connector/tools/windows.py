@@ -4,45 +4,53 @@ An item may have a component for each part and volumes for each market and year,
 reads a page of each, and the grade's reasons for the components of that page.
 """
 
-from typing import Any, Final
+from collections.abc import Sequence, Sized
 
 from connector.tools.answer import Page
+from schemas.grading import GradeTrace, GradeUnit
+from schemas.sku import Component, SkuDetail
 
-_REASONS: Final = ("missing", "open", "assumptions")
 
-
-def windowed(item: dict[str, Any], limit: int, offset: int) -> tuple[dict[str, Any], Page]:
+def windowed(item: SkuDetail, limit: int, offset: int) -> tuple[SkuDetail, Page]:
     """Return SkuDetailResponse.data cut to a window, and the window's position in the longest of its lists."""
     end = offset + limit
     compliance = item["compliance"]
     trace = compliance["grade_trace"]
     schemes = compliance["schemes"]
-    listed = (
+    lists: tuple[Sized, ...] = (
         item["components"],
         item["volumes"],
-        *(trace[name] for name in _REASONS),
+        trace["missing"],
+        trace["open"],
+        trace["assumptions"],
         *(each["open"] for each in schemes),
     )
-    total = max(len(found) for found in listed)
+    total = max(map(len, lists))
     components = item["components"][offset:end]
-    cut = {name: trace[name][offset:end] for name in _REASONS} | {"units": _units(trace["units"], components)}
-    shown = {
+    cut: GradeTrace = {
+        **trace,
+        "missing": trace["missing"][offset:end],
+        "open": trace["open"][offset:end],
+        "assumptions": trace["assumptions"][offset:end],
+        "units": _units(trace["units"], components),
+    }
+    shown: SkuDetail = {
         **item,
         "components": components,
         "volumes": item["volumes"][offset:end],
         "compliance": {
             **compliance,
-            "grade_trace": {**trace, **cut},
+            "grade_trace": cut,
             "schemes": [{**each, "open": each["open"][offset:end]} for each in schemes],
         },
     }
     return shown, Page.of({"limit": limit, "offset": offset, "total": total}, min(end, total) - min(offset, total))
 
 
-def _units(units: list[dict[str, Any]], components: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _units(units: Sequence[GradeUnit], components: Sequence[Component]) -> list[GradeUnit]:
     """Return the units of these components, or that of an item without any, without other components in them."""
-    shown = {component["id"] for component in components} | {None}
-    cut = [
+    shown: set[str | None] = {None, *(component["id"] for component in components)}
+    cut: list[GradeUnit] = [
         {
             **unit,
             "components": [part for part in unit["components"] if part["component_id"] in shown],

@@ -5,10 +5,9 @@ category.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
-import psycopg
 
 from compliance.declarations.uk.lines import IDENTITY, Statements
 from compliance.rollup.exact import times_units, written_tonnes
@@ -17,6 +16,7 @@ from compliance.rollup.portfolio import SKU_COLUMNS, Portfolio
 from compliance.rollup.standings import NUMBER, Standings
 from compliance.scopes import judged
 from pipelines.declarations.declare import Desk, portfolios, uk_lines
+from warehouse.sessions import Connection
 from warehouse.skus import origins
 from warehouse.skus.origins import ValueOrigin
 
@@ -83,7 +83,7 @@ def figure(desk: Desk, market: str, year: int, half: int, category_code: str) ->
     return pl.concat(found).sort("sku_code") if found else pl.DataFrame(schema={"sku_code": pl.String})
 
 
-def with_origins(connection: psycopg.Connection[Any], found: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def with_origins(connection: Connection, found: pl.DataFrame) -> Iterator[dict[str, object]]:
     """Yield the rows of a figure with `COLUMNS` behind the row's key: tonnes as they are written, and the origin.
 
     A version has all values of a SKU, also those that its own file did not name; these came with an earlier one.

@@ -5,10 +5,9 @@ the United Kingdom's file needs from the producer besides, is not here.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 import polars as pl
 
@@ -60,10 +59,10 @@ class Filed:
 
     filing: Filing
     origin: Basis
-    tonnes: list[Mapping[str, Any]]
+    tonnes: list[document.TonnesRow]
     total_tonnes: Decimal
-    uncounted: list[Mapping[str, Any]]
-    scope_missing: list[Mapping[str, Any]]
+    uncounted: list[document.UncountedRow]
+    scope_missing: list[document.ScopeMissingRow]
     obligations: pl.DataFrame
 
 

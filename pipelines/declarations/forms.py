@@ -8,7 +8,6 @@ import hashlib
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
 
 import orjson
 
@@ -17,12 +16,12 @@ from compliance.declarations.uk.tables import columns
 from schemas.formulas import harmless
 
 
-def as_json(document: Mapping[str, Any]) -> bytes:
+def as_json(document: Mapping[str, object]) -> bytes:
     """Write a document as one JSON object, its decimals as numbers with every digit."""
     return orjson.dumps(document, default=_number, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def tonnes_csv(rows: Iterable[Mapping[str, Any]]) -> bytes:
+def tonnes_csv(rows: Iterable[Mapping[str, object]]) -> bytes:
     """Write the rows of `tonnes`, a column each."""
     return _csv(TONNES_COLUMNS, ([_cell(row[name]) for name in TONNES_COLUMNS] for row in rows))
 
@@ -32,27 +31,27 @@ def uk_csv(rows: Iterable[Mapping[str, str]]) -> bytes:
     return _csv(columns(), (row.values() for row in rows))
 
 
-def uncounted_csv(rows: Iterable[Mapping[str, Any]]) -> bytes:
+def uncounted_csv(rows: Iterable[Mapping[str, object]]) -> bytes:
     """Write the uncounted SKUs, `fields` joined by `; ` (decisions §11)."""
     return _csv(UNCOUNTED_COLUMNS, ([_cell(row[name]) for name in UNCOUNTED_COLUMNS] for row in rows))
 
 
-def missing_csv(rows: Iterable[Mapping[str, Any]]) -> bytes:
+def missing_csv(rows: Iterable[Mapping[str, object]]) -> bytes:
     """Write the missing facts that decide whether a category covers a SKU; codes and fields are joined by `; `."""
     return _csv(MISSING_COLUMNS, ([_cell(row[name]) for name in MISSING_COLUMNS] for row in rows))
 
 
-def table_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
+def table_csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
     """Write rows under these columns, each cell as text."""
     return _csv(columns, ([_cell(row[name]) for name in columns] for row in rows))
 
 
-def explained_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
+def explained_csv(rows: Sequence[Mapping[str, object]]) -> bytes:
     """Write the SKUs behind a figure, a SKU a row, under the names of the first."""
     return _csv(list(rows[0]), ([_cell(value) for value in row.values()] for row in rows))
 
 
-def source_json(source: Mapping[str, Any], declaration: bytes) -> bytes:
+def source_json(source: Mapping[str, object], declaration: bytes) -> bytes:
     """Write the origin of a file that has no room for it, and the SHA-256 of its bytes."""
     return as_json({**source, "sha256": hashlib.sha256(declaration).hexdigest()})
 

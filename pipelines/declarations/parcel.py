@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
-import psycopg
 
 from compliance.declarations import document
 from compliance.declarations.uk.lines import Statements
@@ -14,6 +13,7 @@ from compliance.declarations.uk.tables import MARKET
 from pipelines.declarations import declare, explain, forms
 from pipelines.declarations.declare import Desk, NotDeclarable
 from pipelines.declarations.files import beside
+from warehouse.sessions import Connection
 
 FORMS: Final = ("rpd", "csv", "json")
 UNCOUNTED: Final = "uncounted.csv"
@@ -33,7 +33,7 @@ class Asked:
     out: Path
     explain: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return the period as every record names it."""
         return {"market": self.market, "year": self.year, "half": self.half, "format": self.form}
 
@@ -91,9 +91,7 @@ def left_out(asked: Asked, uncounted: pl.DataFrame) -> Mapping[Path, bytes]:
     return {beside(asked.out, UNCOUNTED): forms.uncounted_csv(document.uncounted_rows(uncounted))}
 
 
-def explained(
-    desk: Desk, asked: Asked, parcel: Parcel, said: Statements, connection: psycopg.Connection[Any]
-) -> Parcel:
+def explained(desk: Desk, asked: Asked, parcel: Parcel, said: Statements, connection: Connection) -> Parcel:
     """Return the parcel with the SKUs behind the figures of the requested code; unchanged where no code is requested.
 
     Raises `NotDeclarable` where it has no figure of that code.
@@ -118,7 +116,7 @@ def explained(
 
 
 def _with_companions(
-    desk: Desk, asked: Asked, data: bytes, uncounted: Iterable[Mapping[str, Any]], sums: Mapping[str, Any]
+    desk: Desk, asked: Asked, data: bytes, uncounted: Iterable[Mapping[str, object]], sums: Mapping[str, object]
 ) -> dict[Path, bytes]:
     """Return a form that has no room for its origin and its gaps, with both as files beside it."""
     source = {"file": asked.out.name, **_origin(desk), **asked.as_dict(), **sums}
@@ -130,7 +128,7 @@ def _with_companions(
 
 
 def _parcel(
-    desk: Desk, asked: Asked, files: Mapping[Path, bytes], sums: Mapping[str, Any], figures: Sequence[str]
+    desk: Desk, asked: Asked, files: Mapping[Path, bytes], sums: Mapping[str, object], figures: Sequence[str]
 ) -> Parcel:
     record = {"files": [str(path) for path in reversed(list(files))], **_origin(desk), **asked.as_dict(), **sums}
     return Parcel(files, record, figures)

@@ -6,9 +6,7 @@ and certainty. A file beside it lists what is open. `compliance.schemes` decides
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
-
-import psycopg
+from typing import Final
 
 from compliance import schemes
 from compliance.rollup.portfolio import SKU_COLUMNS
@@ -18,6 +16,8 @@ from pipelines.declarations.declare import Desk, NotDeclarable
 from pipelines.declarations.files import beside
 from pipelines.declarations.parcel import Parcel
 from pipelines.writing import present
+from schemas.sku import Sku
+from warehouse.sessions import Connection
 from warehouse.skus import portfolio as held
 
 OPEN: Final = "open.csv"
@@ -25,14 +25,14 @@ RATING_COLUMNS: Final = ("sku_code", "component_type", "rating", "scheme", "why"
 OPEN_COLUMNS: Final = ("sku_code", "component_type", "field", "could_become", "ask")
 
 
-def proposed(desk: Desk, market: str, year: int, out: Path, connection: psycopg.Connection[Any]) -> Parcel:
+def proposed(desk: Desk, market: str, year: int, out: Path, connection: Connection) -> Parcel:
     """Return both files, and a record of how many parts have a rating. Raises `NotDeclarable` where no scheme rates."""
     scheme = schemes.of_market(market, year)
     if scheme is None:
         rated = ", ".join(f"{each.market} from {each.years.start}" for each in schemes.versions())
         raise NotDeclarable(f"No scheme rates the packaging of {market} in {year}; schemes: {rated}.")
-    ratings: list[Mapping[str, Any]] = []
-    still_open: list[Mapping[str, Any]] = []
+    ratings: list[Mapping[str, object]] = []
+    still_open: list[Mapping[str, object]] = []
     unrated = 0
     for record in _records(desk, market, year, connection):
         for part in schemes.part_ratings(record, scheme, desk.rules):
@@ -45,7 +45,7 @@ def proposed(desk: Desk, market: str, year: int, out: Path, connection: psycopg.
         beside(out, OPEN): forms.table_csv(OPEN_COLUMNS, still_open),
         out: forms.table_csv(RATING_COLUMNS, ratings),
     }
-    record = {
+    summary = {
         "files": [str(path) for path in reversed(list(files))],
         "market": market,
         "year": year,
@@ -55,10 +55,10 @@ def proposed(desk: Desk, market: str, year: int, out: Path, connection: psycopg.
         "unrated": unrated,
         "open": len(still_open),
     }
-    return Parcel(files, record, ())
+    return Parcel(files, summary, ())
 
 
-def _records(desk: Desk, market: str, year: int, connection: psycopg.Connection[Any]) -> Iterator[Mapping[str, Any]]:
+def _records(desk: Desk, market: str, year: int, connection: Connection) -> Iterator[Sku]:
     """Yield the SKUs with units on the market in the year, as `compliance` takes them."""
     codes = [
         code
@@ -69,7 +69,7 @@ def _records(desk: Desk, market: str, year: int, connection: psycopg.Connection[
         yield present.record(row)
 
 
-def _rating(record: Mapping[str, Any], part: PartRating, scheme: Scheme) -> Mapping[str, Any]:
+def _rating(record: Sku, part: PartRating, scheme: Scheme) -> Mapping[str, object]:
     return {
         "sku_code": record["sku_code"],
         "component_type": part.component_type,
@@ -81,7 +81,7 @@ def _rating(record: Mapping[str, Any], part: PartRating, scheme: Scheme) -> Mapp
     }
 
 
-def _open(record: Mapping[str, Any], scheme: Scheme, desk: Desk) -> Iterator[Mapping[str, Any]]:
+def _open(record: Sku, scheme: Scheme, desk: Desk) -> Iterator[Mapping[str, object]]:
     types = {line.get("id"): line["component_type"] for line in record["components"]}
     for fact in schemes.asked(record, scheme, desk.rules):
         yield {

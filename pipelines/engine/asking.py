@@ -8,7 +8,7 @@ intervals.
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import dagster as dg
 
@@ -56,7 +56,7 @@ class Wanted(NamedTuple):
 
     state: str
     tags: Mapping[str, str]
-    config: Mapping[str, Any] = run_config()
+    config: Mapping[str, object] = run_config()
 
 
 def of_companies(instance: dg.DagsterInstance, job_name: str, wanted: Mapping[str, Wanted]) -> list[dg.RunRequest]:

@@ -29,6 +29,7 @@ from pipelines.engine.worker import Cancels
 from warehouse import dagster_home, logs
 from warehouse.database import Database
 from warehouse.launches import queries as launches
+from warehouse.sessions import Connection
 from warehouse.settings import Settings
 
 BROKER: Final = "PCDS_CELERY_URL"
@@ -76,7 +77,7 @@ class Execution(Task):  # type: ignore[misc]  # Celery ships no types
                 gc.collect()
 
 
-def _connected() -> psycopg.Connection[Any]:
+def _connected() -> Connection:
     """Connect with the application's role; while Postgres restarts, retry until it answers."""
     while True:
         try:

@@ -5,7 +5,7 @@ A tag gives the day of a run, by the service's clock: no setting shifts Dagster'
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 import dagster as dg
 
@@ -18,7 +18,7 @@ SCHEDULES_HAVE: Final = timedelta(minutes=30)
 """How long after the day's start (UTC) its work is left to the schedules."""
 
 
-def scheduled(name: str, job_name: str, cron: str, run_config: Mapping[str, Any]) -> dg.ScheduleDefinition:
+def scheduled(name: str, job_name: str, cron: str, run_config: Mapping[str, object]) -> dg.ScheduleDefinition:
     """Return the schedule of a daily job, in UTC, because days are UTC days (decisions §11)."""
 
     @dg.schedule(
@@ -35,7 +35,7 @@ def scheduled(name: str, job_name: str, cron: str, run_config: Mapping[str, Any]
     return tick
 
 
-def missed(job_name: str, run_config: Mapping[str, Any]) -> dg.SensorDefinition:
+def missed(job_name: str, run_config: Mapping[str, object]) -> dg.SensorDefinition:
     """Return the sensor of a daily job: it requests a run where none has succeeded on the service's day.
 
     However many days were missed, it requests one run.

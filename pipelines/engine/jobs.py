@@ -1,13 +1,13 @@
 """Makes the configuration of runs, wherever they are requested. It imports no Dagster: the API uses it as well."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 LOGGER: Final = "console"
 """The service's log (`pipelines.engine.run_log`), under the name of Dagster's own logger, which it replaces."""
 
 
-def run_config(**of_assets: Mapping[str, object]) -> dict[str, Any]:
+def run_config(**of_assets: Mapping[str, object]) -> dict[str, object]:
     """Return the configuration of a run, by asset.
 
     It names the log because a run without that uses Dagster's own: `Definitions` cannot set a default, and a job's

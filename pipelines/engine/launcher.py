@@ -22,6 +22,7 @@ from dagster._serdes import ConfigurableClass, ConfigurableClassData
 
 from pipelines.engine.tags import PARTITION
 from warehouse.launches import queries as launches
+from warehouse.sessions import Connection
 
 T_Instance = TypeVar("T_Instance", bound=dg.DagsterInstance)
 
@@ -100,6 +101,6 @@ class WarmRunLauncher(RunLauncher[T_Instance], ConfigurableClass):
             launches.put(connection, run.run_id, company=run.tags.get(PARTITION), resume=resume)
 
     @contextmanager
-    def _connection(self) -> Iterator[psycopg.Connection[Any]]:
+    def _connection(self) -> Iterator[Connection]:
         with psycopg.connect(self._url, connect_timeout=5) as connection:
             yield connection

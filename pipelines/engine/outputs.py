@@ -113,7 +113,7 @@ def _kept(
 def _of_run(objects: Objects, company_id: UUID, name: str, run_id: str) -> dict[str, Any] | None:
     """Return the JSON part of a run's output; None where the run has not made the asset."""
     try:
-        held: dict[str, Any] = json.loads(objects.get(key(company_id, run_id, name, _ABOUT)))
+        held: dict[str, object] = json.loads(objects.get(key(company_id, run_id, name, _ABOUT)))
     except NoSuchObject:
         return None
     return held

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 from uuid import UUID
 
 import polars as pl
@@ -60,7 +60,16 @@ def rows_changed(before: pl.DataFrame, after: pl.DataFrame) -> int:
     return named - same
 
 
-def as_dict(held: StoredFigures) -> dict[str, Any]:
+class CompanyFigures(TypedDict):
+    """What `pcds rollup --json` publishes of one company (decisions §10)."""
+
+    company_id: str
+    as_of: str
+    rows_written: int
+    figures: list[dict[str, object]]
+
+
+def as_dict(held: StoredFigures) -> CompanyFigures:
     """Return the published shape of one company in `pcds rollup --json` (decisions §10)."""
     rows = pl.read_parquet(held.tonnes).iter_rows(named=True)
     return {
@@ -71,7 +80,7 @@ def as_dict(held: StoredFigures) -> dict[str, Any]:
     }
 
 
-def _figure(row: Mapping[str, Any]) -> dict[str, Any]:
+def _figure(row: Mapping[str, Any]) -> dict[str, object]:
     return {
         **{name: row[name] for name in FIGURE},
         "tonnes": float(row["tonnes"]),

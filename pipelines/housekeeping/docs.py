@@ -2,10 +2,8 @@
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID, uuid4
-
-import psycopg
 
 from pipelines.housekeeping.proceed import Proceed
 from warehouse.audit import ledger
@@ -13,7 +11,7 @@ from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
 from warehouse.companies.queries import every_company
 from warehouse.declarations import docs
-from warehouse.sessions import Pool
+from warehouse.sessions import Connection, Pool
 
 _BATCH: Final = 500
 
@@ -32,7 +30,7 @@ def enter_expiries(pool: Pool, clock: Clock, proceed: Proceed) -> int:
     return entered
 
 
-def _enter_some(conn: psycopg.Connection[Any], company_id: UUID, origin: Origin, now: datetime) -> int:
+def _enter_some(conn: Connection, company_id: UUID, origin: Origin, now: datetime) -> int:
     passed = docs.mark_expired(conn, now.date(), most=_BATCH)
     for doc_id, last_day in sorted(passed):
         ledger.enter(

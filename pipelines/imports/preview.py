@@ -8,12 +8,11 @@ import csv
 import io
 from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
-from typing import Any, Final
+from typing import Final, cast
 from uuid import UUID
 
 import orjson
 import polars as pl
-import psycopg
 from uuid_utils import uuid7
 
 from pipelines.imports import report
@@ -22,14 +21,15 @@ from pipelines.reading import TypedRows, Upload
 from pipelines.sandbox.orders import Order, understanding
 from pipelines.writing.patch import Patch, from_typed
 from pipelines.writing.write import prepare
+from schemas.report import ImportCounts, ImportPreview, ImportRowError
 from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Connection
 
 FILENAME: Final = "rows.csv"
-_COUNTED: Final = ("created", "updated", "unchanged", "rejected")
 _REPORTED: Final = ("sheet", "line", "sku_code", "field", "column", "value", "code", "message")
 
 
-def csv_of(rows: Sequence[Mapping[str, Any]]) -> str:
+def csv_of(rows: Sequence[Mapping[str, object]]) -> str:
     """Write rows of import columns as a CSV text: an omitted name is an empty cell, null the word that clears.
 
     The header is line 1, so that the first row is line 2. Raises `TypeError` for a value that does not fit into a cell.
@@ -66,14 +66,14 @@ def reading(text: str, *, now: datetime, served_markets: Set[str]) -> Order[tupl
 
 
 def preview(
-    conn: psycopg.Connection[Any],
+    conn: Connection,
     company_id: UUID,
     upload: Upload,
     typed: TypedRows,
     *,
     now: datetime,
     rulesets: Rulesets,
-) -> dict[str, Any]:
+) -> ImportPreview:
     """Return counts, source and faults of an import of these rows, in a session that has the company set."""
     work = _work(company_id, upload, now)
     rules = rulesets.active(conn)
@@ -85,19 +85,24 @@ def preview(
     unnamed = report.of_names(conn, typed, faults)
     errors = pl.concat([faults.select(written.columns), unnamed, written])
     errors = errors.sort("sheet_position", "line", maintain_order=True)
-    counts = _counts(typed, found.merged["outcome"])
     return {
         "rows": upload.rows,
-        "counts": {"total": sum(counts.values()), **counts},
+        "counts": _counts(typed, found.merged["outcome"]),
         "source": upload.source,
-        "errors": errors.select(_REPORTED).to_dicts(),
+        "errors": cast(list[ImportRowError], errors.select(_REPORTED).to_dicts()),
     }
 
 
-def _counts(typed: TypedRows, outcomes: Sequence[str]) -> dict[str, int]:
-    counts = {name: outcomes.count(name) for name in _COUNTED}
-    counts["rejected"] = typed.rejected + typed.values.height - len(outcomes)
-    return counts
+def _counts(typed: TypedRows, outcomes: Sequence[str]) -> ImportCounts:
+    created, updated, unchanged = (outcomes.count(name) for name in ("created", "updated", "unchanged"))
+    rejected = typed.rejected + typed.values.height - len(outcomes)
+    return {
+        "total": len(outcomes) + rejected,
+        "created": created,
+        "updated": updated,
+        "unchanged": unchanged,
+        "rejected": rejected,
+    }
 
 
 def _work(company_id: UUID, upload: Upload, now: datetime) -> Work:

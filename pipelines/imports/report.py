@@ -5,10 +5,10 @@ request; this module finds its sheet, line and column.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 import polars as pl
-import psycopg
 
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
@@ -16,7 +16,9 @@ from pipelines.reading.values import as_codes, unescaped
 from pipelines.writing.admit import nameless
 from pipelines.writing.patch import RowIssue
 from pipelines.writing.substances import LEGACY
+from schemas.report import SourceColumn
 from warehouse.imports import errors
+from warehouse.sessions import Connection
 from warehouse.skus.queries import existing_codes
 
 _SCHEMA: Final = {
@@ -55,7 +57,7 @@ def _components_sheet(work: Work) -> str | None:
     return None if components is None or components["sheet"] == work.source["sheet"] else components["sheet"]
 
 
-def of_names(conn: psycopg.Connection[Any], typed: TypedRows, faults: pl.DataFrame) -> pl.DataFrame:
+def of_names(conn: Connection, typed: TypedRows, faults: pl.DataFrame) -> pl.DataFrame:
     """Return faults for the missing names of rows that the reader rejects in `faults`, where no stored SKU has one."""
     unnamed = typed.unnamed.join(faults, on=["sheet", "line"], how="semi", nulls_equal=True)
     codes = unnamed["sku_code"].to_list()
@@ -87,27 +89,28 @@ def of_writer(issues: list[RowIssue], values: pl.DataFrame, upload: Upload, work
     return pl.DataFrame(rows, schema={**_SCHEMA, "sheet_position": pl.Int64})
 
 
-def _place(record: dict[str, Any], path: str | None, upload: Upload, work: Work) -> dict[str, Any]:
+def _place(record: dict[str, Any], path: str | None, upload: Upload, work: Work) -> dict[str, object]:
     """Return sheet, line, field, column and cell of a fault at `path` of the SKU in `record`."""
     apart = _components_sheet(work)
     named_there = apart is not None and record["sheet"] == apart
     place = {"sheet_position": int(named_there), **{name: record[name] for name in ("sheet", "line", "sku_code")}}
     one_line = work.source["layout"] in ("wide", "materials")  # its components have no line of their own
     component = None if one_line else _COMPONENT.match(path or "")
-    if upload.components is not None and (component or named_there):
+    of_parts = work.source["components"]
+    if upload.components is not None and of_parts is not None and (component or named_there):
         field = path
         if component:
             cells = unescaped(upload.components["sku_code"]).to_frame("code")
             of_sku = cells.select(as_codes(pl.col("code")))["code"] == record["sku_code"]
             line = upload.components.filter(of_sku)["line"][int(component[1])]
             place |= {"line": line} | ({} if apart is None else {"sheet_position": 1, "sheet": apart})
-            field = _column_name(component[2], work.source["components"]["columns"])
-        return place | _cell(field, work.source["components"]["columns"], upload.components, place["line"])
+            field = _column_name(component[2], of_parts["columns"])
+        return place | _cell(field, of_parts["columns"], upload.components, place["line"])
     columns = work.source["columns"]
     return place | _cell(_column_name(path, columns), columns, upload.table, place["line"])
 
 
-def _column_name(path: str | None, columns: list[dict[str, Any]]) -> str | None:
+def _column_name(path: str | None, columns: Sequence[SourceColumn]) -> str | None:
     """Return the import column of a field path of the JSON API; a component's may have a prefix."""
     mapped = {column["field"] for column in columns}
     substance = _SUBSTANCE.match(path or "")
@@ -118,18 +121,18 @@ def _column_name(path: str | None, columns: list[dict[str, Any]]) -> str | None:
     return next((column for column in candidates if column in mapped), candidates[0])
 
 
-def _cell(field: str | None, columns: list[dict[str, Any]], table: pl.DataFrame, line: int) -> dict[str, str | None]:
+def _cell(field: str | None, columns: Sequence[SourceColumn], table: pl.DataFrame, line: int) -> dict[str, str | None]:
     """Return the field with its column's letter and the cell as it was sent; nulls where the file has no column."""
     letter = next((column["column"] for column in columns if column["field"] == field), None)
     if letter is None or field not in table.columns:
         return {"field": field, "column": letter, "value": None}
-    cell = table.filter(pl.col("line") == line)[field].first()
-    if isinstance(cell, str) and len(cell) > _LONGEST_VALUE:
+    cell: str | None = next(iter(table.filter(pl.col("line") == line)[field]), None)
+    if cell is not None and len(cell) > _LONGEST_VALUE:
         cell = cell[:_LONGEST_VALUE] + "…"
     return {"field": field, "column": letter, "value": cell}
 
 
-def store(conn: psycopg.Connection[Any], work: Work, faults: pl.DataFrame) -> None:
+def store(conn: Connection, work: Work, faults: pl.DataFrame) -> None:
     """Add report rows in the caller's transaction; `faults` contains every fault of each line that it names."""
     if faults.is_empty():
         return

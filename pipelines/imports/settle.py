@@ -1,9 +1,6 @@
 """Ends an import: completes it with its last chunk, or fails it as a whole with the reason that callers read."""
 
 from datetime import datetime
-from typing import Any
-
-import psycopg
 
 from pipelines.imports.work import Work
 from pipelines.writing.plans import PlanLimitReached
@@ -12,10 +9,10 @@ from warehouse.audit import ledger
 from warehouse.clock import Clock
 from warehouse.imports import claims
 from warehouse.imports.claims import MAX_ATTEMPTS, Claim
-from warehouse.sessions import Pool
+from warehouse.sessions import Connection, Pool
 
 
-def complete(conn: psycopg.Connection[Any], claim: Claim, work: Work, now: datetime) -> None:
+def complete(conn: Connection, claim: Claim, work: Work, now: datetime) -> None:
     """End the import in the transaction of its last chunk. Raises `ClaimLost`."""
     _end(conn, claim, work, now, status="completed", failure=None)
 
@@ -58,9 +55,7 @@ def plan_full(reached: PlanLimitReached) -> Issue:
     return Issue("plan_limit_reached", f"{reached} The rows before this one are stored; raise the plan and send again.")
 
 
-def _end(
-    conn: psycopg.Connection[Any], claim: Claim, work: Work, now: datetime, *, status: str, failure: Issue | None
-) -> None:
+def _end(conn: Connection, claim: Claim, work: Work, now: datetime, *, status: str, failure: Issue | None) -> None:
     reason = None if failure is None else failure.as_dict() | {"correlationId": work.correlation_id}
     counts = claims.end(conn, claim, status, failure=reason, at=now)
     ledger.enter(

@@ -8,23 +8,23 @@ part of this: it needs no database and may take seconds.
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
-import psycopg
 from psycopg.types.json import Json
 from uuid_utils import uuid7
 
 from pipelines.reading.packed import PackedUpload
 from pipelines.writing import plans, quota
+from schemas.report import ImportAccepted
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.imports import queries
 from warehouse.objects import Objects
+from warehouse.sessions import Connection
 
 
 def submit(
-    conn: psycopg.Connection[Any],
+    conn: Connection,
     objects: Objects,
     company_id: UUID,
     upload: PackedUpload,
@@ -35,7 +35,7 @@ def submit(
     origin: Origin,
     key_id: UUID,
     now: datetime,
-) -> dict[str, Any]:
+) -> ImportAccepted:
     """Queue a file that was read, in the caller's transaction, and return the contract's ImportAccepted.
 
     `upload` is a reader's result for `data` (`pipelines.sandbox`). Raises `plans.PlanLimitReached` where its new codes
@@ -70,19 +70,13 @@ def submit(
         "user_agent": origin.user_agent,
         "created_at": now,
     }
-    _enqueue(conn, row, origin, now)
+    queries.insert(conn, row)
+    after = {name: row[name] for name in ("filename", "size_bytes", "sha256", "dry_run")} | {"rows": upload.rows}
+    ledger.enter(conn, company_id, "import.submitted", import_id, origin=origin, now=now, before=None, after=after)
     return _accepted(import_id, upload, filename=filename, dry_run=dry_run)
 
 
-def _enqueue(conn: psycopg.Connection[Any], row: dict[str, Any], origin: Origin, now: datetime) -> None:
-    queries.insert(conn, row)
-    after = {name: row[name] for name in ("filename", "size_bytes", "sha256", "dry_run")} | {"rows": row["rows_total"]}
-    ledger.enter(
-        conn, row["company_id"], "import.submitted", row["id"], origin=origin, now=now, before=None, after=after
-    )
-
-
-def _accepted(import_id: UUID, upload: PackedUpload, *, filename: str, dry_run: bool) -> dict[str, Any]:
+def _accepted(import_id: UUID, upload: PackedUpload, *, filename: str, dry_run: bool) -> ImportAccepted:
     return {
         "id": str(import_id),
         "status": "queued",

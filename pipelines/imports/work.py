@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
+from schemas.report import ImportSource
 from warehouse.audit.origin import Origin
 from warehouse.imports import queries
 from warehouse.sessions import Pool
@@ -24,7 +24,7 @@ class Work:
     upload_key: str
     table_key: str
     default_year: int
-    source: dict[str, Any]
+    source: ImportSource
     rows_total: int
     position: int
     attempts: int

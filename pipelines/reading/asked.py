@@ -21,6 +21,7 @@ from pipelines.reading.part_types import word_for_part
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.values import read_values
 from schemas.normalise import shown
+from schemas.report import AskedColumn
 
 _OF_PACKAGING_ONLY: Final = frozenset(
     {
@@ -67,7 +68,7 @@ def doubtful(sheet: Sheet, *, of_parts: bool, told: Container[str]) -> list[Colu
     return [*weight, *own]
 
 
-def published(column: Column) -> dict[str, object]:
+def published(column: Column) -> AskedColumn:
     """Return a column as `source.asked` shows it."""
     place = letter(column.position)
     message = (

@@ -5,7 +5,7 @@
 Fields and their values are checked here (`told_fields.py`); `chosen.py` checks later whether the file has the columns.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -99,7 +99,7 @@ def _sheet(mapping: Mapping[str, Any], table: Table) -> dict[str, Any]:
     return {"columns": columns, "off": off, "constants": constants, "values": values, "sheet": sheet, "header_row": row}
 
 
-def _columns(given: Mapping[str, Any], table: Table) -> tuple[dict[str, tuple[str, ...]], tuple[Column, ...]]:
+def _columns(given: Mapping[str, object], table: Table) -> tuple[dict[str, tuple[str, ...]], tuple[Column, ...]]:
     """Return the headers of each field that is mapped, and the fields that are switched off."""
     columns: dict[str, tuple[str, ...]] = {}
     off: list[Column] = []
@@ -112,13 +112,13 @@ def _columns(given: Mapping[str, Any], table: Table) -> tuple[dict[str, tuple[st
         elif not headers or not all(isinstance(header, str) and header.strip() for header in headers):
             raise _wrong(_COLUMNS)
         else:
-            columns[name] = tuple(headers)
+            columns[name] = tuple(map(str, headers))
     if needed := next((column.name for column in off if column.field.name == "sku_code"), None):
         raise _wrong(f"{needed} cannot be switched off; each line needs it")
     return columns, tuple(off)
 
 
-def _each_once(columns: Any) -> None:
+def _each_once(columns: Iterable[Column]) -> None:
     """Refuse two spellings of one field: they would leave it open which one is meant."""
     seen: set[tuple[str, str]] = set()
     for column in columns:
@@ -127,7 +127,7 @@ def _each_once(columns: Any) -> None:
         seen.add((column.table, column.name))
 
 
-def _object(mapping: Mapping[str, Any], key: str, must: str) -> Mapping[str, Any]:
+def _object(mapping: Mapping[str, object], key: str, must: str) -> Mapping[str, object]:
     given = mapping.get(key)
     if given is None:
         return {}

@@ -8,7 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pyexpat import ExpatError, ParserCreate
-from typing import Any, BinaryIO, Final, NoReturn
+from typing import BinaryIO, Final, NoReturn
 
 ZIP_ERRORS: Final = (
     zipfile.BadZipFile,
@@ -130,7 +130,7 @@ def _small(piece: bytes) -> Iterator[bytes]:
     return (piece[at : at + _PROLOG_PIECE] for at in range(0, len(piece), _PROLOG_PIECE))
 
 
-def _refuse(*_: Any) -> NoReturn:
+def _refuse(*_: object) -> NoReturn:
     raise DocumentTypeError("it declares a document type")
 
 

@@ -4,16 +4,17 @@ No process opens the tables again before a worker types them (`pipelines.reading
 """
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from pipelines.reading.upload import Upload
+from schemas.report import ImportSource
 
 
 @dataclass(frozen=True, slots=True)
 class PackedUpload:
     """`source` and `rows` as in `Upload`; `codes` are the distinct ones of the main sheet, `table` is `to_bytes`."""
 
-    source: dict[str, Any]
+    source: ImportSource
     rows: int
     codes: list[str]
     table: bytes

@@ -1,26 +1,26 @@
 """Writes the parts of `source` about a table: the columns read and ignored, and the effect of the caller's mapping."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from pipelines.reading.fields import LONGEST_HEADER, Column
 from pipelines.reading.grid import letter
 from pipelines.reading.sheet import Sheet
+from schemas.report import IgnoredColumn, MappedBy, SourceColumn
 
 
-def published_columns(columns: Iterable[Column]) -> list[dict[str, str]]:
+def published_columns(columns: Iterable[Column]) -> list[SourceColumn]:
     """Return the columns of the file that are read, without constants of the mapping."""
     return [
         {"field": c.name, "column": letter(c.position), "header": _cut(c.header)} for c in columns if c.constant is None
     ]
 
 
-def published_ignored(ignored: Iterable[tuple[int, str]]) -> list[dict[str, str]]:
+def published_ignored(ignored: Iterable[tuple[int, str]]) -> list[IgnoredColumn]:
     """Return the columns that are not read."""
     return [{"column": letter(at), "header": _cut(header)} for at, header in ignored]
 
 
-def published_mapping(sheet: Sheet) -> dict[str, Any]:
+def published_mapping(sheet: Sheet) -> MappedBy:
     """Return the effect of the mapping: fields whose column it names, fields switched off, constants, values."""
     return {
         "mapped": list(dict.fromkeys(c.name for c in sheet.columns if c.mapped and c.constant is None)),

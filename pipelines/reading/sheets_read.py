@@ -12,6 +12,7 @@ from pipelines.reading.refusal import ReadingRefused, refuse
 from pipelines.reading.sheet import Sheet, read_sheet
 from pipelines.reading.workbook import SheetPart, Workbook
 from schemas.normalise import shown
+from schemas.report import HiddenPlaces, UnreadSheet
 from schemas.words import code_of, fold
 
 _MOST_LISTED: Final = 200
@@ -29,9 +30,9 @@ class SheetsRead:
 
     main: Sheet
     parts: Sheet | None
-    hidden: dict[str, object] | None
-    hidden_parts: dict[str, object] | None
-    unread: list[dict[str, str]]
+    hidden: HiddenPlaces | None
+    hidden_parts: HiddenPlaces | None
+    unread: list[UnreadSheet]
 
 
 def read_sheets(book: Workbook, mapped: Mapped) -> SheetsRead:
@@ -107,7 +108,7 @@ def _first_with_header(
     raise max(refusals, key=lambda entry: entry[:2])[2]
 
 
-def _hidden(book: Workbook, part: SheetPart, sheet: Sheet | None) -> dict[str, object] | None:
+def _hidden(book: Workbook, part: SheetPart, sheet: Sheet | None) -> HiddenPlaces | None:
     """Return the hidden data lines and columns of a table that were read nevertheless; None where there are none."""
     if sheet is None:
         return None
@@ -117,6 +118,6 @@ def _hidden(book: Workbook, part: SheetPart, sheet: Sheet | None) -> dict[str, o
     return {"rows": len(lines), "lines": lines[:_MOST_LISTED], "columns": columns} if lines or columns else None
 
 
-def _unread(sheet: SheetPart, headless: Sequence[SheetPart]) -> dict[str, str]:
+def _unread(sheet: SheetPart, headless: Sequence[SheetPart]) -> UnreadSheet:
     reason = HIDDEN if sheet.hidden else HEADLESS if sheet in headless else NOT_NEEDED
     return {"sheet": sheet.name, "reason": reason}

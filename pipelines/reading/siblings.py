@@ -17,6 +17,7 @@ from pipelines.reading.groups import is_bare_material
 from pipelines.reading.levels import level_of
 from pipelines.reading.units import unit_of, unit_within
 from schemas.normalise import shown
+from schemas.report import AskedColumn
 from schemas.words import code_of, fold
 
 _LINES: Final = 40
@@ -60,7 +61,7 @@ def beside(columns: Sequence[Column], cells: Sequence[str | None], grid: Grid, r
     return (at,) if plain and _holds_numbers(grid, row, at) else ()
 
 
-def published(at: int, header: str) -> dict[str, object]:
+def published(at: int, header: str) -> AskedColumn:
     """Return a column beside materials as `source.asked` shows it."""
     message = (
         f"{shown(header)} stands beside weights of materials, and may be one more; it is not read. If it is, the total "

@@ -12,11 +12,12 @@ import polars as pl
 from pipelines.reading.fields import Column, fields_of, volume_field
 from pipelines.reading.grid import LineFault
 from pipelines.reading.sheet import Sheet
+from schemas.report import ImportSource
 
-Content = tuple[dict[str, Any], Sheet, Sheet | None, int]
+Content = tuple[ImportSource, Sheet, Sheet | None, int]
 
 
-def pack(source: dict[str, Any], main: Sheet, parts: Sheet | None, rows: int) -> bytes:
+def pack(source: ImportSource, main: Sheet, parts: Sheet | None, rows: int) -> bytes:
     """Return the bytes of an upload."""
     about, tables = part(source, main, parts, rows)
     frames = [_parquet(frame) for frame in tables]
@@ -25,8 +26,8 @@ def pack(source: dict[str, Any], main: Sheet, parts: Sheet | None, rows: int) ->
 
 
 def part(
-    source: dict[str, Any], main: Sheet, parts: Sheet | None, rows: int
-) -> tuple[dict[str, Any], list[pl.DataFrame]]:
+    source: ImportSource, main: Sheet, parts: Sheet | None, rows: int
+) -> tuple[dict[str, object], list[pl.DataFrame]]:
     """Split an upload into a part that JSON can contain and its tables."""
     sheets = [main] if parts is None else [main, parts]
     tables = [frame for sheet in sheets for frame in (sheet.table, sheet.kinds) if frame is not None]
@@ -46,7 +47,7 @@ def join(about: dict[str, Any], tables: Iterator[pl.DataFrame]) -> Content:
     return about["source"], sheets[0], sheets[1] if len(sheets) > 1 else None, about["rows"]
 
 
-def _about(sheet: Sheet) -> dict[str, Any]:
+def _about(sheet: Sheet) -> dict[str, object]:
     columns = [{**asdict(column), "factor": str(column.factor), "field": column.field.name} for column in sheet.columns]
     return {
         "name": sheet.name,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
@@ -34,7 +34,7 @@ class Rewriting:
 
     column: Column
     cells: Mapping[str, str | None]
-    told: Mapping[str, Any]
+    told: Mapping[str, object]
 
     def speaks_of(self, column: Column) -> bool:
         """Return whether the column contains the field, in any of the groups of components side by side."""
@@ -69,7 +69,7 @@ def named_field(name: str, table: Table) -> Column:
     return column
 
 
-def constant(name: str, value: Any, table: Table, at: int) -> Column:
+def constant(name: str, value: object, table: Table, at: int) -> Column:
     """Return a column with the same cell in every line; its position is behind the table, as the `at`-th of those."""
     column = named_field(name, table)
     if column.field == SKU_CODE:
@@ -82,7 +82,7 @@ def constant(name: str, value: Any, table: Table, at: int) -> Column:
     return replace(column, position=MOST_COLUMNS + at, header="", exact=False, mapped=True, constant=text)
 
 
-def rewriting(name: str, texts: Any, table: Table) -> Rewriting:
+def rewriting(name: str, texts: object, table: Table) -> Rewriting:
     """Check the values that a mapping gives for the texts of a field's cells."""
     column, place = named_field(name, table), f"mapping.values.{name}"
     if not isinstance(texts, Mapping):
@@ -116,7 +116,7 @@ def _check(column: Column, text: str, place: str) -> None:
         raise refuse("invalid_mapping", faults["message"][0], place)
 
 
-def _text_of(value: Any) -> str | None:
+def _text_of(value: object) -> str | None:
     """Return a value of the mapping as cell text; None for a value that no cell can contain."""
     match value:
         case bool() | int() | float():

@@ -6,7 +6,6 @@ Typing does not belong here: see `rows.py`.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
 
 import polars as pl
 
@@ -26,6 +25,7 @@ from pipelines.reading.sheet import Sheet, read_sheet, with_levels
 from pipelines.reading.sheets_read import read_sheets
 from pipelines.reading.wide_layout import layout_of, split_groups
 from pipelines.reading.workbook import Workbook
+from schemas.report import AskedColumn, FileFormat, ImportSource, SourceSheet
 from schemas.words import fold
 
 
@@ -36,7 +36,7 @@ class Upload:
     `rows` are the data lines of the main sheet, those that could not be read included.
     """
 
-    source: dict[str, Any]
+    source: ImportSource
     main: Sheet
     parts: Sheet | None
     rows: int
@@ -55,13 +55,13 @@ class Upload:
         """Return the upload as bytes for a worker, so that the caller's file is read only once."""
         return stored.pack(self.source, self.main, self.parts, self.rows)
 
-    def parted(self) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
+    def parted(self) -> tuple[dict[str, object], dict[str, pl.DataFrame]]:
         """Split the upload into a part that JSON can contain and its tables by name."""
         about, tables = stored.part(self.source, self.main, self.parts, self.rows)
         return about, {f"table_{number}": table for number, table in enumerate(tables)}
 
     @classmethod
-    def of_parts(cls, about: dict[str, Any], tables: Mapping[str, pl.DataFrame]) -> "Upload":
+    def of_parts(cls, about: dict[str, object], tables: Mapping[str, pl.DataFrame]) -> "Upload":
         """Return the upload that `parted` has split."""
         return cls(*stored.join(about, iter([tables[f"table_{number}"] for number in range(len(tables))])))
 
@@ -112,13 +112,13 @@ def _from_workbook(data: bytes, mapped: Mapped, today: date) -> Upload:
     read = read_sheets(Workbook(data), mapped)
     parts = None if read.parts is None else with_codes_below(read.parts)
     upload = _upload(read.main, parts, {"format": "xlsx", "encoding": None, "delimiter": None}, mapped, today)
-    upload.source.update(hidden=read.hidden, unread_sheets=read.unread)
-    if read.parts is not None:
-        upload.source["components"]["hidden"] = read.hidden_parts
+    upload.source.update({"hidden": read.hidden, "unread_sheets": read.unread})
+    if (of_parts := upload.source["components"]) is not None and read.parts is not None:
+        of_parts["hidden"] = read.hidden_parts
     return upload
 
 
-def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Mapped, today: date) -> Upload:
+def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Mapped, today: date) -> Upload:
     """Return the upload of the tables found. Raises `no_rows` where there is no data line."""
     lines = main.lines
     if lines == 0 and (parts is None or parts.lines == 0):
@@ -127,7 +127,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Map
     main, parts, layout = _laid_out(with_families(main), parts, mapped.layout)
     main, parts = with_details(main).kept(), None if parts is None else with_details(parts).kept()
     dated = any(column.market and column.year is None for column in main.columns)
-    source = {
+    source: ImportSource = {
         **about,
         "sheet": main.name,
         "header_row": main.header_row,
@@ -147,7 +147,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: dict[str, Any], mapped: Map
     return Upload(source, main, parts, lines)
 
 
-def _without_doubtful(main: Sheet, parts: Sheet | None, mapped: Mapped) -> tuple[Sheet, list[dict[str, object]]]:
+def _without_doubtful(main: Sheet, parts: Sheet | None, mapped: Mapped) -> tuple[Sheet, list[AskedColumn]]:
     """Return the SKUs without the columns that may be the product's, and those as `source.asked` shows them."""
     of_parts = parts is not None or (mapped.layout != "rows" and lines_are_parts(main))
     settled = {column.name for column in main.columns if column.mapped}
@@ -185,7 +185,7 @@ def _laid_out(main: Sheet, parts: Sheet | None, told: str | None) -> tuple[Sheet
     return main, parts, "rows" if parts is None else "long"
 
 
-def _components(parts: Sheet) -> dict[str, Any]:
+def _components(parts: Sheet) -> SourceSheet:
     return {
         "sheet": parts.name,
         "header_row": parts.header_row,

@@ -4,15 +4,14 @@ An older grade never overwrites a concurrent write: a row that has changed since
 lock. Locks are taken in the order of codes, as by every writer (decision 0004).
 """
 
-from typing import Any, Final
-
-import psycopg
+from typing import Final
 
 from compliance.grading import GRADED_INPUTS, Answer, regrade_rows
 from compliance.ruleset import RuleSet
 from compliance.tables import TableError
 from warehouse.rulesets.registry import Rulesets
 from warehouse.rulesets.regrades import Regraded
+from warehouse.sessions import Connection
 from warehouse.skus import portfolio
 from warehouse.skus.by_code import lock_versions
 from warehouse.skus.columns import Table
@@ -21,12 +20,12 @@ _GRADE: Final = ("recyclability_grade", "recyclability_score", "grade_provisiona
 _COLUMNS: Final = ("id", "sku_code", "version", "components_weight_g", "ruleset_version", *_GRADE, *GRADED_INPUTS)
 
 
-def read(conn: psycopg.Connection[Any], after: str | None, rows: int) -> Table:
+def read(conn: Connection, after: str | None, rows: int) -> Table:
     """Return the company's next SKUs after a code, or its first ones, with the columns that grading reads and sets."""
     return portfolio.block(conn, _COLUMNS, after=after, rows=rows)
 
 
-def changed(conn: psycopg.Connection[Any], rows: Table, rulesets: Rulesets, done: Regraded) -> Table:
+def changed(conn: Connection, rows: Table, rulesets: Rulesets, done: Regraded) -> Table:
     """Return the rows that change by the version of `done`, locked, as `store` takes them; `done` counts all rows."""
     answers = _answers(conn, rows, rulesets, done.version)
     touched = [code for code, answer in zip(rows["sku_code"], answers, strict=True) if answer is not None]
@@ -44,13 +43,13 @@ def changed(conn: psycopg.Connection[Any], rows: Table, rulesets: Rulesets, done
     return _as_stored(rows, answers, done.version)
 
 
-def _answers(conn: psycopg.Connection[Any], rows: Table, rulesets: Rulesets, version: str) -> list[Answer | None]:
+def _answers(conn: Connection, rows: Table, rulesets: Rulesets, version: str) -> list[Answer | None]:
     known = {name: _known(conn, rulesets, name) for name in set(rows["ruleset_version"])}
     graded_by = (known[name] for name in rows["ruleset_version"])
     return regrade_rows(rows.rows(GRADED_INPUTS), rows.rows(_GRADE), graded_by, rulesets.of(conn, version))
 
 
-def _known(conn: psycopg.Connection[Any], rulesets: Rulesets, version: str) -> RuleSet | None:
+def _known(conn: Connection, rulesets: Rulesets, version: str) -> RuleSet | None:
     try:
         return rulesets.of(conn, version)
     except TableError:
@@ -60,7 +59,7 @@ def _known(conn: psycopg.Connection[Any], rulesets: Rulesets, version: str) -> R
 def _as_stored(rows: Table, answers: list[Answer | None], version: str) -> Table:
     kept = rows.where([answer is not None for answer in answers])
     given = zip(*(answer for answer in answers if answer is not None), strict=True)
-    none: list[Any] = [None] * len(kept)
+    none: list[object] = [None] * len(kept)
     return kept.with_columns(
         {
             **{name: list(values) for name, values in zip(_GRADE, given, strict=False)},

@@ -6,9 +6,6 @@ Processes learn of it through `warehouse.rulesets.registry`.
 
 from datetime import datetime
 from pathlib import Path
-from typing import Any
-
-import psycopg
 
 from compliance import ruleset
 from compliance.tables import TableError
@@ -18,10 +15,10 @@ from warehouse.audit.origin import Origin
 from warehouse.companies import queries as companies
 from warehouse.rulesets import queries as rulesets
 from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import become
+from warehouse.sessions import Connection, become
 
 
-def add(conn: psycopg.Connection[Any], folder: Path, now: datetime) -> dict[str, Any]:
+def add(conn: Connection, folder: Path, now: datetime) -> dict[str, object]:
     """Store the tables of a folder, whose name is the version, and return its published record, as the owner.
 
     The same tables once more change nothing. Raises `TableError` where the tables contradict each other, the name is no
@@ -42,7 +39,7 @@ def add(conn: psycopg.Connection[Any], folder: Path, now: datetime) -> dict[str,
     return _record(conn, version, len(rules.rules))
 
 
-def activate(conn: psycopg.Connection[Any], version: str, origin: Origin, now: datetime) -> dict[str, Any]:
+def activate(conn: Connection, version: str, origin: Origin, now: datetime) -> dict[str, object]:
     """Make a version grade every write from the commit on, request the regrade of stored SKUs, and return its record.
 
     The connection is the owner's. A version that is already active changes nothing. Raises `TableError` where there is
@@ -74,20 +71,20 @@ def activate(conn: psycopg.Connection[Any], version: str, origin: Origin, now: d
     return {"version": version, "active": True, "rules": len(rules.rules)}
 
 
-def listed(conn: psycopg.Connection[Any]) -> list[dict[str, Any]]:
+def listed(conn: Connection) -> list[dict[str, object]]:
     """Return every version's record, the release's and the added ones, the oldest first."""
     added = rulesets.sizes(conn)
     sizes = {version: len(ruleset.load(version).rules) for version in ruleset.versions()} | added
     return [_record(conn, version, sizes[version]) for version in sorted(sizes)]
 
 
-def _tables(conn: psycopg.Connection[Any], version: str) -> dict[str, str] | None:
+def _tables(conn: Connection, version: str) -> dict[str, str] | None:
     added = rulesets.added(conn, version)
     if added is not None:
         return added.tables
     return ruleset.texts(ruleset.RULES / version) if version in ruleset.versions() else None
 
 
-def _record(conn: psycopg.Connection[Any], version: str, rules: int) -> dict[str, Any]:
+def _record(conn: Connection, version: str, rules: int) -> dict[str, object]:
     active = rulesets.active(conn) or ruleset.versions()[-1]
     return {"version": version, "active": version == active, "rules": rules}

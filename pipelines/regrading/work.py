@@ -8,18 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 from weakref import WeakKeyDictionary
-
-import psycopg
 
 from pipelines.regrading import block
 from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
 from warehouse.rulesets import regrades
 from warehouse.rulesets.registry import FRESH_SECONDS, Rulesets
-from warehouse.sessions import Pool
+from warehouse.sessions import Connection, Pool
 from warehouse.skus.store import store
 
 _LOOK_SECONDS: Final = 0.1
@@ -78,7 +76,7 @@ def go_on(desk: Desk, company_id: UUID, proceed: Callable[[], None]) -> None:
         more = desk.pool.run(company_id, partial(_do_block, desk, company_id), repeatable=True)
 
 
-def _do_block(desk: Desk, company_id: UUID, conn: psycopg.Connection[Any]) -> bool:
+def _do_block(desk: Desk, company_id: UUID, conn: Connection) -> bool:
     """Do one block in the caller's transaction; return whether there is another one."""
     taken = regrades.take(conn)
     if taken is None:

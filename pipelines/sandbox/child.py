@@ -46,7 +46,7 @@ def main() -> None:
             return
 
 
-def _done(order: dict[str, Any], source: BinaryIO, answer: BinaryIO, cpu_seconds: float) -> dict[str, Any]:
+def _done(order: dict[str, Any], source: BinaryIO, answer: BinaryIO, cpu_seconds: float) -> dict[str, object]:
     """Run an order and return the message about it; where that is `done`, the answer's file contains the result."""
     try:
         source.seek(0)

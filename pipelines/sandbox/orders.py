@@ -15,25 +15,25 @@ from pipelines.sandbox import parcel
 from pipelines.sandbox.limits import What
 from schemas.technical_files import MEDIA_TYPES, MediaType
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 Source = bytes | Callable[[], BinaryIO]
 """The bytes, or a function that opens a file with them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order(Generic[T]):
-    """One reading, whose answer is a `T`. A refusal names `what`, the expected kind of file."""
+class Order(Generic[T_co]):
+    """One reading, whose answer is a `T_co`. A refusal names `what`, the expected kind of file."""
 
     task: str
     arguments: dict[str, Any]
     source: Source
-    taken: Callable[[BinaryIO], T]
+    taken: Callable[[BinaryIO], T_co]
     what: What = "table"
 
 
 def reading(
-    data: bytes, filename: str, *, mapping: dict[str, Any] | None, mapping_name: str | None, today: date
+    data: bytes, filename: str, *, mapping: dict[str, object] | None, mapping_name: str | None, today: date
 ) -> Order[PackedUpload]:
     """Order `pipelines.reading.read_upload`, with its result packed for the worker."""
     said = {"filename": filename, "mapping": mapping, "mapping_name": mapping_name, "today": today.isoformat()}
@@ -59,7 +59,7 @@ def judging(source: Source, declared: MediaType | None) -> Order[MediaType]:
     return Order("kind", said, source, _media_type, what="document")
 
 
-def _of_markets(default_year: int, served_markets: Set[str]) -> dict[str, Any]:
+def _of_markets(default_year: int, served_markets: Set[str]) -> dict[str, object]:
     return {"default_year": default_year, "served_markets": sorted(served_markets)}
 
 

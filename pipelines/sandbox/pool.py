@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class _Job:
-    order: Order[Any]
+    order: Order[object]
     future: Future[Any] = field(default_factory=Future)
 
 

@@ -137,7 +137,7 @@ class Reader:
             return 0.0
         return float(held.rss - getattr(held, "shared", 0)) / _MIB
 
-    def _asked(self, order: Order[Any], source: BinaryIO, answer: BinaryIO) -> dict[str, Any]:
+    def _asked(self, order: Order[object], source: BinaryIO, answer: BinaryIO) -> dict[str, Any]:
         """Send an order and wait for the process's answer within the limits."""
         assert self._channel is not None, "a reader is started before it is asked"
         deadline, waiting = time.monotonic() + self._limits.wall_seconds, poll()
@@ -156,7 +156,7 @@ class Reader:
         except (OSError, EOFError):
             self._ended(order)
 
-    def _ended(self, order: Order[Any]) -> NoReturn:
+    def _ended(self, order: Order[object]) -> NoReturn:
         """Raise the exception for the exit status of the process."""
         assert self._process is not None
         status = self._process.wait()
@@ -167,7 +167,7 @@ class Reader:
             raise ReadingStopped("memory", self._limits, order.what)
         raise ReaderDied(f"a reader ended with status {status}")
 
-    def _stop(self, reason: Reason, order: Order[Any]) -> NoReturn:
+    def _stop(self, reason: Reason, order: Order[object]) -> NoReturn:
         self.end()
         raise ReadingStopped(reason, self._limits, order.what)
 

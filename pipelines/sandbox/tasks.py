@@ -6,7 +6,7 @@
 import io
 from collections.abc import Callable, Mapping
 from datetime import date
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from pipelines.reading import Upload, read_upload, type_rows
 from pipelines.reading.media.judge import judge
@@ -22,7 +22,7 @@ def table(
     answer: BinaryIO,
     *,
     filename: str,
-    mapping: dict[str, Any] | None,
+    mapping: dict[str, object] | None,
     mapping_name: str | None,
     today: str,
 ) -> None:

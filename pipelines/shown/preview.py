@@ -15,12 +15,12 @@ from uuid import UUID
 
 import dagster as dg
 import polars as pl
-import psycopg
 
 from pipelines.imports.work import Work
 from schemas.fields import SKU
 from schemas.vocabularies import VOCABULARIES
 from warehouse.companies import queries as companies
+from warehouse.sessions import Connection
 from warehouse.snapshots import Snapshot
 
 PREVIEW_ROWS: Final = 20
@@ -92,7 +92,7 @@ def sent(work: Work) -> dict[str, str]:
     }
 
 
-def company(conn: psycopg.Connection[Any], company_id: UUID) -> dict[str, str]:
+def company(conn: Connection, company_id: UUID) -> dict[str, str]:
     """Name the company of a portfolio, by name and id, in a session of the company."""
     named = companies.of(conn, company_id)
     return {"company": named[0] if named else "", "company_id": str(company_id)}
@@ -123,6 +123,13 @@ def grade_table(grades: Mapping[str, int]) -> dg.TableMetadataValue:
 def grade_bars(grades: Mapping[str, int]) -> dg.MarkdownMetadataValue:
     """Return the same as a picture."""
     return bars("SKUs by grade", {grade: grades.get(grade, 0) for grade in VOCABULARIES["recyclability_grade"]})
+
+
+def records(
+    names: Sequence[str], rows: Iterable[Mapping[str, object]], *, total: int | None = None
+) -> dg.TableMetadataValue:
+    """Return a table of these fields of JSON objects."""
+    return table(names, ([row[name] for name in names] for row in rows), total=total)
 
 
 def bars(title: str, figures: Mapping[str, float]) -> dg.MarkdownMetadataValue:

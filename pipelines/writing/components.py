@@ -6,7 +6,7 @@ old line that it stands for (decisions §3), so that an unchanged graph has an u
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final, cast
 
 import orjson
 from uuid_utils import uuid7
@@ -15,41 +15,35 @@ from compliance.ruleset import RuleSet
 from pipelines.writing import substances
 from schemas.fields import COMPONENT_FIELDS
 from schemas.issues import Issue
+from schemas.sku import Component, LibraryPart, Substances
 from schemas.vocabularies import SUBSTANCES
 
 _ORDER: Final = tuple(field.name for field in COMPONENT_FIELDS)
 _PLACE: Final = {name: place for place, name in enumerate(_ORDER)}
-_BLANK: Final[Mapping[str, Any]] = dict.fromkeys(("id", *_ORDER))
+_BLANK: Final[Mapping[str, None]] = dict.fromkeys(("id", *_ORDER))
 _NUMBERS: Final = frozenset(field.name for field in COMPONENT_FIELDS if field.kind == "number")
+_NOT_SHARED: Final[LibraryPart] = {}
 _REFERENCES: Final = {field.name: field.references for field in COMPONENT_FIELDS if field.references}
-_FILLED: Final = (
-    "material_family",
-    "polymer_or_grade",
-    "weight_g",
-    "supplier_id",
-    "colour",
-    "recycled_content_percent",
-)
+_FILLED: Final = tuple(LibraryPart.__annotations__)
 """Fields that a library component fills where the line leaves them out."""
 
-Line = dict[str, Any]
 
-
-def draft_text(lines: Sequence[Mapping[str, Any]] | None) -> str:
+def draft_text(lines: Sequence[Component] | None) -> str:
     """Lines as a caller sent them, for the patch; null is the empty graph."""
     return orjson.dumps(list(lines or ())).decode()
 
 
-def complete(draft: str, library: Mapping[str, Mapping[str, Any]], rules: RuleSet) -> tuple[list[Line], list[Issue]]:
+def complete(draft: str, library: Mapping[str, LibraryPart], rules: RuleSet) -> tuple[list[Component], list[Issue]]:
     """The lines of a draft with library values filled in, in canonical key order, without nulls or ids.
 
     `library` is the company's own components by id; whether an id is in it was checked before.
     """
-    lines: list[Line] = []
+    lines: list[Component] = []
     issues: list[Issue] = []
-    for number, sent in enumerate(orjson.loads(draft)):
+    sent_lines: list[Component] = orjson.loads(draft)
+    for number, sent in enumerate(sent_lines):
         given = {name: value for name, value in sent.items() if value is not None}
-        shared = library.get(given.get("component_id", ""), {})
+        shared: Mapping[str, object] = library.get(sent.get("component_id") or "", _NOT_SHARED)
         filled = {**{name: shared[name] for name in _FILLED if shared.get(name) is not None}, **given}
         if "material_family" not in filled:
             issues.append(
@@ -59,38 +53,43 @@ def complete(draft: str, library: Mapping[str, Mapping[str, Any]], rules: RuleSe
                     f"components[{number}].material_family",
                 )
             )
-        if "substances" in filled:
-            filled["substances"], faults = _substances(filled["substances"], number, rules)
+        if (declared := sent.get("substances")) is not None:
+            filled["substances"], faults = _substances(declared, number, rules)
             issues += faults
         lines.append(_canonical(filled))
     return lines, issues
 
 
-def _substances(sent: Mapping[str, Any], number: int, rules: RuleSet) -> tuple[Line, list[Issue]]:
+def _substances(sent: Substances, number: int, rules: RuleSet) -> tuple[Substances, list[Issue]]:
     entries, faults = substances.declared({"substances": sent}, rules)
-    texts = {name: substances.entry_text(entries.get(name)) for name in SUBSTANCES}
-    kept = {name: orjson.loads(text) for name, text in texts.items() if text is not None}
+    kept: Substances = {
+        name: substances.without_nulls(entry) for name in SUBSTANCES if (entry := entries.get(name)) is not None
+    }
     return kept, [Issue(f.code, f.message, f"components[{number}].{f.field}") for f in faults]
 
 
-def _canonical(line: Mapping[str, Any]) -> Line:
+def _canonical(line: Mapping[str, object]) -> Component:
     given = [name for name, value in line.items() if value is not None and value != {}]
-    return {
-        name: float(line[name]) if name in _NUMBERS else line[name] for name in sorted(given, key=_PLACE.__getitem__)
-    }
+    ordered = {name: line[name] for name in sorted(given, key=_PLACE.__getitem__)}
+    return cast(Component, {name: _number(value) if name in _NUMBERS else value for name, value in ordered.items()})
 
 
-def graph_text(lines: Sequence[Line], stored: str | None) -> str | None:
+def _number(value: object) -> float:
+    assert isinstance(value, int | float), "it was validated"
+    return float(value)
+
+
+def graph_text(lines: Sequence[Component], stored: str | None) -> str | None:
     """The canonical text of a graph whose lines have taken the ids of the stored ones; None for an empty graph."""
     if not lines:
         return None
-    old = orjson.loads(stored) if stored else []
+    old: list[Component] = orjson.loads(stored) if stored else []
     by_library: dict[str, list[str]] = defaultdict(list)
     by_place: dict[tuple[str, int], str] = {}
     places: dict[str, int] = defaultdict(int)
     for line in old:
-        if "component_id" in line:
-            by_library[line["component_id"]].append(line["id"])
+        if (shared := line.get("component_id")) is not None:
+            by_library[shared].append(line["id"])
         kind = line["component_type"]
         by_place[kind, places[kind]] = line["id"]
         places[kind] += 1
@@ -99,13 +98,13 @@ def graph_text(lines: Sequence[Line], stored: str | None) -> str | None:
 
 
 def _taken(
-    lines: Sequence[Line], by_library: Mapping[str, list[str]], by_place: Mapping[tuple[str, int], str]
+    lines: Sequence[Component], by_library: Mapping[str, list[str]], by_place: Mapping[tuple[str, int], str]
 ) -> list[str]:
     """An id for each line: of the same library component first, then of the same place among its type."""
     ids: list[str | None] = [None] * len(lines)
     used: set[str] = set()
     for index, line in enumerate(lines):
-        free = [i for i in by_library.get(line.get("component_id", ""), ()) if i not in used]
+        free = [i for i in by_library.get(line.get("component_id") or "", ()) if i not in used]
         if free:
             ids[index] = free[0]
             used.add(free[0])
@@ -124,7 +123,8 @@ def total_weight_g(graph: str | None) -> float | None:
     """The sum of the weights in a graph; None where there is no graph or no weight in it."""
     if graph is None:
         return None
-    weights = [line["weight_g"] for line in orjson.loads(graph) if "weight_g" in line]
+    lines: list[Component] = orjson.loads(graph)
+    weights = [weight for line in lines if (weight := line.get("weight_g")) is not None]
     return float(f"{sum(weights):.9f}") if weights else None
 
 
@@ -140,8 +140,8 @@ def references(draft: str | None) -> list[tuple[str, str, str]]:
     ]
 
 
-def published(line: Mapping[str, Any]) -> Line:
+def published(line: Component) -> Component:
     """One line as reads return it: every field of the contract, null where nothing was given."""
     declared = line.get("substances", {})
-    entries = {name: substances.published(declared.get(name)) for name in SUBSTANCES}
-    return {**_BLANK, **line, "substances": entries}
+    entries: Substances = {name: substances.published(declared.get(name)) for name in SUBSTANCES}
+    return cast(Component, {**_BLANK, **line, "substances": entries})

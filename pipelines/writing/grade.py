@@ -3,12 +3,12 @@
 How a grade comes about is `compliance.grading`; nothing here decides anything.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from compliance.grading import GRADED_INPUTS, grade_rows
 from compliance.ruleset import RuleSet
 from pipelines.writing.components import total_weight_g
-from warehouse.skus.columns import Table
+from warehouse.skus.columns import Column, Table
 
 _GRADED: Final = ("recyclability_grade", "recyclability_score", "grade_provisional")
 
@@ -30,7 +30,7 @@ def grade(merged: Table, rules: RuleSet) -> Table:
     return merged.with_columns({name: _filled(merged[name], changed, values) for name, values in computed.items()})
 
 
-def _filled(held: list[Any], changed: list[bool], computed: list[Any]) -> list[Any]:
+def _filled(held: Column, changed: list[bool], computed: Column) -> Column:
     """The column with the computed values, in their order, where the row changed."""
     new = iter(computed)
     return [next(new) if is_changed else old for old, is_changed in zip(held, changed, strict=True)]

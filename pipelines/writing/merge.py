@@ -3,14 +3,14 @@
 An omitted field stays, a null clears (interface v1, write semantics). Everything here goes column by column.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from compliance.ruleset import RuleSet
 from pipelines.writing import components, volumes
 from pipelines.writing.patch import Patch, RowIssue
 from pipelines.writing.previous import after_write
 from pipelines.writing.resolve import Library
-from warehouse.skus.columns import Table
+from warehouse.skus.columns import Column, Table
 from warehouse.skus.detail import GRADED_BEFORE
 from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS
 
@@ -38,19 +38,19 @@ def merge(patch: Patch, stored: Table, library: Library, rules: RuleSet) -> tupl
     outcomes = [
         "created" if place is None else "updated" if at in changed else "unchanged" for at, place in enumerate(found)
     ]
-    carried: dict[str, list[Any]] = {name: before[name] for name in _CARRIED if name in before}
+    carried: dict[str, Column] = {name: before[name] for name in _CARRIED if name in before}
     if GRADED_BEFORE in carried:
         carried[GRADED_BEFORE] = after_write(before, merged, outcomes, rules)
     return Table({"row": patch.values["row"], **carried, **merged, "outcome": outcomes}), issues
 
 
-def _at(column: list[Any], places: list[int | None]) -> list[Any]:
+def _at(column: Column, places: list[int | None]) -> Column:
     if not column:
         return [None] * len(places)
     return [None if place is None else column[place] for place in places]
 
 
-def _merged(patch: Patch, name: str, before: list[Any]) -> list[Any]:
+def _merged(patch: Patch, name: str, before: Column) -> Column:
     if name not in patch.given:
         return before
     given, values = patch.given[name], patch.values[name]
@@ -59,7 +59,7 @@ def _merged(patch: Patch, name: str, before: list[Any]) -> list[Any]:
     return [value if is_given else old for value, is_given, old in zip(values, given, before, strict=True)]
 
 
-def _changed(merged: dict[str, list[Any]], before: dict[str, list[Any]]) -> set[int]:
+def _changed(merged: dict[str, Column], before: dict[str, Column]) -> set[int]:
     """The positions at which some value differs from what is stored."""
     changed: set[int] = set()
     for name, after in merged.items():
@@ -69,7 +69,7 @@ def _changed(merged: dict[str, list[Any]], before: dict[str, list[Any]]) -> set[
 
 
 def _composed(
-    patch: Patch, before: dict[str, list[Any]], library: Library, rules: RuleSet
+    patch: Patch, before: dict[str, Column], library: Library, rules: RuleSet
 ) -> tuple[Patch, list[RowIssue]]:
     """The patch with graphs and volumes as they would be stored: both follow from what is stored already."""
     composed: dict[str, list[str | None]] = {}

@@ -16,6 +16,7 @@ from pipelines.writing import substances
 from pipelines.writing.components import draft_text
 from schemas.fields import SKU
 from schemas.issues import Issue
+from schemas.sku import SkuPatch
 from schemas.vocabularies import SUBSTANCES
 from warehouse.skus.columns import Table
 from warehouse.skus.tables import VALUE_COLUMNS, skus
@@ -62,10 +63,10 @@ def array_values(literal: str | None) -> list[str] | None:
     return None if literal is None else [code for code in literal.strip("{}").split(",") if code]
 
 
-def from_records(records: Sequence[tuple[int, Mapping[str, Any]]], rules: RuleSet) -> tuple[Patch, list[RowIssue]]:
+def from_records(records: Sequence[tuple[int, SkuPatch]], rules: RuleSet) -> tuple[Patch, list[RowIssue]]:
     """Validated records with their row numbers → a patch, and the faults that one record shows by itself."""
     issues: list[RowIssue] = []
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for number, record in records:
         row, faults = _stored(record, rules)
         if faults:
@@ -77,10 +78,11 @@ def from_records(records: Sequence[tuple[int, Mapping[str, Any]]], rules: RuleSe
     return Patch(values, Table({name: [name in row for row in rows] for name in columns})), issues
 
 
-def _stored(record: Mapping[str, Any], rules: RuleSet) -> tuple[dict[str, Any], list[Issue]]:
-    """One record in stored columns."""
-    row: dict[str, Any] = {}
-    for name, value in record.items():
+def _stored(record: SkuPatch, rules: RuleSet) -> tuple[dict[str, object], list[Issue]]:
+    """Return one record in stored columns."""
+    row: dict[str, object] = {}
+    given: Mapping[str, Any] = record  # the kind of a field decides how its value is stored
+    for name, value in given.items():
         match SKU[name].kind:
             case "codes" | "markets":
                 row[name] = array_literal(None if value is None else list(dict.fromkeys(value)))

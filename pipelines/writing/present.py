@@ -5,9 +5,9 @@ the entries, the grade is explained by the rule-set version that made it. The li
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, date, datetime
-from typing import Any, Final
+from typing import Any, Final, TypeAlias, cast
 
 import orjson
 
@@ -18,40 +18,54 @@ from compliance.words import resolve_format
 from pipelines.writing import components, substances, volumes
 from pipelines.writing.patch import array_values
 from schemas.fields import SKU_FIELDS
+from schemas.grading import GradeTrace, PreviousGrade, SkuCompliance
 from schemas.sentences import ORIGINAL
+from schemas.sku import Sku, SkuDetail
 from schemas.vocabularies import SUBSTANCES
-from warehouse.skus.detail import GRADED_BEFORE
+from warehouse.skus.detail import StoredSku
 from warehouse.skus.tables import VALUE_COLUMNS
 
 _SHORT: Final = 8 * 2**10
 """Bytes of a component graph, some two dozen parts, that is explained before a thread would have begun to."""
 _KINDS: Final = frozenset({"text", "code", "number", "integer", "truth", "gtin", "uuid"})
-_GRADE: Final = ("recyclability_grade", "recyclability_score")
 _PLAIN: Final = tuple(field.name for field in SKU_FIELDS if field.kind in _KINDS and field.name in VALUE_COLUMNS)
 
+GradedBy: TypeAlias = tuple[RuleSet, RuleSet, RuleSet | None]
+"""The rule-sets of the day, of a stored grade, and of the grade before it where there is one."""
 
-def record(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row as `compliance` takes it: values of their own types instead of text forms."""
-    return {
-        **{name: row[name] for name in _PLAIN},
+
+def record(row: StoredSku) -> Sku:
+    """Return the row as `compliance` takes it: values of their own types instead of text forms."""
+    graph = row["components"]
+    entries: dict[str, object] = {name: orjson.loads(text) if (text := row[name]) else None for name in SUBSTANCES}
+    found = {
+        **_plain(row),
         "markets": array_values(row["markets"]),
         "use_contexts": array_values(row["use_contexts"]) or [],
-        "components": orjson.loads(row["components"]) if row["components"] else [],
-        **{name: orjson.loads(row[name]) if row[name] else None for name in SUBSTANCES},
+        "components": orjson.loads(graph) if graph else [],
+        **entries,
     }
+    return cast(Sku, found)
 
 
-def fields(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What is held in one row and graded from it, under the names of SkuDetailResponse; what is explained, not."""
+def _plain(row: StoredSku) -> dict[str, object]:
+    """Return the fields that a row has as they are shown, in the order of the contract."""
+    values: Mapping[str, object] = row
+    return {name: values[name] for name in _PLAIN}
+
+
+def fields(row: StoredSku) -> dict[str, object]:
+    """Return what one row stores, and its grade, under the names of `SkuDetail`; without what is explained."""
     return _fields(row, record(row))
 
 
-def _fields(row: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(row: StoredSku, held: Sku) -> dict[str, object]:
     weight = row["weight_grams"]
     return {
-        **{name: held[name] for name in _PLAIN},
+        **_plain(row),
         "weight_grams": row["components_weight_g"] if weight is None else weight,
-        **{name: row[name] for name in _GRADE},
+        "recyclability_grade": row["recyclability_grade"],
+        "recyclability_score": row["recyclability_score"],
         "markets": held["markets"],
         "use_contexts": held["use_contexts"],
         "substances": {name: substances.published(held[name]) for name in SUBSTANCES},
@@ -63,8 +77,8 @@ def _fields(row: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sku_detail(
-    row: Mapping[str, Any],
-    held: Mapping[str, Any],
+    row: StoredSku,
+    held: Sku,
     *,
     rules: RuleSet,
     graded_by: RuleSet,
@@ -72,58 +86,93 @@ def sku_detail(
     today: date,
     before: RuleSet | None = None,
     lang: str = ORIGINAL,
-) -> dict[str, Any]:
-    """SkuDetailResponse.data of one row and its `record`; a dry run's new SKU has neither `id` nor instants.
+) -> SkuDetail:
+    """Return `data` of SkuDetailResponse of one row and its `record`; a dry run's new SKU has no `id` and no instants.
 
     `rules` is the rule-set of the day, and `today` the UTC day by which a format ban is in force and for whose year
     other schemes rate. The grade is explained by the rule-set of its version, `graded_by`, and what was before a
     regrade by `before`, the one of `version_before`. Sentences are in a language of `schemas.labels.LANGUAGES`.
     """
-    return {
+    compliance: SkuCompliance = {
+        "recyclability_grade": row["recyclability_grade"],
+        "recyclability_score": row["recyclability_score"],
+        "doc_status": doc_status,
+        "annex_v_flags": [
+            {**flag, "reason": retold(flag["code"], flag["reason"], rules, lang)}
+            for flag in annex_v.flags(held, rules, today=today)
+        ],
+        "grade_trace": _trace(row, held, graded_by, before, day=rules, lang=lang),
+        "schemes": schemes.shown(held, rules, today.year, lang),
+    }
+    detail = {
         "id": row["id"],
         **_fields(row, held),
         "doc_status": doc_status,
         "packaging_format_key": _format_key(row["packaging_format"], rules),
-        "compliance": {
-            **{name: row[name] for name in _GRADE},
-            "doc_status": doc_status,
-            "annex_v_flags": [
-                {**flag, "reason": retold(str(flag["code"]), str(flag["reason"]), rules, lang)}
-                for flag in annex_v.flags(held, rules, today=today)
-            ],
-            "grade_trace": _trace(row, held, graded_by, before, day=rules, lang=lang),
-            "schemes": schemes.shown(held, rules, today.year, lang),
-        },
+        "compliance": compliance,
         "created_at": instant(row["created_at"]),
         "updated_at": instant(row["updated_at"]),
     }
+    return cast(SkuDetail, detail)
 
 
-async def beside_others(row: Mapping[str, Any], show: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What `show` makes of a row, for a caller on an event loop: a long graph in a thread, so that no other waits."""
-    return await asyncio.to_thread(show) if len(row["components"] or "") > _SHORT else show()
+async def sku_detail_on_loop(
+    row: StoredSku, graded: Callable[[str, str | None], Awaitable[GradedBy]], *, today: date, lang: str = ORIGINAL
+) -> tuple[SkuDetail, RuleSet]:
+    """Return `sku_detail` of a row, and the rule-set of the day, for a caller on an event loop.
+
+    `graded` finds the rule-sets by the versions of the grade and of the one before. A long graph is explained in a
+    thread, so that no other caller waits.
+    """
+    rules, graded_by, before = await graded(row["ruleset_version"], version_before(row))
+
+    def show() -> SkuDetail:
+        return sku_detail(
+            row,
+            record(row),
+            rules=rules,
+            graded_by=graded_by,
+            doc_status=row["doc_status"],
+            before=before,
+            today=today,
+            lang=lang,
+        )
+
+    return await asyncio.to_thread(show) if len(row["components"] or "") > _SHORT else show(), rules
 
 
 def _trace(
-    row: Mapping[str, Any],
-    held: Mapping[str, Any],
+    row: StoredSku,
+    held: Sku,
     graded_by: RuleSet,
     before: RuleSet | None,
     *,
     day: RuleSet,
     lang: str,
-) -> dict[str, object]:
-    inputs = tuple(row[name] for name in grading.GRADED_INPUTS)
+) -> GradeTrace:
+    inputs = _graded_inputs(row)
     trace = grading.explain_row(inputs, held, graded_by, day=day, lang=lang)
     if before is None:
         return trace
     then = grading.explain_row(inputs, held, before, day=day, lang=lang)
-    return {**trace, "previous": {**orjson.loads(row[GRADED_BEFORE]), "reason": then["reason"]}}
+    earlier = orjson.loads(row["graded_before"] or "")
+    previous: PreviousGrade = {
+        "ruleset_version": earlier["ruleset_version"],
+        "grade": earlier["grade"],
+        "score": earlier["score"],
+        "reason": then["reason"],
+    }
+    return {**trace, "previous": previous}
 
 
-def version_before(row: Mapping[str, Any]) -> str | None:
-    """The version of the rule-set that graded the row before a regrade, its facts being the same; None for no such."""
-    found = row.get(GRADED_BEFORE)
+def _graded_inputs(row: StoredSku) -> grading.Inputs:
+    values: Mapping[str, Any] = row  # the names are those of `Inputs`, in their order
+    return tuple(values[name] for name in grading.GRADED_INPUTS)
+
+
+def version_before(row: StoredSku) -> str | None:
+    """Return the version of the rule-set that graded the row before a regrade of the same facts; None for no such."""
+    found = row.get("graded_before")
     return None if found is None else str(orjson.loads(found)["ruleset_version"])
 
 

@@ -8,19 +8,20 @@ how it is shown (`pipelines.writing.present`).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
 from compliance.grading import GRADED_INPUTS
 from compliance.ruleset import RuleSet
+from warehouse.skus.columns import Column
 from warehouse.skus.detail import GRADED_BEFORE
 
 _ANSWER: Final = ("ruleset_version", "recyclability_grade", "recyclability_score")
 
 
 def after_write(
-    before: Mapping[str, list[Any]], after: Mapping[str, list[Any]], outcomes: Sequence[str], rules: RuleSet
+    before: Mapping[str, Column], after: Mapping[str, Column], outcomes: Sequence[str], rules: RuleSet
 ) -> list[str | None]:
     """The column as it is after the write of rows that were held as `before` and are as `after`, graded by `rules`."""
     same = [True] * len(outcomes)
@@ -35,7 +36,7 @@ def after_write(
     ]
 
 
-def _after_change(held: str | None, answer: Sequence[Any], rules: RuleSet) -> str | None:
+def _after_change(held: str | None, answer: Sequence[object], rules: RuleSet) -> str | None:
     """Of a row whose facts stay: its answer so far where another rule-set gave it, else what was before that."""
     version, grade, score = answer
     if version in (None, rules.version):

@@ -4,15 +4,14 @@ POST, PUT and batch come here, inside a transaction that the caller opened and r
 (`warehouse.sessions.Pool.run`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Any, Final
+from typing import Final, Protocol, cast
 from uuid import UUID
 
 import orjson
-import psycopg
 
 from compliance import grading
 from compliance.ruleset import RuleSet
@@ -20,11 +19,22 @@ from pipelines.writing import present
 from pipelines.writing.patch import Patch, from_records
 from pipelines.writing.write import Prepared, write_patch
 from schemas.issues import Issue
+from schemas.sku import SkuDetail, SkuPatch
+from schemas.vocabularies import Outcome
 from warehouse.audit.origin import Origin
 from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Connection
+from warehouse.skus.detail import StoredSku
 
 _MISMATCH: Final = 0.05
 """Share by which the total weight and the sum of the components may differ without a warning (decisions §3)."""
+
+
+class Detail(Protocol):
+    """Makes the detail of a written SKU, in a language of `schemas.labels.LANGUAGES`."""
+
+    def __call__(self, *, lang: str = ...) -> SkuDetail:
+        """Return the detail."""
 
 
 @dataclass(slots=True)
@@ -33,19 +43,26 @@ class RowResult:
 
     index: int
     sku_code: str
-    outcome: str
+    outcome: Outcome
     id: str | None = None
     recyclability_grade: str | None = None
     recyclability_score: float | None = None
     errors: list[Issue] = field(default_factory=list)
     warnings: list[Issue] = field(default_factory=list)
-    detail: Callable[..., dict[str, Any]] | None = None
+    detail: Detail | None = None
+
+
+class _Merged(StoredSku):
+    """A row of `Prepared.merged`: the SKU as it would be stored, with the row of the patch and what became of it."""
+
+    row: int
+    outcome: Outcome
 
 
 def write_records(
-    conn: psycopg.Connection[Any],
+    conn: Connection,
     company_id: UUID,
-    records: Mapping[int, Mapping[str, Any]],
+    records: Mapping[int, SkuPatch],
     *,
     origin: Origin | Mapping[int, Origin],
     now: datetime,
@@ -91,7 +108,7 @@ def _fill(
     `graded_by` gives the rule-set of a version: a row that stays as it was keeps the grade of an older one.
     """
     sent = dict(patch.values.rows(("row", "volumes"))) if "volumes" in patch.values else {}
-    for row in outcomes.merged.dicts(outcomes.merged.names):
+    for row in cast(list[_Merged], outcomes.merged.dicts(outcomes.merged.names)):
         result = results[row["row"]]
         result.outcome, result.id = row["outcome"], row["id"]
         result.recyclability_grade, result.recyclability_score = row["recyclability_grade"], row["recyclability_score"]
@@ -115,7 +132,7 @@ def _fill(
         )
 
 
-def _weight_warning(row: Mapping[str, Any]) -> list[Issue]:
+def _weight_warning(row: StoredSku) -> list[Issue]:
     total, parts = row["weight_grams"], row["components_weight_g"]
     if total is None or parts is None or abs(total - parts) <= _MISMATCH * total:
         return []
@@ -125,7 +142,7 @@ def _weight_warning(row: Mapping[str, Any]) -> list[Issue]:
     return [Issue("weight_mismatch", sentence, "weight_grams")]
 
 
-def market_warnings(markets: list[str] | None, volume_patch: str | None) -> list[Issue]:
+def market_warnings(markets: Sequence[str] | None, volume_patch: str | None) -> list[Issue]:
     """A volume for a market that the SKU does not name (decisions §11): said, never refused."""
     if not markets or volume_patch is None:
         return []

@@ -7,20 +7,21 @@ question; this module only asks it, once per table for all rows.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from pipelines.writing import components
 from pipelines.writing.patch import Patch, RowIssue, array_literal, array_values
 from schemas import normalise
 from schemas.fields import SKU_FIELDS
 from schemas.issues import Issue
+from schemas.sku import LibraryPart
 from warehouse.catalogue import queries as catalogue
 from warehouse.library import queries as library
 from warehouse.sessions import Connection
 
 _REFERENCES: Final = {field.name: field.references for field in SKU_FIELDS if field.references}
 
-Library = Mapping[str, Mapping[str, Any]]
+Library = Mapping[str, LibraryPart]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,22 +5,25 @@ declares, when two fields contradict each other, and what the deprecated fields 
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final, Literal, cast, get_args
 
 import orjson
 
 from compliance.ruleset import RuleSet
 from compliance.substances import implied_status
 from schemas.issues import Issue
-from schemas.vocabularies import SUBSTANCES
+from schemas.sku import SkuPatch, SubstanceEntry, Substances
+from schemas.vocabularies import SUBSTANCES, Substance
 
-LEGACY: Final = {
+_Legacy = Literal["pfas_intentional", "svhc_declared", "bpa_present", "heavy_metals_sum_ppm"]
+LEGACY: Final[Mapping[str, _Legacy]] = {
     "pfas": "pfas_intentional",
     "svhc": "svhc_declared",
     "bpa": "bpa_present",
     "heavy_metals": "heavy_metals_sum_ppm",
 }
-PARTS: Final = ("status", "value", "unit", "basis", "source", "evidence")
+_Part = Literal["status", "value", "unit", "basis", "source", "evidence"]
+PARTS: Final[tuple[_Part, ...]] = get_args(_Part)
 """The keys of an entry, each of which can be an import column: `pfas_status`."""
 
 COLUMNS: Final = frozenset(
@@ -28,7 +31,7 @@ COLUMNS: Final = frozenset(
 )
 """Import columns that this module turns into entries."""
 
-COLUMN_UNITS: Final = {"pfas": "ppb", "svhc": "percent_w_w", "heavy_metals": "mg_per_kg"}
+COLUMN_UNITS: Final[dict[Substance, str]] = {"pfas": "ppb", "svhc": "percent_w_w", "heavy_metals": "mg_per_kg"}
 """The unit of a `…_value` column: the one in which the limit of the substance is written."""
 
 _PPM: Final = {"mg_per_kg": 1, "percent_w_w": 10_000, "ppb": 0.001}
@@ -39,12 +42,10 @@ _PPM_LIMIT: Final = 100.0
 
 _KEYS: Final = (*PARTS, "below")
 
-Entry = dict[str, Any]
 
-
-def declared(record: Mapping[str, Any], rules: RuleSet) -> tuple[dict[str, Entry | None], list[Issue]]:
+def declared(record: SkuPatch, rules: RuleSet) -> tuple[Substances, list[Issue]]:
     """What a record says of each substance: an entry, None where it clears, absent where it says nothing."""
-    found: dict[str, Entry | None] = {}
+    found: Substances = {}
     issues: list[Issue] = []
     sent = record.get("substances", {})
     for substance in SUBSTANCES:
@@ -62,15 +63,15 @@ def declared(record: Mapping[str, Any], rules: RuleSet) -> tuple[dict[str, Entry
             found[substance] = implied
         elif not _agree(found[substance], implied, substance):
             issues.append(_conflict(substance, legacy))
-        elif implied and "below" in implied and found[substance]:
-            found[substance] = {**found[substance], "below": implied["below"]}  # type: ignore[dict-item]
+        elif implied and "below" in implied and (entry := found[substance]):
+            found[substance] = {**entry, "below": implied["below"]}
     return found, issues
 
 
-def declared_in_columns(row: Mapping[str, Any], rules: RuleSet) -> tuple[dict[str, Entry | None], list[Issue]]:
+def declared_in_columns(row: Mapping[str, object], rules: RuleSet) -> tuple[Substances, list[Issue]]:
     """The same of one row of import columns; `given:<column>` says whether the cell held anything."""
-    record: dict[str, Any] = {name: row[name] for name in row if name in COLUMNS and row[f"given:{name}"]}
-    sent: dict[str, Any] = {}
+    record = {name: row[name] for name in row if name in COLUMNS and row[f"given:{name}"]}
+    sent: Substances = {}
     issues: list[Issue] = []
     for substance in SUBSTANCES:
         told = {part: record[f"{substance}_{part}"] for part in PARTS if f"{substance}_{part}" in record}
@@ -78,49 +79,56 @@ def declared_in_columns(row: Mapping[str, Any], rules: RuleSet) -> tuple[dict[st
             if "status" in told or "value" in told:
                 sent[substance] = None
             continue
-        entry = {"source": record.get("substances_source"), **told}
-        if entry.get("value") is not None:
+        entry = cast(SubstanceEntry, {"source": record.get("substances_source"), **told})
+        status, value = told.get("status"), entry.get("value")
+        if value is not None:
             entry.setdefault("unit", COLUMN_UNITS.get(substance))
-            read = (entry["value"], entry["unit"], entry.get("basis"))
-            entry["status"] = entry.get("status") or implied_status(substance, *read, rules)
-        if entry.get("status") is None:
-            status = f"{substance}_status"
-            issues.append(Issue("required", f"A measured value of {substance} needs a {status} beside it.", status))
+            status = status or implied_status(substance, value, entry["unit"], entry.get("basis"), rules)
+        if status is None:
+            field = f"{substance}_status"
+            issues.append(Issue("required", f"A measured value of {substance} needs a {field} beside it.", field))
+        else:
+            entry["status"] = str(status)
         sent[substance] = entry
-    return (found := declared({**record, "substances": sent}, rules))[0], [*issues, *found[1]]
+    entries, faults = declared(cast(SkuPatch, {**record, "substances": sent}), rules)
+    return entries, [*issues, *faults]
 
 
-def _complete(substance: str, entry: Entry | None, rules: RuleSet) -> tuple[Entry | None, Issue | None]:
+def _complete(
+    substance: Substance, entry: SubstanceEntry | None, rules: RuleSet
+) -> tuple[SubstanceEntry | None, Issue | None]:
     """The entry without nulls, and the fault where its value and its status disagree."""
     if entry is None:
         return None, None
-    kept = {key: entry[key] for key in _KEYS if entry.get(key) is not None}
-    if "value" not in kept:
+    kept = without_nulls(entry)
+    value = kept.get("value")
+    if value is None:
         return kept, None
-    implied = implied_status(substance, kept["value"], kept.get("unit"), kept.get("basis"), rules)
+    implied = implied_status(substance, value, kept.get("unit"), kept.get("basis"), rules)
     if implied is None or kept.get("status") == implied:
         return kept, None
     sentence = (
-        f"The measured value {kept['value']} means {implied}, but the status says {kept.get('status')}; "
+        f"The measured value {value} means {implied}, but the status says {kept.get('status')}; "
         "send the status that the value implies, or leave the value out."
     )
     return kept, Issue("substance_status_contradicts_value", sentence, f"substances.{substance}.status")
 
 
-def _from_legacy(substance: str, value: object, source: str, rules: RuleSet) -> Entry | None:
+def _from_legacy(substance: Substance, value: float | str | None, source: str, rules: RuleSet) -> SubstanceEntry | None:
     if value is None:
         return None
     if substance != "heavy_metals":
         return {"status": "above_limit" if value else "absent", "source": source}
     if isinstance(value, str) and value.startswith("<"):
         below = float(value[1:])  # the limit itself is what an entry without `below` says
-        return {"status": "below_limit", "source": source, **({} if below == _PPM_LIMIT else {"below": below})}
-    measured = float(value)  # type: ignore[arg-type]
+        attested: SubstanceEntry = {"status": "below_limit", "source": source}
+        return attested if below == _PPM_LIMIT else {**attested, "below": below}
+    measured = float(value)
     status = implied_status(substance, measured, "mg_per_kg", None, rules) or "unknown"
     return {"status": status, "value": measured, "unit": "mg_per_kg", "source": source}
 
 
-def _agree(entry: Entry | None, implied: Entry | None, substance: str) -> bool:
+def _agree(entry: SubstanceEntry | None, implied: SubstanceEntry | None, substance: Substance) -> bool:
     """Whether a legacy value beside an entry means the same: it is what reads return for that entry."""
     if substance == "heavy_metals" and entry and implied and "below" in implied:
         return entry.get("status") == "below_limit" and "value" not in entry
@@ -132,24 +140,30 @@ def _conflict(substance: str, legacy: str) -> Issue:
     return Issue("conflicting_declaration", sentence, f"substances.{substance}")
 
 
-def legacy_of(substance: str, entry: Entry | None) -> object:
+def legacy_of(substance: Substance, entry: SubstanceEntry | None) -> float | str | None:
     """What the deprecated field of a substance reads as."""
     if entry is None:
         return None
     if substance == "heavy_metals":
-        if entry.get("value") is not None:
-            return entry["value"] * _PPM[entry.get("unit", "mg_per_kg")]
+        if (value := entry.get("value")) is not None:
+            return value * _PPM[entry.get("unit") or "mg_per_kg"]
         return f"<{entry.get('below', _PPM_LIMIT):g}" if entry["status"] == "below_limit" else None
     return {"above_limit": True, "absent": False, "below_limit": False}.get(entry["status"])
 
 
-def entry_text(entry: Entry | None) -> str | None:
+def entry_text(entry: SubstanceEntry | None) -> str | None:
     """The stored form: JSON with the keys in one order and no nulls."""
     if entry is None:
         return None
-    return orjson.dumps({key: entry[key] for key in _KEYS if entry.get(key) is not None}).decode()
+    return orjson.dumps(without_nulls(entry)).decode()
 
 
-def published(entry: Entry | None) -> Entry | None:
+def without_nulls(entry: SubstanceEntry) -> SubstanceEntry:
+    """The entry with its keys in one order."""
+    given: Mapping[str, object] = entry
+    return cast(SubstanceEntry, {key: given[key] for key in _KEYS if given.get(key) is not None})
+
+
+def published(entry: SubstanceEntry | None) -> SubstanceEntry | None:
     """The form that reads return: every key of the contract, null where nothing was said."""
-    return None if entry is None else {key: entry.get(key) for key in _KEYS[:-1]}
+    return None if entry is None else cast(SubstanceEntry, {key: entry.get(key) for key in PARTS})

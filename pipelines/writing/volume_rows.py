@@ -4,13 +4,11 @@ What the rows may be by themselves is `schemas.models`; storing them is the one 
 grades and audits as for any other write.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import orjson
-import psycopg
 
 from pipelines.writing import volumes
 from pipelines.writing.patch import Patch, array_values
@@ -18,26 +16,25 @@ from pipelines.writing.write import write_patch
 from schemas.issues import Issue
 from schemas.models import Invalid
 from schemas.normalise import shown
+from schemas.sku import VolumeRow
 from warehouse.audit.origin import Origin
 from warehouse.catalogue.queries import served_markets
 from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Connection
 from warehouse.skus.columns import Table
-
-Row = Mapping[str, Any]
-"""A validated row: `market`, `year`, `half`, `units_placed`."""
 
 
 def write_volumes(
-    conn: psycopg.Connection[Any],
+    conn: Connection,
     company_id: UUID,
     sku_code: str,
-    rows: Sequence[Row],
+    rows: Sequence[VolumeRow],
     *,
     origin: Origin,
     now: datetime,
     rulesets: Rulesets,
     dry_run: bool,
-) -> tuple[list[Row], list[Issue]]:
+) -> tuple[list[VolumeRow], list[Issue]]:
     """Write validated rows (`schemas.models.parse_volumes`) of a stored SKU, in a session that has its company set.
 
     Answers the rows as written, in their order, and the warnings. Raises `Invalid` where any row cannot be, or where
@@ -66,9 +63,9 @@ def write_volumes(
     return settled, _unnamed(settled, array_values(markets) or [])
 
 
-def _settled(rows: Sequence[Row], served: frozenset[str]) -> list[Row]:
+def _settled(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[VolumeRow]:
     """The rows with the markets that they count for; raises `Invalid` naming every row that cannot be."""
-    settled: list[Row] = []
+    settled: list[VolumeRow] = []
     issues: list[Issue] = []
     first: dict[str, int] = {}
     for index, row in enumerate(rows):
@@ -90,7 +87,7 @@ def _settled(rows: Sequence[Row], served: frozenset[str]) -> list[Row]:
     return settled
 
 
-def _unnamed(rows: Sequence[Row], markets: Sequence[str]) -> list[Issue]:
+def _unnamed(rows: Sequence[VolumeRow], markets: Sequence[str]) -> list[Issue]:
     """Rows for a market that the SKU does not name: said, never refused; not where it names none (decisions §11)."""
     return [
         Issue("market_not_named", f"The SKU's markets do not name {row['market']}.", "market", index)

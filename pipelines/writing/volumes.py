@@ -5,9 +5,10 @@ themselves are `volume_rows`, volume columns of a file `reading.volumes`.
 """
 
 from collections.abc import Set
-from typing import Any
 
 import orjson
+
+from schemas.sku import VolumeRow
 
 
 def market(code: str, served: Set[str]) -> str | None:
@@ -30,7 +31,7 @@ def merged(stored: str | None, patch: str | None) -> str | None:
     return orjson.dumps(rows, option=orjson.OPT_SORT_KEYS).decode() if rows else None
 
 
-def published(stored: str | None) -> list[dict[str, Any]]:
+def published(stored: str | None) -> list[VolumeRow]:
     """The rows as reads return them, by market, year and half."""
     return [
         {"market": market, "year": int(year), "half": int(half), "units_placed": units}

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import polars as pl
-import psycopg
 from uuid_utils import uuid7
 
 from compliance.ruleset import RuleSet
@@ -27,6 +26,7 @@ from pipelines.writing.patch import Patch, RowIssue
 from pipelines.writing.refuse import refuse
 from pipelines.writing.resolve import resolve
 from warehouse.audit.origin import Origin
+from warehouse.sessions import Connection
 from warehouse.skus import by_code
 from warehouse.skus.columns import Table
 from warehouse.skus.store import stage, store, store_each
@@ -95,7 +95,7 @@ class _Stopwatch:
 
 
 def prepare(
-    conn: psycopg.Connection[Any], patch: Patch, *, now: datetime, rules: RuleSet, whole_rows: bool, locking: bool
+    conn: Connection, patch: Patch, *, now: datetime, rules: RuleSet, whole_rows: bool, locking: bool
 ) -> Prepared:
     """Everything up to storing, in a session that has the company set; nothing is written.
 
@@ -121,7 +121,7 @@ def prepare(
     return Prepared(asked, merged, errors + faults, versions, rules, watch.seconds)
 
 
-def staged(conn: psycopg.Connection[Any], prepared: Prepared, source: pl.DataFrame | None = None) -> Prepared:
+def staged(conn: Connection, prepared: Prepared, source: pl.DataFrame | None = None) -> Prepared:
     """The same with ids and versions as they shall be stored, its changed rows carried to the database.
 
     That locks nothing. `source` as for `write_patch`, which is to follow in the same transaction.
@@ -137,7 +137,7 @@ def staged(conn: psycopg.Connection[Any], prepared: Prepared, source: pl.DataFra
 
 
 def write_patch(
-    conn: psycopg.Connection[Any],
+    conn: Connection,
     company_id: UUID,
     patch: Patch,
     *,
@@ -180,7 +180,7 @@ def write_patch(
     return replace(prepared, seconds={**prepared.seconds, **watch.seconds})
 
 
-def _still_holds(conn: psycopg.Connection[Any], ahead: Prepared) -> bool:
+def _still_holds(conn: Connection, ahead: Prepared) -> bool:
     """Lock the rows that the preparation follows from and see that they are still so.
 
     What changes nothing needs no lock. A code that was not held then has no row to lock: where another writer has made

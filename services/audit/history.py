@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from services.audit.page import difference
@@ -19,8 +18,8 @@ class Version:
     actor_type: str
     actor_name: str | None
     reason: str | None
-    before: dict[str, Any] | None
-    after: dict[str, Any]
+    before: dict[str, object] | None
+    after: dict[str, object]
 
 
 def of_sku(conn: Connection, sku_id: UUID, *, limit: int) -> list[Version] | None:

@@ -5,12 +5,12 @@ SkuDetailResponse.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from pipelines.writing import present
 from warehouse.audit import entries
 from warehouse.audit.entries import Entry
-from warehouse.skus.detail import COLUMNS
+from warehouse.skus.detail import COLUMNS, StoredSku
 
 _AS_THEY_ARE: Final = ("reason", "ip", "user_agent", "correlation_id")
 
@@ -18,11 +18,11 @@ _AS_THEY_ARE: Final = ("reason", "ip", "user_agent", "correlation_id")
 class Difference(NamedTuple):
     """The fields that differ, before and after; of a new SKU those that have a value, and None before."""
 
-    before: dict[str, Any] | None
-    after: dict[str, Any]
+    before: dict[str, object] | None
+    after: dict[str, object]
 
 
-def shown(page: str, limit: int, offset: int) -> dict[str, Any]:
+def shown(page: str, limit: int, offset: int) -> dict[str, object]:
     """Return AuditLogResponse of a page that a statement of `entries.page` found."""
     found = entries.read_page(page)
     return {
@@ -31,7 +31,7 @@ def shown(page: str, limit: int, offset: int) -> dict[str, Any]:
     }
 
 
-def _shown(entry: Entry) -> dict[str, Any]:
+def _shown(entry: Entry) -> dict[str, object]:
     before, after = entry.before, entry.after
     if entry.version_after is not None:
         before, after = difference(entry.version_before, entry.version_after)
@@ -48,7 +48,7 @@ def _shown(entry: Entry) -> dict[str, Any]:
     }
 
 
-def difference(old: Sequence[Any] | None, new: Sequence[Any]) -> Difference:
+def difference(old: Sequence[object] | None, new: Sequence[object]) -> Difference:
     """Return the difference of two row versions, each a sequence of the values of `COLUMNS`."""
     is_now = _fields(new)
     was = _NOTHING if old is None else _fields(old)
@@ -57,8 +57,8 @@ def difference(old: Sequence[Any] | None, new: Sequence[Any]) -> Difference:
     return Difference(before, {name: is_now[name] for name in changed})
 
 
-def _fields(values: Sequence[Any]) -> dict[str, Any]:
-    return present.fields(dict(zip(COLUMNS, values, strict=True)))
+def _fields(values: Sequence[object]) -> dict[str, object]:
+    return present.fields(cast(StoredSku, dict(zip(COLUMNS, values, strict=True))))
 
 
 _NOTHING: Final = _fields([None] * len(COLUMNS))

@@ -2,12 +2,10 @@
 
 from uuid import UUID
 
-import psycopg
-
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.backup import Ended
-from warehouse.sessions import Pool
+from warehouse.sessions import Connection, Pool
 
 
 def enter_ended(pool: Pool, ended: Ended, origin: Origin) -> None:
@@ -17,7 +15,7 @@ def enter_ended(pool: Pool, ended: Ended, origin: Origin) -> None:
             _enter(connection, company_id, ended, origin)
 
 
-def _enter(connection: psycopg.Connection[tuple[object, ...]], company_id: UUID, ended: Ended, origin: Origin) -> None:
+def _enter(connection: Connection, company_id: UUID, ended: Ended, origin: Origin) -> None:
     at = ended.at.isoformat()
     for company, record_id, action, before, after in _each(ended):
         if company == company_id:

@@ -17,6 +17,7 @@ from pipelines.writing import present
 from schemas.fields import SKU
 from schemas.labels import format_word, word
 from schemas.numbers import number
+from schemas.sku import SkuDetail
 from schemas.technical_files import CONTENTS
 from warehouse.sessions import Connection
 from warehouse.skus import detail
@@ -58,13 +59,13 @@ class Draft:
     missing: list[str]
     drawn_from: str
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return the draft as JSON types."""
         return asdict(self)
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Self:
-        """Return the draft of an `as_dict`."""
+    def of(cls, told: Mapping[str, Any]) -> Self:  # JSON that was stored
+        """Return the draft that `as_dict` gave."""
         return cls(**{**told, "points": [Point(**point) for point in told["points"]]})
 
 
@@ -116,18 +117,19 @@ def _point(row: Mapping[str, str], lines: list[str], lang: Lang, said: Mapping[s
     return Point(int(row["point"]), row["key"], row[lang], shown, not open_point, row["source"])
 
 
-def _labelled(item: Mapping[str, Any], names: tuple[str, ...], said: Mapping[str, str], lang: Lang) -> list[str]:
-    return [f"{said[name]}: {_value(name, item[name], lang)}" for name in names if item[name] is not None]
+def _labelled(item: SkuDetail, names: tuple[str, ...], said: Mapping[str, str], lang: Lang) -> list[str]:
+    shown: Mapping[str, object] = item
+    return [f"{said[name]}: {_value(name, shown[name], lang)}" for name in names if shown[name] is not None]
 
 
-def _value(name: str, held: Any, lang: Lang) -> str:
+def _value(name: str, held: object, lang: Lang) -> str:
     """Return a field in the words of the language, codes of a vocabulary and figures included."""
     if isinstance(held, float):
         return number(held, lang, _DIGITS)
     vocabulary = SKU[name].vocabulary
     if name == "packaging_format":
-        return format_word(held, lang)
-    return word(vocabulary, held, lang) if vocabulary else str(held)
+        return format_word(str(held), lang)
+    return word(vocabulary, str(held), lang) if vocabulary else str(held)
 
 
 def _manufacturer(maker: Maker, said: Mapping[str, str]) -> Iterator[str]:
@@ -139,25 +141,24 @@ def _manufacturer(maker: Maker, said: Mapping[str, str]) -> Iterator[str]:
         yield f"{said['site']}: {place}"
 
 
-def _components(item: Mapping[str, Any], said: Mapping[str, str], lang: Lang) -> Iterator[str]:
+def _components(item: SkuDetail, said: Mapping[str, str], lang: Lang) -> Iterator[str]:
     for line in item["components"]:
-        material = line["polymer_or_grade"] or word("material_family", line["material_family"], lang)
+        material = line["polymer_or_grade"] or word("material_family", str(line["material_family"]), lang)
         weight = "" if line["weight_g"] is None else f", {number(line['weight_g'], lang, _DIGITS)} g"
         yield f"{said['components']}: {word('component_type', line['component_type'], lang)}, {material}{weight}"
 
 
-def _substances(item: Mapping[str, Any], said: Mapping[str, str], lang: Lang) -> Iterator[str]:
+def _substances(item: SkuDetail, said: Mapping[str, str], lang: Lang) -> Iterator[str]:
     for name, entry in item["substances"].items():
         if entry is not None:
             status = word("substance_status", entry["status"], lang)
-            measured = "" if entry.get("value") is None else f", {number(entry['value'], lang, _DIGITS)} "
+            value = entry.get("value")
+            measured = "" if value is None else f", {number(value, lang, _DIGITS)} "
             unit = said[f"unit.{entry['unit']}"] if measured and entry.get("unit") else ""
             yield f"{said['substances']}: {said[f'substance.{name}']}: {status}{measured}{unit}"
 
 
-def _additional(
-    item: Mapping[str, Any], files: Sequence[TechnicalFile], said: Mapping[str, str], lang: Lang
-) -> Iterator[str]:
+def _additional(item: SkuDetail, files: Sequence[TechnicalFile], said: Mapping[str, str], lang: Lang) -> Iterator[str]:
     grade = item["recyclability_grade"]
     provisional = item["compliance"]["grade_trace"]["provisional"] and grade != "not_assessed"
     yield f"{said['grade']}: {said[f'grade.{grade}']}" + (f", {said['provisional']}" if provisional else "")

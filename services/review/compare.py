@@ -12,7 +12,9 @@ from uuid import UUID
 
 from pipelines.writing import plans, present
 from pipelines.writing.records import RowResult, write_records
+from schemas.grading import AnnexVFlag
 from schemas.issues import Issue
+from schemas.sku import SkuDetail
 from services.review import proposed
 from services.review.proposed import Conflict
 from warehouse.audit.origin import Origin
@@ -52,8 +54,15 @@ class Graded(NamedTuple):
     grade: str | None
     score: float | None
     reason: str | None
-    flags: list[dict[str, Any]]
+    flags: list[AnnexVFlag]
     provisional: bool = False
+
+
+class Held(NamedTuple):
+    """A stored SKU: its version and its detail."""
+
+    version: int
+    detail: SkuDetail
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +82,7 @@ class Comparison:
     refused: str | None = None
     issues: tuple[Issue, ...] = ()
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """What a decided entry keeps of it: `of` reads it back."""
         return {
             "changes": [change._asdict() for change in self.changes],
@@ -82,8 +91,8 @@ class Comparison:
         }
 
     @classmethod
-    def of(cls, kept: Mapping[str, Any]) -> Self:
-        """The comparison that `as_dict` gave, without version and warnings."""
+    def of(cls, kept: Mapping[str, Any]) -> Self:  # JSON that was stored
+        """Return the comparison that `as_dict` gave, without version and warnings."""
         before, after = (kept[name] and Graded(**kept[name]) for name in ("before", "after"))
         return cls(None, [Change(**change) for change in kept["changes"]], kept["parts"], before, after, [])
 
@@ -105,7 +114,7 @@ def compare(conn: Connection, company_id: UUID, entry: Entry, *, now: datetime, 
     return between(held, result, entry)
 
 
-def between(held: tuple[int, dict[str, Any]] | None, result: RowResult, entry: Entry) -> Comparison:
+def between(held: Held | None, result: RowResult, entry: Entry) -> Comparison:
     """The comparison of what `held_of` gave with what the write path made of it."""
     assert result.detail is not None, "an accepted row can be shown"
     version, before = held or (None, None)
@@ -121,9 +130,7 @@ def refused_by(issues: Sequence[Issue]) -> Conflict:
     return Conflict(" ".join((REFUSED, *sentences)), issues)
 
 
-def held_of(
-    conn: Connection, sku_id: UUID | None, rulesets: Rulesets, today: date
-) -> tuple[int, dict[str, Any]] | None:
+def held_of(conn: Connection, sku_id: UUID | None, rulesets: Rulesets, today: date) -> Held | None:
     """The version and the detail of the SKU as it is held; None for one that is not."""
     row = detail.of(conn, sku_id, today)
     if row is None:
@@ -132,23 +139,23 @@ def held_of(
     shown = present.sku_detail(
         row, present.record(row), rules=rules, graded_by=graded_by, doc_status="missing", today=today
     )
-    return row["version"], shown
+    return Held(row["version"], shown)
 
 
-def _graded(shown: Mapping[str, Any] | None) -> Graded | None:
+def _graded(shown: SkuDetail | None) -> Graded | None:
     if shown is None:
         return None
     compliance = shown["compliance"]
     return Graded(
         shown["recyclability_grade"],
         shown["recyclability_score"],
-        compliance["grade_trace"].get("reason"),
+        compliance["grade_trace"]["reason"],
         compliance["annex_v_flags"],
         compliance["grade_trace"]["provisional"],
     )
 
 
-def _changes(before: Mapping[str, Any], after: Mapping[str, Any], said: set[str]) -> list[Change]:
+def _changes(before: Mapping[str, object], after: Mapping[str, object], said: set[str]) -> list[Change]:
     """Every field that differs, and every one that was said, though it is held so already."""
     old, new = dict(leaves(before)), dict(leaves(after))
     fields = [*new, *(field for field in old if field not in new)]
@@ -159,7 +166,7 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any], said: set[str]
     ]
 
 
-def _said(entry: Entry, after: Mapping[str, Any]) -> set[str]:
+def _said(entry: Entry, after: SkuDetail) -> set[str]:
     """The paths that the entry itself names, in the record as it would be."""
     if entry.kind == "sku_update":
         return {field for field, _ in leaves(entry.payload["changes"])} - {"sku_code"}  # it names the item

@@ -12,7 +12,6 @@ The rows and the pages of the queue are `warehouse.review.entries`.
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from uuid_utils import uuid7
@@ -34,7 +33,7 @@ def file(
     conn: Connection,
     company_id: UUID,
     kind: str,
-    payload: Mapping[str, Any],
+    payload: Mapping[str, object],
     *,
     origin: Origin,
     now: datetime,

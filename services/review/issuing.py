@@ -6,7 +6,7 @@ A draft with an open point is not issued, however old it is: the person who acce
 import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import cast
 from uuid import UUID
 
 from uuid_utils import uuid7
@@ -106,5 +106,5 @@ def _signed(given: Issuing) -> dict[str, str]:
     return {name: getattr(given, name) for name in issuing_form.SIGNATORY}
 
 
-def _entered(values: Mapping[str, Any]) -> dict[str, str]:
+def _entered(values: Mapping[str, object]) -> dict[str, str]:
     return {name: str(value) for name, value in values.items() if value is not None}

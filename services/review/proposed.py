@@ -4,15 +4,17 @@ A supplier answers for single lines of a graph, and the write path takes graphs 
 are held. A field that the supplier left out or sent as null is not answered and stays.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final, cast
 
 from schemas.issues import Issue
+from schemas.sku import Component, SkuPatch, Substances, SupplierAnswer
 from warehouse.review.entries import Entry
 from warehouse.sessions import Connection
 from warehouse.skus import graphs
 from warehouse.skus import queries as skus
 
+_NO_ANSWER: Final[SupplierAnswer] = {}
 _WRITES: Final = frozenset({"supplier_answer", "sku_update"})
 
 
@@ -31,7 +33,7 @@ def writes(entry: Entry) -> bool:
     return entry.kind in _WRITES
 
 
-def record(conn: Connection, entry: Entry, *, seen_version: int | None = None) -> dict[str, Any]:
+def record(conn: Connection, entry: Entry, *, seen_version: int | None = None) -> SkuPatch:
     """What an entry that `writes` would write; its SKU is locked until the transaction ends.
 
     `seen_version` is the SKU's version that the decision rests on. Raises `Conflict` where the SKU has another one by
@@ -44,18 +46,19 @@ def record(conn: Connection, entry: Entry, *, seen_version: int | None = None) -
     if seen_version not in (None, held.version):
         raise Conflict("The SKU was changed since you opened this page. Look at the comparison again, then decide.")
     if entry.kind == "sku_update":
-        return {**entry.payload["changes"], "sku_code": held.sku_code}
+        changes: SkuPatch = entry.payload["changes"]
+        return {**changes, "sku_code": held.sku_code}
     return {"sku_code": held.sku_code, "components": answered(held.lines, entry.payload["components"] or ())}
 
 
-def _new(conn: Connection, changes: Mapping[str, Any]) -> dict[str, Any]:
+def _new(conn: Connection, changes: SkuPatch) -> SkuPatch:
     """The record of a SKU that was not held when it was proposed; whoever accepts it was shown no held value."""
     if skus.id_of(conn, changes["sku_code"]) is not None:
         raise Conflict(f"A SKU {changes['sku_code']} exists by now. Reject this, and propose a change of that SKU.")
-    return dict(changes)
+    return changes
 
 
-def answered(lines: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def answered(lines: Sequence[Component], answers: Sequence[SupplierAnswer]) -> list[Component]:
     """The lines of a stored graph with a supplier's answers laid over those that they are about.
 
     Raises `Conflict` where one of them is not in the graph any more.
@@ -66,17 +69,19 @@ def answered(lines: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, 
             f"{len(gone)} of the components that the supplier answered for are no longer part of the SKU. "
             "Reject the answer and ask again for the components that it has now."
         )
-    return [_line(line, by_id.get(line["id"], {})) for line in lines]
+    return [_line(line, by_id.get(line["id"], _NO_ANSWER)) for line in lines]
 
 
-def _line(line: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    given = {name: value for name, value in answer.items() if value is not None and name != "component_id"}
-    if "substances" in given:
-        given["substances"] = {**line.get("substances", {}), **_told(given["substances"])}
-    return {name: value for name, value in {**line, **given}.items() if name != "id"}
+def _line(line: Component, answer: SupplierAnswer) -> Component:
+    given: dict[str, object] = {
+        name: value for name, value in answer.items() if value is not None and name != "component_id"
+    }
+    if (told := answer.get("substances")) is not None:
+        given["substances"] = {**line.get("substances", {}), **_told(told)}
+    return cast(Component, {name: value for name, value in {**line, **given}.items() if name != "id"})
 
 
-def _told(substances: Mapping[str, Any]) -> dict[str, Any]:
+def _told(substances: Substances) -> Substances:
     """The declarations that a supplier made; one that names no source is the supplier's own attestation."""
     return {
         name: {**entry, "source": entry.get("source") or "supplier_attestation"}

@@ -9,11 +9,12 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-import psycopg
 from psycopg.rows import dict_row
+
+from warehouse.sessions import Connection
 
 PREFIX: Final = "svc_"
 """Every key begins with this (interface v1, Authentication)."""
@@ -68,7 +69,7 @@ def digest(secret: str) -> bytes:
 
 
 def issue(
-    connection: psycopg.Connection[Any],
+    connection: Connection,
     company_id: UUID,
     client_id: UUID,
     *,
@@ -84,7 +85,7 @@ def issue(
     )
 
 
-def revoke(connection: psycopg.Connection[Any], client_id: UUID, at: datetime) -> bool:
+def revoke(connection: Connection, client_id: UUID, at: datetime) -> bool:
     """End a key of the session's company; return False where it had ended before."""
     ended = connection.execute(
         "UPDATE api_keys SET revoked_at = %s WHERE id = %s AND revoked_at IS NULL", [at, client_id]
@@ -92,13 +93,13 @@ def revoke(connection: psycopg.Connection[Any], client_id: UUID, at: datetime) -
     return ended.rowcount == 1
 
 
-def company_of(connection: psycopg.Connection[Any], client_id: UUID) -> UUID | None:
+def company_of(connection: Connection, client_id: UUID) -> UUID | None:
     """Return the company of a key; needs the owner's connection, which sees every company's keys."""
     row = connection.execute("SELECT company_id FROM api_keys WHERE id = %s", [client_id]).fetchone()
     return row[0] if row else None
 
 
-def every(connection: psycopg.Connection[Any]) -> list[dict[str, Any]]:
+def every(connection: Connection) -> list[dict[str, object]]:
     """Return the session's company's keys, oldest first, with every column that may be shown."""
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(

@@ -6,13 +6,12 @@ need the owner's connection: the application's role may neither see nor open win
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-import psycopg
 from psycopg.rows import class_row
 
-Connection = psycopg.Connection[Any]
+from warehouse.sessions import Connection
 
 _OPEN: Final = """
 INSERT INTO request_windows (client_id, company_id, per_minute, opens_at, closes_at)
@@ -32,7 +31,7 @@ class Window:
     opens_at: datetime
     closes_at: datetime | None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return the window as commands and the ledger show it (decisions §8)."""
         return {"per_minute": self.per_minute, "from": _shown(self.opens_at), "until": _shown(self.closes_at)}
 

@@ -5,10 +5,10 @@ their SHA-256 is stored. A caller that presents one has no company yet, so funct
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from psycopg.rows import class_row
@@ -221,7 +221,7 @@ def revoke_token(connection: Connection, token: str, client_id: str, at: datetim
     return connection.execute("SELECT * FROM pcds_revoke_token(%s, %s, %s)", asked).fetchone()
 
 
-def _exchanged(connection: Connection, statement: str, given: dict[str, Any], at: datetime) -> Tokens | None:
+def _exchanged(connection: Connection, statement: str, given: Mapping[str, object], at: datetime) -> Tokens | None:
     access, refresh = f"sct_{secrets.token_urlsafe(32)}", f"srt_{secrets.token_urlsafe(32)}"
     new = {
         "access": digest(access),
@@ -230,5 +230,5 @@ def _exchanged(connection: Connection, statement: str, given: dict[str, Any], at
         "refresh_until": at + REFRESH_LIFETIME,
         "at": at,
     }
-    row = connection.execute(statement, given | new).fetchone()
+    row = connection.execute(statement, {**given, **new}).fetchone()
     return None if row is None or row[0] is None else Tokens(access, refresh, row[0])

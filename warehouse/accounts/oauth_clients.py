@@ -6,12 +6,11 @@ They belong to no company: the connection decides which company an application s
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-import psycopg
 from psycopg.rows import class_row
 
-Connection = psycopg.Connection[Any]
+from warehouse.sessions import Connection
 
 PER_ADDRESS: Final = 30
 """Registrations from one address in any 60 seconds."""

@@ -8,13 +8,11 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-import psycopg
-
 from warehouse.access.keys import digest
-from warehouse.sessions import AsyncConnection
+from warehouse.sessions import AsyncConnection, Connection
 
 IDLE: Final = timedelta(hours=2)
 """A session ends after this time without a request."""
@@ -87,7 +85,7 @@ def known_as(email: str) -> str:
     return email.strip().casefold()
 
 
-def attempt(connection: psycopg.Connection[Any], email: str, network: str, at: datetime) -> Attempt:
+def attempt(connection: Connection, email: str, network: str, at: datetime) -> Attempt:
     """Look a person up and count the attempt; where the password proves right, `undo_attempt` takes the count back."""
     name = known_as(email)
     # The counts outlive the attempt, so they store a hash and not the name.
@@ -106,17 +104,17 @@ def attempt(connection: psycopg.Connection[Any], email: str, network: str, at: d
     return Attempt(*row)
 
 
-def mark_attempt(connection: psycopg.Connection[Any]) -> None:
+def mark_attempt(connection: Connection) -> None:
     """Set the savepoint that `undo_attempt` rolls back to, before an attempt is counted."""
     connection.execute("SAVEPOINT not_counted")
 
 
-def undo_attempt(connection: psycopg.Connection[Any]) -> None:
+def undo_attempt(connection: Connection) -> None:
     """Take the count of an attempt back, since it was no wrong guess."""
     connection.execute("ROLLBACK TO SAVEPOINT not_counted")
 
 
-def begin(connection: psycopg.Connection[Any], company_id: UUID, user_id: UUID, at: datetime) -> str:
+def begin(connection: Connection, company_id: UUID, user_id: UUID, at: datetime) -> str:
     """Begin a session of a person, in a session of the company; return its token, which is stored only as a digest."""
     token = secrets.token_urlsafe(32)
     connection.execute(_BEGIN, [digest(token), company_id, user_id, at, at + LONGEST])
@@ -129,18 +127,18 @@ async def find(connection: AsyncConnection, token: str, at: datetime) -> User | 
     return None if row is None else User(*row)
 
 
-def finding(token: str, at: datetime) -> dict[str, Any]:
+def finding(token: str, at: datetime) -> dict[str, object]:
     """Return the parameters of the functions that find a session: its digest, and since when it must have been used."""
     return {"token": digest(token), "idle_since": at - IDLE, "at": at}
 
 
-def end(connection: psycopg.Connection[Any], token: str) -> None:
+def end(connection: Connection, token: str) -> None:
     """End a session; does nothing where it has ended."""
     connection.execute("SELECT pcds_end_session(%s)", [digest(token)])
 
 
 def add(
-    connection: psycopg.Connection[Any],
+    connection: Connection,
     company_id: UUID,
     user_id: UUID,
     *,
@@ -152,12 +150,12 @@ def add(
     connection.execute(_ADD, [user_id, company_id, known_as(email), password_hash, at])
 
 
-def disable(connection: psycopg.Connection[Any], user_id: UUID, at: datetime) -> bool:
+def disable(connection: Connection, user_id: UUID, at: datetime) -> bool:
     """End a person's sessions and connections from the next request on; return False where that was done before."""
     return connection.execute(_DISABLE, [at, user_id]).rowcount == 1
 
 
-def company_of(connection: psycopg.Connection[Any], email: str) -> tuple[UUID, UUID] | None:
+def company_of(connection: Connection, email: str) -> tuple[UUID, UUID] | None:
     """Return a person's id and company; needs the owner's connection, which sees every company's people.
 
     Of several accounts that an address has had, the live one, else the one that ended last.
@@ -165,13 +163,13 @@ def company_of(connection: psycopg.Connection[Any], email: str) -> tuple[UUID, U
     return connection.execute(_OF_EMAIL, [known_as(email)]).fetchone()
 
 
-def is_live(connection: psycopg.Connection[Any], user_id: UUID) -> bool:
+def is_live(connection: Connection, user_id: UUID) -> bool:
     """Return whether a person of the session's company may sign in."""
     found = connection.execute("SELECT FROM users WHERE id = %s AND disabled_at IS NULL", [user_id])
     return found.rowcount == 1
 
 
-def new_link(connection: psycopg.Connection[Any], company_id: UUID, user_id: UUID, at: datetime) -> str:
+def new_link(connection: Connection, company_id: UUID, user_id: UUID, at: datetime) -> str:
     """Make a link's token that sets a person's password once, in a session of the company; ends an earlier link."""
     token = secrets.token_urlsafe(32)
     connection.execute("DELETE FROM password_links WHERE user_id = %s", [user_id])
@@ -179,13 +177,13 @@ def new_link(connection: psycopg.Connection[Any], company_id: UUID, user_id: UUI
     return token
 
 
-def linked(connection: psycopg.Connection[Any], token: str, at: datetime) -> Linked | None:
+def linked(connection: Connection, token: str, at: datetime) -> Linked | None:
     """Return the person whose password a link sets; None for a link that is unknown, used or expired."""
     row = connection.execute("SELECT * FROM pcds_password_link(%s, %s)", [digest(token), at]).fetchone()
     return Linked(*row) if row else None
 
 
-def set_password(connection: psycopg.Connection[Any], user_id: UUID, password_hash: str) -> bool:
+def set_password(connection: Connection, user_id: UUID, password_hash: str) -> bool:
     """Set a person's password in a session of the company; ends sessions and links.
 
     False where the account has ended.

@@ -17,7 +17,7 @@ functions take the snapshot (`warehouse.snapshots.current`) and `Now`; they read
 `missing_in_one` and `with_asked`.
 """
 
-from warehouse.analytics.asked import with_asked
+from warehouse.analytics.asked import questions, with_asked
 from warehouse.analytics.imports import imports
 from warehouse.analytics.items import Wanted, items
 from warehouse.analytics.market import covered, figures_in
@@ -37,6 +37,7 @@ __all__ = [
     "missing",
     "missing_in_one",
     "overview",
+    "questions",
     "readiness",
     "with_asked",
 ]

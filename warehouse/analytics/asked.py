@@ -4,12 +4,12 @@ A snapshot does not contain the trace of a grade; a page has few items, and each
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
-
-import psycopg
+from typing import Final
 
 from compliance import grading
+from schemas.analytics import IncompleteSku, QuestionedSku, Questions
 from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Connection
 
 _ROWS: Final = f"""
 SELECT sku_code, ruleset_version,
@@ -18,17 +18,21 @@ FROM skus WHERE sku_code = ANY(%s)
 """
 
 
-def with_asked(
-    conn: psycopg.Connection[Any], items: Sequence[dict[str, Any]], rulesets: Rulesets, lang: str
-) -> list[dict[str, Any]]:
-    """Return the items with `missing` and `open` of their grades' traces, in a language of `LANGUAGES`.
+def with_asked(conn: Connection, items: Sequence[IncompleteSku], rulesets: Rulesets, lang: str) -> list[QuestionedSku]:
+    """Return the items with the questions of their grades."""
+    asked = questions(conn, [item["sku_code"] for item in items], rulesets, lang)
+    return [{**item, **asked[item["sku_code"]]} for item in items]
 
-    Both are empty where a grade asks for nothing, and where the SKU no longer exists.
+
+def questions(conn: Connection, sku_codes: Sequence[str], rulesets: Rulesets, lang: str) -> dict[str, Questions]:
+    """Return `missing` and `open` of the traces of some SKUs, asked in a language of `LANGUAGES`, by code.
+
+    Both are empty where a grade asks for nothing, and where the company has no such SKU.
     """
     day = rulesets.active(conn)
-    asked: dict[str, dict[str, Any]] = {}
-    for code, version, *row in conn.execute(_ROWS, [[item["sku_code"] for item in items]]):
-        held = tuple(row)
+    asked: dict[str, Questions] = {code: {"missing": [], "open": []} for code in sku_codes}
+    for code, version, *row in conn.execute(_ROWS, [list(sku_codes)]):
+        held: grading.Inputs = tuple(row)
         trace = grading.explain_row(held, grading.record_of(held), rulesets.of(conn, version), day=day, lang=lang)
-        asked[code] = {name: trace[name] for name in ("missing", "open")}
-    return [{**item, **asked.get(item["sku_code"], {"missing": [], "open": []})} for item in items]
+        asked[code] = {"missing": trace["missing"], "open": trace["open"]}
+    return asked

@@ -94,9 +94,10 @@ def prepare(answers: Reader) -> None:
     """
     rules = ruleset.load()
     unread = [text for (text,) in answers.rows(_TEXTS) if resolve_material(text, rules) is None]
-    names = ("packaging_level", "reusable", "packaging_format")
     asked = [
-        face for face, *values in answers.rows(_FACES) if use_decides(dict(zip(names, values, strict=True)), rules)
+        face
+        for face, level, reusable, text in answers.rows(_FACES)
+        if use_decides({"packaging_level": level, "reusable": reusable, "packaging_format": text}, rules)
     ]
     for table, texts in (("unread", unread), ("use_decides", asked)):
         answers.rows(f"CREATE TEMPORARY TABLE {table} AS SELECT unnest($texts::VARCHAR[]) AS text", texts=texts)

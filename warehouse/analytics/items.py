@@ -1,7 +1,7 @@
 """Finds a page of a portfolio's SKUs by text, grade, DoC status, gap, market, format ban."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, TypedDict
 
 from compliance.readiness import findings
 from warehouse.analytics.findings import CONDITIONS, FACTS, prepare
@@ -44,7 +44,21 @@ class Wanted:
     flag: str | None = None
 
 
-def items(snapshot: Snapshot, now: Now, wanted: Wanted, *, limit: int, offset: int) -> dict[str, Any]:
+class _Row(TypedDict):
+    """A SKU of the page; `total` is the number of all that fit."""
+
+    id: str
+    sku_code: str
+    name: str
+    recyclability_grade: str
+    recyclability_score: float | None
+    grade_provisional: bool
+    doc_status: str
+    markets: list[str] | None
+    total: int
+
+
+def items(snapshot: Snapshot, now: Now, wanted: Wanted, *, limit: int, offset: int) -> dict[str, object]:
     """Return a page of matching SKUs, in the order of codes, and their number. Raises `KeyError` for another gap."""
     judged = wanted.gap is not None or wanted.market is not None
     query = _ITEMS.format(
@@ -60,6 +74,7 @@ def items(snapshot: Snapshot, now: Now, wanted: Wanted, *, limit: int, offset: i
         if judged:
             prepare(answers)
         found = answers.records(
+            _Row,
             query,
             text=wanted.text,
             grade=wanted.grade,

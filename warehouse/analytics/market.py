@@ -4,7 +4,7 @@ They are the company's stored figures (`warehouse.figures`), with an `as_of` of 
 its SKUs may be sold there.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
@@ -35,7 +35,7 @@ def covered(market: str) -> dict[str, object] | None:
     return found.as_dict() if found else None
 
 
-def figures_in(figures: StoredFigures, market: str, this_year: int) -> dict[str, Any] | None:
+def figures_in(figures: StoredFigures, market: str, this_year: int) -> dict[str, object] | None:
     """Return the market's figures of the latest year that is not ahead, else the first; None where nothing is counted.
 
     Tonnes are as they were written, to six places.
@@ -63,7 +63,7 @@ def figures_in(figures: StoredFigures, market: str, this_year: int) -> dict[str,
     }
 
 
-def _plain(frame: pl.DataFrame) -> list[dict[str, Any]]:
+def _plain(frame: pl.DataFrame) -> list[dict[str, object]]:
     """Return rows for an answer: decimals as numbers."""
     decimals = [name for name, dtype in frame.schema.items() if dtype.base_type() == pl.Decimal]
     return frame.with_columns(pl.col(decimals).cast(pl.Float64)).to_dicts()

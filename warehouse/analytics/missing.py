@@ -1,11 +1,12 @@
 """Lists the gaps of a portfolio, or of one SKU of it, the worst first."""
 
-from collections import defaultdict
-from typing import Any, Final
+from collections import Counter, defaultdict
+from typing import Final, TypedDict
 
 from compliance import ruleset
 from compliance.readiness import Finding, findings
 from compliance.words import nearest_materials
+from schemas.analytics import Gap, Missing, UnknownText
 from warehouse.analytics.findings import FACTS, mask, of_mask, prepare, weighed
 from warehouse.analytics.now import Now
 from warehouse.analytics.reader import Reader, reader
@@ -34,9 +35,27 @@ ORDER BY ALL
 """
 
 
-def missing(
-    snapshot: Snapshot, now: Now, *, sku_code: str | None = None, limit: int = 50, offset: int = 0
-) -> dict[str, Any]:
+class _Group(TypedDict):
+    """SKUs with the same gaps."""
+
+    mask: int
+    weight: int
+    skus: int
+    units: int
+
+
+class _Judged(TypedDict):
+    """A SKU with its gaps."""
+
+    id: str
+    sku_code: str
+    name: str
+    mask: int
+    weight: int
+    units: int
+
+
+def missing(snapshot: Snapshot, now: Now, *, sku_code: str | None = None, limit: int = 50, offset: int = 0) -> Missing:
     """Return the gaps with the SKUs and units that they affect, and a page of SKUs with theirs.
 
     A SKU is sorted by the sum of its gaps' weights; of equals the one with more units comes first. An item names its
@@ -48,8 +67,8 @@ def missing(
     with reader(snapshot) as answers:
         prepare(answers)
         answers.rows(_JUDGED.format(**parts), market=None, today=now.today, sku_code=sku_code)
-        groups = answers.records(_GROUPS)
-        items = answers.records(_ITEMS, sku_code=sku_code, limit=limit, offset=offset)
+        groups = answers.records(_Group, _GROUPS)
+        items = answers.records(_Judged, _ITEMS, sku_code=sku_code, limit=limit, offset=offset)
         unread = _unread(answers, [item["sku_code"] for item in items])
     total = sum(group["skus"] for group in groups if group["weight"] > 0 or sku_code is not None)
     return {
@@ -57,7 +76,11 @@ def missing(
         "gaps": _worst_first(asked, groups) if sku_code is None else [],
         "items": [
             {
-                **{name: item[name] for name in ("id", "sku_code", "name", "units", "weight")},
+                "id": item["id"],
+                "sku_code": item["sku_code"],
+                "name": item["name"],
+                "units": item["units"],
+                "weight": item["weight"],
                 "gaps": [found.as_dict() for found in of_mask(asked, item["mask"])],
                 "not_understood": unread.get(item["sku_code"], []),
             }
@@ -67,20 +90,22 @@ def missing(
     }
 
 
-def _unread(answers: Reader, codes: list[str]) -> dict[str, list[dict[str, Any]]]:
+def _unread(answers: Reader, codes: list[str]) -> dict[str, list[UnknownText]]:
     """Return each SKU's material texts of no known material, each with the nearest known words."""
-    rules, found = ruleset.load(), defaultdict[str, list[dict[str, Any]]](list)
+    rules, found = ruleset.load(), defaultdict[str, list[UnknownText]](list)
     for code, field, text in answers.rows(_UNREAD, codes=codes):
         found[code].append({"field": field, "text": text, "nearest": list(nearest_materials(text, rules))})
     return found
 
 
-def _worst_first(asked: list[Finding], groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Sort gaps by weight times SKUs."""
-    counted = {found.key: {"skus": 0, "units": 0} for found in asked}
+def _worst_first(asked: list[Finding], groups: list[_Group]) -> list[Gap]:
+    """Return the gaps that some SKU has, by weight times SKUs."""
+    skus, units = Counter[str](), Counter[str]()
     for group in groups:
         for found in of_mask(asked, group["mask"]):
-            for name, total in counted[found.key].items():
-                counted[found.key][name] = total + group[name]
-    worst = sorted(asked, key=lambda found: -found.weight * counted[found.key]["skus"])
-    return [{**found.as_dict(), **counted[found.key]} for found in worst if counted[found.key]["skus"]]
+            skus[found.key] += group["skus"]
+            units[found.key] += group["units"]
+    worst = sorted(asked, key=lambda found: -found.weight * skus[found.key])
+    return [
+        {**found.as_dict(), "skus": skus[found.key], "units": units[found.key]} for found in worst if skus[found.key]
+    ]

@@ -6,25 +6,27 @@ A page that shows the current record must not show gaps beside it that were coun
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 from uuid import UUID
 
-import psycopg
-
 from compliance.rule_rows import RuleSet
+from schemas.analytics import IncompleteSku
 from warehouse.analytics.missing import missing
 from warehouse.analytics.now import Now
+from warehouse.sessions import Connection
 from warehouse.snapshots import Snapshot
 from warehouse.snapshots.parts import write
 from warehouse.snapshots.source import tables
 
 
 def missing_in_one(
-    conn: psycopg.Connection[Any], company_id: UUID, sku_id: UUID, now: Now, *, at: datetime, rules: RuleSet
-) -> dict[str, list[dict[str, Any]]]:
-    """Return the `gaps` of a SKU of the session's company, the gravest first, and its texts `not_understood`."""
+    conn: Connection, company_id: UUID, sku_id: UUID, now: Now, *, at: datetime, rules: RuleSet
+) -> IncompleteSku | None:
+    """Return a SKU of the session's company with its `gaps`, the gravest first, and its texts `not_understood`.
+
+    As `missing` does; None where the company has no such SKU.
+    """
     with TemporaryDirectory(prefix="pcds-item-") as folder:
         parts = write(Path(folder), tables(conn, now.today, rules, [sku_id]), lambda: None)
         held = Snapshot(company_id, "item", at, now.links, "", "", parts, 0, Path(folder))
         found = missing(held, now, limit=1)["items"]
-    return {name: found[0][name] if found else [] for name in ("gaps", "not_understood")}
+    return found[0] if found else None

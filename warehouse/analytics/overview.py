@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 from datetime import date
-from typing import Any, Final
+from typing import Final
 
 from compliance.flag_texts import dated
+from schemas.analytics import FlagSkus, InScope, JurisdictionFacts, MarketTonnes, Overview, PortfolioTonnes
 from schemas.vocabularies import VOCABULARIES
 from warehouse.analytics.now import Now
 from warehouse.analytics.reader import Reader, Row, reader
@@ -38,7 +39,7 @@ FROM tonnes GROUP BY ALL ORDER BY market, year, half
 """
 
 
-def overview(snapshot: Snapshot, now: Now, figures: StoredFigures | None = None) -> dict[str, Any]:
+def overview(snapshot: Snapshot, now: Now, figures: StoredFigures | None = None) -> Overview:
     """Summarise one company's portfolio. Every code of a vocabulary is named, also where no SKU has it.
 
     `tonnes` are null where no figures are computed yet; they have an `as_of` of their own. A market counts the SKUs
@@ -77,7 +78,7 @@ def _most_first(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (-row[2], row[0]))
 
 
-def _flags(rows: Iterable[Row], today: date) -> list[dict[str, Any]]:
+def _flags(rows: Iterable[Row], today: date) -> list[FlagSkus]:
     """Return bans by code, the most SKUs first, in the words of the snapshot's rules, dated by `today`."""
     return [
         {
@@ -92,14 +93,14 @@ def _flags(rows: Iterable[Row], today: date) -> list[dict[str, Any]]:
     ]
 
 
-def _tonnes(answers: Reader, figures: StoredFigures) -> dict[str, Any]:
+def _tonnes(answers: Reader, figures: StoredFigures) -> PortfolioTonnes:
     return {
         "as_of": figures.origin.as_of.isoformat().replace("+00:00", "Z"),
-        "by_market": answers.records(_TONNES),
+        "by_market": answers.records(MarketTonnes, _TONNES),
     }
 
 
-def _in_scope(counted: dict[str, list[Row]], now: Now) -> list[dict[str, Any]]:
+def _in_scope(counted: dict[str, list[Row]], now: Now) -> list[InScope]:
     """Return each jurisdiction that SKUs or volumes name; null facts where the catalogue does not serve it."""
     named = {row[0]: row[2] for row in counted.get("markets", ())}
     placed = {row[0]: row[2] for row in counted.get("volumes", ())}
@@ -114,7 +115,13 @@ def _in_scope(counted: dict[str, list[Row]], now: Now) -> list[dict[str, Any]]:
     ]
 
 
-def _facts(code: str, now: Now) -> dict[str, Any]:
+def _facts(code: str, now: Now) -> JurisdictionFacts:
     found = now.jurisdictions.get(code)
-    shown = found.as_dict(now.today) if found else {}
-    return {name: shown.get(name) for name in ("name", "system", "system_key", "depth", "verified_on", "register_name")}
+    return {
+        "name": found.name if found else None,
+        "system": found.system if found else None,
+        "system_key": found.system_key if found else None,
+        "depth": found.depth(now.today) if found else None,
+        "verified_on": found.verified_on.isoformat() if found and found.verified_on else None,
+        "register_name": found.register_name if found else None,
+    }

@@ -7,7 +7,7 @@ query. A path in a query, a link or a setting cannot circumvent that (tests/ware
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import duckdb
 
@@ -15,6 +15,8 @@ from warehouse.snapshots import Snapshot
 from warehouse.snapshots.snapshot import TABLES
 
 Row: TypeAlias = tuple[Any, ...]
+"""A row of any query: which values it has is known by the query alone."""
+Record = TypeVar("Record")
 
 THREADS: Final = 2
 MEMORY: Final = "1GiB"
@@ -31,11 +33,11 @@ class Reader:
         """Return all rows of a query; values are always parameters, named `$name` in it."""
         return self._connection.execute(query, parameters).fetchall()
 
-    def records(self, query: str, **parameters: object) -> list[dict[str, Any]]:
-        """Return the same, each row by the names of its columns."""
+    def records(self, kind: type[Record], query: str, **parameters: object) -> list[Record]:
+        """Return all rows by the names of their columns, which are those of the TypedDict `kind`."""
         found = self._connection.execute(query, parameters)
         names = [column[0] for column in found.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        return [kind(**dict(zip(names, row, strict=True))) for row in found.fetchall()]
 
 
 @contextmanager

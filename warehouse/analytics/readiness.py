@@ -5,7 +5,7 @@ Not legal advice and no permission: a SKU is `ready` where no recorded fact bloc
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final, TypedDict
 
 from compliance import annex_v
 from compliance.readiness import Finding, findings
@@ -27,7 +27,16 @@ FROM judged GROUP BY mask
 """
 
 
-def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures | None = None) -> dict[str, Any]:
+class _Group(TypedDict):
+    """SKUs with the same findings, and some of their codes."""
+
+    mask: int
+    skus: int
+    units: int | None
+    examples: list[str]
+
+
+def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures | None = None) -> dict[str, object]:
     """Count the SKUs that name the market or report volumes for it, by class, and list each finding with its SKUs.
 
     `market` is a jurisdiction code; a country counts its subdivisions. Each SKU is in one class: blocked, else to
@@ -41,9 +50,9 @@ def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures 
     query = _GROUPS.format(facts=FACTS, mask=mask(asked), examples=_EXAMPLES)
     with reader(snapshot) as answers:
         prepare(answers)
-        groups = answers.records(query, market=code, today=now.today)
+        groups = answers.records(_Group, query, market=code, today=now.today)
     places = Counter[str]()
-    by_key: dict[str, list[dict[str, Any]]] = {}
+    by_key: dict[str, list[_Group]] = {}
     for group in groups:
         findings_here = of_mask(asked, group["mask"])
         places[_place(findings_here)] += group["skus"]
@@ -72,7 +81,7 @@ def _place(found: Sequence[Finding]) -> str:
     return next((place for kind, place in _PLACES.items() if kind in kinds), "ready")
 
 
-def _told(found: Finding, groups: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _told(found: Finding, groups: Sequence[_Group]) -> dict[str, object]:
     """Return a finding with the SKUs that have it; units are null where none of them has a volume."""
     units = [group["units"] for group in groups if group["units"] is not None]
     return {

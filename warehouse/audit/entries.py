@@ -8,7 +8,7 @@ other modules of this folder.
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -77,14 +77,14 @@ class Entry(NamedTuple):
     actor_name: str | None
     action: str
     resource_id: str
-    before: dict[str, Any] | None
-    after: dict[str, Any] | None
+    before: dict[str, object] | None
+    after: dict[str, object] | None
     reason: str | None
     ip: str | None
     user_agent: str | None
     correlation_id: str
-    version_before: list[Any] | None
-    version_after: list[Any] | None
+    version_before: list[object] | None
+    version_after: list[object] | None
 
 
 class Page(NamedTuple):
@@ -103,8 +103,8 @@ class Version:
     actor_type: str
     actor_name: str | None
     reason: str | None
-    version_before: list[Any] | None
-    version_after: list[Any]
+    version_before: list[object] | None
+    version_after: list[object]
 
 
 def page(limit: int, offset: int, filters: Collection[str] = ()) -> str:

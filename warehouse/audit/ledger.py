@@ -8,7 +8,7 @@ each request (`LINKED_EACH`). What does not: reading and verifying the ledger (`
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import orjson
@@ -123,7 +123,7 @@ WITH leaves AS (
 ), {LINKED}"""
 
 
-def signature(company_id: UUID, origin: Origin, now: datetime) -> dict[str, Any]:
+def signature(company_id: UUID, origin: Origin, now: datetime) -> dict[str, object]:
     """Return the parameters of `LINKED` for the company, the actor and the time of a transaction, with a new id."""
     return {
         "id": UUID(str(uuid7())),
@@ -139,7 +139,7 @@ def signature(company_id: UUID, origin: Origin, now: datetime) -> dict[str, Any]
     }
 
 
-def signatures(origins: Sequence[Origin]) -> list[dict[str, Any]]:
+def signatures(origins: Sequence[Origin]) -> list[dict[str, object]]:
     """Return what `LINKED_EACH` needs for each leaf besides its subject: the link's id, and the actor."""
     return [
         {"place": place, "id": str(uuid7()), **{name: getattr(origin, name) for name in _OF_ORIGIN}}
@@ -155,8 +155,8 @@ def enter(
     *,
     origin: Origin,
     now: datetime,
-    before: Mapping[str, Any] | None,
-    after: Mapping[str, Any] | None,
+    before: Mapping[str, object] | None,
+    after: Mapping[str, object] | None,
 ) -> None:
     """Add one entry, as the last statement of the caller's transaction, whose session has the company set.
 
@@ -176,8 +176,8 @@ def enter_for_each(
     *,
     origin: Origin,
     now: datetime,
-    before: Mapping[str, Any] | None,
-    after: Mapping[str, Any] | None,
+    before: Mapping[str, object] | None,
+    after: Mapping[str, object] | None,
 ) -> None:
     """Add one entry to each company's ledger, as the last statements of the caller's transaction.
 
@@ -189,5 +189,5 @@ def enter_for_each(
         enter(conn, company_id, action, resource_id, origin=origin, now=now, before=before, after=after)
 
 
-def _json(value: Mapping[str, Any] | None) -> str | None:
+def _json(value: Mapping[str, object] | None) -> str | None:
     return None if value is None else orjson.dumps(value).decode()

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 import orjson
-import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from warehouse.backup.folder import KEY, LIST, OBJECTS, BackupError
@@ -18,6 +17,7 @@ from warehouse.database import Database
 from warehouse.embedded import places
 from warehouse.embedded.account import Account
 from warehouse.objects import is_key
+from warehouse.sessions import Connection
 
 FILE: Final = "database.dump"
 _OLDEST_SERVER: Final = 170000
@@ -50,7 +50,7 @@ def listed(data: bytes, folder: Path) -> dict[str, str]:
     return dict(found)
 
 
-def load(owner: psycopg.Connection[tuple[object, ...]], database: Database, folder: Path) -> None:
+def load(owner: Connection, database: Database, folder: Path) -> None:
     """Run the dump in one transaction. The connection is the owner's, a superuser or one with `BYPASSRLS`."""
     if owner.info.server_version < _OLDEST_SERVER:
         raise BackupError("A dump of release 1.8 or older comes back into version 17 or 18 of Postgres alone.")

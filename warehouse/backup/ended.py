@@ -13,7 +13,7 @@ from psycopg import sql
 
 from warehouse.backup import tables
 from warehouse.backup.held import OURS
-from warehouse.backup.tables import Connection
+from warehouse.sessions import Connection
 
 _DELETED: Final = (
     "authorization_codes",

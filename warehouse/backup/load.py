@@ -15,7 +15,7 @@ from psycopg import sql
 from warehouse.backup import tables
 from warehouse.backup.folder import BackupError, opened
 from warehouse.backup.held import DAGSTERS, OURS, Held, place_of
-from warehouse.backup.tables import Connection
+from warehouse.sessions import Connection
 
 _FORCED: Final = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relforcerowsecurity"
 _FOREIGN_KEYS: Final = """

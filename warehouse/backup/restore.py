@@ -19,6 +19,7 @@ from warehouse.backup.held import OURS, Backup, Held
 from warehouse.dagster_home import make_tables
 from warehouse.database import Database
 from warehouse.migrate import knows, migrate
+from warehouse.sessions import Connection
 from warehouse.settings import Settings
 
 _NOT_EMPTY: Final = "The database is not empty; a backup is brought back into an empty one alone."
@@ -85,7 +86,7 @@ def _from_dump(settings: Settings, database: Database, folder: Path, at: datetim
     return Restored(Backup.of(folder), ending, None)
 
 
-def _refuse_companies(owner: tables.Connection) -> None:
+def _refuse_companies(owner: Connection) -> None:
     """Refuse tables that have companies; tables without one, left by a restore that was killed, are loaded again."""
     found = tables.columns_of(owner, OURS)
     if "companies" not in found:

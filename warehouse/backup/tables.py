@@ -6,15 +6,14 @@ are compared with them. What does not: the order of a backup or a restore.
 
 import gzip
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
 
 import psycopg
 from psycopg import sql
 
 from warehouse.backup.folder import BackupError
 from warehouse.backup.held import OURS, Columns
-
-Connection = psycopg.Connection[Any]
+from warehouse.sessions import Connection
 
 _BLOCK_BYTES: Final = 256 * 1024
 _COLUMNS: Final = """

@@ -14,6 +14,7 @@ from warehouse.backup.held import DAGSTERS, FORMAT, OURS, PLACES, Backup, Column
 from warehouse.backup.seal import made_key, seal_of
 from warehouse.database import Database
 from warehouse.migrate import head
+from warehouse.sessions import Connection
 from warehouse.settings import Settings
 from warehouse.tables import metadata
 
@@ -67,7 +68,7 @@ def _rows(database: Database, draft: Path) -> Held:
         )
 
 
-def _write_tables(owner: tables.Connection, draft: Path, schema: str, columns: Columns) -> None:
+def _write_tables(owner: Connection, draft: Path, schema: str, columns: Columns) -> None:
     (draft / PLACES[schema]).mkdir(mode=0o700)
     for table, names in columns.items():
         try:

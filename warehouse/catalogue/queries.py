@@ -113,7 +113,7 @@ def last_load(conn: Connection) -> Load | None:
     return None if row is None else Load(*row)
 
 
-def stored(conn: Connection) -> dict[str, dict[str, Any]]:
+def stored(conn: Connection) -> dict[str, dict[str, object]]:
     """Return the rows of the catalogue by code, with `COLUMNS` as they are stored."""
     with conn.cursor(row_factory=dict_row) as cursor:
         return {row["code"]: row for row in cursor.execute(_STORED)}
@@ -124,7 +124,7 @@ def lock(conn: Connection) -> None:
     conn.execute("SELECT pg_advisory_xact_lock(hashtextextended('pcds/catalogue', 0))")
 
 
-def replace(conn: Connection, rows: Sequence[Mapping[str, Any]], removed: Sequence[str]) -> None:
+def replace(conn: Connection, rows: Sequence[Mapping[str, object]], removed: Sequence[str]) -> None:
     """Insert or update rows of all `COLUMNS`, and delete those of the codes in `removed`."""
     with conn.cursor() as cursor:
         cursor.executemany(_UPSERT, rows)

@@ -1,14 +1,12 @@
 """Adds, changes and lists companies and their plans, for operators."""
 
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import psycopg
 
-from warehouse.sessions import Pool
-
-Connection = psycopg.Connection[Any]
+from warehouse.sessions import Connection, Pool
 
 _ADD: Final = "INSERT INTO companies (id, name, plan, created_at) VALUES (%s, %s, %s, %s)"
 _COUNTER: Final = "INSERT INTO company_counters (company_id) VALUES (%s)"

@@ -1,12 +1,10 @@
 """Looks up the slugs by which Dagster identifies companies, in sessions of no company (migration 0024)."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-import psycopg
-
-Connection = psycopg.Connection[Any]
+from warehouse.sessions import Connection
 
 _COMPANY: Final = "SELECT pcds_company_of_slug(%s)"
 _OF: Final = "SELECT id, slug FROM pcds_slugs(%s)"

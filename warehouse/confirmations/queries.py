@@ -6,12 +6,11 @@ filed once (`services.review.file`, `filing_key`).
 
 import secrets
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-import psycopg
-
 from warehouse.access.keys import digest
+from warehouse.sessions import Connection
 
 LIFETIME: Final = timedelta(minutes=10)
 """How long a code is valid, by the service's clock (decisions §7)."""
@@ -32,7 +31,7 @@ GIVEN: Final = (
 
 
 def issue(
-    conn: psycopg.Connection[Any], company_id: UUID, connection_id: UUID, meaning: bytes, now: datetime
+    conn: Connection, company_id: UUID, connection_id: UUID, meaning: bytes, now: datetime
 ) -> tuple[str, datetime]:
     """Issue a code for `meaning` over one connection, with the instant of its expiry; expired ones are removed."""
     code, expires_at = secrets.token_urlsafe(24), now + LIFETIME
@@ -41,6 +40,6 @@ def issue(
     return code, expires_at
 
 
-def holds(conn: psycopg.Connection[Any], code: str, connection_id: UUID, meaning: bytes, now: datetime) -> bool:
+def holds(conn: Connection, code: str, connection_id: UUID, meaning: bytes, now: datetime) -> bool:
     """Return whether the code was issued to this connection for this meaning, and is still valid."""
     return conn.execute(_HELD, [digest(code), connection_id, meaning, now]).rowcount == 1

@@ -5,13 +5,13 @@
 
 from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-import psycopg
 from psycopg.rows import dict_row
 
 from warehouse import pages
+from warehouse.sessions import Connection
 
 _ITEM: Final = f"""
     id, sku_id, reference, supplier_name,
@@ -37,15 +37,13 @@ ORDER BY docs.expires_on, docs.id LIMIT %(limit)s"""
 """SKUs are looked up one by one, as only those of the page are needed."""
 
 
-def of_sku(connection: psycopg.Connection[Any], sku_id: UUID, *, today: date) -> list[dict[str, Any]]:
+def of_sku(connection: Connection, sku_id: UUID, *, today: date) -> list[dict[str, object]]:
     """Return the newest 50 DoCs of one SKU, in the form of the list."""
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(_OF_SKU, {"sku_id": sku_id, "today": today}).fetchall()
 
 
-def expiring(
-    connection: psycopg.Connection[Any], *, today: date, days: int, limit: int
-) -> tuple[list[dict[str, Any]], int]:
+def expiring(connection: Connection, *, today: date, days: int, limit: int) -> tuple[list[dict[str, object]], int]:
     """Return valid DoCs whose last day is today or within `days`, the first to end first, and their number."""
     with connection.cursor(row_factory=dict_row) as cursor:
         found = cursor.execute(_EXPIRING, {"today": today, "days": days, "limit": limit}).fetchall()
@@ -58,8 +56,8 @@ def page(limit: int, offset: int) -> str:
 
 
 def add(
-    connection: psycopg.Connection[Any], company_id: UUID, doc_id: UUID, *, values: Mapping[str, Any], at: datetime
-) -> dict[str, Any]:
+    connection: Connection, company_id: UUID, doc_id: UUID, *, values: Mapping[str, object], at: datetime
+) -> dict[str, object]:
     """Add one DoC in a session of its company, and return the record in the form of the list on that day.
 
     `values` are `sku_id`, `reference`, `supplier_name`, `status`, `issued_on` and `expires_on`.
@@ -81,6 +79,6 @@ RETURNING id, expires_on
 """
 
 
-def mark_expired(conn: psycopg.Connection[Any], today: date, *, most: int) -> list[tuple[UUID, date]]:
+def mark_expired(conn: Connection, today: date, *, most: int) -> list[tuple[UUID, date]]:
     """Mark at most `most` valid DoCs whose last day is before `today`, each once; return their ids and last days."""
     return conn.execute(_MARK_EXPIRED, {"today": today, "most": most}).fetchall()

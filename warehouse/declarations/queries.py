@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import orjson
-import psycopg
 from psycopg.rows import class_row
+
+from warehouse.sessions import Connection
 
 _ADD: Final = """
 INSERT INTO issued_declarations (doc_id, company_id, entry_id, content, pdf, sha256, created_at)
@@ -27,18 +28,18 @@ class Issued:
 
     doc_id: UUID
     entry_id: UUID
-    content: dict[str, Any]
+    content: dict[str, object]
     sha256: str
     reference: str | None
 
 
 def add(
-    connection: psycopg.Connection[Any],
+    connection: Connection,
     company_id: UUID,
     doc_id: UUID,
     *,
     entry_id: UUID,
-    content: Mapping[str, Any],
+    content: Mapping[str, object],
     pdf: bytes,
     sha256: str,
     at: datetime,
@@ -47,28 +48,28 @@ def add(
     connection.execute(_ADD, [doc_id, company_id, entry_id, orjson.dumps(content).decode(), pdf, sha256, at])
 
 
-def of_entry(connection: psycopg.Connection[Any], entry_id: UUID) -> Issued | None:
+def of_entry(connection: Connection, entry_id: UUID) -> Issued | None:
     """Return the declaration that was issued from an entry of the review queue."""
     return _one(connection, f"{_SELECT} WHERE issued.entry_id = %s", entry_id)
 
 
-def of_doc(connection: psycopg.Connection[Any], doc_id: UUID) -> Issued | None:
+def of_doc(connection: Connection, doc_id: UUID) -> Issued | None:
     """Return the declaration of a record of `docs`; None where that was not issued here."""
     return _one(connection, f"{_SELECT} WHERE issued.doc_id = %s", doc_id)
 
 
-def pdf(connection: psycopg.Connection[Any], doc_id: UUID) -> bytes:
+def pdf(connection: Connection, doc_id: UUID) -> bytes:
     """Return the PDF of a declaration that `of_doc` found."""
     row = connection.execute(_PDF, [doc_id]).fetchone()
     assert row is not None, "a declaration is never removed"
     return bytes(row[0])
 
 
-def of_sku(connection: psycopg.Connection[Any], sku_id: UUID) -> set[UUID]:
+def of_sku(connection: Connection, sku_id: UUID) -> set[UUID]:
     """Return the records of `docs` of a SKU that have a PDF here."""
     return {doc_id for (doc_id,) in connection.execute(_OF_SKU, [sku_id])}
 
 
-def _one(connection: psycopg.Connection[Any], query: str, of: UUID) -> Issued | None:
+def _one(connection: Connection, query: str, of: UUID) -> Issued | None:
     with connection.cursor(row_factory=class_row(Issued)) as cursor:
         return cursor.execute(query, [of]).fetchone()

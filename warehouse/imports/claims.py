@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import psycopg
@@ -23,7 +23,7 @@ from psycopg.types.json import Json
 
 from warehouse.clock import Clock
 from warehouse.imports.queue import BEAT_EVERY, STALLED_AFTER
-from warehouse.sessions import Pool
+from warehouse.sessions import Connection, Cursor, Pool
 
 MAX_ATTEMPTS: Final = 5
 """How many runs in a row may lose their process, without a committed chunk, before the import fails."""
@@ -107,14 +107,14 @@ def held_by(pool: Pool, import_id: UUID, company_id: UUID, run_id: UUID) -> Clai
     return None if row is None else Claim(import_id, company_id, run_id)
 
 
-def prove(cursor: psycopg.Cursor[Any]) -> None:
+def prove(cursor: Cursor) -> None:
     """Raise `ClaimLost` where an update guarded by the claim's token found no row."""
     if cursor.rowcount != 1:
         raise ClaimLost("the import was taken over by another run, or has ended")
 
 
 def advance(
-    conn: psycopg.Connection[Any],
+    conn: Connection,
     claim: Claim,
     *,
     start: int,
@@ -133,7 +133,7 @@ def advance(
 
 
 def end(
-    conn: psycopg.Connection[Any], claim: Claim, status: str, *, failure: Mapping[str, object] | None, at: datetime
+    conn: Connection, claim: Claim, status: str, *, failure: Mapping[str, object] | None, at: datetime
 ) -> dict[str, int]:
     """End the claimed import in the caller's transaction; return its counts of rows by outcome. Raises `ClaimLost`."""
     reason = None if failure is None else Json(dict(failure))

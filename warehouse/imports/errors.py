@@ -5,13 +5,13 @@ What belongs here: adding rows. What does not: their content (`pipelines.imports
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import orjson
-import psycopg
 
 from warehouse.imports.tables import import_errors
+from warehouse.sessions import Connection
 
 COLUMNS: Final = (
     "sheet_position",
@@ -35,8 +35,6 @@ _INSERT: Final = (
 )
 
 
-def insert(
-    conn: psycopg.Connection[Any], company_id: UUID, import_id: UUID, rows: Sequence[Mapping[str, object]]
-) -> None:
+def insert(conn: Connection, company_id: UUID, import_id: UUID, rows: Sequence[Mapping[str, object]]) -> None:
     """Add report rows, each with every column of `COLUMNS`, in the caller's transaction."""
     conn.execute(_INSERT, (company_id, import_id, orjson.dumps(rows).decode()))

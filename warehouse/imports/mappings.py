@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-import psycopg
 from psycopg.types.json import Json
+
+from warehouse.sessions import Connection
 
 _KEEP: Final = (
     "INSERT INTO import_mappings (company_id, name, mapping, updated_at) VALUES (%s, %s, %s, %s) "
@@ -15,14 +16,12 @@ _KEEP: Final = (
 _RECALL: Final = "SELECT mapping FROM import_mappings WHERE company_id = %s AND name = %s"
 
 
-def keep(
-    conn: psycopg.Connection[Any], company_id: UUID, name: str, mapping: Mapping[str, object], now: datetime
-) -> None:
+def keep(conn: Connection, company_id: UUID, name: str, mapping: Mapping[str, object], now: datetime) -> None:
     """Store a mapping under a name, in the caller's transaction; replaces an earlier one of that name."""
     conn.execute(_KEEP, (company_id, name, Json(dict(mapping)), now))
 
 
-def recall(conn: psycopg.Connection[Any], company_id: UUID, name: str) -> dict[str, object] | None:
+def recall(conn: Connection, company_id: UUID, name: str) -> dict[str, object] | None:
     """Return the mapping that the company keeps under a name, or None."""
     found = conn.execute(_RECALL, (company_id, name)).fetchone()
     return None if found is None else dict(found[0])

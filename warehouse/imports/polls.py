@@ -4,11 +4,12 @@ Callers poll many times while their file is worked on, on the same cores: the da
 included (`api.reading`). What belongs here: that statement. What does not: the work (`pipelines.imports`).
 """
 
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import orjson
 
+from schemas.report import ImportReport
 from warehouse.pages import instant
 from warehouse.sessions import Pool
 
@@ -38,11 +39,11 @@ SELECT json_build_object(
 FROM imports WHERE id = %(import_id)s"""
 
 
-def status(pool: Pool, company_id: UUID, import_id: UUID, *, limit: int, offset: int) -> dict[str, Any] | None:
+def status(pool: Pool, company_id: UUID, import_id: UUID, *, limit: int, offset: int) -> ImportReport | None:
     """Return the answer to a poll, as values; None where the company has no such import."""
     with pool.company(company_id) as conn:
         row = conn.execute(polled(limit, offset), {"import_id": import_id}).fetchone()
     if row is None:
         return None
-    found: dict[str, Any] = orjson.loads(row[0])
+    found: ImportReport = orjson.loads(row[0])
     return found

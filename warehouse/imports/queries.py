@@ -4,13 +4,14 @@ Polls are answered by `warehouse.imports.polls`.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeVar
+from datetime import datetime
+from typing import Final, NamedTuple, TypeVar, cast
 from uuid import UUID
 
-import psycopg
 from psycopg.rows import class_row, dict_row
 
-Connection = psycopg.Connection[Any]
+from schemas.report import ImportRowError
+from warehouse.sessions import Connection
 
 _NEWEST: Final = """
 SELECT id, status, dry_run, filename, key_name, created_at, finished_at, rows_done, rows_total, created, updated,
@@ -75,25 +76,51 @@ def latest(connection: Connection) -> UUID | None:
     return None if row is None else row[0]
 
 
-def newest(connection: Connection, *, limit: int, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
+class Recent(NamedTuple):
+    """An import of the list, with its counts of SKUs; `total` is the number of all imports of the company."""
+
+    id: UUID
+    status: str
+    dry_run: bool
+    filename: str
+    key_name: str
+    created_at: datetime
+    finished_at: datetime | None
+    rows_done: int
+    rows_total: int
+    created: int
+    updated: int
+    unchanged: int
+    rejected: int
+    total: int
+
+
+class Reason(NamedTuple):
+    """The faults of one code and field, and the sentence of one of them in English."""
+
+    code: str
+    field: str | None
+    faults: int
+    message: str
+
+
+def newest(connection: Connection, *, limit: int, offset: int = 0) -> tuple[list[Recent], int]:
     """Return a page of the company's imports with their counts of SKUs, and the number of all its imports."""
-    with connection.cursor(row_factory=dict_row) as cursor:
+    with connection.cursor(row_factory=class_row(Recent)) as cursor:
         found = cursor.execute(_NEWEST, [limit, offset]).fetchall()
-    return found, found[0]["total"] if found else 0
+    return found, found[0].total if found else 0
 
 
-def reasons(connection: Connection, import_id: UUID) -> list[dict[str, Any]]:
-    """Return the faults of an import's report by code and field, most frequent first.
-
-    `message` is an English example.
-    """
-    with connection.cursor(row_factory=dict_row) as cursor:
+def reasons(connection: Connection, import_id: UUID) -> list[Reason]:
+    """Return the faults of an import's report by code and field, most frequent first."""
+    with connection.cursor(row_factory=class_row(Reason)) as cursor:
         return cursor.execute(_REASONS, [import_id]).fetchall()
 
 
 def faults(
     connection: Connection, import_id: UUID, *, code: str, field: str | None, limit: int, offset: int
-) -> list[dict[str, Any]]:
+) -> list[ImportRowError]:
     """Return a page of the faults of one reason, in the order of the file."""
     with connection.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(_FAULTS, [import_id, code, field, limit, offset]).fetchall()
+        found = cursor.execute(_FAULTS, [import_id, code, field, limit, offset]).fetchall()
+    return cast(list[ImportRowError], found)

@@ -4,11 +4,9 @@ A worker holds an advisory lock under its number for as long as it lives, on any
 however the process ends, and so a lost worker is found. All connections here are of no company.
 """
 
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-import psycopg
-
-Connection = psycopg.Connection[Any]
+from warehouse.sessions import Connection
 
 CHANNEL: Final = "pcds_launches"
 """Postgres channel on which a launched run is announced."""

@@ -5,12 +5,13 @@ Operators add them; callers list them.
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Final, cast
 from uuid import UUID
 
 from psycopg.rows import dict_row
 from sqlalchemy import DateTime, Table, Uuid
 
+from schemas.sku import LibraryPart
 from warehouse import pages
 from warehouse.library.tables import brands, library_components, sites, suppliers
 from warehouse.sessions import Connection
@@ -24,16 +25,7 @@ TABLES: Mapping[str, Table] = {
 """The table of each resource type, as the audit ledger names the types."""
 
 _BY_NAME: Final = {table.name: table for table in TABLES.values()}
-_TAKEN_OVER: Final = {
-    "library_components": (
-        "material_family",
-        "polymer_or_grade",
-        "weight_g",
-        "supplier_id",
-        "colour",
-        "recycled_content_percent",
-    ),
-}
+_TAKEN_OVER: Final = {"library_components": tuple(LibraryPart.__annotations__)}
 """The fields that a SKU copies from a record that it refers to, besides the id, by the record's table."""
 
 _SORTED_BY: Final = {"brand": "name", "site": "name", "library_component": "code"}
@@ -57,8 +49,14 @@ def page(resource: str, limit: int, offset: int) -> str:
 
 
 def add(
-    connection: Connection, resource: str, company_id: UUID, record_id: UUID, *, values: Mapping[str, Any], at: datetime
-) -> dict[str, Any]:
+    connection: Connection,
+    resource: str,
+    company_id: UUID,
+    record_id: UUID,
+    *,
+    values: Mapping[str, object],
+    at: datetime,
+) -> dict[str, object]:
     """Add one record in a session of its company; return the record as the API shows it.
 
     Raises `psycopg.errors.UniqueViolation` where the company has one of that name or code.
@@ -83,7 +81,7 @@ def holds(connection: Connection, resource: str, record_id: UUID) -> bool:
     return found.rowcount == 1
 
 
-def referred_to(connection: Connection, table: str, ids: Collection[str]) -> dict[str, Mapping[str, Any]]:
+def referred_to(connection: Connection, table: str, ids: Collection[str]) -> dict[str, LibraryPart]:
     """Return those records of a table that the session's company has, by id, with the fields that a SKU copies.
 
     Ids are texts, in the argument and in the result.
@@ -94,7 +92,7 @@ def referred_to(connection: Connection, table: str, ids: Collection[str]) -> dic
     )
     with connection.cursor(row_factory=dict_row) as cursor:
         found = cursor.execute(f"SELECT {shown} FROM {table} WHERE id = ANY(%s::uuid[])", [list(ids)]).fetchall()
-    return {row["id"]: row for row in found}
+    return {row["id"]: cast(LibraryPart, row) for row in found}
 
 
 def names(connection: Connection, resource: str, ids: Collection[UUID]) -> dict[str, str]:

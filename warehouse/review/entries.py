@@ -40,7 +40,7 @@ class Entry:
     state: str
     sku_id: UUID | None
     request_id: UUID | None
-    payload: dict[str, Any]
+    payload: dict[str, Any]  # its form depends on `kind` (services.review.entries)
     filed_by_type: str
     filed_by_id: str | None
     filed_by_name: str | None
@@ -51,7 +51,7 @@ class Entry:
     sku_code: str | None
     sku_name: str | None
     note: str | None = None
-    decided: dict[str, Any] | None = None
+    decided: dict[str, object] | None = None
 
     @property
     def resource(self) -> str:
@@ -65,7 +65,7 @@ class Filing:
 
     id: UUID
     kind: str
-    payload: Mapping[str, Any]
+    payload: Mapping[str, object]
     sku_id: UUID | None
     request_id: UUID | None
     filing_key: bytes | None
@@ -85,7 +85,7 @@ class Decision:
     at: datetime
     reason: str | None
     note: str | None
-    decided: Mapping[str, Any] | None
+    decided: Mapping[str, object] | None
 
 
 _OF_ENTRY: Final = frozenset(field.name for field in fields(Entry))

@@ -9,14 +9,13 @@ What belongs here: finding and caching them. What does not: what the tables mean
 """
 
 import time
-from typing import Any, Final
-
-import psycopg
+from typing import Final
 
 from compliance import ruleset
 from compliance.ruleset import RuleSet
 from compliance.tables import TableError
 from warehouse.rulesets import queries as rulesets
+from warehouse.sessions import Connection
 
 FRESH_SECONDS: Final = 1.0
 
@@ -28,7 +27,7 @@ class Rulesets:
         self._known: dict[str, RuleSet] = {}
         self._active: tuple[RuleSet, float] | None = None
 
-    def active(self, conn: psycopg.Connection[Any]) -> RuleSet:
+    def active(self, conn: Connection) -> RuleSet:
         """Return the rule-set to grade with in this transaction: the one activated last, else the release's newest."""
         found, asked_at = self.lately(), time.monotonic()
         if found is not None:
@@ -43,7 +42,7 @@ class Rulesets:
             return None
         return self._active[0]
 
-    def of(self, conn: psycopg.Connection[Any], version: str) -> RuleSet:
+    def of(self, conn: Connection, version: str) -> RuleSet:
         """Return the rule-set of a version, read once. Raises `TableError` where neither has it."""
         found = self.known(version)
         if found is None:
@@ -55,7 +54,7 @@ class Rulesets:
         return self._known.get(version)
 
 
-def _read(conn: psycopg.Connection[Any], version: str) -> RuleSet:
+def _read(conn: Connection, version: str) -> RuleSet:
     """Read an added version before a release's of the same name: the added one has graded already."""
     added = rulesets.added(conn, version)
     if added is None:

@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypedDict
 from uuid import UUID
 
-import psycopg
 from psycopg.types.json import Json
 
-from warehouse.sessions import Pool
+from warehouse.sessions import Connection, Pool
 
 EXAMPLES: Final = 50
 """How many changes are kept as examples."""
@@ -76,13 +75,23 @@ class Regraded:
         self.examples = (self.examples + other.examples)[:EXAMPLES]
 
 
+class Regrade(TypedDict):
+    """What `pcds regrade --json` publishes (decisions §10)."""
+
+    companies: int
+    skus: int
+    changed: int
+    matrix: dict[str, int]
+    ruleset_version: str
+
+
 class Totals(NamedTuple):
     """The progress of several companies."""
 
     companies: int
     regraded: Regraded
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Regrade:
         """Return the published shape of `pcds regrade --json` (decisions §10)."""
         done = self.regraded
         return {
@@ -94,7 +103,7 @@ class Totals(NamedTuple):
         }
 
 
-def request(conn: psycopg.Connection[Any], company_id: UUID, version: str, now: datetime) -> None:
+def request(conn: Connection, company_id: UUID, version: str, now: datetime) -> None:
     """Request the regrade of the company's SKUs by a version; a regrade by it that is under way continues."""
     conn.execute(_REQUEST, {"company_id": company_id, "version": version, "now": now})
 
@@ -121,7 +130,7 @@ class Asked(NamedTuple):
     at: datetime
 
 
-def asked_of(conn: psycopg.Connection[Any]) -> list[Asked]:
+def asked_of(conn: Connection) -> list[Asked]:
     """Return every company's unfinished regrade, the oldest first, in a session of no company."""
     return [Asked(*row) for row in conn.execute("SELECT company_id, version, begun_at FROM pcds_asked_regrades()")]
 
@@ -132,18 +141,18 @@ def open_regrades(pool: Pool) -> list[UUID]:
         return [row[0] for row in conn.execute("SELECT pcds_open_regrades()")]
 
 
-def asked(conn: psycopg.Connection[Any]) -> tuple[str, datetime] | None:
+def asked(conn: Connection) -> tuple[str, datetime] | None:
     """Return version and time of request of the session's company's open regrade; None where none is open."""
     return conn.execute("SELECT version, begun_at FROM regrades WHERE finished_at IS NULL").fetchone()
 
 
-def take(conn: psycopg.Connection[Any]) -> tuple[str | None, Regraded] | None:
+def take(conn: Connection) -> tuple[str | None, Regraded] | None:
     """Lock and return the session's company's open regrade: the last finished sku_code, and the progress so far."""
     row = conn.execute(_TAKE).fetchone()
-    return None if row is None else (row[0], _of(row[1:]))
+    return None if row is None else (row[0], _of(*row[1:]))
 
 
-def advance(conn: psycopg.Connection[Any], position: str | None, done: Regraded, finished_at: datetime | None) -> None:
+def advance(conn: Connection, position: str | None, done: Regraded, finished_at: datetime | None) -> None:
     """Store the progress of the regrade that this transaction has taken."""
     conn.execute(
         _ADVANCE,
@@ -166,22 +175,21 @@ def total(pool: Pool, company_ids: Iterable[UUID], version: str) -> Totals:
             row = conn.execute(f"SELECT {_COUNTS} FROM regrades WHERE version = %s", (version,)).fetchone()
         if row is not None:
             reached += 1
-            whole.add(_of(row))
+            whole.add(_of(*row))
     return Totals(reached, whole)
 
 
-def database_now(conn: psycopg.Connection[Any]) -> datetime:
+def database_now(conn: Connection) -> datetime:
     """Return the instant at which the transaction began, by the database's own clock."""
     row = conn.execute("SELECT now()").fetchone()
     assert row is not None, "a function answers one row"
     return row[0]  # type: ignore[no-any-return]
 
 
-def writes_since_before(conn: psycopg.Connection[Any], instant: datetime) -> bool:
+def writes_since_before(conn: Connection, instant: datetime) -> bool:
     """Return whether a transaction of the application is open that began before the database's `instant`."""
     return conn.execute(_OLDER, (instant,)).fetchone() == (True,)
 
 
-def _of(row: tuple[Any, ...]) -> Regraded:
-    version, skus, changed, matrix, examples = row
+def _of(version: str, skus: int, changed: int, matrix: dict[str, int], examples: list[list[str]]) -> Regraded:
     return Regraded(version, skus, changed, Counter(matrix), examples)

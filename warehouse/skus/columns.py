@@ -11,7 +11,7 @@ analytics.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeAlias
 
 import polars as pl
 from sqlalchemy import Boolean, Double, Integer
@@ -20,7 +20,12 @@ from sqlalchemy.dialects import postgresql
 from warehouse.skus.tables import skus
 
 _POLARS: Final = {Double: pl.Float64, Integer: pl.Int64, Boolean: pl.Boolean}
-DTYPES: Final[dict[str, Any]] = {name: _POLARS.get(type(skus.c[name].type), pl.String) for name in skus.c.keys()}  # noqa: SIM118
+Column: TypeAlias = list[Any]
+"""The values of a column. Which type they have is known by the column's name alone (`DTYPES`)."""
+
+DTYPES: Final[dict[str, type[pl.DataType]]] = {
+    column.name: _POLARS.get(type(column.type), pl.String) for column in skus.columns
+}
 """Column of `skus` → the type it has in a frame; whatever is not a number or a truth is text."""
 
 _DIALECT: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
@@ -51,7 +56,7 @@ def as_stored(name: str, source: str) -> str:
 class Table:
     """Columns of equal height by name. Lists are shared between tables and never changed in place."""
 
-    columns: Mapping[str, list[Any]]
+    columns: Mapping[str, Column]
 
     @classmethod
     def of(cls, frame: pl.DataFrame) -> Self:
@@ -64,7 +69,7 @@ class Table:
     def __contains__(self, name: object) -> bool:
         return name in self.columns
 
-    def __getitem__(self, name: str) -> list[Any]:
+    def __getitem__(self, name: str) -> Column:
         return self.columns[name]
 
     @property
@@ -72,7 +77,7 @@ class Table:
         """Its columns' names, in order."""
         return list(self.columns)
 
-    def with_columns(self, columns: Mapping[str, list[Any]]) -> "Table":
+    def with_columns(self, columns: Mapping[str, Column]) -> "Table":
         """The table with these columns added or in the place of those of the same name."""
         return Table({**self.columns, **columns})
 
@@ -90,6 +95,6 @@ class Table:
         """The rows as mappings of these columns."""
         return [dict(zip(names, row, strict=True)) for row in self.rows(names)]
 
-    def frame(self, dtypes: Mapping[str, Any]) -> pl.DataFrame:
+    def frame(self, dtypes: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
         """These columns as a frame of these types."""
         return pl.DataFrame({name: self.columns[name] for name in dtypes}, schema=dict(dtypes))

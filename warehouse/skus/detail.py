@@ -8,17 +8,15 @@ does not: how the row becomes an answer (`pipelines.writing.present`), and pages
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, cast
 from uuid import UUID
 
 from compliance.grading import GRADED_INPUTS
+from schemas.sku import SkuFields
 from warehouse.sessions import Connection
 from warehouse.skus.columns import selected
 from warehouse.skus.queries import DOC_STATUS, UPDATED_AT
 from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS, skus
-
-Row = dict[str, Any]
-"""A SKU by `NAMES`: ids, instants and JSON as text, arrays as Postgres writes them."""
 
 COLUMNS: Final = ("id", *VALUE_COLUMNS, *DERIVED_COLUMNS, "created_at", "updated_at")
 """The columns of `skus` and `sku_versions` that are shown."""
@@ -67,6 +65,33 @@ LEFT JOIN brands ON brands.id = skus.brand_id LEFT JOIN sites ON sites.id = skus
 WHERE skus.id = %(id)s"""
 
 
+class StoredSku(SkuFields, total=False):
+    """A SKU by `NAMES`: ids, instants and JSON as text, arrays as Postgres writes them.
+
+    A dry run's new SKU has no id and no instants; other queries give a part of the columns.
+    """
+
+    id: str | None
+    markets: str | None
+    use_contexts: str | None
+    components: str | None
+    volumes: str | None
+    pfas: str | None
+    svhc: str | None
+    bpa: str | None
+    heavy_metals: str | None
+    components_weight_g: float | None
+    recyclability_grade: str
+    recyclability_score: float | None
+    grade_provisional: bool
+    ruleset_version: str
+    created_at: str | None
+    updated_at: str | None
+    version: int
+    doc_status: str
+    graded_before: str | None
+
+
 class Maker(NamedTuple):
     """Who makes a packaging: the company, the SKU's brand with its owner, and its manufacturing site."""
 
@@ -78,18 +103,18 @@ class Maker(NamedTuple):
     country: str | None
 
 
-def row_of(values: Sequence[Any]) -> Row:
-    """The row whose values `BY_ID` or `BY_CODE` gave."""
-    return dict(zip(NAMES, values, strict=True))
+def row_of(values: Sequence[object]) -> StoredSku:
+    """Return the row whose values `BY_ID` or `BY_CODE` gave."""
+    return cast(StoredSku, dict(zip(NAMES, values, strict=True)))
 
 
-def of(connection: Connection, sku_id: UUID | None, today: date) -> Row | None:
+def of(connection: Connection, sku_id: UUID | None, today: date) -> StoredSku | None:
     """The detail of the session's company's SKU; None where it has none of that id."""
     found = connection.execute(BY_ID, {"id": sku_id, "today": today}).fetchone()
     return None if found is None else row_of(found)
 
 
-def with_maker(connection: Connection, sku_id: UUID, today: date) -> tuple[Row, Maker] | None:
+def with_maker(connection: Connection, sku_id: UUID, today: date) -> tuple[StoredSku, Maker] | None:
     """The same together with the names of who makes it."""
     found = connection.execute(_WITH_MAKER, {"id": sku_id, "today": today}).fetchone()
     return None if found is None else (row_of(found[: len(NAMES)]), Maker(*found[len(NAMES) :]))

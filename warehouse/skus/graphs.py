@@ -3,11 +3,12 @@
 A line is a JSON object (`pipelines.writing.components`). Reading a whole SKU belongs elsewhere in this folder.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import orjson
 
+from schemas.sku import Component
 from warehouse.sessions import Connection
 
 _LOCKED: Final = "SELECT sku_code, version, components::text FROM skus WHERE id = %s FOR UPDATE"
@@ -23,7 +24,7 @@ class Locked(NamedTuple):
     graph: str | None
 
     @property
-    def lines(self) -> list[dict[str, Any]]:
+    def lines(self) -> list[Component]:
         """The lines of the graph."""
         return _lines(self.graph)
 
@@ -34,18 +35,18 @@ def locked(connection: Connection, sku_id: UUID) -> Locked | None:
     return None if row is None else Locked(*row)
 
 
-def of_code(connection: Connection, sku_code: str) -> list[dict[str, Any]] | None:
+def of_code(connection: Connection, sku_code: str) -> list[Component] | None:
     """The lines of a SKU by its code; None where the session's company has no such SKU."""
     row = connection.execute(_OF_CODE, [sku_code]).fetchone()
     return None if row is None else _lines(row[0])
 
 
-def of_id(connection: Connection, sku_id: UUID) -> list[dict[str, Any]] | None:
+def of_id(connection: Connection, sku_id: UUID) -> list[Component] | None:
     """The lines of a SKU by its id; None where the session's company has no such SKU."""
     row = connection.execute(_OF_ID, [sku_id]).fetchone()
     return None if row is None else _lines(row[0])
 
 
-def _lines(graph: str | None) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = orjson.loads(graph) if graph else []
+def _lines(graph: str | None) -> list[Component]:
+    found: list[Component] = orjson.loads(graph) if graph else []
     return found

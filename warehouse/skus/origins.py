@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
-import psycopg
+from warehouse.sessions import Connection
 
 _ORIGINS: Final = """
 SELECT skus.sku_code, skus.version, skus.import_id, imports.filename, skus.import_sheet, skus.import_line
@@ -40,13 +40,13 @@ class File(NamedTuple):
     sent_at: datetime
 
 
-def of(connection: psycopg.Connection[Any], sku_codes: Sequence[str]) -> dict[str, ValueOrigin]:
+def of(connection: Connection, sku_codes: Sequence[str]) -> dict[str, ValueOrigin]:
     """The current versions of SKUs of the session's company, by code."""
     rows = connection.execute(_ORIGINS, [list(sku_codes)]).fetchall()
     return {row[0]: ValueOrigin(*row) for row in rows}
 
 
-def earlier(connection: psycopg.Connection[Any], sku_codes: Sequence[str]) -> dict[str, list[ValueOrigin]]:
+def earlier(connection: Connection, sku_codes: Sequence[str]) -> dict[str, list[ValueOrigin]]:
     """The versions before the current ones, the first first, by code; a SKU that has none is not there."""
     found: dict[str, list[ValueOrigin]] = {}
     for row in connection.execute(_EARLIER, [list(sku_codes)]):
@@ -54,7 +54,7 @@ def earlier(connection: psycopg.Connection[Any], sku_codes: Sequence[str]) -> di
     return found
 
 
-def files(connection: psycopg.Connection[Any], import_ids: Sequence[UUID]) -> dict[UUID, File]:
+def files(connection: Connection, import_ids: Sequence[UUID]) -> dict[UUID, File]:
     """The files of imports of the session's company, by import, in the order asked for."""
     found = {row[0]: File(*row[1:]) for row in connection.execute(_FILES, [list(import_ids)])}
     return {import_id: found[import_id] for import_id in import_ids if import_id in found}

@@ -4,16 +4,16 @@ What belongs here: how a portfolio is walked without holding it in memory. What 
 (`queries`), rows that are about to be written (`by_code`), and snapshots (`warehouse.snapshots`).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from psycopg.rows import dict_row
 
 from warehouse import copying
 from warehouse.sessions import Connection
 from warehouse.skus.columns import DTYPES, Table, selected
-from warehouse.skus.detail import SELECT
+from warehouse.skus.detail import SELECT, StoredSku
 from warehouse.skus.tables import VALUE_COLUMNS
 
 _AT_ONCE: Final = 500
@@ -36,20 +36,20 @@ def named(connection: Connection, columns: Sequence[str], codes: Sequence[str]) 
     return _copied(connection, columns, _NAMED, {"codes": list(codes)})
 
 
-def _copied(connection: Connection, columns: Sequence[str], which: str, parameters: Mapping[str, Any]) -> Table:
+def _copied(connection: Connection, columns: Sequence[str], which: str, parameters: Mapping[str, object]) -> Table:
     query = f"SELECT {', '.join(f'skus.{name}' for name in columns)} FROM skus {which}"
     return Table.of(copying.out_of(connection, query, parameters, {name: DTYPES[name] for name in columns}))
 
 
-def of_codes(connection: Connection, codes: Sequence[str]) -> Iterator[dict[str, Any]]:
+def of_codes(connection: Connection, codes: Sequence[str]) -> Iterator[StoredSku]:
     """The SKUs of these codes by `detail.COLUMNS`, a few hundred at a time."""
     with connection.cursor(row_factory=dict_row) as cursor:
         for first in range(0, len(codes), _AT_ONCE):
-            yield from cursor.execute(_SHOWN, [list(codes[first : first + _AT_ONCE])])
+            yield from _rows(cursor.execute(_SHOWN, [list(codes[first : first + _AT_ONCE])]))
 
 
 @contextmanager
-def every(connection: Connection) -> Iterator[Callable[[], Iterator[dict[str, Any]]]]:
+def every(connection: Connection) -> Iterator[Callable[[], Iterator[StoredSku]]]:
     """Yield a function that walks over the value columns of all SKUs; it may be called again inside the block.
 
     Codes come in the order of their code points. Each walk begins with the first SKU and sees the portfolio as it was
@@ -59,12 +59,16 @@ def every(connection: Connection) -> Iterator[Callable[[], Iterator[dict[str, An
         cursor.execute(_EVERY)
         walks = 0
 
-        def walk() -> Iterator[dict[str, Any]]:
+        def walk() -> Iterator[StoredSku]:
             nonlocal walks
             if walks:
                 cursor.scroll(0, mode="absolute")
             walks += 1
             while page := cursor.fetchmany(_AT_ONCE):  # the cursor's own iterator does not see that it was moved
-                yield from page
+                yield from _rows(page)
 
         yield walk
+
+
+def _rows(found: Iterable[dict[str, Any]]) -> Iterator[StoredSku]:
+    return (cast(StoredSku, row) for row in found)

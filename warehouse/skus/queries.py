@@ -4,14 +4,12 @@
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
-
-import psycopg
 
 from warehouse import pages
 from warehouse.audit.visible import AS_OF, LATE
-from warehouse.sessions import AsyncConnection
+from warehouse.sessions import AsyncConnection, Connection
 
 COVERAGE: Final = """CASE
     WHEN bool_or(docs.status = 'valid' AND coalesce(docs.issued_on <= %(today)s::date, true)
@@ -54,13 +52,13 @@ LIST_ITEM: Final = f"""
 """SkuListItem in the order of the contract, out of a row of `skus` and its coverage."""
 
 
-def code_of(connection: psycopg.Connection[Any], sku_id: UUID) -> str | None:
+def code_of(connection: Connection, sku_id: UUID) -> str | None:
     """The code of the session's company's SKU; None where it has none of that id. A code never changes."""
     row = connection.execute("SELECT sku_code FROM skus WHERE id = %s", [sku_id]).fetchone()
     return None if row is None else str(row[0])
 
 
-def id_of(connection: psycopg.Connection[Any], sku_code: str) -> UUID | None:
+def id_of(connection: Connection, sku_code: str) -> UUID | None:
     """The id of the session's company's SKU; None where it has none of that code."""
     row = connection.execute("SELECT id FROM skus WHERE sku_code = %s", [sku_code]).fetchone()
     return None if row is None else row[0]
@@ -71,13 +69,13 @@ async def exists(connection: AsyncConnection, sku_id: UUID) -> bool:
     return await (await connection.execute("SELECT FROM skus WHERE id = %s", [sku_id])).fetchone() is not None
 
 
-def count_of(connection: psycopg.Connection[Any], sku_codes: Sequence[str]) -> int:
+def count_of(connection: Connection, sku_codes: Sequence[str]) -> int:
     """How many of these codes the session's company holds."""
     row = connection.execute("SELECT count(*) FROM skus WHERE sku_code = ANY(%s)", [list(sku_codes)]).fetchone()
     return row[0] if row else 0
 
 
-def provisional(connection: psycopg.Connection[Any], ids: Sequence[str]) -> frozenset[str]:
+def provisional(connection: Connection, ids: Sequence[str]) -> frozenset[str]:
     """Those of some SKUs whose grade a fact that nobody gave could change."""
     (found,) = connection.execute(PROVISIONAL, {"ids": list(ids)}).fetchone() or ([],)
     return frozenset(found)
@@ -152,7 +150,7 @@ def _deep(limit: int, offset: int) -> str:
          OFFSET greatest({before} - {limit:d}, 0))))"""
 
 
-def existing_codes(connection: psycopg.Connection[Any], codes: Sequence[str]) -> set[str]:
+def existing_codes(connection: Connection, codes: Sequence[str]) -> set[str]:
     """Which of these sku_codes are SKUs of the session's company."""
     found = connection.execute("SELECT sku_code FROM skus WHERE sku_code = ANY(%s)", (list(codes),))
     return {code for (code,) in found}

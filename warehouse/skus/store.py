@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import orjson
@@ -188,7 +188,7 @@ def store_each(
         _execute(conn, each, parameters)
 
 
-def _execute(conn: Connection, statement: tuple[str, list[str]], given: Mapping[str, Any]) -> None:
+def _execute(conn: Connection, statement: tuple[str, list[str]], given: Mapping[str, object]) -> None:
     text, names = statement
     RawCursor(conn).execute(text, [given[name] for name in names])
 

@@ -6,12 +6,11 @@ The ledger lists them: every write of a SKU or of a DoC has an entry, and entrie
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-import psycopg
-
 from schemas.audit import actions_of
+from warehouse.sessions import Connection
 from warehouse.snapshots.snapshot import Snapshot
 from warehouse.snapshots.source import PART_SKUS
 
@@ -35,7 +34,7 @@ SELECT first_entry + entries - 1 FROM audit_transactions WHERE number = %s AND h
 _ACTIONS: Final = [*actions_of("sku"), *actions_of("sku_volumes"), *actions_of("doc")]
 
 
-def changed_since(conn: psycopg.Connection[Any], before: Snapshot, today: date) -> Sequence[UUID] | None:
+def changed_since(conn: Connection, before: Snapshot, today: date) -> Sequence[UUID] | None:
     """Return the SKUs that were created, changed or removed since a snapshot, or whose DoC status another day changes.
 
     None where reading all is less work, and where the company's ledger is not the one that the snapshot was made after

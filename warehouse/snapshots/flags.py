@@ -4,18 +4,18 @@
 layer, whose weight then does not matter.
 """
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
 
 import orjson
 import polars as pl
 
 from compliance import annex_v
 from compliance.rule_rows import RuleSet
+from schemas.sku import Component, Sku
 from warehouse.snapshots.columns import FLAG
 
-_FIELDS: Final = ("packaging_level", "reusable", "use_contexts", "packaging_format")
-_FACE: Final = (*_FIELDS, "additives")
+_FACE: Final = ("packaging_level", "reusable", "use_contexts", "packaging_format", "additives")
 """What bans ask for besides markets and layers: the same for many SKUs. `additives` are those of the body's components,
 a sorted text as `a|b`, null where there are none."""
 _LAYER: Final = ("component_type", "material_family", "polymer_or_grade", "separable", "thickness_um")
@@ -36,7 +36,7 @@ def flags(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.Se
     several = lines.filter(pl.len().over("place") > 1).sort("place", "position")
     bodies = _bodies(rows, lines, several)
     distinct = bodies.select(*_FACE, *_LAYER).unique()
-    judged = [_judged(body, [body] if body["component_type"] else [], rules) for body in distinct.to_dicts()]
+    judged = [_judged(body, [_layer(body)] if body["component_type"] else [], rules) for body in distinct.to_dicts()]
     found = bodies.join(
         distinct.with_columns(pl.Series("flags", judged, dtype=pl.List(FLAG))), on=(*_FACE, *_LAYER), nulls_equal=True
     )
@@ -82,14 +82,14 @@ def _bodies(rows: pl.DataFrame, lines: pl.DataFrame, several: pl.DataFrame) -> p
 def _one_by_one(rows: pl.DataFrame, several: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
     """Judge the SKUs whose bodies have several layers, where the weights decide."""
     faces = {face["place"]: face for face in rows.select("place", *_FACE).to_dicts()}
-    graphs: dict[int, list[dict[str, Any]]] = {}
+    graphs: dict[int, list[Component]] = {}
     for line in several.to_dicts():
-        graphs.setdefault(line["place"], []).append(line)
+        graphs.setdefault(line["place"], []).append(_layer(line))
     found = [_judged(faces[place], graph, rules) for place, graph in graphs.items()]
     return pl.DataFrame({"place": list(graphs), "flags": found}, schema={"place": pl.UInt32, "flags": pl.List(FLAG)})
 
 
-def _judged(face: dict[str, Any], components: list[dict[str, Any]], rules: RuleSet) -> list[dict[str, Any]]:
+def _judged(face: Mapping[str, Any], components: list[Component], rules: RuleSet) -> list[dict[str, object]]:
     return [
         {
             "code": ban.code,
@@ -101,11 +101,18 @@ def _judged(face: dict[str, Any], components: list[dict[str, Any]], rules: RuleS
     ]
 
 
-def _record(face: dict[str, Any], layers: Sequence[dict[str, Any]] = ({"component_type": "body"},)) -> dict[str, Any]:
+def _layer(row: Mapping[str, object]) -> Component:
+    """A layer of a body, from a row that has `_LAYER`."""
+    return cast(Component, row)
+
+
+def _record(face: Mapping[str, Any], layers: Sequence[Component] = ({"component_type": "body"},)) -> Sku:
     """Return a record of a face in the Union with these layers; body layers have the additives of all bodies."""
     contexts, additives = face["use_contexts"], face["additives"].split("|") if face["additives"] else []
     return {
-        **{name: face[name] for name in _FIELDS},
+        "packaging_level": face["packaging_level"],
+        "reusable": face["reusable"],
+        "packaging_format": face["packaging_format"],
         "use_contexts": orjson.loads(contexts) if contexts else [],
         "components": [
             {**line, "additives": additives} if line["component_type"] == "body" else line for line in layers

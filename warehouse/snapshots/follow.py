@@ -7,11 +7,10 @@ company.
 
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
-import psycopg
-
+from warehouse.sessions import Connection
 from warehouse.snapshots.snapshot import current
 
 _STALE: Final = """
@@ -42,12 +41,12 @@ class Published(NamedTuple):
     name: str | None
 
 
-def stale(conn: psycopg.Connection[Any], today: date) -> list[Stale]:
+def stale(conn: Connection, today: date) -> list[Stale]:
     """Return the companies to publish, the longest waiting first, on a UTC day."""
     return [Stale(*row) for row in conn.execute(_STALE, (today,))]
 
 
-def published(conn: psycopg.Connection[Any]) -> list[Published]:
+def published(conn: Connection) -> list[Published]:
     """Return the database's record of every company's snapshot."""
     return [Published(*row) for row in conn.execute(_PUBLISHED)]
 

@@ -15,14 +15,12 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
-
-import psycopg
 
 from warehouse import published
 from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
+from warehouse.sessions import Connection, Pool
 from warehouse.snapshots import parts
 from warehouse.snapshots.changes import changed_since
 from warehouse.snapshots.columns import COUNTED, HOLDS_UNTIL
@@ -112,7 +110,7 @@ def sweep(data_dir: Path) -> int:
 
 
 @contextmanager
-def _at_one_instant(pool: Pool, company_id: UUID) -> Iterator[psycopg.Connection[Any]]:
+def _at_one_instant(pool: Pool, company_id: UUID) -> Iterator[Connection]:
     """Open a read-only transaction of the company in which every statement sees the same rows.
 
     A transaction of the pool has already run a statement, and can no longer become repeatable.

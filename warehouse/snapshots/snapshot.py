@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Self, TypeAlias
+from typing import Final, Self, TypeAlias, TypedDict
 from uuid import UUID
 
 import orjson
@@ -25,6 +25,15 @@ FORM: Final = 4
 
 PartRows: TypeAlias = Mapping[str, int]
 """The number of rows of a part, by each of `TABLES`."""
+
+
+class SnapshotEntry(TypedDict):
+    """What `pcds snapshot --json` publishes of one company (decisions §10)."""
+
+    company_id: str
+    path: str
+    as_of: str
+    rows: dict[str, int]
 
 
 class OtherForm(Exception):  # noqa: N818  (no fault: the next snapshot has ours)
@@ -79,7 +88,7 @@ class Snapshot:
         """Return the files of a table, one for each part."""
         return [part_file(self.folder, table, number) for number in range(len(self.parts))]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> SnapshotEntry:
         """Return the published shape of one company in `pcds snapshot --json` (decisions §10)."""
         return {
             "company_id": str(self.company_id),

@@ -6,14 +6,14 @@ takes four times as long for it. Memory contains one part, however large the com
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import polars as pl
-import psycopg
 
 from compliance.rule_rows import RuleSet
 from schemas.vocabularies import SUBSTANCES
+from warehouse.sessions import Connection
 from warehouse.snapshots.columns import COMPONENTS, NAMED_ROWS, ROWS, SKUS, STATUSES, VOLUMES
 from warehouse.snapshots.flags import flags
 
@@ -61,9 +61,7 @@ class Tables(NamedTuple):
 NOTHING: Final = Tables(SKUS.to_frame(), COMPONENTS.to_frame(), VOLUMES.to_frame())
 
 
-def tables(
-    conn: psycopg.Connection[Any], today: date, rules: RuleSet, ids: Sequence[UUID] | None = None
-) -> Iterator[Tables]:
+def tables(conn: Connection, today: date, rules: RuleSet, ids: Sequence[UUID] | None = None) -> Iterator[Tables]:
     """Yield the company's SKUs, or those with these ids, in parts.
 
     DoC statuses are those of the UTC day, flags those of the active rule-set.
@@ -111,7 +109,7 @@ def _volumes(rows: pl.DataFrame) -> pl.DataFrame:
     ).select(VOLUMES.names())
 
 
-def _parts(conn: psycopg.Connection[Any], query: str, parameters: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
+def _parts(conn: Connection, query: str, parameters: Mapping[str, object]) -> Iterator[pl.DataFrame]:
     """Yield the query's rows as frames of the columns of `_TYPES`, in any order."""
     held, size = list[bytes](), 0
     statement = f"COPY ({query}) TO STDOUT (FORMAT csv, HEADER, NULL '{_NULL}')"

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import dagster as dg
 
@@ -19,7 +19,7 @@ from pipelines.imports.process import Written
 from pipelines.imports.work import load
 from pipelines.shown import columns, preview
 from pipelines.writing.plans import PlanLimitReached
-from schemas.vocabularies import VOCABULARIES
+from schemas.vocabularies import Outcome
 from warehouse.clock import Clock
 from warehouse.imports.polls import status
 from warehouse.rulesets.registry import Rulesets
@@ -129,7 +129,8 @@ def import_report(
     found = status(postgres.pool, work.company_id, work.id, limit=preview.PREVIEW_ROWS, offset=0)
     assert found is not None, "an import that was just completed is there"
     object_store.objects.delete(work.table_key)  # the uploaded file stays; its rows are stored now
-    counts = {name: found["counts"][name] for name in VOCABULARIES["outcome"]}
+    outcomes: tuple[Outcome, ...] = get_args(Outcome)
+    counts: dict[str, int] = {name: found["counts"][name] for name in outcomes}
     shown = ("sheet", "line", "sku_code", "field", "column", "value", "code", "message")
     rows = typed_rows.rows
     return dg.MaterializeResult(
@@ -137,11 +138,7 @@ def import_report(
             **preview.sent(work),
             **preview.counts(counts),
             "faults": found["pagination"]["total"],
-            "first_rejected": preview.table(
-                shown,
-                ([error[name] for name in shown] for error in found["errors"]),
-                total=found["pagination"]["total"],
-            ),
+            "first_rejected": preview.records(shown, found["errors"], total=found["pagination"]["total"]),
         },
         check_results=[
             checks.counts_add_up(

@@ -115,10 +115,8 @@ def portfolio_overview(
             "markets_picture": preview.bars("SKUs by market", {row["market"]: row["skus"] for row in found["markets"]}),
             "doc_status": preview.table(("DoC status", "SKUs"), found["doc_status"].items()),
             "packaging_levels": preview.table(("level", "SKUs"), found["packaging_levels"].items()),
-            "flags": preview.table(flags, ([flag[name] for name in flags] for flag in found["annex_v_flags"])),
-            "jurisdictions": preview.table(
-                scope, ([entry[name] for name in scope] for entry in found["jurisdictions"])
-            ),
+            "flags": preview.records(flags, found["annex_v_flags"]),
+            "jurisdictions": preview.records(scope, found["jurisdictions"]),
         }
     )
 

@@ -4,8 +4,8 @@ A module has `HELP`, `add_arguments(parser)` and `run(arguments, resources, open
 `dagster.Failure` where it is refused. `pipelines.engine.run` is the program; it lists the modules.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeAlias
 
 import dagster as dg
 
@@ -16,5 +16,5 @@ OpenInstance: TypeAlias = Callable[[], dg.DagsterInstance]
 class Answer(NamedTuple):
     """What a run changed: the published record, and the same as one sentence for a person."""
 
-    record: dict[str, Any]
+    record: Mapping[str, object]
     sentence: str

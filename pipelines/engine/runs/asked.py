@@ -67,7 +67,7 @@ class Service:
         except httpx2.HTTPError:
             return False
 
-    def launch(self, job: str, run_config: Mapping[str, Any], tags: Mapping[str, str]) -> str:
+    def launch(self, job: str, run_config: Mapping[str, object], tags: Mapping[str, str]) -> str:
         """Launch a run and return its id. Raises `dagster.Failure` where Dagster refuses."""
         run = {
             "selector": {**_WHERE, "jobName": job},
@@ -105,7 +105,7 @@ class Service:
                     raise dg.Failure(f"The service is away. The run {run_id} goes on when it is back.")
             time.sleep(_LOOK_SECONDS)
 
-    def _asked(self, query: str, variables: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def _asked(self, query: str, variables: Mapping[str, object] | None = None) -> dict[str, Any]:
         with httpx2.Client(transport=httpx2.HTTPTransport(verify=False), timeout=_TIMES) as client:
             answer = client.post(self._url, json={"query": query, "variables": variables}, headers=self._headers)
         if not answer.is_success:
@@ -137,7 +137,7 @@ def run(
     instance: dg.DagsterInstance,
     *,
     tags: Mapping[str, str],
-    run_config: Mapping[str, Any],
+    run_config: Mapping[str, object],
     partition: str | None = None,
     raise_on_error: bool = True,
 ) -> Ended:
@@ -157,7 +157,7 @@ def _here(  # noqa: PLR0917  (as `run` takes them)
     resources: Resources,
     instance: dg.DagsterInstance,
     tags: Mapping[str, str],
-    run_config: Mapping[str, Any],
+    run_config: Mapping[str, object],
     partition: str | None,
     *,
     raise_on_error: bool,

@@ -1,7 +1,6 @@
 """Runs a job for one company, for commands (`pipelines.engine.runs.asked` executes it)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 from uuid import UUID
 
 import dagster as dg
@@ -23,7 +22,7 @@ def run(
     instance: dg.DagsterInstance,
     company_id: UUID,
     *,
-    config: Mapping[str, Mapping[str, Any]] | None = None,
+    config: Mapping[str, Mapping[str, object]] | None = None,
     run_tags: Mapping[str, str] | None = None,
     raise_on_error: bool = True,
 ) -> asked.Ended:

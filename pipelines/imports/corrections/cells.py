@@ -5,10 +5,10 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from pipelines.reading.columns import recognise
 from pipelines.reading.delimited import read_delimited
@@ -17,29 +17,32 @@ from pipelines.reading.fields import Table as Kind
 from pipelines.reading.grid import NUMBER, Grid, position
 from pipelines.reading.values import unescaped
 from pipelines.reading.workbook import Workbook
+from schemas.report import ImportSource, SourceColumn, SourceSheet
 
 _NUMERIC: Final = ("number", "integer", "ppm")
 
 Cell = str | Decimal | None
-Source = Mapping[str, Any]
+Source = ImportSource | SourceSheet
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """One sheet, or the text, that the service has read; `place` is the service's description of it.
 
-    `numeric` are the positions of number columns, `text` the whole of a delimited text.
+    `numeric` are the positions of number columns, `text` the whole of a delimited text and its
+    `delimiter`.
     """
 
     grid: Grid
     place: Source
     numeric: frozenset[int] = frozenset()
     text: str | None = None
+    delimiter: str = ""
 
     @property
     def header_row(self) -> int:
         """Return the line of the header."""
-        return int(self.place["header_row"])
+        return self.place["header_row"]
 
     @property
     def preamble(self) -> str:
@@ -81,7 +84,7 @@ class Sheet:
         faults = [fault for fault in self.grid.faults if fault.line in wanted]
         if self.text is None or not faults:
             return {}
-        lines, mark = list(io.StringIO(self.text, newline="")), self.place["delimiter"]
+        lines, mark = list(io.StringIO(self.text, newline="")), self.delimiter
         found: dict[int, list[Cell]] = {}
         for fault in faults:
             if fault.code == "undecodable":
@@ -91,13 +94,14 @@ class Sheet:
         return found
 
 
-def of_text(data: bytes, source: Source) -> Sheet:
-    """Return the lines of a delimited text, by the encoding and delimiter that the service has found."""
-    text = decode(data).text
-    return Sheet(read_delimited(text, source["delimiter"]), source, text=text)
+def of_text(data: bytes, source: ImportSource) -> Sheet:
+    """Return the lines of a delimited text, by the delimiter that the service has found."""
+    text, delimiter = decode(data).text, source["delimiter"]
+    assert delimiter is not None, "a text has one"
+    return Sheet(read_delimited(text, delimiter), source, text=text, delimiter=delimiter)
 
 
-def of_workbook(book: Workbook, place: Source, columns: Iterable[Mapping[str, Any]], kind: Kind) -> Sheet:
+def of_workbook(book: Workbook, place: Source, columns: Iterable[SourceColumn], kind: Kind) -> Sheet:
     """Return the lines of a sheet; number cells stay numbers where `columns` list a column of numbers."""
     [part] = [part for part in book.sheets if part.name == place["sheet"]]
     numeric = {position(column["column"]) for column in columns if _is_numeric(column["field"], kind)}

@@ -11,11 +11,11 @@ from typing import Final
 
 import xlsxwriter
 
-from pipelines.imports.corrections.cells import Cell, Source
+from pipelines.imports.corrections.cells import Cell
 from pipelines.imports.corrections.tables import ADDED, Table
 from schemas.formulas import harmless
+from schemas.report import ImportSource
 
-_OF_WORKBOOKS: Final = {"delimiter": ",", "encoding": "utf-8-sig"}
 _SHEET_OF_TEXTS: Final = "import"
 _LONGEST_CELL: Final = 32_767
 """The most characters of a workbook's cell."""
@@ -23,21 +23,21 @@ _WIDTHS: Final = (10, 14, 90)
 """Widths of the added columns, in characters."""
 
 
-def as_csv(table: Table, source: Source) -> bytes:
+def as_csv(table: Table, source: ImportSource) -> bytes:
     """Write one table as text, in the delimiter and encoding of the text that was sent.
 
     A workbook's rows are separated by commas, in UTF-8. UTF-8 also replaces an encoding that lacks one of the
     characters.
     """
-    about = source if source["format"] == "csv" else _OF_WORKBOOKS
+    delimiter, encoding = source["delimiter"] or ",", source["encoding"] or "utf-8-sig"  # a workbook has neither
     records, line = [], 1
     if table.preamble:
         records, line = [table.preamble], 2
     for place, cells in table.rows:
-        record = _record(cells, about["delimiter"])
+        record = _record(cells, delimiter)
         records += ["\r\n" * (place - line), record]
         line = max(line, place) + record.count("\n")
-    return _encoded("".join(records), about["encoding"])
+    return _encoded("".join(records), encoding)
 
 
 def as_workbook(tables: Iterable[Table]) -> bytes:

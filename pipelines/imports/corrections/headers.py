@@ -4,9 +4,8 @@ A column `Unit` is read as the unit of weights where its cells name units of mas
 field's own name replaces the header, or the corrected file's column would be ignored.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import polars as pl
 
@@ -17,10 +16,11 @@ from pipelines.reading.fields import Table as Kind
 from pipelines.reading.grid import position
 from pipelines.reading.meant import unmeant
 from pipelines.reading.unit_columns import is_shared
+from schemas.report import SourceColumn
 
 
 def certain(
-    header: Sequence[Cell], rows: Sequence[Sequence[Cell]], read: Iterable[Mapping[str, Any]], kind: Kind
+    header: Sequence[Cell], rows: Sequence[Sequence[Cell]], read: Iterable[SourceColumn], kind: Kind
 ) -> list[Cell]:
     """Return the header over the rejected `rows`; `read` are the columns that the service has read, as published."""
     columns = [column for place in read if (column := _column(header, place, kind)) is not None]
@@ -36,7 +36,7 @@ def _text(row: Sequence[Cell], at: int) -> str | None:
     return None if cell is None else str(cell).encode("utf-8", "replace").decode()
 
 
-def _column(header: Sequence[Cell], place: Mapping[str, Any], kind: Kind) -> Column | None:
+def _column(header: Sequence[Cell], place: SourceColumn, kind: Kind) -> Column | None:
     """Return the column that a header makes by itself; None where a mapping or a second line made it."""
     at = position(place["column"])
     text = header[at] if at < len(header) else None
@@ -46,7 +46,7 @@ def _column(header: Sequence[Cell], place: Mapping[str, Any], kind: Kind) -> Col
     return None if column is None else replace(column, name=place["field"]) if _names(column, place) else None
 
 
-def _names(column: Column, place: Mapping[str, Any]) -> bool:
+def _names(column: Column, place: SourceColumn) -> bool:
     return place["field"] in (column.name, f"component_{column.name}")
 
 

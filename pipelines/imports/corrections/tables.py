@@ -4,21 +4,22 @@ A SKU is rejected whole: where its graph has lines of its own, these are include
 it. Title lines and header keep their lines and columns, so that a mapping fits the new file like the old.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from pipelines.imports.corrections.cells import Cell, Sheet, Source, of_text, of_workbook
+from pipelines.imports.corrections.cells import Cell, Sheet, of_text, of_workbook
 from pipelines.imports.corrections.headers import certain
 from pipelines.reading.fields import Table as Kind
 from pipelines.reading.workbook import Workbook
+from schemas.report import ImportRowError, ImportSource, SourceColumn
 from schemas.sentences import ORIGINAL, told
 
 ADDED: Final = ("error_line", "error_column", "error_reason")
 """Headers of the columns behind the caller's own. They match no field, so that an import ignores them."""
 
-Fault = Mapping[str, Any]
-Report = Sequence[Fault]
+Report = Sequence[ImportRowError]
+Columns = Sequence[SourceColumn]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Table:
         return dict(self.rows).get(self.header_row, [])
 
 
-def rejected_tables(data: bytes, source: Source, report: Report, lang: str = ORIGINAL) -> list[Table]:
+def rejected_tables(data: bytes, source: ImportSource, report: Report, lang: str = ORIGINAL) -> list[Table]:
     """Return the rejected rows of a file, a table for each sheet that has some.
 
     `data` is the file as it was sent; `source` and `report` are the service's answers about it in the language `lang`:
@@ -62,7 +63,7 @@ def rejected_tables(data: bytes, source: Source, report: Report, lang: str = ORI
     return _tables(_Rejected(main, of_main, whole, source, lang), _Rejected(graphs, of_parts, codes, None, lang))
 
 
-def _rejected_codes(source: Source, report: Report) -> set[str]:
+def _rejected_codes(source: ImportSource, report: Report) -> set[str]:
     """Return the SKUs that are rejected whole; of a repeated code the first line stays, unless lines are components."""
     long = source["layout"] == "long"
     return {f["sku_code"] for f in report if f["sku_code"] and (long or f["code"] != "duplicate_sku_code")}
@@ -76,18 +77,25 @@ class _Rejected:
     """The rejected lines of one sheet: those with a fault, and all lines of the SKUs `codes`."""
 
     def __init__(
-        self, sheet: Sheet, report: Report, codes: set[str], source: Source | None, lang: str, *, here: Report = ()
+        self,
+        sheet: Sheet,
+        report: Report,
+        codes: set[str],
+        source: ImportSource | None,
+        lang: str,
+        *,
+        here: Columns = (),
     ) -> None:
         """`source` is None for a components sheet; `here` are the columns of components in the main one."""
         self._sheet, self._lang = sheet, lang
         self._read = (*sheet.place["columns"], *here)
         self._kind: Kind = "component" if source is None else "sku"
-        self._faults: dict[int, list[Fault]] = {}
+        self._faults: dict[int, list[ImportRowError]] = {}
         for fault in report:
             self._faults.setdefault(fault["line"], []).append(fault)
-        about = source or {"layout": "long", "skipped": ()}  # a components sheet is long, and skips no line of a SKU
-        self._codes = sheet.codes(carried=about["layout"] == "long")
-        skipped = {skip["line"] for skip in about["skipped"]}
+        # A components sheet is long, and skips no line of a SKU.
+        self._codes = sheet.codes(carried=source is None or source["layout"] == "long")
+        skipped = {skip["line"] for skip in source["skipped"]} if source else set[int]()
         siblings = {line for line, code in self._codes.items() if code in codes} - skipped
         self._lines = sorted(siblings | set(self._faults))
 

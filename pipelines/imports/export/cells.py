@@ -17,7 +17,9 @@ from pipelines.writing.patch import array_values
 from pipelines.writing.substances import COLUMN_UNITS, LEGACY, PARTS
 from schemas.fields import COMPONENT_FIELDS, SKU_CODE, SKU_FIELDS, Field
 from schemas.formulas import COMPUTED
+from schemas.sku import Component, Substances
 from schemas.vocabularies import SUBSTANCES
+from warehouse.skus.detail import StoredSku
 
 Cell = str | float
 Cells = dict[str, Cell]
@@ -41,16 +43,18 @@ def order(table: Table) -> list[str]:
     return [*([] if table == "sku" else [SKU_CODE.name]), *own, *entries, LEGACY["heavy_metals"]]
 
 
-def of_sku(row: Mapping[str, Any]) -> Cells:
+def of_sku(row: StoredSku) -> Cells:
     """Return the cells of a SKU from its value columns; lists, entries and volumes are in their stored text form."""
-    values = {**row, **{name: array_values(row[name]) or None for name in ("markets", "use_contexts")}}
-    entries = {name: orjson.loads(row[name]) for name in SUBSTANCES if row[name]}
+    lists = {"markets": array_values(row["markets"]) or None, "use_contexts": array_values(row["use_contexts"]) or None}
+    values = {**row, **lists}
+    entries: Substances = {name: orjson.loads(text) for name in SUBSTANCES if (text := row[name])}
     return {**_fields("sku", values), **_entries(entries), **_volumes(row["volumes"])}
 
 
-def of_components(row: Mapping[str, Any]) -> Iterator[Cells]:
+def of_components(row: StoredSku) -> Iterator[Cells]:
     """Yield the cells of each component of a SKU, in the order of its graph."""
-    for line in orjson.loads(row["components"] or "[]"):
+    graph: list[Component] = orjson.loads(row["components"] or "[]")
+    for line in graph:
         code = {SKU_CODE.name: _text(row["sku_code"])}
         yield {**code, **_fields("component", line), **_entries(line.get("substances", {}))}
 
@@ -77,11 +81,13 @@ def _text(text: str) -> str:
     return f"'{text}" if text in CLEARED or _WOULD_MEAN_MORE.match(text) else text
 
 
-def _entries(entries: Mapping[str, Mapping[str, Any]]) -> Cells:
+def _entries(entries: Substances) -> Cells:
     """Return the columns of substance entries. A value without a unit clears it: the limit's unit would apply."""
     cells: Cells = {}
     for substance, entry in entries.items():
-        told = {part: entry[part] for part in PARTS if part in entry}
+        if entry is None:
+            continue
+        told: dict[str, Any] = {part: entry[part] for part in PARTS if part in entry}
         if "value" in told and substance in COLUMN_UNITS:
             told.setdefault("unit", _CLEARED)
         if "evidence" in told:

@@ -3,7 +3,7 @@
 Rows go to disk as they come, so that a portfolio of any size needs the memory of a few hundred SKUs.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from pipelines.imports.export.cells import Cell, Cells, of_components, of_sku, o
 from pipelines.reading.fields import Table
 from warehouse.sessions import Connection
 from warehouse.skus import portfolio
+from warehouse.skus.detail import StoredSku
 
 _SKUS, _COMPONENTS = "SKU", "components"
 
@@ -41,7 +42,7 @@ def export(conn: Connection, path: str) -> Exported:
             return _write(book, columns, walk())
 
 
-def _used(rows: Iterable[Mapping[str, Any]]) -> _Columns:
+def _used(rows: Iterable[StoredSku]) -> _Columns:
     skus, components = {"sku_code", "name"}, set[str]()
     for row in rows:
         skus.update(of_sku(row))
@@ -54,7 +55,7 @@ def _ordered(names: set[str], table: Table) -> list[str]:
     return [*known, *sorted(names.difference(known))]
 
 
-def _write(book: Any, columns: _Columns, rows: Iterable[Mapping[str, Any]]) -> Exported:
+def _write(book: Any, columns: _Columns, rows: Iterable[StoredSku]) -> Exported:
     skus = _Sheet(book, _SKUS, columns.skus)
     parts = _Sheet(book, _COMPONENTS, columns.components) if columns.components else None
     own, volumes = set(order("sku")), 0

@@ -85,7 +85,7 @@ class _Lists:
         self._book = book
         self._of: dict[tuple[str, ...], int] = {}
 
-    def rule(self, column: Column) -> dict[str, Any]:
+    def rule(self, column: Column) -> dict[str, object]:
         """Return the rule of a column. It only advises: the import also takes codes, other words, and several."""
         at = self._of.setdefault(column.choices, len(self._of))
         letters = xlsxwriter.utility.xl_col_to_name(at, col_abs=True)

@@ -1,0 +1,198 @@
+"""Types of an import's answers: what was read from the file, how far the import is, and what it rejects.
+
+They are JSON objects under the contract's field names: the reader makes them, Postgres stores them, and the pages, the
+tools and `pcds import` read them. `schemas.responses.imports` publishes Pydantic models of the same fields; a test
+compares both.
+
+What belongs here: the shape of the answers. What does not: reading a file (`pipelines.reading`), and finding its faults
+(`pipelines.imports.report`).
+"""
+
+from typing import Literal, NotRequired, TypedDict
+
+
+class SourceColumn(TypedDict):
+    """One column of the caller's file; `column` is its spreadsheet letter."""
+
+    field: str
+    column: str
+    header: str
+
+
+class IgnoredColumn(TypedDict):
+    """A column that fits no field."""
+
+    column: str
+    header: str
+
+
+class AskedColumn(TypedDict):
+    """A column that was not read because it can mean several things."""
+
+    column: str
+    header: str
+    could_be: list[str]
+    message: str
+
+
+class HiddenPlaces(TypedDict):
+    """What was read although a spreadsheet hides it; `lines` are the first of them."""
+
+    rows: int
+    lines: list[int]
+    columns: list[str]
+
+
+class UnreadSheet(TypedDict):
+    """A sheet that was not read, and why."""
+
+    sheet: str
+    reason: str
+
+
+class SwitchedOff(TypedDict):
+    """A field that the mapping reads from no column, with the column that it would have been read from."""
+
+    field: str
+    column: str | None
+    header: str | None
+
+
+class SkippedLine(TypedDict):
+    """A line that is no data, and why."""
+
+    line: int
+    reason: str
+
+
+class MappedBy(TypedDict, total=False):
+    """What the caller's mapping has settled of a table; absent from imports of earlier releases."""
+
+    mapped: list[str]
+    switched_off: list[SwitchedOff]
+    constants: dict[str, str]
+    values: dict[str, dict[str, object]]
+
+
+class SourceSheet(MappedBy):
+    """Where the components sheet was read from."""
+
+    sheet: str | None
+    header_row: int
+    columns: list[SourceColumn]
+    ignored: list[IgnoredColumn]
+    decimal_marks: dict[str, str]
+    hidden: NotRequired[HiddenPlaces | None]
+
+
+class FileFormat(TypedDict):
+    """What the bytes are: `encoding` and `delimiter` are null for a workbook."""
+
+    format: Literal["csv", "xlsx"]
+    encoding: str | None
+    delimiter: str | None
+
+
+class ImportSource(FileFormat, MappedBy):
+    """Which sheet, header row and column each field was read from; `header_row` counts from 1."""
+
+    sheet: str | None
+    header_row: int
+    columns: list[SourceColumn]
+    ignored: list[IgnoredColumn]
+    components: SourceSheet | None
+    layout: str
+    decimal_marks: dict[str, str]
+    volume_year: int | None
+    skipped: list[SkippedLine]
+    mapping_name: str | None
+    hidden: NotRequired[HiddenPlaces | None]
+    unread_sheets: NotRequired[list[UnreadSheet]]
+    asked: NotRequired[list[AskedColumn]]
+
+
+class ImportAccepted(TypedDict):
+    """The file is queued."""
+
+    id: str
+    status: Literal["queued"]
+    poll_url: str
+    dry_run: bool
+    filename: str
+    rows: int
+    source: ImportSource
+
+
+class ImportProgress(TypedDict):
+    """Data lines that have an outcome."""
+
+    done: int
+    total: int
+
+
+class ImportCounts(TypedDict):
+    """SKUs decided so far, by outcome."""
+
+    total: int
+    created: int
+    updated: int
+    unchanged: int
+    rejected: int
+
+
+class ImportRowError(TypedDict):
+    """One fault; `line` is the line of the caller's file as their editor or spreadsheet shows it."""
+
+    sheet: str | None
+    line: int
+    sku_code: str | None
+    field: str | None
+    column: str | None
+    value: str | None
+    code: str
+    message: str
+
+
+class ImportFailure(TypedDict):
+    """Why the import as a whole failed."""
+
+    field: str | None
+    row: NotRequired[int]
+    code: str
+    message: str
+    correlationId: NotRequired[str]
+
+
+class Pagination(TypedDict):
+    """Where a page lies in all there are."""
+
+    limit: int
+    offset: int
+    total: int
+
+
+class ImportReport(TypedDict):
+    """How far an import is, with one page of its faults: ImportStatusResponse."""
+
+    id: str
+    status: str
+    dry_run: bool
+    filename: str
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    progress: ImportProgress
+    counts: ImportCounts
+    source: ImportSource
+    failure: ImportFailure | None
+    errors: list[ImportRowError]
+    pagination: Pagination
+
+
+class ImportPreview(TypedDict):
+    """What an import of rows would answer that are not sent yet."""
+
+    rows: int
+    counts: ImportCounts
+    source: ImportSource
+    errors: list[ImportRowError]
