@@ -1,7 +1,6 @@
 """Technical files of a SKU: lists them and uploads one. No operation returns their bytes."""
 
 import asyncio
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -148,7 +147,7 @@ async def _settled(
 def _recorded(request: Request, key: Key, sku_id: UUID, file: File, *, dry_run: bool) -> Response:
     service = service_of(request)
 
-    def work(connection: Connection) -> Callable[[], Response]:
+    def write(connection: Connection) -> dict[str, Any]:
         now = service.clock.now()
         if not dry_run:
             quota.admit(connection, service.objects, key.company_id, new_bytes=file.size_bytes, now=now)
@@ -156,9 +155,9 @@ def _recorded(request: Request, key: Key, sku_id: UUID, file: File, *, dry_run: 
                 record(connection, key.company_id, sku_id, file, origin=origin_of(request, key), now=now)
             except SkuUnknown:
                 raise NotFound from None
-        shown: dict[str, Any] = {"dry_run": dry_run, "data": published(file, sku_id, now, stored=not dry_run)}
-        return partial(json_of, shown, 200 if dry_run else 201)
+        return {"dry_run": dry_run, "data": published(file, sku_id, now, stored=not dry_run)}
 
     meaning = {"filename": file.filename, "media_type": file.media_type, "sha256": file.sha256}
     meaning |= {name: getattr(file, name) for name in FIELDS}
-    return answer(request, key, fingerprint(meaning), work, dry_run=dry_run)
+    show = partial(json_of, status=200 if dry_run else 201)
+    return answer(request, key.company_id, fingerprint(meaning), write, show, dry_run=dry_run)

@@ -1,7 +1,6 @@
 """Import endpoints: accept or refuse a file as a whole; a run writes its rows after the answer."""
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -120,7 +119,7 @@ class _Asked:
 def _asked(request: Request, key: Key, file: Upload) -> _Asked | Response:
     """Return the request's meaning, or the answer that an equal request has already had."""
     digest, dry_run = _fingerprint(request, file), _said(request, file, DRY_RUN)
-    if earlier := answered(request, key, digest, dry_run=dry_run):
+    if earlier := answered(request, key.company_id, digest, dry_run=dry_run):
         return earlier
     sent, name = _mapping(request, file), _mapping_name(request, file)
     mapping = _kept(request, key, name) if sent is None and name is not None else sent
@@ -134,7 +133,7 @@ def _accepted(
     service, dry_run, origin = service_of(request), asked.dry_run, origin_of(request, key)
     launch: Launch | None = None
 
-    def work(conn: Connection) -> Callable[[], Response]:
+    def write(conn: Connection) -> dict[str, Any]:
         if asked.sent is not None and asked.name is not None and not dry_run:
             mappings.keep(conn, key.company_id, asked.name, asked.sent, asked.now)
         accepted = imports.submit(
@@ -152,9 +151,10 @@ def _accepted(
         nonlocal launch
         slug = slugs.own(conn, key.company_id)
         launch = Launch(UUID(accepted["id"]), key.company_id, slug, file.filename, read.rows)
-        return partial(json_of, accepted, 202)
+        return accepted
 
-    return answer(request, key, asked.digest, work, dry_run=dry_run), launch
+    show = partial(json_of, status=202)
+    return answer(request, key.company_id, asked.digest, write, show, dry_run=dry_run), launch
 
 
 def _fingerprint(request: Request, file: Upload) -> bytes:

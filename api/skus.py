@@ -1,6 +1,5 @@
 """SKU endpoints: the list, the detail, and the two writes of one SKU. `api.batches` writes many at once."""
 
-from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -19,9 +18,7 @@ from api.origin import origin_of
 from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, SKU_CODE, UPDATED_SINCE, record_id
 from api.reading import read
 from api.service import service_of
-from api.several import Sent
-from api.together import caught
-from api.writing import answer, written
+from api.writing import JsonWrite, answer, caller_and_body
 from pipelines.writing import present
 from pipelines.writing.records import RowResult, write_records
 from schemas import texts
@@ -101,12 +98,13 @@ async def get_sku(request: Request, key_hash: Presented) -> Response:
         errors=WRITE_ERRORS,
     ),
 )
-async def post_sku(request: Request) -> Response:
+def post_sku(request: Request, received: JsonWrite) -> Response:
     """Upserts by `sku_code`: 201 when it is new, 200 when it is known or with `dry_run`.
 
     An omitted field stays as it is, null clears it, `components` replaces the whole graph.
     """
-    return await written(request, _written_one, _written_together)
+    key, body = caller_and_body(request, received)
+    return _write(request, key, body, addressed=None)
 
 
 @router.put(
@@ -119,62 +117,28 @@ async def post_sku(request: Request) -> Response:
         errors=(*WRITE_ERRORS, "not_found"),
     ),
 )
-async def put_sku(request: Request) -> Response:
+def put_sku(request: Request, received: JsonWrite) -> Response:
     """The body of POST; its `sku_code` must be the code of the addressed SKU."""
-    return await written(request, _written_one)
+    key, body = caller_and_body(request, received)
+    return _write(request, key, body, addressed=record_id(request))
 
 
-def _written_one(request: Request, key: Key, body: Any) -> Response:
+def _write(request: Request, key: Key, body: Any, *, addressed: UUID | None) -> Response:
     """Return the answer to a write of one SKU, by its code or also by the id of the path."""
-    addressed = record_id(request) if "id" in request.path_params else None
     dry_run, service, origin = DRY_RUN.of(request), service_of(request), origin_of(request, key)
     now = service.clock.now()
 
-    def work(conn: Connection) -> Callable[[], Response]:
-        code = None if addressed is None else _code_of(conn, addressed)
-        record = _valid(body)
-        if code is not None and texts.code(code) == record["sku_code"]:
-            record["sku_code"] = code  # stored before codes had one form, and addressed by its id
-        if code not in (None, record["sku_code"]):
-            sentence = f"This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus."
-            raise InvalidBody([Issue("sku_code_mismatch", sentence, "sku_code")])
+    def write(conn: Connection) -> RowResult:
+        record = _record(body, None if addressed is None else _code_of(conn, addressed))
         [row] = write_records(
             conn, key.company_id, {0: record}, origin=origin, now=now, rulesets=service.rulesets, dry_run=dry_run
         ).values()
         if row.outcome == "rejected":
             raise InvalidBody(row.errors)
-        return partial(_shown, row, asked_for(request), dry_run=dry_run)
+        return row
 
-    return answer(request, key, fingerprint(body), work, dry_run=dry_run, pipelined=True)
-
-
-def _written_together(conn: Connection, sent: Mapping[int, Sent]) -> dict[int, Callable[[], Response] | Exception]:
-    """Write POSTs of one key together, each with its own ledger entry in the chain; of equal codes only the first."""
-    done: dict[int, Callable[[], Response] | Exception] = {}
-    records: dict[str, tuple[int, dict[str, Any]]] = {}
-    for place, one in sent.items():
-        record = caught(_valid, one.body)
-        if isinstance(record, Exception):
-            done[place] = record
-        else:
-            records.setdefault(record["sku_code"], (place, record))
-    if records:
-        first = sent[min(sent)]
-        service, origins = service_of(first.request), {at: origin_of(sent[at].request, first.key) for at in sent}
-        rows = write_records(
-            conn,
-            first.key.company_id,
-            dict(records.values()),
-            origin=origins,
-            now=service.clock.now(),
-            rulesets=service.rulesets,
-            dry_run=False,
-        )
-        for place, row in rows.items():
-            lang = asked_for(sent[place].request)
-            shown = partial(_shown, row, lang, dry_run=False)
-            done[place] = InvalidBody(row.errors) if row.outcome == "rejected" else shown
-    return done
+    show = partial(_shown, lang=asked_for(request), dry_run=dry_run)
+    return answer(request, key.company_id, fingerprint(body), write, show, dry_run=dry_run, pipelined=True)
 
 
 def _code_of(conn: Connection, sku_id: UUID) -> str:
@@ -184,14 +148,21 @@ def _code_of(conn: Connection, sku_id: UUID) -> str:
     return code
 
 
-def _valid(body: Any) -> dict[str, Any]:
+def _record(body: Any, code: str | None) -> dict[str, Any]:
+    """Return the valid record of a body; `code` is that of the addressed SKU. Raise `InvalidBody`."""
     try:
-        return parse_sku(body)
+        record = parse_sku(body)
     except Invalid as invalid:
         raise InvalidBody(invalid.issues) from None
+    if code is not None and texts.code(code) == record["sku_code"]:
+        record["sku_code"] = code  # stored before codes had one form, and addressed by its id
+    if code not in (None, record["sku_code"]):
+        sentence = f"This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus."
+        raise InvalidBody([Issue("sku_code_mismatch", sentence, "sku_code")])
+    return record
 
 
-def _shown(row: RowResult, lang: str, *, dry_run: bool) -> Response:
+def _shown(row: RowResult, *, lang: str, dry_run: bool) -> Response:
     assert row.detail is not None, "an accepted row can be shown"
     shown = {
         "outcome": row.outcome,

@@ -4,7 +4,6 @@ An unknown token and a token whose request already has its answer get the same a
 `api.pages.supplier` is what the supplier sees in a browser; both call `answered`.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -20,7 +19,7 @@ from api.errors import InvalidBody, NotFound, RateLimited
 from api.operations import resource
 from api.origin import acting, client_network
 from api.service import service_of
-from api.writing import answer_for
+from api.writing import answer
 from schemas.models import Invalid
 from schemas.responses import SupplierSubmissionAccepted
 from schemas.supplier import SupplierSubmission, parse_submission
@@ -70,11 +69,14 @@ async def post_supplier_data(request: Request) -> Response:
     except Invalid as invalid:
         raise InvalidBody(invalid.issues) from None
 
-    def work(conn: Connection) -> Callable[[], Response]:
-        entry = _filed(conn, request, company_id, request_id, response)
-        return partial(json_of, {"status": "awaiting_review", "submission_id": entry.id}, 202)
+    def write(conn: Connection) -> review.Entry:
+        return _filed(conn, request, company_id, request_id, response)
 
-    return await run_in_threadpool(answer_for, request, company_id, fingerprint(body), work)
+    return await run_in_threadpool(answer, request, company_id, fingerprint(body), write, _accepted)
+
+
+def _accepted(entry: review.Entry) -> Response:
+    return json_of({"status": "awaiting_review", "submission_id": entry.id}, 202)
 
 
 async def admitted(request: Request) -> tuple[UUID, UUID]:
