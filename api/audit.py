@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time
 from typing import Any, Final
 
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,7 +15,6 @@ from api.answers import json_of
 from api.auth import Presented
 from api.document import READ_ERRORS, V1, operation
 from api.errors import WithoutAuditLog
-from api.operations import resource
 from api.parameters import LIMIT, OFFSET, Parameter, instant
 from api.reading import read
 from schemas import texts
@@ -24,7 +24,7 @@ from schemas.responses import AuditLogResponse
 from services.audit import page
 from warehouse.audit import entries
 
-router = resource(prefix=V1, tags=["Audit"])
+router = APIRouter(prefix=V1, tags=["Audit"])
 
 _INSTANT_OR_DAY: Final = {"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]}
 

@@ -4,6 +4,7 @@ from collections import Counter
 from functools import partial
 from typing import Annotated, Any, Final
 
+from fastapi import APIRouter
 from pydantic import Field as PydanticField
 from pydantic import ValidationError
 from starlette.requests import Request
@@ -13,7 +14,6 @@ from api.answers import json_of
 from api.bodies import fingerprint
 from api.document import V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, WrongMethod
-from api.operations import resource
 from api.origin import origin_of
 from api.parameters import DRY_RUN
 from api.service import service_of
@@ -24,7 +24,7 @@ from schemas.models import MAX_BATCH, Invalid, SkuBatchInput, issues_of, parse_s
 from schemas.responses import SkuBatchResponse
 from warehouse.sessions import Connection
 
-router = resource(prefix=f"{V1}/skus", tags=["SKUs"])
+router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 
 _OUTCOMES: Final = ("created", "updated", "unchanged", "rejected")
 

@@ -1,19 +1,19 @@
 """GET /docs: lists the metadata of Declarations of Conformity. An operator adds one by `api.commands.doc`."""
 
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_text
 from api.auth import Presented
 from api.document import READ_ERRORS, V1, operation
-from api.operations import resource
 from api.parameters import LIMIT, OFFSET
 from api.reading import read
 from api.service import service_of
 from schemas.responses import DocListResponse
 from warehouse.declarations import docs
 
-router = resource(prefix=f"{V1}/docs", tags=["Declarations"])
+router = APIRouter(prefix=f"{V1}/docs", tags=["Declarations"])
 
 
 @router.get(

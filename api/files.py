@@ -6,6 +6,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import orjson
+from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,7 +17,6 @@ from api.auth import Presented, Writer
 from api.bodies import fingerprint, unreadable
 from api.document import READ_ERRORS, V1, operation
 from api.errors import NotFound, Refused
-from api.operations import resource
 from api.origin import origin_of
 from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, record_id
 from api.reading import read
@@ -34,7 +34,7 @@ from warehouse.skus import queries as skus
 from warehouse.technical_files import queries
 from warehouse.technical_files.queries import File
 
-router = resource(prefix=f"{V1}/skus/{{id}}/files", tags=["Technical files"])
+router = APIRouter(prefix=f"{V1}/skus/{{id}}/files", tags=["Technical files"])
 
 _SLOWEST_SECONDS: Final = 1800.0
 """Longest time for a body: less than the age at which housekeeping removes files, so that it removes no upload in

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, TypeVar
 from uuid import UUID
 
 import orjson
-from fastapi import Depends
+from fastapi import APIRouter, Depends
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,7 +20,6 @@ from api.document import READ_ERRORS, V1, WRITE_ERRORS, operation
 from api.errors import InvalidBody, NotFound
 from api.languages import spoken
 from api.launching import Launch
-from api.operations import resource
 from api.origin import origin_of
 from api.parameters import (
     DRY_RUN,
@@ -50,7 +49,7 @@ from warehouse.imports import mappings
 from warehouse.imports.polls import polled
 from warehouse.sessions import Connection
 
-router = resource(prefix=f"{V1}/imports", tags=["Imports"])
+router = APIRouter(prefix=f"{V1}/imports", tags=["Imports"])
 
 T = TypeVar("T")
 _FILE: dict[str, Any] = {"type": "string", "format": "binary"}

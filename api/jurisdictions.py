@@ -2,21 +2,20 @@
 
 from typing import Annotated
 
-from fastapi import Depends
+from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of
 from api.auth import Credential, admitted, offered
 from api.document import PUBLIC_ERRORS, V1, operation
-from api.operations import resource
 from api.parameters import LIMIT, OFFSET
 from api.service import service_of
 from compliance import catalogue
 from schemas.responses import JurisdictionListResponse
 from warehouse.catalogue import queries
 
-router = resource(prefix=f"{V1}/jurisdictions", tags=["Jurisdictions"])
+router = APIRouter(prefix=f"{V1}/jurisdictions", tags=["Jurisdictions"])
 
 
 @router.get(

@@ -1,18 +1,18 @@
 """Lists shared components, sites and brands. An operator adds them by `api.commands.library`."""
 
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_text
 from api.auth import Presented
 from api.document import READ_ERRORS, V1, operation
-from api.operations import resource
 from api.parameters import LIMIT, OFFSET
 from api.reading import read
 from schemas.responses import BrandListResponse, LibraryComponentListResponse, SiteListResponse
 from warehouse.library import queries as library
 
-router = resource(prefix=V1, tags=["Library"])
+router = APIRouter(prefix=V1, tags=["Library"])
 
 
 @router.get(

@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,7 +14,6 @@ from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
 from api.languages import asked_for, spoken
-from api.operations import resource
 from api.origin import origin_of
 from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, SKU_CODE, UPDATED_SINCE, record_id
 from api.reading import read
@@ -29,7 +29,7 @@ from warehouse.access.keys import Key
 from warehouse.sessions import Connection
 from warehouse.skus import detail, queries
 
-router = resource(prefix=f"{V1}/skus", tags=["SKUs"])
+router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 
 
 @router.get(

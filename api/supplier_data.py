@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
+from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,7 +17,6 @@ from api.answers import json_of
 from api.bodies import fingerprint, json_body
 from api.document import body_of, operation
 from api.errors import InvalidBody, NotFound, RateLimited
-from api.operations import resource
 from api.origin import acting, client_network
 from api.service import service_of
 from api.writing import answer
@@ -27,7 +27,7 @@ from services import review, supplier_requests
 from warehouse.review import supplier_requests as queries
 from warehouse.sessions import Connection
 
-router = resource(prefix="/api/supplier-data", tags=["Suppliers"])
+router = APIRouter(prefix="/api/supplier-data", tags=["Suppliers"])
 
 _ERRORS: Final = (
     "invalid_body",

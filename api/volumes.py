@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -9,7 +10,6 @@ from api.answers import json_of
 from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, operation, rows_of
 from api.errors import InvalidBody, NotFound
-from api.operations import resource
 from api.origin import origin_of
 from api.parameters import DRY_RUN, RECORD_ID, record_id
 from api.service import service_of
@@ -20,7 +20,7 @@ from schemas.responses import VolumesWriteResult
 from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
 
-router = resource(prefix=f"{V1}/skus", tags=["SKUs"])
+router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 
 
 @router.put(
