@@ -115,12 +115,6 @@ async def admitted(request: Request, credential: Credential, scope: str) -> Key:
     return accepted(request, await service_of(request).reading(ask), credential, scope)
 
 
-def admitted_in_thread(request: Request, credential: Credential, scope: str) -> Key:
-    """Return the same in a thread, asked on the connection that the write uses next (decision 0007)."""
-    rows = service_of(request).writes.asked(ADMIT, presenting(request, credential))
-    return accepted(request, rows[0] if rows else None, credential, scope)
-
-
 async def admit_left_over(request: Request) -> None:
     """Admit a request that was refused for another reason before its credential was looked up, so that it is counted.
 
@@ -128,7 +122,7 @@ async def admit_left_over(request: Request) -> None:
     """
     credential: Credential | None = getattr(request.state, "credential", None)
     if credential is not None:
-        await admitted(request, credential, "read")
+        await admitted(request, credential, "read" if request.method in ("GET", "HEAD") else "write")
 
 
 async def _writer(request: Request) -> Key:

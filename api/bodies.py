@@ -15,7 +15,6 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from api.errors import InvalidBody, TooLarge
-from api.parameters import FILENAME
 from schemas import texts
 from schemas.issues import Issue
 from schemas.normalise import shown
@@ -98,11 +97,10 @@ def fingerprint(meaning: Any) -> bytes:
     return hashlib.sha256(orjson.dumps(meaning, option=orjson.OPT_SORT_KEYS)).digest()
 
 
-async def upload(request: Request) -> Upload:
-    """Return the file of an import: the `file` part of a multipart body, or the raw body with `?filename=`."""
+async def upload(request: Request, filename: str | None) -> Upload:
+    """Return the file of an import: the `file` part of a multipart body, or the raw body with `filename`."""
     if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         return await _multipart(request)
-    filename = FILENAME.of(request)
     if not filename:
         raise _missing("filename", "A raw body needs ?filename=NAME.csv or NAME.xlsx; or send multipart/form-data.")
     data = b"".join([chunk async for chunk in limited(request, MAX_IMPORT_BYTES)])

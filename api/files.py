@@ -18,7 +18,7 @@ from api.bodies import fingerprint, unreadable
 from api.document import READ_ERRORS, V1, operation
 from api.errors import NotFound, Refused
 from api.origin import origin_of
-from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, record_id
+from api.parameters import DryRun, Limit, Offset, RecordId
 from api.reading import read
 from api.service import service_of
 from api.uploads import FileForm, judged
@@ -71,7 +71,6 @@ _BODY: Final = {
 }
 _UPLOAD: Final = operation(
     "Upload one technical file",
-    parameters=(RECORD_ID, DRY_RUN),
     body=_BODY,
     answers={200: TechnicalFileUploadResponse, 201: TechnicalFileUploadResponse},
     errors=(*READ_ERRORS, "not_found", "plan_limit_reached", "idempotency_key_reuse", "payload_too_large"),
@@ -83,28 +82,27 @@ _UPLOAD["responses"][415] = {"model": Error, "description": "", "x-error-codes":
     "",
     **operation(
         "List technical files of a SKU",
-        parameters=(RECORD_ID, LIMIT, OFFSET),
         answers={200: TechnicalFilesListResponse},
         errors=(*READ_ERRORS, "not_found"),
     ),
 )
-async def list_files(request: Request, key_hash: Presented) -> Response:
+async def list_files(
+    request: Request, presented: Presented, sku_id: RecordId, limit: Limit = 50, offset: Offset = 0
+) -> Response:
     """A page of what is known of each file, newest first: fingerprint, dates, issuer. Their bytes are not served."""
-    query = queries.page(LIMIT.of(request), OFFSET.of(request))
-    (page,) = await read(request, key_hash, query, {"sku_id": record_id(request)})
+    (page,) = await read(request, presented, queries.page(limit, offset), {"sku_id": sku_id})
     if page is None:
         raise NotFound
     return json_text(page)
 
 
 @router.post("", **_UPLOAD)
-async def post_file(request: Request, key: Writer) -> Response:
+async def post_file(request: Request, key: Writer, sku_id: RecordId, dry_run: DryRun) -> Response:
     """Multipart with the part `file` and the field `type`, in any order.
 
     Up to 20 000 000 bytes: PDF, PNG, JPEG, WebP, Word or Excel, judged by the bytes as well as by the declared type;
     415 where they contradict. The same file sent twice is two records: send an Idempotency-Key.
     """
-    sku_id, dry_run = record_id(request), DRY_RUN.of(request)
     await _require_sku(request, key, sku_id)
     file_id, form = UUID(str(uuid7())), FileForm(request)
     try:

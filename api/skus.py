@@ -9,16 +9,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of, json_text
-from api.auth import Presented
+from api.auth import Presented, Writer
 from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
 from api.languages import asked_for, spoken
 from api.origin import origin_of
-from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, SKU_CODE, UPDATED_SINCE, record_id
+from api.parameters import DryRun, Limit, Offset, RecordId, SkuCodes, UpdatedSince
 from api.reading import read
 from api.service import service_of
-from api.writing import JsonWrite, answer, caller_and_body
+from api.writing import JsonBody, answer
 from pipelines.writing import present
 from pipelines.writing.records import RowResult, write_records
 from schemas import texts
@@ -36,22 +36,29 @@ router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
     "",
     **operation(
         "List SKUs",
-        parameters=(LIMIT, OFFSET, SKU_CODE, UPDATED_SINCE),
         answers={200: SkuListResponse},
         errors=READ_ERRORS,
     ),
 )
-async def list_skus(request: Request, key_hash: Presented) -> Response:
+async def list_skus(
+    request: Request,
+    presented: Presented,
+    *,
+    limit: Limit = 50,
+    offset: Offset = 0,
+    sku_codes: SkuCodes = None,
+    updated_since: UpdatedSince = None,
+) -> Response:
     """A page of SKUs, newest first. `total` counts what the filters leave.
 
     `as_of` of the first page is the `updated_since` to ask with next time: nothing falls between the two.
     """
-    filters = {"sku_codes": SKU_CODE.of(request), "updated_since": UPDATED_SINCE.of(request)}
-    filtered, since = any(value is not None for value in filters.values()), filters["updated_since"] is not None
-    query = queries.page(LIMIT.of(request), OFFSET.of(request), filtered=filtered, since=since)
+    filters = {"sku_codes": sku_codes, "updated_since": updated_since}
+    filtered = any(value is not None for value in filters.values())
+    query = queries.page(limit, offset, filtered=filtered, since=updated_since is not None)
     now = service_of(request).clock.now()
     instants = {"now": now, "today": now.date()}
-    (page,) = await read(request, key_hash, query, instants | filters if filtered else instants)
+    (page,) = await read(request, presented, query, instants | filters if filtered else instants)
     return json_text(page)
 
 
@@ -59,16 +66,14 @@ async def list_skus(request: Request, key_hash: Presented) -> Response:
     "/{id}",
     **operation(
         "One SKU with components and compliance",
-        parameters=(RECORD_ID,),
         answers={200: SkuDetailResponse},
         errors=(*READ_ERRORS, "not_found"),
     ),
 )
-async def get_sku(request: Request, key_hash: Presented) -> Response:
+async def get_sku(request: Request, presented: Presented, sku_id: RecordId) -> Response:
     """All fields, the component graph, the volumes, and why the grade is what it is."""
     today = service_of(request).clock.today()
-    parameters = {"id": record_id(request), "today": today}
-    row = detail.row_of(await read(request, key_hash, detail.BY_ID, parameters))
+    row = detail.row_of(await read(request, presented, detail.BY_ID, {"id": sku_id, "today": today}))
     if row["id"] is None:
         raise NotFound
     rules, graded_by, before = await service_of(request).rules_for(row["ruleset_version"], present.version_before(row))
@@ -92,40 +97,36 @@ async def get_sku(request: Request, key_hash: Presented) -> Response:
     "",
     **operation(
         "Create or update one SKU",
-        parameters=(DRY_RUN,),
         body=body_of(SkuInput),
         answers={200: SkuWriteResult, 201: SkuWriteResult},
         errors=WRITE_ERRORS,
     ),
 )
-def post_sku(request: Request, received: JsonWrite) -> Response:
+def post_sku(request: Request, key: Writer, body: JsonBody, dry_run: DryRun) -> Response:
     """Upserts by `sku_code`: 201 when it is new, 200 when it is known or with `dry_run`.
 
     An omitted field stays as it is, null clears it, `components` replaces the whole graph.
     """
-    key, body = caller_and_body(request, received)
-    return _write(request, key, body, addressed=None)
+    return _write(request, key, body, addressed=None, dry_run=dry_run)
 
 
 @router.put(
     "/{id}",
     **operation(
         "Update one SKU by id",
-        parameters=(RECORD_ID, DRY_RUN),
         body=body_of(SkuInput),
         answers={200: SkuWriteResult},
         errors=(*WRITE_ERRORS, "not_found"),
     ),
 )
-def put_sku(request: Request, received: JsonWrite) -> Response:
+def put_sku(request: Request, key: Writer, body: JsonBody, sku_id: RecordId, dry_run: DryRun) -> Response:
     """The body of POST; its `sku_code` must be the code of the addressed SKU."""
-    key, body = caller_and_body(request, received)
-    return _write(request, key, body, addressed=record_id(request))
+    return _write(request, key, body, addressed=sku_id, dry_run=dry_run)
 
 
-def _write(request: Request, key: Key, body: Any, *, addressed: UUID | None) -> Response:
+def _write(request: Request, key: Key, body: Any, *, addressed: UUID | None, dry_run: bool) -> Response:
     """Return the answer to a write of one SKU, by its code or also by the id of the path."""
-    dry_run, service, origin = DRY_RUN.of(request), service_of(request), origin_of(request, key)
+    service, origin = service_of(request), origin_of(request, key)
     now = service.clock.now()
 
     def write(conn: Connection) -> RowResult:

@@ -5,10 +5,10 @@ An unknown token and a token whose request already has its answer get the same a
 """
 
 from functools import partial
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -37,32 +37,25 @@ _ERRORS: Final = (
     "rate_limited",
     "internal_error",
 )
-_TOKEN: Final = {
-    "name": "token",
-    "in": "path",
-    "required": True,
-    "description": "The token of the link that the supplier was sent.",
-    "schema": {"type": "string"},
-}
+Token = Annotated[str, Path(description="The token of the link that the supplier was sent.")]
 
 
 @router.post(
     "/{token}",
     **operation(
         "Answer a request as a supplier",
-        parameters=(_TOKEN,),
         body=body_of(SupplierSubmission),
         answers={202: SupplierSubmissionAccepted},
         errors=_ERRORS,
     ),
 )
-async def post_supplier_data(request: Request) -> Response:
+async def post_supplier_data(request: Request, token: Token) -> Response:
     """An answer for the components that the request asks about; a person at the company accepts or rejects it.
 
     A newer answer takes the place of one that waits for review. Once the company has accepted an answer the token is
     unknown; after a rejection it takes another. Ten a minute for a token, and ten for an address.
     """
-    company_id, request_id = await admitted(request)
+    company_id, request_id = await admitted(request, token)
     body = await json_body(request)
     try:
         response = parse_submission(body)
@@ -79,10 +72,10 @@ def _accepted(entry: review.Entry) -> Response:
     return json_of({"status": "awaiting_review", "submission_id": entry.id}, 202)
 
 
-async def admitted(request: Request) -> tuple[UUID, UUID]:
-    """Return company and request of the path's token, and count the call. Raise `RateLimited`, then `NotFound`."""
+async def admitted(request: Request, token: str) -> tuple[UUID, UUID]:
+    """Return company and request of the token, and count the call. Raise `RateLimited`, then `NotFound`."""
     service = service_of(request)
-    token, address, now = request.path_params["token"], client_network(request), service.clock.now()
+    address, now = client_network(request), service.clock.now()
     found = await service.reading(partial(queries.admit, token=token, address=address, at=now))
     if found.retry_after:
         raise RateLimited(found.retry_after)
