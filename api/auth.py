@@ -115,6 +115,12 @@ async def admitted(request: Request, credential: Credential, scope: str) -> Key:
     return accepted(request, await service_of(request).reading(ask), credential, scope)
 
 
+def admitted_in_thread(request: Request, credential: Credential, scope: str) -> Key:
+    """Return the same in a thread, asked on the connection that the write uses next (decision 0021)."""
+    rows = service_of(request).writes.asked(ADMIT, presenting(request, credential))
+    return accepted(request, rows[0] if rows else None, credential, scope)
+
+
 async def admit_left_over(request: Request) -> None:
     """Admit a request that was refused for another reason before its credential was looked up, so that it is counted.
 

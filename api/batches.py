@@ -11,14 +11,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of
-from api.auth import Writer
 from api.bodies import fingerprint
 from api.document import V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, WrongMethod
 from api.origin import origin_of
 from api.parameters import DryRunValues, agreed, truth
 from api.service import service_of
-from api.writing import JsonBody, answer
+from api.writing import JsonWrite, answer, caller_and_body
 from pipelines.writing.records import RowResult, write_records
 from schemas.bounds import listed
 from schemas.models import MAX_BATCH, Invalid, SkuBatchInput, issues_of, parse_sku
@@ -49,12 +48,13 @@ Rows = dict[int, RowResult]
         body=body_of(SkuBatchInput),
     ),
 )
-def post_batch(request: Request, key: Writer, body: JsonBody, sent: DryRunValues) -> Response:
+def post_batch(request: Request, received: JsonWrite, sent: DryRunValues) -> Response:
     """Up to 1 000 SKUs. A row that is refused is reported with its reasons and holds back no other.
 
     A fault above the rows, such as an unknown field, refuses the whole body. `dry_run` is taken from the body and from
     the query.
     """
+    key, body = caller_and_body(request, received)
     dry_run = agreed("dry_run", truth, [*sent, *_said_in(body)]) or False
     service, origin = service_of(request), origin_of(request, key)
     now = service.clock.now()

@@ -61,16 +61,11 @@ async def limited(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
 
 
 async def json_body(request: Request) -> Any:
-    """Return the parsed JSON of a body, whatever its content type; raise as `parsed` and `limited`."""
-    return parsed(await json_bytes(request))
+    """Return the parsed JSON of a body, whatever its content type; raise `InvalidBody` and `TooLarge`."""
+    return _parsed(b"".join([chunk async for chunk in limited(request, MAX_JSON_BYTES)]))
 
 
-async def json_bytes(request: Request) -> bytes:
-    """Return a JSON body as it was sent. Raise `TooLarge`."""
-    return b"".join([chunk async for chunk in limited(request, MAX_JSON_BYTES)])
-
-
-def parsed(body: bytes) -> Any:
+def _parsed(body: bytes) -> Any:
     """Parse the JSON of a body.
 
     The parser refuses NaN, invalid UTF-8, lone surrogates and excessive nesting as invalid JSON.

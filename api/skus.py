@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of, json_text
-from api.auth import Presented, Writer
+from api.auth import Presented
 from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
@@ -18,7 +18,7 @@ from api.origin import origin_of
 from api.parameters import DryRun, Limit, Offset, RecordId, SkuCodes, UpdatedSince
 from api.reading import read
 from api.service import service_of
-from api.writing import JsonBody, answer
+from api.writing import JsonWrite, answer, caller_and_body
 from pipelines.writing import present
 from pipelines.writing.records import RowResult, write_records
 from schemas import texts
@@ -102,11 +102,12 @@ async def get_sku(request: Request, presented: Presented, sku_id: RecordId) -> R
         errors=WRITE_ERRORS,
     ),
 )
-def post_sku(request: Request, key: Writer, body: JsonBody, dry_run: DryRun) -> Response:
+def post_sku(request: Request, received: JsonWrite, dry_run: DryRun) -> Response:
     """Upserts by `sku_code`: 201 when it is new, 200 when it is known or with `dry_run`.
 
     An omitted field stays as it is, null clears it, `components` replaces the whole graph.
     """
+    key, body = caller_and_body(request, received)
     return _write(request, key, body, addressed=None, dry_run=dry_run)
 
 
@@ -119,8 +120,9 @@ def post_sku(request: Request, key: Writer, body: JsonBody, dry_run: DryRun) -> 
         errors=(*WRITE_ERRORS, "not_found"),
     ),
 )
-def put_sku(request: Request, key: Writer, body: JsonBody, sku_id: RecordId, dry_run: DryRun) -> Response:
+def put_sku(request: Request, received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Response:
     """The body of POST; its `sku_code` must be the code of the addressed SKU."""
+    key, body = caller_and_body(request, received)
     return _write(request, key, body, addressed=sku_id, dry_run=dry_run)
 
 

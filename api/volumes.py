@@ -7,14 +7,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of
-from api.auth import Writer
 from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, operation, rows_of
 from api.errors import InvalidBody, NotFound
 from api.origin import origin_of
 from api.parameters import DryRun, RecordId
 from api.service import service_of
-from api.writing import JsonBody, answer
+from api.writing import JsonWrite, answer, caller_and_body
 from pipelines.writing.volume_rows import write_volumes
 from schemas.models import MAX_VOLUME_ROWS, Invalid, VolumeRowInput, parse_volumes
 from schemas.responses import VolumesWriteResult
@@ -33,12 +32,13 @@ router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
         errors=(*READ_ERRORS, "not_found", "idempotency_key_reuse", "payload_too_large"),
     ),
 )
-def put_volumes(request: Request, key: Writer, body: JsonBody, sku_id: RecordId, dry_run: DryRun) -> Response:
+def put_volumes(request: Request, received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Response:
     """Upserts rows of the SKU: one per market, year and half. A row with null units is cleared.
 
     Rows that are not sent stay as they are, so that an empty array changes nothing. When any row is refused, nothing is
     written. A market that the SKU does not name is a warning.
     """
+    key, body = caller_and_body(request, received)
     service, origin = service_of(request), origin_of(request, key)
     now = service.clock.now()
 

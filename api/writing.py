@@ -1,13 +1,14 @@
 """Runs every write of the REST API: admits the caller, runs one transaction of the company, renders the answer.
 
-A write handler names its caller (`api.auth.Writer`), its body and its parameters, and calls `answer`. What a write does
-in its transaction and how its result is shown belong to the handler: this module knows no field and no record. With an
-Idempotency-Key the answer is stored in the same transaction, and a repeat gets it instead of a second write.
+A write handler reads downwards: its parameters, `caller_and_body`, `answer`. What a write does in its transaction and
+how its result is shown belong to the handler: this module knows no field and no record. With an Idempotency-Key the
+answer is stored in the same transaction, and a repeat gets it instead of a second write.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 from uuid import UUID
 
 from fastapi import Depends
@@ -15,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api import repeats
-from api.auth import Writer
-from api.bodies import json_body
+from api.auth import Credential, admitted, admitted_in_thread, presented
+from api.bodies import MAX_JSON_BYTES, announced, json_body
 from api.errors import KeyReused, OverPlan
 from api.languages import spoken
 from api.service import service_of
@@ -24,17 +25,43 @@ from pipelines.writing import once
 from pipelines.writing.once import Once
 from pipelines.writing.plans import PlanLimitReached
 from pipelines.writing.quota import StorageFull
+from warehouse.access.keys import Key
 from warehouse.sessions import Connection
 
 T = TypeVar("T")
 
 
-async def _json_body(request: Request, _caller: Writer) -> Any:
-    return await json_body(request)
+_SMALL_BYTES: Final = 64 * 2**10
+"""Size of a body that is read before its caller is admitted: the server buffers as many bytes of any request."""
 
 
-JsonBody = Annotated[Any, Depends(_json_body)]
-"""The parsed JSON of a write, read when its caller is admitted; the transaction validates it (decision 0049)."""
+@dataclass(frozen=True, slots=True)
+class Received:
+    """The parsed JSON of a write; `key` is the caller of a large body, admitted before it was read."""
+
+    credential: Credential
+    key: Key | None
+    body: Any
+
+
+async def _received(request: Request) -> Received:
+    credential = await presented(request)
+    large = (announced(request) or MAX_JSON_BYTES) > _SMALL_BYTES
+    key = await admitted(request, credential, "write") if large else None
+    return Received(credential, key, await json_body(request))
+
+
+JsonWrite = Annotated[Received, Depends(_received)]
+"""A write's caller and body, for `caller_and_body`. A fault in it is answered once its caller is admitted.
+
+It is no Pydantic model of the framework's: the contract has the Idempotency-Key judged before the body's fields, a
+batch's rows refused one by one, and any content type taken (decision 0049).
+"""
+
+
+def caller_and_body(request: Request, received: Received) -> tuple[Key, Any]:
+    """Return the caller's key and the body; the caller of a small body is admitted in this thread (decision 0021)."""
+    return received.key or admitted_in_thread(request, received.credential, "write"), received.body
 
 
 def answer(
