@@ -48,14 +48,14 @@ Rows = dict[int, RowResult]
         body=body_of(SkuBatchInput),
     ),
 )
-def post_batch(request: Request, received: JsonWrite, sent: DryRunValues) -> Response:
+def post_batch(request: Request, received: JsonWrite, sent: DryRunValues = None) -> Response:
     """Up to 1 000 SKUs. A row that is refused is reported with its reasons and holds back no other.
 
     A fault above the rows, such as an unknown field, refuses the whole body. `dry_run` is taken from the body and from
     the query.
     """
     key, body = caller_and_body(request, received)
-    dry_run = agreed("dry_run", truth, [*sent, *_said_in(body)]) or False
+    dry_run = agreed("dry_run", truth, [*(sent or ()), *_said_in(body)]) or False
     service, origin = service_of(request), origin_of(request, key)
     now = service.clock.now()
 

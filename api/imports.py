@@ -94,9 +94,9 @@ async def post_import(
     key: Writer,
     *,
     filename: Filename = None,
-    dry_run: DryRunValues,
-    mapping: MappingValues,
-    mapping_name: MappingNameValues,
+    dry_run: DryRunValues = None,
+    mapping: MappingValues = None,
+    mapping_name: MappingNameValues = None,
 ) -> Response:
     """The file as the `file` part of a multipart body, or raw with `filename` naming it.
 
@@ -106,7 +106,7 @@ async def post_import(
     """
     file = await upload(request, filename)
     refuse_unknown(request.query_params, _PARAMETERS, "parameter")
-    asked = await run_in_threadpool(_asked, request, key, file, _Sent(dry_run, mapping, mapping_name))
+    asked = await run_in_threadpool(_asked, request, key, file, _Sent(dry_run or [], mapping or [], mapping_name or []))
     if isinstance(asked, Response):
         return asked
     order = sandbox.reading(

@@ -110,6 +110,8 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
 def _parameter(made: dict[str, Any]) -> dict[str, Any]:
     """Return a parameter as the framework made it, described once and not in its schema again."""
     schema = {name: value for name, value in made["schema"].items() if name not in ("description", "title")}
+    if schema["type"] == "boolean":
+        schema["default"] = False  # the framework publishes no default of a parameter that it reads as a list
     return {name: made[name] for name in ("name", "in", "required", "description")} | {"schema": schema}
 
 
