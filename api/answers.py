@@ -15,7 +15,11 @@ def json_of(value: Any, status: int = 200) -> Response:
 
 
 def json_text(text: str) -> Response:
-    """Return the database's JSON text as the answer, unchanged: it is not parsed and written again."""
+    """Return the database's JSON text as the answer, unchanged: it is not parsed and written again.
+
+    Every list answers by this road, past the framework's response models: reading and writing a page of 50 SKUs by its
+    model takes 0.19 ms and one of 200 0.81 ms of CPU, where the whole request takes 0.6 and 0.7 (decision 0049).
+    """
     return Response(text, media_type="application/json")
 
 

@@ -32,7 +32,6 @@ from api import (
 )
 from api.correlation import Correlation
 from api.launching import Launching
-from api.operations import serve
 from api.pages import refusals as page_refusals
 from api.pages import routes as pages
 from api.readiness import Readiness
@@ -136,7 +135,7 @@ def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         supplier_data,
         reference,
     ):
-        serve(app, resource.router)
+        app.include_router(resource.router)
     app.include_router(pages.router)
     app.include_router(oauth.router)
     staff.install(app)

@@ -8,7 +8,6 @@ their query (`api.reading`); writes call this module before they look at the bod
 import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Annotated, Any, Final
 
 from fastapi import Depends
@@ -16,9 +15,8 @@ from starlette.requests import Request
 
 from api.errors import Forbidden, RateLimited, Unauthenticated
 from api.service import service_of
-from api.together import caught
 from schemas.vocabularies import VOCABULARIES
-from warehouse.access.keys import ADMIT, ADMIT_EACH, PREFIX, REQUESTS_PER_MINUTE, Key, digest
+from warehouse.access.keys import ADMIT, PREFIX, REQUESTS_PER_MINUTE, Key, digest
 from warehouse.sessions import AsyncConnection
 
 TOKEN_PATH = "/api/v1/oauth/token"  # noqa: S105  (a path)
@@ -117,17 +115,10 @@ async def admitted(request: Request, credential: Credential, scope: str) -> Key:
     return accepted(request, await service_of(request).reading(ask), credential, scope)
 
 
-def let_in(requests: Sequence[Request], credential: Credential, scope: str) -> list[Key | Exception]:
-    """Admit each of several requests in a thread, on the connection that the write uses next (decision 0007).
-
-    Return the errors that `accepted` would raise.
-    """
-    asked = presenting(requests[0], credential)
-    if len(requests) > 1:
-        asked["asked_at"] = [asked["asked_at"]] * len(requests)
-    rows = service_of(requests[0]).writes.asked(ADMIT if len(requests) == 1 else ADMIT_EACH, asked)
-    each = zip_longest(requests, rows)  # an invalid credential has no rows
-    return [caught(accepted, request, row, credential, scope) for request, row in each]
+def admitted_in_thread(request: Request, credential: Credential, scope: str) -> Key:
+    """Return the same in a thread, asked on the connection that the write uses next (decision 0021)."""
+    rows = service_of(request).writes.asked(ADMIT, presenting(request, credential))
+    return accepted(request, rows[0] if rows else None, credential, scope)
 
 
 async def admit_left_over(request: Request) -> None:
@@ -137,7 +128,7 @@ async def admit_left_over(request: Request) -> None:
     """
     credential: Credential | None = getattr(request.state, "credential", None)
     if credential is not None:
-        await admitted(request, credential, "read")
+        await admitted(request, credential, "read" if request.method in ("GET", "HEAD") else "write")
 
 
 async def _writer(request: Request) -> Key:

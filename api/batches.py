@@ -1,10 +1,10 @@
 """POST /skus/batch: writes many SKUs from one body and accepts or rejects each by itself."""
 
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, Final
 
+from fastapi import APIRouter
 from pydantic import Field as PydanticField
 from pydantic import ValidationError
 from starlette.requests import Request
@@ -14,20 +14,18 @@ from api.answers import json_of
 from api.bodies import fingerprint
 from api.document import V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, WrongMethod
-from api.operations import resource
 from api.origin import origin_of
-from api.parameters import DRY_RUN
+from api.parameters import DryRunValues, agreed, truth
 from api.service import service_of
-from api.writing import answer, written
+from api.writing import JsonWrite, answer, caller_and_body
 from pipelines.writing.records import RowResult, write_records
 from schemas.bounds import listed
 from schemas.models import MAX_BATCH, Invalid, SkuBatchInput, issues_of, parse_sku
 from schemas.responses import SkuBatchResponse
 from schemas.sku import SkuPatch
-from warehouse.access.keys import Key
 from warehouse.sessions import Connection
 
-router = resource(prefix=f"{V1}/skus", tags=["SKUs"])
+router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 
 _OUTCOMES: Final = ("created", "updated", "unchanged", "rejected")
 
@@ -46,34 +44,31 @@ Rows = dict[int, RowResult]
     "/batch",
     **operation(
         "Create or update many SKUs",
-        parameters=(DRY_RUN,),
         answers={200: SkuBatchResponse},
         errors=WRITE_ERRORS,
         body=body_of(SkuBatchInput),
     ),
 )
-async def post_batch(request: Request) -> Response:
+def post_batch(request: Request, received: JsonWrite, sent: DryRunValues = None) -> Response:
     """Up to 1 000 SKUs. A row that is refused is reported with its reasons and holds back no other.
 
     A fault above the rows, such as an unknown field, refuses the whole body. `dry_run` is taken from the body and from
     the query.
     """
-    return await written(request, _written_many)
-
-
-def _written_many(request: Request, key: Key, body: Any) -> Response:
-    dry_run = DRY_RUN.of(request, _said_in(body))
+    key, body = caller_and_body(request, received)
+    dry_run = agreed("dry_run", truth, [*(sent or ()), *_said_in(body)]) or False
     service, origin = service_of(request), origin_of(request, key)
     now = service.clock.now()
 
-    def work(conn: Connection) -> Callable[[], Response]:
+    def write(conn: Connection) -> Rows:
         records, rows = _validated(body)
         rows |= write_records(
             conn, key.company_id, records, origin=origin, now=now, rulesets=service.rulesets, dry_run=dry_run
         )
-        return partial(_shown, rows, dry_run=dry_run)
+        return rows
 
-    return answer(request, key, fingerprint(body), work, dry_run=dry_run)
+    show = partial(_shown, dry_run=dry_run)
+    return answer(request, key.company_id, fingerprint(body), write, show, dry_run=dry_run)
 
 
 def _said_in(body: Any) -> list[str]:

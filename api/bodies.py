@@ -15,7 +15,6 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from api.errors import InvalidBody, TooLarge
-from api.parameters import FILENAME
 from schemas import texts
 from schemas.issues import Issue
 from schemas.normalise import shown
@@ -62,16 +61,11 @@ async def limited(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
 
 
 async def json_body(request: Request) -> Any:
-    """Return the parsed JSON of a body, whatever its content type; raise as `parsed` and `limited`."""
-    return parsed(await json_bytes(request))
+    """Return the parsed JSON of a body, whatever its content type; raise `InvalidBody` and `TooLarge`."""
+    return _parsed(b"".join([chunk async for chunk in limited(request, MAX_JSON_BYTES)]))
 
 
-async def json_bytes(request: Request) -> bytes:
-    """Return a JSON body as it was sent. Raise `TooLarge`."""
-    return b"".join([chunk async for chunk in limited(request, MAX_JSON_BYTES)])
-
-
-def parsed(body: bytes) -> Any:
+def _parsed(body: bytes) -> Any:
     """Parse the JSON of a body.
 
     The parser refuses NaN, invalid UTF-8, lone surrogates and excessive nesting as invalid JSON.
@@ -98,11 +92,10 @@ def fingerprint(meaning: Any) -> bytes:
     return hashlib.sha256(orjson.dumps(meaning, option=orjson.OPT_SORT_KEYS)).digest()
 
 
-async def upload(request: Request) -> Upload:
-    """Return the file of an import: the `file` part of a multipart body, or the raw body with `?filename=`."""
+async def upload(request: Request, filename: str | None) -> Upload:
+    """Return the file of an import: the `file` part of a multipart body, or the raw body with `filename`."""
     if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         return await _multipart(request)
-    filename = FILENAME.of(request)
     if not filename:
         raise _missing("filename", "A raw body needs ?filename=NAME.csv or NAME.xlsx; or send multipart/form-data.")
     data = b"".join([chunk async for chunk in limited(request, MAX_IMPORT_BYTES)])

@@ -1,29 +1,27 @@
 """GET /docs: lists the metadata of Declarations of Conformity. An operator adds one by `api.commands.doc`."""
 
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_text
 from api.auth import Presented
 from api.document import READ_ERRORS, V1, operation
-from api.operations import resource
-from api.parameters import LIMIT, OFFSET
+from api.parameters import Limit, Offset
 from api.reading import read
 from api.service import service_of
 from schemas.responses import DocListResponse
 from warehouse.declarations import docs
 
-router = resource(prefix=f"{V1}/docs", tags=["Declarations"])
+router = APIRouter(prefix=f"{V1}/docs", tags=["Declarations"])
 
 
-@router.get(
-    "", **operation("List DoCs", parameters=(LIMIT, OFFSET), answers={200: DocListResponse}, errors=READ_ERRORS)
-)
-async def list_docs(request: Request, presented: Presented) -> Response:
+@router.get("", **operation("List DoCs", answers={200: DocListResponse}, errors=READ_ERRORS))
+async def list_docs(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
     """A page of Declarations of Conformity, newest first: metadata only, no contents and no addresses of files.
 
     `status` is of the UTC day of the request: a valid DoC whose `expires_on` has passed reads as expired.
     """
-    query = docs.page(LIMIT.of(request), OFFSET.of(request))
+    query = docs.page(limit, offset)
     (page,) = await read(request, presented, query, {"today": service_of(request).clock.today()})
     return json_text(page)

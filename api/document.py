@@ -15,7 +15,6 @@ from pydantic.json_schema import models_json_schema
 
 from api.auth import SCHEMES
 from api.openapi import about, completion, examples, links, meanings, vocabularies
-from api.parameters import Parameter
 from schemas.errors import ERROR_CODES
 from schemas.json_schemas import Published
 from schemas.responses import Error
@@ -53,7 +52,6 @@ def operation(
     *,
     answers: Mapping[int, type[BaseModel]],
     errors: Sequence[str] = (),
-    parameters: Sequence[Parameter[Any] | dict[str, Any]] = (),
     body: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
     kept: bool = False,
@@ -65,8 +63,6 @@ def operation(
     common ones. `kept` where the handler answers with `api.answers.kept`.
     """
     extra: dict[str, Any] = {"x-stability": "stable"}
-    if parameters:
-        extra["parameters"] = [p.published() if isinstance(p, Parameter) else p for p in parameters]
     if body is not None:
         extra["requestBody"] = {"required": True, "content": body}
     if "missing_api_key" in errors:

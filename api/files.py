@@ -1,12 +1,12 @@
 """Technical files of a SKU: lists them and uploads one. No operation returns their bytes."""
 
 import asyncio
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
 import orjson
+from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,9 +17,8 @@ from api.auth import Presented, Writer
 from api.bodies import fingerprint, unreadable
 from api.document import READ_ERRORS, V1, operation
 from api.errors import NotFound, Refused
-from api.operations import resource
 from api.origin import origin_of
-from api.parameters import DRY_RUN, LIMIT, OFFSET, RECORD_ID, record_id
+from api.parameters import DryRun, Limit, Offset, RecordId
 from api.reading import read
 from api.service import service_of
 from api.uploads import FileForm, judged
@@ -35,7 +34,7 @@ from warehouse.skus import queries as skus
 from warehouse.technical_files import queries
 from warehouse.technical_files.queries import File
 
-router = resource(prefix=f"{V1}/skus/{{id}}/files", tags=["Technical files"])
+router = APIRouter(prefix=f"{V1}/skus/{{id}}/files", tags=["Technical files"])
 
 _SLOWEST_SECONDS: Final = 1800.0
 """Longest time for a body: less than the age at which housekeeping removes files, so that it removes no upload in
@@ -72,7 +71,6 @@ _BODY: Final = {
 }
 _UPLOAD: Final = operation(
     "Upload one technical file",
-    parameters=(RECORD_ID, DRY_RUN),
     body=_BODY,
     answers={200: TechnicalFileUploadResponse, 201: TechnicalFileUploadResponse},
     errors=(*READ_ERRORS, "not_found", "plan_limit_reached", "idempotency_key_reuse", "payload_too_large"),
@@ -84,28 +82,27 @@ _UPLOAD["responses"][415] = {"model": Error, "description": "", "x-error-codes":
     "",
     **operation(
         "List technical files of a SKU",
-        parameters=(RECORD_ID, LIMIT, OFFSET),
         answers={200: TechnicalFilesListResponse},
         errors=(*READ_ERRORS, "not_found"),
     ),
 )
-async def list_files(request: Request, key_hash: Presented) -> Response:
+async def list_files(
+    request: Request, presented: Presented, sku_id: RecordId, limit: Limit = 50, offset: Offset = 0
+) -> Response:
     """A page of what is known of each file, newest first: fingerprint, dates, issuer. Their bytes are not served."""
-    query = queries.page(LIMIT.of(request), OFFSET.of(request))
-    (page,) = await read(request, key_hash, query, {"sku_id": record_id(request)})
+    (page,) = await read(request, presented, queries.page(limit, offset), {"sku_id": sku_id})
     if page is None:
         raise NotFound
     return json_text(page)
 
 
 @router.post("", **_UPLOAD)
-async def post_file(request: Request, key: Writer) -> Response:
+async def post_file(request: Request, key: Writer, sku_id: RecordId, dry_run: DryRun) -> Response:
     """Multipart with the part `file` and the field `type`, in any order.
 
     Up to 20 000 000 bytes: PDF, PNG, JPEG, WebP, Word or Excel, judged by the bytes as well as by the declared type;
     415 where they contradict. The same file sent twice is two records: send an Idempotency-Key.
     """
-    sku_id, dry_run = record_id(request), DRY_RUN.of(request)
     await _require_sku(request, key, sku_id)
     file_id, form = UUID(str(uuid7())), FileForm(request)
     try:
@@ -148,7 +145,7 @@ async def _settled(
 def _recorded(request: Request, key: Key, sku_id: UUID, file: File, *, dry_run: bool) -> Response:
     service = service_of(request)
 
-    def work(connection: Connection) -> Callable[[], Response]:
+    def write(connection: Connection) -> dict[str, Any]:
         now = service.clock.now()
         if not dry_run:
             quota.admit(connection, service.objects, key.company_id, new_bytes=file.size_bytes, now=now)
@@ -156,9 +153,9 @@ def _recorded(request: Request, key: Key, sku_id: UUID, file: File, *, dry_run: 
                 record(connection, key.company_id, sku_id, file, origin=origin_of(request, key), now=now)
             except SkuUnknown:
                 raise NotFound from None
-        shown: dict[str, Any] = {"dry_run": dry_run, "data": published(file, sku_id, now, stored=not dry_run)}
-        return partial(json_of, shown, 200 if dry_run else 201)
+        return {"dry_run": dry_run, "data": published(file, sku_id, now, stored=not dry_run)}
 
     meaning = {"filename": file.filename, "media_type": file.media_type, "sha256": file.sha256}
     meaning |= {name: getattr(file, name) for name in FIELDS}
-    return answer(request, key, fingerprint(meaning), work, dry_run=dry_run)
+    show = partial(json_of, status=200 if dry_run else 201)
+    return answer(request, key.company_id, fingerprint(meaning), write, show, dry_run=dry_run)

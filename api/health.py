@@ -2,16 +2,16 @@
 
 from typing import Any
 
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of
 from api.document import operation
-from api.operations import resource
 from api.service import service_of
 from schemas.responses import Health
 
-router = resource(tags=["Service"])
+router = APIRouter(tags=["Service"])
 
 
 @router.get("/healthz", **operation("Requests are served", answers={200: Health}))

@@ -1,15 +1,15 @@
 """Import endpoints: accept or refuse a file as a whole; a run writes its rows after the answer."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 import orjson
-from fastapi import Depends
+from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -21,19 +21,19 @@ from api.document import READ_ERRORS, V1, WRITE_ERRORS, operation
 from api.errors import InvalidBody, NotFound
 from api.languages import spoken
 from api.launching import Launch
-from api.operations import resource
 from api.origin import origin_of
 from api.parameters import (
-    DRY_RUN,
-    FILENAME,
-    LIMIT,
-    MAPPING,
-    MAPPING_NAME,
     MAX_MAPPING_NAME,
-    OFFSET,
-    RECORD_ID,
-    Parameter,
-    record_id,
+    DryRunValues,
+    Filename,
+    Limit,
+    MappingNameValues,
+    MappingValues,
+    Offset,
+    RecordId,
+    agreed,
+    sent_once,
+    truth,
 )
 from api.read_apart import read_apart
 from api.reading import read
@@ -42,7 +42,7 @@ from api.writing import answer, answered
 from pipelines import imports
 from pipelines.reading.packed import PackedUpload
 from pipelines.sandbox import orders
-from schemas import texts
+from schemas import report, texts
 from schemas.issues import Issue
 from schemas.normalise import shown
 from schemas.responses import ImportAccepted, ImportStatusResponse
@@ -52,7 +52,7 @@ from warehouse.imports import mappings
 from warehouse.imports.polls import polled
 from warehouse.sessions import Connection
 
-router = resource(prefix=f"{V1}/imports", tags=["Imports"])
+router = APIRouter(prefix=f"{V1}/imports", tags=["Imports"])
 
 T = TypeVar("T")
 _FILE: dict[str, Any] = {"type": "string", "format": "binary"}
@@ -69,28 +69,45 @@ _BODY = {
 }
 
 
-_PARAMETERS: Final = (FILENAME, DRY_RUN, MAPPING, MAPPING_NAME)
+_PARAMETERS: Final = ("filename", "dry_run", "mapping", "mapping_name")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """The values of the parameters; a multipart body may have each as a part, too."""
+
+    dry_run: list[str]
+    mapping: list[str]
+    mapping_name: list[str]
 
 
 @router.post(
     "",
     **operation(
         "Submit CSV or XLSX for import",
-        parameters=_PARAMETERS,
         body=_BODY,
         answers={202: ImportAccepted},
         errors=(*WRITE_ERRORS, "not_implemented"),
     ),
 )
-async def post_import(request: Request, key: Writer, file: Annotated[Upload, Depends(upload)]) -> Response:
+async def post_import(
+    request: Request,
+    key: Writer,
+    *,
+    filename: Filename = None,
+    dry_run: DryRunValues = None,
+    mapping: MappingValues = None,
+    mapping_name: MappingNameValues = None,
+) -> Response:
     """The file as the `file` part of a multipart body, or raw with `filename` naming it.
 
     Checked before the answer: the file parses, a table is found, `sku_code` and `name` map to columns, the file fits
     the plan. Up to 10 MiB and 50 000 rows. A dry run is answered with 202 too: its report is read by polling. Unknown
     parameters and parts are refused.
     """
-    refuse_unknown(request.query_params, [parameter.name for parameter in _PARAMETERS], "parameter")
-    asked = await run_in_threadpool(_asked, request, key, file)
+    file = await upload(request, filename)
+    refuse_unknown(request.query_params, _PARAMETERS, "parameter")
+    asked = await run_in_threadpool(_asked, request, key, file, _Sent(dry_run or [], mapping or [], mapping_name or []))
     if isinstance(asked, Response):
         return asked
     order = orders.reading(
@@ -118,14 +135,15 @@ class _Asked:
     name: str | None
 
 
-def _asked(request: Request, key: Key, file: Upload) -> _Asked | Response:
+def _asked(request: Request, key: Key, file: Upload, sent: _Sent) -> _Asked | Response:
     """Return the request's meaning, or the answer that an equal request has already had."""
-    digest, dry_run = _fingerprint(request, file), _said(request, file, DRY_RUN)
-    if earlier := answered(request, key, digest, dry_run=dry_run):
+    digest = _fingerprint(file, sent)
+    dry_run = _with_part("dry_run", truth, sent.dry_run, file) or False
+    if earlier := answered(request, key.company_id, digest, dry_run=dry_run):
         return earlier
-    sent, name = _mapping(request, file), _mapping_name(request, file)
-    mapping = _kept(request, key, name) if sent is None and name is not None else sent
-    return _Asked(digest, dry_run, service_of(request).clock.now(), sent, mapping, name)
+    given, name = _mapping(file, sent), _mapping_name(file, sent)
+    mapping = _kept(request, key, name) if given is None and name is not None else given
+    return _Asked(digest, dry_run, service_of(request).clock.now(), given, mapping, name)
 
 
 def _accepted(
@@ -135,7 +153,7 @@ def _accepted(
     service, dry_run, origin = service_of(request), asked.dry_run, origin_of(request, key)
     launch: Launch | None = None
 
-    def work(conn: Connection) -> Callable[[], Response]:
+    def write(conn: Connection) -> report.ImportAccepted:
         if asked.sent is not None and asked.name is not None and not dry_run:
             mappings.keep(conn, key.company_id, asked.name, asked.sent, asked.now)
         accepted = imports.submit(
@@ -153,27 +171,29 @@ def _accepted(
         nonlocal launch
         slug = slugs.own(conn, key.company_id)
         launch = Launch(UUID(accepted["id"]), key.company_id, slug, file.filename, read.rows)
-        return partial(json_of, accepted, 202)
+        return accepted
 
-    return answer(request, key, asked.digest, work, dry_run=dry_run), launch
+    show = partial(json_of, status=202)
+    return answer(request, key.company_id, asked.digest, write, show, dry_run=dry_run), launch
 
 
-def _fingerprint(request: Request, file: Upload) -> bytes:
+def _fingerprint(file: Upload, sent: _Sent) -> bytes:
     """Return the fingerprint of what the caller sent, by either way: the file, its name, and the parameters."""
     content = hashlib.sha256(file.data).hexdigest()
-    fields = {name: said for name, said in file.fields.items() if name != DRY_RUN.name}
-    return fingerprint([content, file.filename, fields, MAPPING.of(request), MAPPING_NAME.of(request)])
+    fields = {name: said for name, said in file.fields.items() if name != "dry_run"}
+    mapping, name = agreed("mapping", sent_once, sent.mapping), agreed("mapping_name", sent_once, sent.mapping_name)
+    return fingerprint([content, file.filename, fields, mapping, name])
 
 
-def _said(request: Request, file: Upload, parameter: Parameter[T]) -> T:
+def _with_part(name: str, check: Callable[[Sequence[str]], T], values: list[str], file: Upload) -> T | None:
     """Return the caller's value, sent as a parameter, as a part of the form, or equal in both."""
-    part = file.fields.get(parameter.name)
-    return parameter.of(request, () if part is None else (part,))
+    part = file.fields.get(name)
+    return agreed(name, check, values if part is None else [*values, part])
 
 
-def _mapping(request: Request, file: Upload) -> dict[str, Any] | None:
+def _mapping(file: Upload, sent: _Sent) -> dict[str, Any] | None:
     """Return the caller's mapping as JSON; the reader checks the meaning of its keys."""
-    text = _said(request, file, MAPPING)
+    text = _with_part("mapping", sent_once, sent.mapping, file)
     if not text:
         return None
     try:
@@ -186,9 +206,9 @@ def _mapping(request: Request, file: Upload) -> dict[str, Any] | None:
     return mapping
 
 
-def _mapping_name(request: Request, file: Upload) -> str | None:
+def _mapping_name(file: Upload, sent: _Sent) -> str | None:
     """Return the caller's name for the mapping; white space around it does not count."""
-    given = _said(request, file, MAPPING_NAME)
+    given = _with_part("mapping_name", sent_once, sent.mapping_name, file)
     if given is None:
         return None
     name = texts.code(given)
@@ -212,15 +232,15 @@ def _kept(request: Request, key: Key, name: str) -> dict[str, Any]:
     "/{id}",
     **operation(
         "Import status and error report",
-        parameters=(RECORD_ID, LIMIT, OFFSET),
         answers={200: ImportStatusResponse},
         errors=(*READ_ERRORS, "not_found", "not_implemented"),
     ),
 )
-async def get_import(request: Request, presented: Presented) -> Response:
+async def get_import(
+    request: Request, presented: Presented, import_id: RecordId, limit: Limit = 50, offset: Offset = 0
+) -> Response:
     """Poll until `status` is completed or failed. `limit` and `offset` page the report of rejected rows."""
-    query = polled(LIMIT.of(request), OFFSET.of(request))
-    (answer,) = await read(request, presented, query, {"import_id": record_id(request)})
+    (answer,) = await read(request, presented, polled(limit, offset), {"import_id": import_id})
     if answer is None:
         raise NotFound
     return spoken(request, json_text(answer))

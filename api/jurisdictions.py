@@ -2,33 +2,36 @@
 
 from typing import Annotated
 
-from fastapi import Depends
+from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of
 from api.auth import Credential, admitted, offered
 from api.document import PUBLIC_ERRORS, V1, operation
-from api.operations import resource
-from api.parameters import LIMIT, OFFSET
+from api.parameters import Limit, Offset
 from api.service import service_of
 from compliance import catalogue
 from schemas.responses import JurisdictionListResponse
 from warehouse.catalogue import queries
 
-router = resource(prefix=f"{V1}/jurisdictions", tags=["Jurisdictions"])
+router = APIRouter(prefix=f"{V1}/jurisdictions", tags=["Jurisdictions"])
 
 
 @router.get(
     "",
     **operation(
         "List jurisdictions",
-        parameters=(LIMIT, OFFSET),
         answers={200: JurisdictionListResponse},
         errors=("invalid_api_key", "invalid_token", *PUBLIC_ERRORS),
     ),
 )
-async def list_jurisdictions(request: Request, credential: Annotated[Credential | None, Depends(offered)]) -> Response:
+async def list_jurisdictions(
+    request: Request,
+    credential: Annotated[Credential | None, Depends(offered)],
+    limit: Limit = 50,
+    offset: Offset = 0,
+) -> Response:
     """The EPR catalogue by code. `depth`: 1 signalled, 2 sourced, 3 guided (reviewed by a lawyer within 18 months).
 
     `coverage` counts the whole catalogue, not the page. Never an amount of a fee or a legal opinion. No credential is
@@ -36,7 +39,7 @@ async def list_jurisdictions(request: Request, credential: Annotated[Credential 
     """
     if credential is not None:
         await admitted(request, credential, "read")
-    service, limit, offset = service_of(request), LIMIT.of(request), OFFSET.of(request)
+    service = service_of(request)
     entries = catalogue.served(await service.reading(queries.read_every))
     today = service.clock.today()
     return json_of(

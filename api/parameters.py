@@ -1,25 +1,27 @@
-"""Parses and describes query and path parameters: each with its rule and its published description.
+"""Declares the parameters of the REST API: their types, how they are read, and their published descriptions.
 
-These rules read them and not the framework's, whose generic code costs a list as much as its query. A parameter that
-cannot be read is refused, never ignored; unknown ones are ignored (decisions §1).
+A handler names them in its signature; the framework reads and publishes them. A parameter that cannot be read is
+refused, never ignored; unknown ones are ignored (decisions §1). What belongs here: parameters that several operations
+have, and the header Idempotency-Key. What does not: how a fault is answered (`api.refusals`).
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Final, Generic, TypeVar
+from typing import Annotated, Final, TypeVar
 from uuid import UUID
 
+from fastapi import Depends, Path, Query
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from starlette.requests import Request
 
-from api.errors import InvalidBody, NotFound
+from api.errors import InvalidBody
 from schemas import texts
 from schemas.issues import Issue
+from schemas.models import checked
 from schemas.normalise import Unfit
 
 T = TypeVar("T")
-V = TypeVar("V")
 MAX_PAGE: Final = 200
 MAX_IDEMPOTENCY_KEY: Final = 255
 MAX_MAPPING_NAME: Final = 100
@@ -29,55 +31,133 @@ _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,1000}")
 _TRUTHS: Final = {"true": True, "1": True, "false": False, "0": False}
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter(Generic[T]):
-    """One query parameter: `parse` gets all sent values, in their order, and raises `Unfit`."""
+def _clamped(value: str, least: int, most: int) -> int:
+    if not _INTEGER.fullmatch(value):
+        raise Unfit("invalid_type", "This parameter is an integer.")
+    return min(max(int(value), least), most)
 
-    name: str
-    parse: Callable[[Sequence[str]], T]
-    default: T
-    schema: Mapping[str, Any]
-    description: str
 
-    def of(self, request: Request, also: Sequence[str] = ()) -> T:
-        """Return the request's value, or the default where none was sent; `also` are values of the form's part.
-
-        Raise `InvalidBody`.
-        """
-        values = [*request.query_params.getlist(self.name), *also]
-        if not values:
-            return self.default
+def instant(value: str) -> datetime:
+    """Return the instant of a text of RFC 3339; raise `Unfit`."""
+    if _RFC_3339.fullmatch(value):
         try:
-            return self.parse(values)
-        except Unfit as unfit:
-            raise InvalidBody([Issue(unfit.code, unfit.message, self.name)]) from None
-
-    def published(self) -> dict[str, Any]:
-        """Return the OpenAPI parameter object."""
-        return {
-            "name": self.name,
-            "in": "query",
-            "required": False,
-            "description": self.description,
-            "schema": dict(self.schema),
-        }
+            return datetime.fromisoformat(value.upper())
+        except ValueError:
+            pass  # the form of an instant, but no real date or time
+    raise Unfit("invalid_format", "Send an RFC 3339 instant with Z or an offset, and write its + as %2B.")
 
 
-def record_id(request: Request) -> UUID:
-    """Return the `id` of the path; a malformed one counts as unknown, not as a bad request."""
+def _codes(values: Sequence[str]) -> list[str]:
+    for value in values:
+        if (sentence := texts.control_in(value)) is not None:
+            raise Unfit("invalid_format", sentence)
+    return [texts.code(value) for value in values]
+
+
+def truth(values: Sequence[str]) -> bool:
+    """Return the one truth that all values say; raise `Unfit`."""
+    if not _TRUTHS.keys() >= set(values):
+        raise Unfit("invalid_format", "This parameter is true, false, 1 or 0.")
+    return sent_once([_TRUTHS[value] for value in values])
+
+
+def sent_once(values: Sequence[T]) -> T:
+    """Return the one value that is sent, however often; two different values are refused as ambiguous."""
+    if any(value != values[0] for value in values):
+        raise Unfit("invalid_format", "This parameter is given twice with different values; send it once.")
+    return values[0]
+
+
+def _agreeing(values: list[str], check: Callable[[Sequence[str]], object]) -> list[str]:
+    check(values)
+    return values
+
+
+def agreed(name: str, check: Callable[[Sequence[str]], T], values: Sequence[str]) -> T | None:
+    """Return what all values of a parameter say, sent as parameter, part or member of the body; None without any.
+
+    The framework reads one place at a time and of a repeated parameter the last value. Raise `InvalidBody`.
+    """
+    if not values:
+        return None
     try:
-        return UUID(request.path_params["id"])
-    except ValueError:
-        raise NotFound from None
+        return check(values)
+    except Unfit as unfit:
+        raise InvalidBody([Issue(unfit.code, unfit.message, name)]) from None
 
 
-RECORD_ID: Final = {
-    "name": "id",
-    "in": "path",
-    "required": True,
-    "description": "The record's id, not its code.",
-    "schema": {"type": "string", "format": "uuid"},
-}
+RecordId = Annotated[UUID, BeforeValidator(UUID), Path(alias="id", description="The record's id, not its code.")]
+"""The id of the path; a malformed one is answered as an unknown one."""
+Limit = Annotated[
+    int,
+    BeforeValidator(checked(_clamped, 1, MAX_PAGE)),
+    Query(description=f"Page size; values outside 1 to {MAX_PAGE} are clamped."),
+]
+Offset = Annotated[
+    int, BeforeValidator(checked(_clamped, 0, _MAX_OFFSET)), Query(description="Rows to skip; a negative value is 0.")
+]
+SkuCodes = Annotated[
+    list[str] | None,
+    AfterValidator(checked(_codes)),
+    WithJsonSchema({"type": "array", "items": {"type": "string", "pattern": r"^[^\u0000]*$"}}),
+    Query(alias="sku_code", description="Only these sku_codes, compared exactly; may repeat."),
+]
+UpdatedSince = Annotated[
+    datetime | None,
+    BeforeValidator(checked(instant)),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+    Query(description="Only SKUs updated at or after this instant (RFC 3339 with Z or an offset)."),
+]
+DryRunValues = Annotated[
+    list[str] | None,
+    AfterValidator(checked(_agreeing, truth)),
+    WithJsonSchema({"type": "boolean"}),
+    Query(
+        alias="dry_run",
+        description="Validate and grade, report what would happen, write nothing. Also 1 and 0. A multipart import may "
+        "hold it as a part of this name.",
+    ),
+]
+"""All values of `dry_run`, for operations that take it from the body, too: see `agreed`.
+
+Its default is None: for a `default_factory` Pydantic looks at a signature in each request, which takes 0.1 ms.
+"""
+
+
+async def _dry_run(values: DryRunValues = None) -> bool:
+    return truth(values) if values else False
+
+
+DryRun = Annotated[bool, Depends(_dry_run)]
+
+
+MappingValues = Annotated[
+    list[str] | None,
+    AfterValidator(checked(_agreeing, sent_once)),
+    WithJsonSchema({"type": "string"}),
+    Query(
+        alias="mapping",
+        description='JSON that says what detection cannot know: {"columns": {field: header, letter, array of headers, '
+        'or null}, "constants": {field: value of every line}, "values": {field: {text in the file: value}}, "sheet", '
+        '"header_row", "decimal", "layout", "components": the first five of the components sheet}. In a multipart body '
+        "it is a part of this name.",
+    ),
+]
+MappingNameValues = Annotated[
+    list[str] | None,
+    AfterValidator(checked(_agreeing, sent_once)),
+    WithJsonSchema({"type": "string", "maxLength": MAX_MAPPING_NAME}),
+    Query(
+        alias="mapping_name",
+        description="Beside a mapping: keep it under this name, unless it is a dry run. Alone: use the one kept. "
+        "In a multipart body it is a part of this name.",
+    ),
+]
+Filename = Annotated[
+    str | None,
+    WithJsonSchema({"type": "string"}),
+    Query(description="Names a raw body: its extension tells CSV from XLSX. Ignored for multipart."),
+]
 
 
 def idempotency_key(request: Request) -> str | None:
@@ -95,103 +175,7 @@ def idempotency_key(request: Request) -> str | None:
     return values[0]
 
 
-def _within(least: int, most: int) -> Callable[[Sequence[str]], int]:
-    def clamped(values: Sequence[str]) -> int:
-        if not _INTEGER.fullmatch(values[-1]):
-            raise Unfit("invalid_type", "This parameter is an integer.")
-        return min(max(int(values[-1]), least), most)
-
-    return clamped
-
-
-def _truth(values: Sequence[str]) -> bool:
-    if not _TRUTHS.keys() >= set(values):
-        raise Unfit("invalid_format", "This parameter is true, false, 1 or 0.")
-    return bool(_once([_TRUTHS[value] for value in values]))
-
-
-def _once(values: Sequence[V]) -> V:
-    """Return the one value that is sent, however often; two different values are refused as ambiguous."""
-    if any(value != values[0] for value in values):
-        raise Unfit("invalid_format", "This parameter is given twice with different values; send it once.")
-    return values[0]
-
-
-def instant(values: Sequence[str]) -> datetime:
-    """Return the last value as an instant of RFC 3339; raise `Unfit`."""
-    if _RFC_3339.fullmatch(values[-1]):
-        try:
-            return datetime.fromisoformat(values[-1].upper())
-        except ValueError:
-            pass  # the form of an instant, but no real date or time
-    raise Unfit("invalid_format", "Send an RFC 3339 instant with Z or an offset, and write its + as %2B.")
-
-
-def _codes(values: Sequence[str]) -> list[str]:
-    for value in values:
-        if (sentence := texts.control_in(value)) is not None:
-            raise Unfit("invalid_format", sentence)
-    return [texts.code(value) for value in values]
-
-
-def _text(values: Sequence[str]) -> str:
-    return values[-1]
-
-
-LIMIT: Final = Parameter(
-    "limit",
-    _within(1, MAX_PAGE),
-    50,
-    {"type": "integer", "default": 50},
-    "Page size; values outside 1 to 200 are clamped.",
-)
-OFFSET: Final = Parameter(
-    "offset", _within(0, _MAX_OFFSET), 0, {"type": "integer", "default": 0}, "Rows to skip; a negative value is 0."
-)
-DRY_RUN: Final = Parameter(
-    "dry_run",
-    _truth,
-    False,
-    {"type": "boolean", "default": False},
-    "Validate and grade, report what would happen, write nothing. Also 1 and 0. A multipart import may hold it as a "
-    "part of this name.",
-)
-SKU_CODE: Final[Parameter[list[str] | None]] = Parameter(
-    "sku_code",
-    _codes,
-    None,
-    {"type": "array", "items": {"type": "string", "pattern": r"^[^\u0000]*$"}},
-    "Only these sku_codes, compared exactly; may repeat.",
-)
-UPDATED_SINCE: Final[Parameter[datetime | None]] = Parameter(
-    "updated_since",
-    instant,
-    None,
-    {"type": "string", "format": "date-time"},
-    "Only SKUs updated at or after this instant (RFC 3339 with Z or an offset).",
-)
-MAPPING: Final[Parameter[str | None]] = Parameter(
-    "mapping",
-    _once,
-    None,
-    {"type": "string"},
-    'JSON that says what detection cannot know: {"columns": {field: header, letter, array of headers, or null}, '
-    '"constants": {field: value of every line}, "values": {field: {text in the file: value}}, "sheet", "header_row", '
-    '"decimal", "layout", "components": the first five of the components sheet}. In a multipart body it is a part of '
-    "this name.",
-)
-MAPPING_NAME: Final[Parameter[str | None]] = Parameter(
-    "mapping_name",
-    _once,
-    None,
-    {"type": "string", "maxLength": MAX_MAPPING_NAME},
-    "Beside a mapping: keep it under this name, unless it is a dry run. Alone: use the one kept. "
-    "In a multipart body it is a part of this name.",
-)
-FILENAME: Final[Parameter[str | None]] = Parameter(
-    "filename",
-    _text,
-    None,
-    {"type": "string"},
-    "Names a raw body: its extension tells CSV from XLSX. Ignored for multipart.",
-)
+def offset_of(request: Request) -> int:
+    """Return the rows to skip that a page's address asks for. Raise `InvalidBody`."""
+    values = request.query_params.getlist("offset")
+    return agreed("offset", lambda given: _clamped(given[-1], 0, _MAX_OFFSET), values) or 0

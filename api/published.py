@@ -3,16 +3,15 @@
 from typing import Final
 
 import orjson
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import kept
 from api.document import V1, operation
-from api.operations import resource
 from schemas.responses import OpenApiDocument
 
-router = resource(prefix=V1, tags=["Service"])
+router = APIRouter(prefix=V1, tags=["Service"])
 
 _KEPT_SECONDS: Final = 300
 

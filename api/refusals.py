@@ -1,8 +1,13 @@
-"""Converts the framework's errors into ours: an error before a handler has the same body and codes."""
+"""Converts the framework's errors into ours: an error before a handler has the same body and codes.
+
+Faults of parameters are Pydantic's; `refusal_of` makes them the contract's by the function that translates those of
+bodies, too (`schemas.models.issue_of`).
+"""
 
 import re
 
 from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,14 +15,16 @@ from starlette.routing import Match
 
 from api.auth import admit_left_over
 from api.bodies import unreadable
-from api.errors import Fault, NotFound, Refused, TokenRefused, WrongMethod
+from api.errors import Fault, InvalidBody, NotFound, Refused, TokenRefused, WrongMethod
 from api.languages import spoken
 from api.pages.refusals import for_people
+from schemas.models import issue_of
 
 
 def install(app: FastAPI) -> None:
     """Register the handlers; `api.correlation` handles all other exceptions."""
     app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(RequestValidationError, _unread)
     app.add_exception_handler(HTTPException, _framework)
 
 
@@ -36,6 +43,19 @@ async def _refused(request: Request, error: Exception) -> Response:
     except Refused as first:
         error = first
     return _answer(request, error)
+
+
+async def _unread(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return await _refused(request, refusal_of(error))
+
+
+def refusal_of(error: RequestValidationError) -> Refused:
+    """Return the refusal of the first parameter at fault; a malformed id is answered as an unknown one."""
+    faults = error.errors()
+    if any(fault["loc"][0] == "path" for fault in faults):
+        return NotFound()
+    return InvalidBody([issue_of({**faults[0], "loc": faults[0]["loc"][1:]})])
 
 
 async def _framework(request: Request, error: Exception) -> Response:

@@ -2,17 +2,17 @@
 
 from typing import Final
 
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_kept
 from api.document import V1, operation
-from api.operations import resource
 from api.service import service_of
 from schemas import supplier
 from schemas.responses import JsonSchemaDocument
 
-router = resource(prefix=f"{V1}/schemas", tags=["Service"])
+router = APIRouter(prefix=f"{V1}/schemas", tags=["Service"])
 
 _KEPT_SECONDS: Final = 3600
 

@@ -13,7 +13,6 @@ import psycopg
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
-from api.together import Together
 from compliance.ruleset import RuleSet
 from pipelines.sandbox.pool import Readers
 from warehouse.clock import Clock
@@ -32,7 +31,7 @@ _REUNION_SECONDS: Final = 10.0
 class Service:
     """The resources of the process: `writes` for handlers in threads, `reads` for those in the event loop.
 
-    `together` groups writes of one caller, `readers` are the processes that read files.
+    `readers` are the processes that read files.
     """
 
     settings: Settings
@@ -41,7 +40,6 @@ class Service:
     reads: AsyncPool
     objects: Objects
     rulesets: Rulesets
-    together: Together
     readers: Readers
 
     async def rules_for(self, version: str, before: str | None) -> tuple[RuleSet, RuleSet, RuleSet | None]:
@@ -77,7 +75,7 @@ async def opened(settings: Settings, database: Database, clock: Clock) -> AsyncI
     """Open the resources of a process, and close them again."""
     with Pool(database.app_url, size=settings.pool_size, clock=clock) as writes, Readers.of(settings) as readers:
         async with AsyncPool(database.app_url, size=settings.pool_size) as reads:
-            yield Service(settings, clock, writes, reads, Objects.of(settings), Rulesets(), Together(), readers)
+            yield Service(settings, clock, writes, reads, Objects.of(settings), Rulesets(), readers)
 
 
 def service_of(request: HTTPConnection) -> Service:

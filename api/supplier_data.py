@@ -4,11 +4,11 @@ An unknown token and a token whose request already has its answer get the same a
 `api.pages.supplier` is what the supplier sees in a browser; both call `answered`.
 """
 
-from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Annotated, Final
 from uuid import UUID
 
+from fastapi import APIRouter, Path
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,10 +17,9 @@ from api.answers import json_of
 from api.bodies import fingerprint, json_body
 from api.document import body_of, operation
 from api.errors import InvalidBody, NotFound, RateLimited
-from api.operations import resource
 from api.origin import acting, client_network
 from api.service import service_of
-from api.writing import answer_for
+from api.writing import answer
 from schemas.models import Invalid
 from schemas.responses import SupplierSubmissionAccepted
 from schemas.sku import SupplierResponse
@@ -29,7 +28,7 @@ from services import review, supplier_requests
 from warehouse.review import supplier_requests as queries
 from warehouse.sessions import Connection
 
-router = resource(prefix="/api/supplier-data", tags=["Suppliers"])
+router = APIRouter(prefix="/api/supplier-data", tags=["Suppliers"])
 
 _ERRORS: Final = (
     "invalid_body",
@@ -39,49 +38,45 @@ _ERRORS: Final = (
     "rate_limited",
     "internal_error",
 )
-_TOKEN: Final = {
-    "name": "token",
-    "in": "path",
-    "required": True,
-    "description": "The token of the link that the supplier was sent.",
-    "schema": {"type": "string"},
-}
+Token = Annotated[str, Path(description="The token of the link that the supplier was sent.")]
 
 
 @router.post(
     "/{token}",
     **operation(
         "Answer a request as a supplier",
-        parameters=(_TOKEN,),
         body=body_of(SupplierSubmission),
         answers={202: SupplierSubmissionAccepted},
         errors=_ERRORS,
     ),
 )
-async def post_supplier_data(request: Request) -> Response:
+async def post_supplier_data(request: Request, token: Token) -> Response:
     """An answer for the components that the request asks about; a person at the company accepts or rejects it.
 
     A newer answer takes the place of one that waits for review. Once the company has accepted an answer the token is
     unknown; after a rejection it takes another. Ten a minute for a token, and ten for an address.
     """
-    company_id, request_id = await admitted(request)
+    company_id, request_id = await admitted(request, token)
     body = await json_body(request)
     try:
         response = parse_submission(body)
     except Invalid as invalid:
         raise InvalidBody(invalid.issues) from None
 
-    def work(conn: Connection) -> Callable[[], Response]:
-        entry = _filed(conn, request, company_id, request_id, response)
-        return partial(json_of, {"status": "awaiting_review", "submission_id": entry.id}, 202)
+    def write(conn: Connection) -> review.Entry:
+        return _filed(conn, request, company_id, request_id, response)
 
-    return await run_in_threadpool(answer_for, request, company_id, fingerprint(body), work)
+    return await run_in_threadpool(answer, request, company_id, fingerprint(body), write, _accepted)
 
 
-async def admitted(request: Request) -> tuple[UUID, UUID]:
-    """Return company and request of the path's token, and count the call. Raise `RateLimited`, then `NotFound`."""
+def _accepted(entry: review.Entry) -> Response:
+    return json_of({"status": "awaiting_review", "submission_id": entry.id}, 202)
+
+
+async def admitted(request: Request, token: str) -> tuple[UUID, UUID]:
+    """Return company and request of the token, and count the call. Raise `RateLimited`, then `NotFound`."""
     service = service_of(request)
-    token, address, now = request.path_params["token"], client_network(request), service.clock.now()
+    address, now = client_network(request), service.clock.now()
     found = await service.reading(partial(queries.admit, token=token, address=address, at=now))
     if found.retry_after:
         raise RateLimited(found.retry_after)

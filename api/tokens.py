@@ -8,6 +8,7 @@ import hmac
 from datetime import timedelta
 from functools import partial
 
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,7 +16,6 @@ from api.answers import json_of
 from api.document import V1, body_of, operation
 from api.errors import NO_STORE, TokenRefused
 from api.grants import Grant, asked_for
-from api.operations import resource
 from api.origin import client_network
 from api.service import service_of
 from schemas.access import TokenForm, TokenInput
@@ -24,7 +24,7 @@ from schemas.vocabularies import VOCABULARIES
 from warehouse.access import tokens
 from warehouse.access.keys import Key, digest
 
-router = resource(prefix=f"{V1}/oauth", tags=["Access"])
+router = APIRouter(prefix=f"{V1}/oauth", tags=["Access"])
 
 _ERRORS = (
     "invalid_request",

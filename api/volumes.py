@@ -1,9 +1,8 @@
 """PUT /skus/{id}/volumes: writes the units placed on the market, by market and period."""
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -11,46 +10,39 @@ from api.answers import json_of
 from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, operation, rows_of
 from api.errors import InvalidBody, NotFound
-from api.operations import resource
 from api.origin import origin_of
-from api.parameters import DRY_RUN, RECORD_ID, record_id
+from api.parameters import DryRun, RecordId
 from api.service import service_of
-from api.writing import answer, written
+from api.writing import JsonWrite, answer, caller_and_body
 from pipelines.writing.volume_rows import write_volumes
 from schemas.models import MAX_VOLUME_ROWS, Invalid, VolumeRowInput, parse_volumes
 from schemas.responses import VolumesWriteResult
-from warehouse.access.keys import Key
 from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
 
-router = resource(prefix=f"{V1}/skus", tags=["SKUs"])
+router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 
 
 @router.put(
     "/{id}/volumes",
     **operation(
         "Set units placed per market and period",
-        parameters=(RECORD_ID, DRY_RUN),
         body=rows_of(VolumeRowInput, most=MAX_VOLUME_ROWS),
         answers={200: VolumesWriteResult},
         errors=(*READ_ERRORS, "not_found", "idempotency_key_reuse", "payload_too_large"),
     ),
 )
-async def put_volumes(request: Request) -> Response:
+def put_volumes(request: Request, received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Response:
     """Upserts rows of the SKU: one per market, year and half. A row with null units is cleared.
 
     Rows that are not sent stay as they are, so that an empty array changes nothing. When any row is refused, nothing is
     written. A market that the SKU does not name is a warning.
     """
-    return await written(request, _written_rows)
-
-
-def _written_rows(request: Request, key: Key, body: Any) -> Response:
-    sku_id, dry_run = record_id(request), DRY_RUN.of(request)
+    key, body = caller_and_body(request, received)
     service, origin = service_of(request), origin_of(request, key)
     now = service.clock.now()
 
-    def work(conn: Connection) -> Callable[[], Response]:
+    def write(conn: Connection) -> dict[str, Any]:
         code = skus.code_of(conn, sku_id)
         if code is None:
             raise NotFound
@@ -67,7 +59,6 @@ def _written_rows(request: Request, key: Key, body: Any) -> Response:
             )
         except Invalid as invalid:
             raise InvalidBody(invalid.issues) from None
-        shown: dict[str, Any] = {"dry_run": dry_run, "data": rows, "warnings": [w.as_dict() for w in warnings]}
-        return partial(json_of, shown)
+        return {"dry_run": dry_run, "data": rows, "warnings": [w.as_dict() for w in warnings]}
 
-    return answer(request, key, fingerprint(body), work, dry_run=dry_run)
+    return answer(request, key.company_id, fingerprint(body), write, json_of, dry_run=dry_run)

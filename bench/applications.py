@@ -41,7 +41,7 @@ def _answered(port: int, first: Sequence[bytes]) -> None:
     raise RuntimeError("the application did not start")
 
 
-def compared(work: str, pairs: Sequence[tuple[Load, Load]], bound: float) -> Iterator[Line]:
+def compared(work: str, pairs: Sequence[tuple[Load, Load]], bound: float | None) -> Iterator[Line]:
     """Yield rate and p50 of floor and service, the medians of their rounds."""
     floor_rate, our_rate = (median(pair[side].per_second for pair in pairs) for side in (0, 1))
     floor_p50, our_p50 = (median(pair[side].p50_ms for pair in pairs) for side in (0, 1))

@@ -55,7 +55,7 @@ class Invalid(Exception):  # noqa: N818  (it carries verdicts, not a fault of th
         self.issues = issues
 
 
-def _checked(function: Any, *arguments: object, **limits: object) -> Any:
+def checked(function: Any, *arguments: object, **limits: object) -> Any:
     """Return a validator from a `schemas.normalise` function: its `Unfit` becomes Pydantic's error of that code."""
 
     def check(value: Any) -> Any:
@@ -109,7 +109,7 @@ def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
             limits = {"min_length": field.min_length, "max_length": field.max_length, "is_code": field.is_code}
             return Annotated[
                 str,
-                AfterValidator(_checked(normalise.text, **limits)),
+                AfterValidator(checked(normalise.text, **limits)),
                 PydanticField(json_schema_extra=_lengths(field)),
             ]
         case "number":
@@ -119,11 +119,11 @@ def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
         case "truth":
             return bool
         case "gtin":
-            return Annotated[str, AfterValidator(_checked(normalise.gtin))]
+            return Annotated[str, AfterValidator(checked(normalise.gtin))]
         case "uuid":
-            return Annotated[str, AfterValidator(_checked(_uuid)), PydanticField(json_schema_extra={"format": "uuid"})]
+            return Annotated[str, AfterValidator(checked(_uuid)), PydanticField(json_schema_extra={"format": "uuid"})]
         case "markets":
-            return list[Annotated[str, AfterValidator(_checked(normalise.market))]]
+            return list[Annotated[str, AfterValidator(checked(normalise.market))]]
         case "codes":
             return Annotated[GenericAlias(list, (one_of(str(field.vocabulary)),)), AfterValidator(_each_once)]
         case "code" if field.name == "packaging_level":
@@ -133,7 +133,7 @@ def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
         case "ppm":
             return Annotated[
                 Any,
-                PlainValidator(_checked(_ppm)),
+                PlainValidator(checked(_ppm)),
                 WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": "^<"}]}),
             ]
         case "substances":
@@ -180,7 +180,7 @@ def model_of(name: str, fields: tuple[Field, ...], doc: str) -> type[Strict]:
 
 FreeText = Annotated[
     str,
-    AfterValidator(_checked(normalise.text, min_length=None, max_length=2000)),
+    AfterValidator(checked(normalise.text, min_length=None, max_length=2000)),
     PydanticField(json_schema_extra={"maxLength": 2000}),
 ]
 """A text in the caller's words."""
@@ -225,7 +225,7 @@ class VolumeRowInput(Strict):
 
     market: Annotated[
         str,
-        AfterValidator(_checked(normalise.market)),
+        AfterValidator(checked(normalise.market)),
         PydanticField(description="Any jurisdiction code that the catalogue serves; normalised as in `markets`."),
     ]
     year: Annotated[
@@ -298,10 +298,11 @@ def issues_of(error: ValidationError, *, rows: bool = False) -> list[Issue]:
     """
     listed = error.errors(include_url=False, include_context=False)[:MAX_FAULTS]
     hidden = error.error_count() - len(listed)
-    return [*(_issue(detail, rows=rows) for detail in listed), *([more(hidden)] if hidden else [])]
+    return [*(issue_of(detail, rows=rows) for detail in listed), *([more(hidden)] if hidden else [])]
 
 
-def _issue(detail: Any, *, rows: bool) -> Issue:
+def issue_of(detail: Any, *, rows: bool = False) -> Issue:
+    """Return one fault of Pydantic's as an issue; `rows` as for `issues_of`."""
     kind, location = detail["type"], detail["loc"]
     row = location[0] if rows and location else None
     field = path(location[1:] if rows else location)

@@ -62,6 +62,8 @@ _HEADERS_OF_STATUS: Final = {"401": ("WWW-Authenticate",), "429": ("Retry-After"
 def complete(document: dict[str, Any]) -> None:
     """Complete every operation and the style of every schema, in place."""
     document["components"]["headers"] = _HEADERS
+    for name in ("HTTPValidationError", "ValidationError"):  # of the framework's own 422
+        document["components"]["schemas"].pop(name, None)
     document["components"]["securitySchemes"]["Client"] = _CLIENT
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
@@ -74,6 +76,9 @@ def complete(document: dict[str, Any]) -> None:
 
 
 def _complete(operation: dict[str, Any], path: str, method: str) -> None:
+    if own := operation.pop("parameters", None):
+        operation["parameters"] = [_parameter(made) for made in own]
+        operation |= {name: operation.pop(name) for name in ("requestBody", "security") if name in operation}
     secured = bool(operation.setdefault("security", []))
     answers_a_request = path.endswith("/supplier-data/{token}")
     writes, once = method in _WRITES and secured, method in _WRITES and (secured or answers_a_request)
@@ -88,8 +93,9 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
         for requirement in operation["security"]:
             if "BearerToken" in requirement:  # the only scheme with scopes; a key has its own
                 requirement["BearerToken"] = [operation["x-scope"]]
-    parameters = operation.setdefault("parameters", [])
-    parameters += [_IDEMPOTENCY_KEY, _CORRELATION_ID] if once else [_CORRELATION_ID]
+    common = [_IDEMPOTENCY_KEY, _CORRELATION_ID] if once else [_CORRELATION_ID]
+    operation.setdefault("parameters", []).extend(common)
+    operation["responses"].pop("422", None)  # the framework's own; a parameter at fault is a 400 here
     operation["responses"] = dict(sorted(operation["responses"].items()))
     for status, response in operation["responses"].items():
         if "x-error-codes" in response:
@@ -99,6 +105,14 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
             names.append("Idempotent-Replayed")
         headers = response.setdefault("headers", {})
         headers |= {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def _parameter(made: dict[str, Any]) -> dict[str, Any]:
+    """Return a parameter as the framework made it, described once and not in its schema again."""
+    schema = {name: value for name, value in made["schema"].items() if name not in ("description", "title")}
+    if schema["type"] == "boolean":
+        schema["default"] = False  # the framework publishes no default of a parameter that it reads as a list
+    return {name: made[name] for name in ("name", "in", "required", "description")} | {"schema": schema}
 
 
 def _formed(schema: Schema) -> None:

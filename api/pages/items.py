@@ -12,12 +12,12 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api import parameters
 from api.errors import InvalidBody
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.sessions import Session, SignedIn
 from api.pages.turns import in_turn
-from api.parameters import OFFSET
 from api.service import service_of
 from compliance.flag_texts import retold
 from compliance.ruleset import RuleSet
@@ -49,7 +49,7 @@ async def get_items(request: Request, session: SignedIn) -> Response:
 def offset_of(request: Request) -> int:
     """Return the rows to skip; 0 where the address has anything but a number."""
     try:
-        return OFFSET.of(request)
+        return parameters.offset_of(request)
     except InvalidBody:
         return 0
 

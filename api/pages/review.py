@@ -23,7 +23,7 @@ from api.pages.forms import Form, posted
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page
 from api.pages.sessions import Session, SignedIn
-from api.parameters import OFFSET
+from api.parameters import offset_of
 from api.service import service_of
 from compliance.flag_texts import retold
 from schemas import texts
@@ -68,7 +68,7 @@ async def get_queue(request: Request, session: SignedIn) -> Response:
     """List the waiting entries, the oldest first; with `?state=decided` the decided ones, the latest first."""
     state: State = "decided" if request.query_params.get("state") == "decided" else "open"
     try:
-        offset = OFFSET.of(request)
+        offset = offset_of(request)
     except InvalidBody:
         offset = 0
 

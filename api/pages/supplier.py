@@ -238,7 +238,7 @@ async def _found(request: Request) -> tuple[UUID, UUID]:
 async def _admitted(request: Request) -> tuple[UUID, UUID]:
     """Return the same and count the request; raise `PageRefused` also over the limits."""
     try:
-        return await admitted(request)
+        return await admitted(request, request.path_params["token"])
     except RateLimited as limited:
         raise PageRefused(429, "supplier.wait", headers=limited.headers) from None
     except NotFound:

@@ -4,21 +4,20 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Final
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import kept
 from api.errors import InvalidBody, NotFound
 from api.languages import asked_for
-from api.operations import resource
 from api.reference.pages import TOLD, render
 from pipelines.imports.template import template
 from schemas.issues import Issue
 from schemas.labels import LANGUAGES
 from schemas.normalise import shown
 
-router = resource(prefix="/reference", include_in_schema=False)
+router = APIRouter(prefix="/reference", include_in_schema=False)
 
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "

@@ -2,12 +2,11 @@
 
 The Idempotency-Key of interface v1. Everything happens inside the write's own transaction: a lock that lets one of
 several equal requests in at a time, whichever process they came to; the look for an answer; the keeping of one. What a
-request is made of is the door's to say (`api.writing`); nothing here knows HTTP beyond the answer's parts.
+request is made of is decided by `api.writing`; nothing here knows HTTP beyond the answer's parts.
 """
 
 import hashlib
 import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Self
@@ -56,31 +55,13 @@ class Once:
         Waits for an equal request that is being done. The look is a statement of its own, so that it sees what the one
         waited for has committed. Raises `ReusedKey`.
         """
-        answers.lock(conn, [self.request])
-        [kept] = answers.find(conn, [(self.company_id, self.request)])
-        return self._still_kept(kept, now)
-
-    def _still_kept(self, kept: answers.Kept | None, now: datetime) -> Answer | None:
+        answers.lock(conn, self.request)
+        kept = answers.find(conn, self.company_id, self.request)
         if kept is None or kept.answered_at <= now - KEPT_FOR:
             return None
         if kept.fingerprint != self.fingerprint:
             raise ReusedKey
         return Answer(kept.status, kept.media_type, zlib.decompress(kept.body))
-
-    @classmethod
-    def recall_each(
-        cls, conn: Connection, requests: Mapping[int, Self], now: datetime
-    ) -> dict[int, Answer | ReusedKey | None]:
-        """The same for several requests by their places, of which no two are equal; in a pipeline one round trip."""
-        answers.lock(conn, (each.request for each in requests.values()))
-        kept = answers.find(conn, [(each.company_id, each.request) for each in requests.values()])
-        found: dict[int, Answer | ReusedKey | None] = {}
-        for (place, request), answer in zip(requests.items(), kept, strict=True):
-            try:
-                found[place] = request._still_kept(answer, now)
-            except ReusedKey as reused:
-                found[place] = reused
-        return found
 
     def keep(self, conn: Connection, answer: Answer, now: datetime) -> None:
         """Keep the answer of a request that was done in this transaction; one older than a day is replaced."""

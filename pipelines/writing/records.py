@@ -64,7 +64,7 @@ def write_records(
     company_id: UUID,
     records: Mapping[int, SkuPatch],
     *,
-    origin: Origin | Mapping[int, Origin],
+    origin: Origin,
     now: datetime,
     rulesets: Rulesets,
     dry_run: bool,
@@ -73,8 +73,8 @@ def write_records(
     """Write validated records (`schemas.models.parse_sku`) in the caller's transaction; one result each.
 
     Records and results go by the number of their row in what the caller sent. A record whose code an earlier one has
-    is rejected. `origin` is who causes the write, or by row who causes each. `resource` is what the audit calls the
-    thing written. Raises `plans.PlanLimitReached`.
+    is rejected. `origin` is who causes the write, `resource` what the audit calls the thing written. Raises
+    `plans.PlanLimitReached`.
     """
     rules = rulesets.active(conn)
     results = {row: RowResult(row, record["sku_code"], "rejected") for row, record in records.items()}

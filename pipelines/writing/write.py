@@ -7,7 +7,7 @@ opens it, and repeats it when writers collide, is `records` for JSON and `import
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -29,7 +29,7 @@ from warehouse.audit.origin import Origin
 from warehouse.sessions import Connection
 from warehouse.skus import by_code
 from warehouse.skus.columns import Table
-from warehouse.skus.store import stage, store, store_each
+from warehouse.skus.store import stage, store
 from warehouse.skus.tables import VALUE_COLUMNS
 
 _JUDGED: Final = (
@@ -141,7 +141,7 @@ def write_patch(
     company_id: UUID,
     patch: Patch,
     *,
-    origin: Origin | Mapping[int, Origin],
+    origin: Origin,
     now: datetime,
     rules: RuleSet,
     dry_run: bool = False,
@@ -154,9 +154,8 @@ def write_patch(
 
     `source` has `row`, `import_sheet`, `import_line` for rows out of a file. `ahead` is the patch prepared without
     locks, and perhaps staged: it is used where no other writer has changed its rows since and `rules` are still those
-    that it was graded with. `origin` is who causes it; where each row has its own, each is a link of the ledger by
-    itself. `resource` is what the audit calls the thing written. Raises `plans.PlanLimitReached` when
-    the new codes would pass the plan's limit, before anything is written.
+    that it was graded with. `origin` is who causes it. `resource` is what the audit calls the thing written. Raises
+    `plans.PlanLimitReached` when the new codes would pass the plan's limit, before anything is written.
     """
     if ahead is not None and ahead.rules is rules and _still_holds(conn, ahead):
         prepared = ahead
@@ -172,11 +171,7 @@ def write_patch(
     watch = _Stopwatch()
     with watch.step("store"):
         changed, columns = prepared.staged, patch.given.names
-        if isinstance(origin, Origin):
-            store(conn, company_id, changed, columns, origin=origin, now=now, import_id=import_id, resource=resource)
-        else:
-            origins = [origin[row] for row in changed["row"]]
-            store_each(conn, company_id, changed, columns, origins=origins, now=now, resource=resource)
+        store(conn, company_id, changed, columns, origin=origin, now=now, import_id=import_id, resource=resource)
     return replace(prepared, seconds={**prepared.seconds, **watch.seconds})
 
 

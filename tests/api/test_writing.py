@@ -14,7 +14,7 @@ from warehouse.access.keys import new_key
 from warehouse.database import Database
 from warehouse.sessions import Pool
 
-_SIZES = pytest.mark.parametrize("padding", [0, 100_000], ids=["taken along", "read afterwards"])
+_SIZES = pytest.mark.parametrize("padding", [0, 100_000], ids=["small", "large"])
 _SKU = {"sku_code": "A", "name": "Bottle"}
 
 

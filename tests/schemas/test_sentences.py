@@ -26,7 +26,7 @@ ROWS = list(rows())
 SPEAKING = re.compile(r"\b(?:Issue|Unfit|faults_where|RowIssue|LineFault|refuse|InvalidBody|Refused)\(")
 """What a module calls that makes sentences for callers."""
 SENTENCE = re.compile(r"(?:[A-Z“]|\{\}).* .*[.?](?:\{\})?", re.DOTALL)
-NOT_TOLD = ("Field", "Parameter", "PydanticField", "TokenRefused", "ErrorCode", "IssueCode")
+NOT_TOLD = ("Field", "Path", "Query", "PydanticField", "TokenRefused", "ErrorCode", "IssueCode")
 """Calls whose texts describe a field, are told by another test, or must be ASCII."""
 NOT_SENTENCES = ("compliance/grading/trace.py", "schemas/models.py")
 """Modules that also make other texts: reasons of a grade, descriptions of fields."""

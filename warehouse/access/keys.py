@@ -28,12 +28,6 @@ ADMIT: Final = "SELECT * FROM pcds_admit(%(presented)s, %(is_token)s, %(usual_ce
 It sets the transaction's company, and counts the request when the transaction commits.
 """
 
-ADMIT_EACH: Final = (
-    "SELECT caller.* FROM unnest(%(asked_at)s::timestamptz[]) AS asked (at), "
-    "pcds_admit(%(presented)s, %(is_token)s, %(usual_ceiling)s, asked.at) AS caller"
-)
-"""The same for several requests with one credential: a row for each instant at which one of them came."""
-
 CALLER_COLUMNS: Final = 7
 """How many columns of a row of `ADMIT`, or of an `admitting` query, describe the caller."""
 

@@ -4,7 +4,6 @@ What belongs here: the lock of a request, and its row in `kept_answers`. What do
 which payload it belongs to (`pipelines.writing.once`).
 """
 
-from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -35,20 +34,15 @@ _KEEP: Final = (
 )
 
 
-def lock(connection: Connection, requests: Iterable[bytes]) -> None:
-    """Wait until no other transaction has locked one of these requests, and lock them until this one ends.
-
-    Every writer takes its locks in one order, so that two of them cannot deadlock.
-    """
-    for number in sorted(int.from_bytes(request[:8], "big", signed=True) for request in requests):
-        connection.execute(_LOCK, [number])
+def lock(connection: Connection, request: bytes) -> None:
+    """Wait until no other transaction has this request locked; lock it until this one ends."""
+    connection.execute(_LOCK, [int.from_bytes(request[:8], "big", signed=True)])
 
 
-def find(connection: Connection, asked: Sequence[tuple[UUID, bytes]]) -> list[Kept | None]:
-    """Return the answers, of any age, to requests of companies, in their order; in a pipeline one round trip."""
-    cursors = [connection.execute(FIND, pair) for pair in asked]
-    rows = (cursor.fetchone() for cursor in cursors)
-    return [None if row is None else Kept(*row) for row in rows]
+def find(connection: Connection, company_id: UUID, request: bytes) -> Kept | None:
+    """Return the answer, of whatever age, to a request of the company."""
+    row = connection.execute(FIND, [company_id, request]).fetchone()
+    return None if row is None else Kept(*row)
 
 
 def keep(connection: Connection, company_id: UUID, request: bytes, kept: Kept) -> None:

@@ -1,9 +1,8 @@
 """Writes the audit ledger: entries about one record, and the link that every write adds to the company's chain.
 
 What belongs here: every way to add to the ledger. SKUs are written by the thousand (`warehouse.skus.store`), all other
-records one by one (`enter`); both end in `LINKED`. SKUs of several requests that are written together make a link for
-each request (`LINKED_EACH`). What does not: reading and verifying the ledger (`services.audit`), and the digests
-(`warehouse.audit.chain`).
+records one by one (`enter`); both end in `LINKED`. What does not: reading and verifying the ledger (`services.audit`),
+and the digests (`warehouse.audit.chain`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,9 +30,6 @@ _SIGNED: Final = (
     "ip",
     "user_agent",
 )
-_OF_ORIGIN: Final = _SIGNED[3:]
-SIGNED_EACH: Final = "place bigint, id uuid, " + ", ".join(f"{name} text" for name in _OF_ORIGIN)
-"""The columns of `signatures`, as a recordset declares them."""
 _TYPES: Final = {"id": "uuid", "company_id": "uuid", "at": "timestamptz"}
 _GIVEN: Final = {name: f"%({name})s::{_TYPES.get(name, 'text')}" for name in _SIGNED}
 
@@ -75,41 +71,6 @@ that links and entries are numbered without gaps, in the order of the commits. W
 number, which the table refuses.
 """
 
-
-def _linked_each() -> str:
-    own = {name: _GIVEN[name] if name in ("company_id", "at") else f"leaves.{name}" for name in _SIGNED}
-    first = "held.audit_entries + leaves.place"
-    link = {**own, "number": "held.links + leaves.place", "first_entry": first, "entries": "1"}
-    return f"""
-held AS MATERIALIZED (
-    SELECT links, audit_entries, chain_hash FROM company_counters WHERE company_id = %(company_id)s
-), chained AS (
-    SELECT 0::bigint AS place, chain_hash AS hash FROM held
-    UNION ALL
-    SELECT leaves.place, {CURRENT.of_link("chained.hash", link, "leaves.digest")}
-    FROM chained JOIN leaves ON leaves.place = chained.place + 1 CROSS JOIN held
-), counted AS (
-    UPDATE company_counters
-    SET skus = skus + %(created)s, links = links + count, audit_entries = audit_entries + count, chain_hash = last
-    FROM (SELECT max(place) AS count, (array_agg(hash ORDER BY place DESC))[1] AS last FROM chained) AS every
-    WHERE company_id = %(company_id)s
-), entered AS (
-    INSERT INTO audit_entries (company_id, id, transaction_id, action, resource_id, version, before, after, digest)
-    SELECT %(company_id)s, {first}, id, action, resource_id, version, before, after, digest FROM leaves CROSS JOIN held
-)
-INSERT INTO audit_transactions ({", ".join(_SIGNED)}, number, first_entry, entries, digest_version, hash)
-SELECT {", ".join(own.values())}, held.links + leaves.place, {first}, 1, {CURRENT.version}, chained.hash
-FROM leaves JOIN chained USING (place) CROSS JOIN held"""
-
-
-LOCK: Final = "SELECT FROM company_counters WHERE company_id = %(company_id)s FOR UPDATE"
-LINKED_EACH: Final = _linked_each()
-"""The same end, for a recursive statement whose `leaves` are each a link by itself and have the columns of `_SIGNED`.
-
-A statement of its own, `LOCK`, locks the counters first: a link is computed over the one before it, and a statement
-sees only the rows that were there when it began.
-"""
-
 _FIELDS: Final = {
     "action": "%(action)s",
     "resource_id": "%(resource_id)s",
@@ -137,14 +98,6 @@ def signature(company_id: UUID, origin: Origin, now: datetime) -> dict[str, obje
         "ip": origin.ip,
         "user_agent": origin.user_agent,
     }
-
-
-def signatures(origins: Sequence[Origin]) -> list[dict[str, object]]:
-    """Return what `LINKED_EACH` needs for each leaf besides its subject: the link's id, and the actor."""
-    return [
-        {"place": place, "id": str(uuid7()), **{name: getattr(origin, name) for name in _OF_ORIGIN}}
-        for place, origin in enumerate(origins, start=1)
-    ]
 
 
 def enter(

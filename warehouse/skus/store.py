@@ -8,7 +8,7 @@ what they become (`pipelines.writing.write`), and how a link is computed (`wareh
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
@@ -45,14 +45,6 @@ _ENTRY: Final = {
     "resource_id": "stored.id::text",
     "version": "stored.version",
 }
-_LEAVES_EACH: Final = f"""
-WITH RECURSIVE leaves AS MATERIALIZED (
-    SELECT signed.*, {", ".join(f"{expression} AS {name}" for name, expression in _ENTRY.items())},
-           NULL::json AS before, NULL::json AS after, {CURRENT.of_entry(_ENTRY, "stored.row_digest")} AS digest
-    FROM json_to_recordset(%(links)s::json) AS signed (sku_id uuid, {ledger.SIGNED_EACH}), LATERAL (
-        SELECT skus.id, skus.version, {CURRENT.of_row("skus")} AS row_digest
-        FROM skus WHERE skus.id = signed.sku_id LIMIT 1) AS stored
-), {ledger.LINKED_EACH}"""
 _LEAVES: Final = f"""
 SELECT row_number() OVER (ORDER BY stored.sku_code COLLATE "C") AS place,
        {", ".join(f"{expression} AS {name}" for name, expression in _ENTRY.items())},
@@ -60,22 +52,15 @@ SELECT row_number() OVER (ORDER BY stored.sku_code COLLATE "C") AS place,
 
 
 @lru_cache(maxsize=1024)
-def _statement(
-    written: tuple[str, ...], *, few: bool, changing: bool, making: bool, linked: bool
-) -> tuple[str, list[str]]:
+def _statement(written: tuple[str, ...], *, few: bool, changing: bool, making: bool) -> tuple[str, list[str]]:
     """The statement that stores rows of these columns, with the names of its numbered parameters.
 
     A column that is not staged keeps what it has. The parts of the statement see the tables as they were before it:
     what was written reaches the ledger as `RETURNING` gives it. Only the parts that have rows to write are in it: to
-    set up one of fifty columns takes Postgres a tenth of a millisecond. Not `linked` it ends with the rows, each of
-    which says whose link it belongs to.
+    set up one of fifty columns takes Postgres a tenth of a millisecond.
     """
-    staged = _declared(written) if linked else f"{_declared(written)}, transaction_id uuid"
-    link = "%(id)s" if linked else "staged.transaction_id"
-    rows = f"staged AS MATERIALIZED (SELECT * FROM json_to_recordset(%(rows)s::json) AS staged ({staged}))"
-    parts = [rows] * few + _changed(written, link, few=few) * changing + _made(written, link) * making
-    if not linked:
-        return _numbered(f"WITH {', '.join(parts)} SELECT")
+    rows = f"staged AS MATERIALIZED (SELECT * FROM json_to_recordset(%(rows)s::json) AS staged ({_declared(written)}))"
+    parts = [rows] * few + _changed(written, few=few) * changing + _made(written) * making
     stored = " UNION ALL ".join(["SELECT * FROM changed"] * changing + ["SELECT * FROM made"] * making)
     leaves = f"leaves AS MATERIALIZED ({_LEAVES} FROM ({stored}) AS stored)"
     return _numbered(f"WITH {', '.join([*parts, leaves])}, {ledger.LINKED}")
@@ -88,7 +73,7 @@ def _numbered(statement: str) -> tuple[str, list[str]]:
     return re.sub(r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", statement), names
 
 
-def _changed(written: tuple[str, ...], link: str, *, few: bool) -> list[str]:
+def _changed(written: tuple[str, ...], *, few: bool) -> list[str]:
     """The parts that keep a row as it was and change it."""
     changes = ", ".join(f"{name} = {as_stored(name, 'staged')}" for name in written)
     # Few ids are named: a join alone may be planned as reading all rows of the company, while their number is unknown.
@@ -101,20 +86,20 @@ def _changed(written: tuple[str, ...], link: str, *, few: bool) -> list[str]:
 )""",
         f"""changed AS (
     UPDATE skus
-    SET {changes}, updated_at = %(at)s, transaction_id = {link},
+    SET {changes}, updated_at = %(at)s, transaction_id = %(id)s,
         import_id = %(import)s
     FROM staged WHERE skus.id = staged.id AND staged.version > 1 {held} {_STORED}
 )""",
     ]
 
 
-def _made(written: tuple[str, ...], link: str) -> list[str]:
+def _made(written: tuple[str, ...]) -> list[str]:
     """The part that adds a row, in the order of the codes."""
     staged = ("id", *written)
     return [
         f"""made AS (
     INSERT INTO skus (company_id, created_at, updated_at, transaction_id, import_id, {", ".join(staged)})
-    SELECT %(company_id)s, %(at)s, %(at)s, {link}, %(import)s, {", ".join(as_stored(name, "staged") for name in staged)}
+    SELECT %(company_id)s, %(at)s, %(at)s, %(id)s, %(import)s, {", ".join(as_stored(name, "staged") for name in staged)}
     FROM staged WHERE staged.version = 1 ORDER BY staged.sku_code {_STORED}
 )"""
     ]
@@ -148,49 +133,8 @@ def store(
     }
     if few:
         parameters |= {"ids": rows["id"], "rows": orjson.dumps(rows.dicts(staged)).decode()}
-    statement = _statement(staged[1:], few=few, changing=created < len(rows), making=created > 0, linked=True)
-    _execute(conn, statement, parameters)
-
-
-def store_each(
-    conn: Connection,
-    company_id: UUID,
-    rows: Table,
-    columns: Sequence[str],
-    *,
-    origins: Sequence[Origin],
-    now: datetime,
-    resource: str,
-) -> None:
-    """The same for few rows, of which each has its own origin and is a link of the ledger by itself.
-
-    The rows come first and the company's counters last, as for one link: writers of the same new code would else each
-    have what the other waits for.
-    """
-    assert len(rows) <= FEW, "more rows than that travel together, not each by itself"
-    staged, created = (*columns, *_ALWAYS), rows["version"].count(1)
-    links = ledger.signatures(origins)
-    transactions = [link["id"] for link in links]
-    records = rows.with_columns({"transaction_id": transactions}).dicts(("id", *staged, "transaction_id"))
-    signed = [{**link, "sku_id": sku_id} for link, sku_id in zip(links, rows["id"], strict=True)]
-    parameters = {
-        "company_id": company_id,
-        "at": now,
-        "import": None,
-        "created": created,
-        "resource": resource,
-        "ids": rows["id"],
-        "rows": orjson.dumps(records).decode(),
-        "links": orjson.dumps(signed).decode(),
-    }
-    statement = _statement(staged, few=True, changing=created < len(rows), making=created > 0, linked=False)
-    for each in (statement, _numbered(ledger.LOCK), _numbered(_LEAVES_EACH)):
-        _execute(conn, each, parameters)
-
-
-def _execute(conn: Connection, statement: tuple[str, list[str]], given: Mapping[str, object]) -> None:
-    text, names = statement
-    RawCursor(conn).execute(text, [given[name] for name in names])
+    text, names = _statement(staged[1:], few=few, changing=created < len(rows), making=created > 0)
+    RawCursor(conn).execute(text, [parameters[name] for name in names])
 
 
 def stage(conn: Connection, rows: Table, columns: Sequence[str]) -> None:

@@ -1,0 +1,71 @@
+"""Parameters that cannot be read: the contract's issues, in the contract's order, from the framework's errors."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.api.conftest import Caller
+from warehouse.access.keys import new_key
+
+NO_INTEGER = {"field": "limit", "code": "invalid_type", "message": "This parameter is an integer."}
+TWICE = "This parameter is given twice with different values; send it once."
+NO_TRUTH = "This parameter is true, false, 1 or 0."
+SKU = {"sku_code": "A", "name": "Bottle"}
+UNKNOWN = "0b5ac2f0-0000-4000-8000-000000000000"
+
+
+def said(answer: Any) -> tuple[int, str, Any]:
+    return answer.status_code, answer.json()["error"], answer.json().get("details")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/skus", "/components", "/sites", "/brands", "/docs", "/audit-log", "/jurisdictions", f"/imports/{UNKNOWN}"],
+)
+def test_every_list_refuses_a_limit_that_is_no_integer_with_one_issue(caller: Caller, path: str) -> None:
+    for value in ("x", "", "1.5", "1e2", "٣", "9" * 1001):
+        assert said(caller.get(path, params={"limit": value, "offset": value})) == (400, "invalid_body", [NO_INTEGER])
+
+
+def test_of_a_repeated_number_the_last_counts_and_any_size_is_clamped(caller: Caller) -> None:
+    assert caller.get("/skus?limit=x&limit=3").json()["pagination"]["limit"] == 3
+    assert caller.get(f"/skus?limit={'9' * 999}&offset=-{'9' * 999}").json()["pagination"] == {
+        "limit": 200, "offset": 0, "total": 0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("query", "message"), [("yes", NO_TRUTH), ("", NO_TRUTH), ("1&dry_run=0", TWICE)])
+def test_a_dry_run_that_cannot_be_read_writes_nothing(caller: Caller, query: str, message: str) -> None:
+    refused = (400, "invalid_body", [{"field": "dry_run", "code": "invalid_format", "message": message}])
+    assert said(caller.post(f"/skus?dry_run={query}", SKU)) == refused
+    assert said(caller.post(f"/skus/batch?dry_run={query}", {"skus": [SKU]})) == refused
+    file = b"sku_code;name\nA;n\n"
+    assert said(caller.request("POST", f"/imports?filename=a.csv&dry_run={query}", content=file)) == refused
+    assert caller.get("/skus").json()["pagination"]["total"] == 0
+
+
+def test_a_dry_run_in_the_body_of_a_batch_must_agree_with_the_parameter(caller: Caller) -> None:
+    answer = caller.post("/skus/batch?dry_run=0", {"skus": [SKU], "dry_run": True})
+    assert said(answer)[2] == [{"field": "dry_run", "code": "invalid_format", "message": TWICE}]
+
+
+def test_who_may_not_call_is_told_that_before_any_fault_of_a_parameter(join: Callable[..., Caller]) -> None:
+    reader, writer = join(scopes=("read",)), join(scopes=("write",))
+    stranger = replace(reader, key=new_key())
+    faulty = [("POST", "/skus?dry_run=x"), ("PUT", "/skus/x?dry_run=x"), ("PUT", "/skus/x/volumes")]
+    for method, path in faulty:
+        assert said(stranger.request(method, path, json=SKU))[:2] == (401, "invalid_api_key")
+        assert said(reader.request(method, path, json=SKU))[:2] == (403, "insufficient_scope")
+    for path in ("/skus?limit=x", "/skus/x", "/imports/x", "/audit-log?since=x"):
+        assert said(stranger.get(path))[:2] == (401, "invalid_api_key")
+        assert said(writer.get(path))[:2] == (403, "insufficient_scope")
+
+
+def test_a_malformed_id_is_an_unknown_one_and_told_after_a_body_that_is_no_json(caller: Caller) -> None:
+    for path in ("/skus/x", f"/skus/{UNKNOWN}"):
+        assert said(caller.get(path)) == (404, "not_found", None)
+        assert said(caller.request("PUT", path, json=SKU)) == (404, "not_found", None)
+        assert said(caller.request("PUT", path, content=b"{"))[:2] == (400, "invalid_body")
+    assert said(caller.request("PUT", "/skus/x?dry_run=x", json=SKU)) == (404, "not_found", None)
