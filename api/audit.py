@@ -19,6 +19,7 @@ from api.parameters import LIMIT, OFFSET, Parameter, instant
 from api.reading import read
 from schemas import texts
 from schemas.audit import ACTIONS, RESOURCE_TYPES, actions_of
+from schemas.messages import Message
 from schemas.normalise import Unfit
 from schemas.responses import AuditLogResponse
 from services.audit import page
@@ -38,7 +39,7 @@ def _bound(of_day: time) -> Callable[[Sequence[str]], datetime]:
         try:
             return datetime.combine(date.fromisoformat(values[-1]), of_day, UTC)
         except ValueError:
-            raise Unfit("invalid_format", "Send a day as YYYY-MM-DD, or an RFC 3339 instant.") from None
+            raise Unfit("invalid_format", Message("Send a day as YYYY-MM-DD, or an RFC 3339 instant.")) from None
 
     return parsed
 
@@ -46,7 +47,7 @@ def _bound(of_day: time) -> Callable[[Sequence[str]], datetime]:
 def _one_of(codes: Sequence[str]) -> Callable[[Sequence[str]], str]:
     def parsed(values: Sequence[str]) -> str:
         if values[-1] not in codes:
-            raise Unfit("not_in_vocabulary", f"This parameter is one of: {', '.join(codes)}.")
+            raise Unfit("not_in_vocabulary", Message("This parameter is one of: {codes}.", codes=", ".join(codes)))
         return values[-1]
 
     return parsed

@@ -19,7 +19,7 @@ from api.auth import Presented, Writer
 from api.bodies import Upload, fingerprint, refuse_unknown, upload
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, operation
 from api.errors import InvalidBody, NotFound
-from api.languages import spoken
+from api.languages import asked_for, spoken
 from api.launching import Launch
 from api.operations import resource
 from api.origin import origin_of
@@ -43,6 +43,7 @@ from pipelines import imports, sandbox
 from pipelines.reading.packed import PackedUpload
 from schemas import texts
 from schemas.issues import Issue
+from schemas.messages import ORIGINAL, Message
 from schemas.normalise import shown
 from schemas.responses import ImportAccepted, ImportStatusResponse
 from warehouse.access.keys import Key
@@ -180,7 +181,7 @@ def _mapping(request: Request, file: Upload) -> dict[str, Any] | None:
     except orjson.JSONDecodeError:
         mapping = None
     if not isinstance(mapping, dict):
-        sentence = 'The mapping is no JSON object; send for example {"columns": {"sku_code": "A"}}.'
+        sentence = Message('The mapping is no JSON object; send for example {{"columns": {{"sku_code": "A"}}}}.')
         raise InvalidBody([Issue("invalid_mapping", sentence, "mapping")])
     return mapping
 
@@ -192,7 +193,7 @@ def _mapping_name(request: Request, file: Upload) -> str | None:
         return None
     name = texts.code(given)
     if not 1 <= len(name) <= MAX_MAPPING_NAME or texts.control_in(name):
-        sentence = f"A mapping_name has 1 to {MAX_MAPPING_NAME} characters and no control character."
+        sentence = Message("A mapping_name has 1 to {most} characters and no control character.", most=MAX_MAPPING_NAME)
         raise InvalidBody([Issue("invalid_mapping", sentence, "mapping_name")])
     return name
 
@@ -202,7 +203,9 @@ def _kept(request: Request, key: Key, name: str) -> dict[str, Any]:
     with service_of(request).writes.company(key.company_id) as conn:
         mapping = mappings.recall(conn, key.company_id, name)
     if mapping is None:
-        sentence = f"No mapping is kept under {shown(name)}; send the mapping itself beside the name once."
+        sentence = Message(
+            "No mapping is kept under {name}; send the mapping itself beside the name once.", name=shown(name)
+        )
         raise InvalidBody([Issue("invalid_mapping", sentence, "mapping_name")])
     return mapping
 
@@ -218,8 +221,8 @@ def _kept(request: Request, key: Key, name: str) -> dict[str, Any]:
 )
 async def get_import(request: Request, presented: Presented) -> Response:
     """Poll until `status` is completed or failed. `limit` and `offset` page the report of rejected rows."""
-    query = polled(LIMIT.of(request), OFFSET.of(request))
-    (answer,) = await read(request, presented, query, {"import_id": record_id(request)})
+    query = polled(LIMIT.of(request), OFFSET.of(request), with_templates=asked_for(request) != ORIGINAL)
+    answer, *templates = await read(request, presented, query, {"import_id": record_id(request)})
     if answer is None:
         raise NotFound
-    return spoken(request, json_text(answer))
+    return spoken(request, json_text(answer), *map(orjson.loads, templates))

@@ -26,6 +26,7 @@ from pipelines.writing import present
 from pipelines.writing.records import RowResult, write_records
 from schemas import texts
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.models import Invalid, SkuInput, parse_sku
 from schemas.responses import SkuDetailResponse, SkuListResponse, SkuWriteResult
 from warehouse.access.keys import Key
@@ -136,7 +137,9 @@ def _written_one(request: Request, key: Key, body: Any) -> Response:
         if code is not None and texts.code(code) == record["sku_code"]:
             record["sku_code"] = code  # stored before codes had one form, and addressed by its id
         if code not in (None, record["sku_code"]):
-            sentence = f"This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus."
+            sentence = Message(
+                "This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus.", code=code
+            )
             raise InvalidBody([Issue("sku_code_mismatch", sentence, "sku_code")])
         [row] = write_records(
             conn, key.company_id, {0: record}, origin=origin, now=now, rulesets=service.rulesets, dry_run=dry_run

@@ -11,7 +11,7 @@ from typing import Final
 
 from compliance.rule_rows import Ban
 from compliance.ruleset import RuleSet
-from schemas.sentences import ORIGINAL, told
+from schemas.messages import ORIGINAL, translate
 
 _DECIMAL: Final = re.compile(r"(?<=\d)_(?=\d)")
 """The character that replaces the decimal point in the key of a fact."""
@@ -47,13 +47,13 @@ def retold(code: str, reason: str, rules: RuleSet, lang: str) -> str:
         return reason
     said = [_ban(code, found["ban"], rules, lang)]
     if found["when"]:
-        said.append(told(found["when"], lang))
+        said.append(translate(found["when"], lang))
     if found["facts"]:
-        facts = "; ".join(told(fact, lang) for fact in found["facts"].split(", "))
-        said.append(told(f"if: {facts}", lang))
+        facts = "; ".join(translate(fact, lang) for fact in found["facts"].split(", "))
+        said.append(translate(f"if: {facts}", lang))
     return ", ".join(said)
 
 
 def _ban(code: str, text: str, rules: RuleSet, lang: str) -> str:
     ban = next((ban for ban in rules.bans if (ban.code, ban.flag_text) == (code, text)), None)
-    return (ban and ban.texts.get(lang)) or told(text, lang)
+    return (ban and ban.texts.get(lang)) or translate(text, lang)

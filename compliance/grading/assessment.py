@@ -19,6 +19,7 @@ from compliance.grading.units import (
 )
 from compliance.rule_rows import Rule
 from compliance.ruleset import RuleSet
+from schemas.messages import Message
 
 
 @dataclass(slots=True)
@@ -52,7 +53,7 @@ class Assessment:
     result: Score
     units: Sequence[UnitAssessment] = ()
     missing: Sequence[str] = ()
-    why_none: str | None = None
+    why_none: Message | None = None
 
 
 def assess(record: Record, rules: RuleSet) -> Assessment:

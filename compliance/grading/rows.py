@@ -20,7 +20,7 @@ from compliance.grading.score import stored
 from compliance.grading.telling import told
 from compliance.grading.trace import traced, traced_but_open
 from compliance.ruleset import RuleSet
-from schemas.sentences import ORIGINAL
+from schemas.messages import ORIGINAL
 
 GRADED_INPUTS: Final = (
     "material",

@@ -11,6 +11,7 @@ from compliance.grading.components import Part, Record, Weighed
 from compliance.rule_rows import TOLERANCE, Format, StreamRow
 from compliance.ruleset import RuleSet
 from compliance.words import resolve_format
+from schemas.messages import Message
 
 LAYERS: Final = frozenset({"body", "coating", "liner", "tie_layer"})
 """The parts whose material makes a pack a composite of paper and another material."""
@@ -75,23 +76,25 @@ def packaging_format(record: Record, rules: RuleSet) -> Format | None:
     return resolve_format(str(text), rules) if text else None
 
 
-def outside_article_6(record: Record, found: Format | None) -> str | None:
+def outside_article_6(record: Record, found: Format | None) -> Message | None:
     """Return the sentence that says why the pack needs no recyclability grade at all, or None (step 3)."""
     contexts = record.get("use_contexts") or ()
     assert isinstance(contexts, Sequence)
     if "dangerous_goods" in contexts and record.get("packaging_level") == "transport":
-        return "Transport packaging of dangerous goods is exempt: Article 6(11)(f) of Regulation (EU) 2025/40."
+        return Message("Transport packaging of dangerous goods is exempt: Article 6(11)(f) of Regulation (EU) 2025/40.")
     if "pharmaceutical" in contexts:
-        return "Packaging of medicinal products is exempt: Article 6(11)(a) and (d) of Regulation (EU) 2025/40."
+        return Message(
+            "Packaging of medicinal products is exempt: Article 6(11)(a) and (d) of Regulation (EU) 2025/40."
+        )
     if found and "compostable_art_9" in found.flags:
-        return "This format must be compostable instead: Article 9(1) of Regulation (EU) 2025/40."
+        return Message("This format must be compostable instead: Article 9(1) of Regulation (EU) 2025/40.")
     return None
 
 
-def lightweight_exemption(record: Record, group: str | None) -> str | None:
+def lightweight_exemption(record: Record, group: str | None) -> Message | None:
     """Return the sentence that exempts sales packaging of a rare material, or None; evaluated after step 4."""
     if group in _LIGHTWEIGHT_GROUPS and record.get("packaging_level") == "sales":
-        return (
+        return Message(
             "Lightweight sales packaging of wood, cork, textile, ceramic, rubber or wax is exempt: "
             "Article 6(11)(g) of Regulation (EU) 2025/40."
         )

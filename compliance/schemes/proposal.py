@@ -13,7 +13,7 @@ from compliance.schemes.rating import BODY, Rated, is_exempt, rate, worst
 from compliance.schemes.settling import Case, OpenFact
 from compliance.schemes.tables import Scheme, SchemeRule, of_year
 from compliance.schemes.units import units_of
-from schemas.sentences import ORIGINAL
+from schemas.messages import ORIGINAL
 
 
 class PartRating(NamedTuple):

@@ -8,6 +8,7 @@ import psycopg
 from pipelines.imports.work import Work
 from pipelines.writing.plans import PlanLimitReached
 from schemas.issues import Issue
+from schemas.messages import Message, templates
 from warehouse.audit import ledger
 from warehouse.clock import Clock
 from warehouse.imports import claims
@@ -30,8 +31,11 @@ def gave_up() -> Issue:
     """Why an import fails whose runs lost their process again and again: the file may need too much memory."""
     return Issue(
         "unreadable_file",
-        f"The file was accepted, but {MAX_ATTEMPTS} times the process that worked on it was lost before it had got "
-        "further. Send it again in smaller parts, or quote the import's id to support.",
+        Message(
+            "The file was accepted, but {attempts} times the process that worked on it was lost before it had got "
+            "further. Send it again in smaller parts, or quote the import's id to support.",
+            attempts=MAX_ATTEMPTS,
+        ),
     )
 
 
@@ -39,8 +43,11 @@ def our_fault(correlation_id: str) -> Issue:
     """Why an import fails that ran into a fault of the service; another attempt would run into it again."""
     return Issue(
         "internal_error",
-        "A fault of the service ended this import; nothing is wrong with the file. What counts shows is stored, the "
-        f"rest is not. Quote {correlation_id} to support, and send the file again when the fault is mended.",
+        Message(
+            "A fault of the service ended this import; nothing is wrong with the file. What counts shows is stored, "
+            "rest is not. Quote {id} to support, and send the file again when the fault is mended.",
+            id=correlation_id,
+        ),
     )
 
 
@@ -48,21 +55,26 @@ def ended_by_operator() -> Issue:
     """Why an import fails whose run a person of the operator's staff has terminated."""
     return Issue(
         "ended_by_operator",
-        "The operator of the service ended this import; nothing is wrong with the file. What counts shows is stored, "
-        "the rest is not. Send the file again when the operator says that it may be sent.",
+        Message(
+            "The operator of the service ended this import; nothing is wrong with the file. What counts shows is "
+            "stored, the rest is not. Send the file again when the operator says that it may be sent."
+        ),
     )
 
 
 def plan_full(reached: PlanLimitReached) -> Issue:
     """Why an import fails whose room in the plan other writes took after it was accepted."""
-    return Issue("plan_limit_reached", f"{reached} The rows before this one are stored; raise the plan and send again.")
+    return Issue(
+        "plan_limit_reached",
+        Message("{reached} The rows before this one are stored; raise the plan and send again.", reached=reached),
+    )
 
 
 def _end(
     conn: psycopg.Connection[Any], claim: Claim, work: Work, now: datetime, *, status: str, failure: Issue | None
 ) -> None:
     reason = None if failure is None else failure.as_dict() | {"correlationId": work.correlation_id}
-    counts = claims.end(conn, claim, status, failure=reason, at=now)
+    counts = claims.end(conn, claim, status, failure=reason, at=now, templates=templates(reason))
     ledger.enter(
         conn,
         work.company_id,

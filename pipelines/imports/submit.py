@@ -62,6 +62,7 @@ def submit(
         "table_key": table_key,
         "default_year": now.year,
         "source": Json(upload.source),
+        "templates": Json(upload.templates),
         "rows_total": upload.rows,
         "key_id": key_id,
         "key_name": origin.actor_name or "",

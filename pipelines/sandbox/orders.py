@@ -65,7 +65,7 @@ def _of_markets(default_year: int, served_markets: Set[str]) -> dict[str, Any]:
 
 def _packed_upload(file: BinaryIO) -> PackedUpload:
     about, [table] = parcel.read(file)
-    return PackedUpload(about["source"], about["rows"], about["codes"], table)
+    return PackedUpload(about["source"], about["rows"], about["codes"], table, about["templates"])
 
 
 def _typed_rows(file: BinaryIO) -> TypedRows:

@@ -30,7 +30,7 @@ def table(
     day = date.fromisoformat(today)
     upload = read_upload(source.read(), filename, mapping=mapping, mapping_name=mapping_name, today=day)
     packed = PackedUpload.of(upload)
-    about = {"source": packed.source, "rows": packed.rows, "codes": packed.codes}
+    about = {"source": packed.source, "rows": packed.rows, "codes": packed.codes, "templates": packed.templates}
     parcel.write(answer, about, [packed.table])
 
 

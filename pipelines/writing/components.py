@@ -15,6 +15,7 @@ from compliance.ruleset import RuleSet
 from pipelines.writing import substances
 from schemas.fields import COMPONENT_FIELDS
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.vocabularies import SUBSTANCES
 
 _ORDER: Final = tuple(field.name for field in COMPONENT_FIELDS)
@@ -55,7 +56,7 @@ def complete(draft: str, library: Mapping[str, Mapping[str, Any]], rules: RuleSe
             issues.append(
                 Issue(
                     "required",
-                    "A component needs a material_family or a component_id that fills it.",
+                    Message("A component needs a material_family or a component_id that fills it."),
                     f"components[{number}].material_family",
                 )
             )

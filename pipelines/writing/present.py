@@ -18,7 +18,7 @@ from compliance.words import resolve_format
 from pipelines.writing import components, substances, volumes
 from pipelines.writing.patch import array_values
 from schemas.fields import SKU_FIELDS
-from schemas.sentences import ORIGINAL
+from schemas.messages import ORIGINAL
 from schemas.vocabularies import SUBSTANCES
 from warehouse.skus.detail import GRADED_BEFORE
 from warehouse.skus.tables import VALUE_COLUMNS

@@ -12,6 +12,7 @@ import orjson
 from compliance.ruleset import RuleSet
 from compliance.substances import implied_status
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.vocabularies import SUBSTANCES
 
 LEGACY: Final = {
@@ -85,7 +86,17 @@ def declared_in_columns(row: Mapping[str, Any], rules: RuleSet) -> tuple[dict[st
             entry["status"] = entry.get("status") or implied_status(substance, *read, rules)
         if entry.get("status") is None:
             status = f"{substance}_status"
-            issues.append(Issue("required", f"A measured value of {substance} needs a {status} beside it.", status))
+            issues.append(
+                Issue(
+                    "required",
+                    Message(
+                        "A measured value of {substance} needs a {status} beside it.",
+                        substance=substance,
+                        status=status,
+                    ),
+                    status,
+                )
+            )
         sent[substance] = entry
     return (found := declared({**record, "substances": sent}, rules))[0], [*issues, *found[1]]
 
@@ -100,9 +111,12 @@ def _complete(substance: str, entry: Entry | None, rules: RuleSet) -> tuple[Entr
     implied = implied_status(substance, kept["value"], kept.get("unit"), kept.get("basis"), rules)
     if implied is None or kept.get("status") == implied:
         return kept, None
-    sentence = (
-        f"The measured value {kept['value']} means {implied}, but the status says {kept.get('status')}; "
-        "send the status that the value implies, or leave the value out."
+    sentence = Message(
+        "The measured value {value} means {implied}, but the status says {status}; "
+        "send the status that the value implies, or leave the value out.",
+        value=kept["value"],
+        implied=implied,
+        status=kept.get("status"),
     )
     return kept, Issue("substance_status_contradicts_value", sentence, f"substances.{substance}.status")
 
@@ -128,7 +142,11 @@ def _agree(entry: Entry | None, implied: Entry | None, substance: str) -> bool:
 
 
 def _conflict(substance: str, legacy: str) -> Issue:
-    sentence = f"{legacy} and substances.{substance} declare different things; send only substances.{substance}."
+    sentence = Message(
+        "{legacy} and substances.{substance} declare different things; send only substances.{substance}.",
+        legacy=legacy,
+        substance=substance,
+    )
     return Issue("conflicting_declaration", sentence, f"substances.{substance}")
 
 

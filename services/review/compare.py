@@ -13,6 +13,7 @@ from uuid import UUID
 from pipelines.writing import plans, present
 from pipelines.writing.records import RowResult, write_records
 from schemas.issues import Issue
+from schemas.messages import Message
 from services.review import proposed
 from services.review.proposed import Conflict
 from warehouse.audit.origin import Origin
@@ -34,7 +35,7 @@ _NOT_COMPARED: Final = frozenset(
     }
 )
 """Derived, or shown by themselves."""
-REFUSED: Final = "The record that this would leave is refused."
+REFUSED: Final = Message("The record that this would leave is refused.")
 _NOBODY: Final = Origin("system", None, None, correlation_id="dry run")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from schemas.issues import Issue
+from schemas.messages import Message
 from warehouse.review.entries import Entry
 from warehouse.sessions import Connection
 from warehouse.skus import graphs
@@ -42,7 +43,9 @@ def record(conn: Connection, entry: Entry, *, seen_version: int | None = None) -
     held = graphs.locked(conn, entry.sku_id)
     assert held is not None, "a SKU is never removed"
     if seen_version not in (None, held.version):
-        raise Conflict("The SKU was changed since you opened this page. Look at the comparison again, then decide.")
+        raise Conflict(
+            Message("The SKU was changed since you opened this page. Look at the comparison again, then decide.")
+        )
     if entry.kind == "sku_update":
         return {**entry.payload["changes"], "sku_code": held.sku_code}
     return {"sku_code": held.sku_code, "components": answered(held.lines, entry.payload["components"] or ())}
@@ -51,7 +54,11 @@ def record(conn: Connection, entry: Entry, *, seen_version: int | None = None) -
 def _new(conn: Connection, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The record of a SKU that was not held when it was proposed; whoever accepts it was shown no held value."""
     if skus.id_of(conn, changes["sku_code"]) is not None:
-        raise Conflict(f"A SKU {changes['sku_code']} exists by now. Reject this, and propose a change of that SKU.")
+        raise Conflict(
+            Message(
+                "A SKU {code} exists by now. Reject this, and propose a change of that SKU.", code=changes["sku_code"]
+            )
+        )
     return dict(changes)
 
 
@@ -63,8 +70,11 @@ def answered(lines: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, 
     by_id = {answer["component_id"]: answer for answer in answers}
     if gone := by_id.keys() - {line["id"] for line in lines}:
         raise Conflict(
-            f"{len(gone)} of the components that the supplier answered for are no longer part of the SKU. "
-            "Reject the answer and ask again for the components that it has now."
+            Message(
+                "{count} of the components that the supplier answered for are no longer part of the SKU. "
+                "Reject the answer and ask again for the components that it has now.",
+                count=len(gone),
+            )
         )
     return [_line(line, by_id.get(line["id"], {})) for line in lines]
 
