@@ -140,7 +140,7 @@ async def _multipart(request: Request) -> Upload:
 
 async def _sent(form: FormData) -> Upload:
     names = [name for name, _ in form.multi_items()]
-    refuse_unknown(names, IMPORT_PARTS, "part")
+    refuse_unknown(names, IMPORT_PARTS, Message("part"))
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise unreadable(Message("The body has two parts named {name}; send each once.", name=shown(twice)), twice)
     file = form.get("file")
@@ -158,7 +158,7 @@ def _named(filename: str) -> str:
     return visible(texts.code(filename))
 
 
-def refuse_unknown(names: Iterable[str], known: Sequence[str], what: str) -> None:
+def refuse_unknown(names: Iterable[str], known: Sequence[str], what: Message) -> None:
     """Refuse a part or a parameter that an import does not have: the sender expects an effect of it."""
     issues = [
         Issue(

@@ -89,7 +89,7 @@ async def post_import(request: Request, key: Writer, file: Annotated[Upload, Dep
     the plan. Up to 10 MiB and 50 000 rows. A dry run is answered with 202 too: its report is read by polling. Unknown
     parameters and parts are refused.
     """
-    refuse_unknown(request.query_params, [parameter.name for parameter in _PARAMETERS], "parameter")
+    refuse_unknown(request.query_params, [parameter.name for parameter in _PARAMETERS], Message("parameter"))
     asked = await run_in_threadpool(_asked, request, key, file)
     if isinstance(asked, Response):
         return asked

@@ -87,9 +87,9 @@ def _translated(value: Any, lang: str, templates: Mapping[str, str]) -> Any:
 
 
 def _is_message(name: str, held: Any, beside: Mapping[str, Any]) -> bool:
-    """Return whether a member is the message of an error, an issue, a skipped line or an unread sheet."""
+    """Return whether a member is the message of an error, an issue or a question, or a line's or sheet's reason."""
     if not isinstance(held, str):
         return False
-    return (name == "message" and ("code" in beside or "error" in beside)) or (
-        name == "reason" and ("line" in beside or "sheet" in beside)
-    )
+    if name == "message":
+        return not beside.keys().isdisjoint(("code", "error", "could_be"))
+    return name == "reason" and ("line" in beside or "sheet" in beside)

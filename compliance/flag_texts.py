@@ -11,12 +11,12 @@ from typing import Final
 
 from compliance.rule_rows import Ban
 from compliance.ruleset import RuleSet
-from schemas.messages import ORIGINAL, translate
+from schemas.messages import ORIGINAL, Message, translate
 
 _DECIMAL: Final = re.compile(r"(?<=\d)_(?=\d)")
 """The character that replaces the decimal point in the key of a fact."""
 _REASON: Final = re.compile(
-    r"(?P<ban>.*?)(?:, (?P<when>(?:in force since|from) \d{4}-\d\d-\d\d))?(?:, if: (?P<facts>.*))?", re.DOTALL
+    r"(?P<ban>.*?)(?:, (?P<since>in force since|from) (?P<day>\d{4}-\d\d-\d\d))?(?:, if: (?P<facts>.*))?", re.DOTALL
 )
 """Splits a reason into its parts; reasons stored before 2026-11-22 have no date."""
 
@@ -46,11 +46,13 @@ def retold(code: str, reason: str, rules: RuleSet, lang: str) -> str:
     if lang == ORIGINAL or found is None:
         return reason
     said = [_ban(code, found["ban"], rules, lang)]
-    if found["when"]:
-        said.append(translate(found["when"], lang))
+    if found["day"]:
+        day = found["day"]
+        when = Message("from {day}", day=day) if found["since"] == "from" else Message("in force since {day}", day=day)
+        said.append(translate(when, lang))
     if found["facts"]:
         facts = "; ".join(translate(fact, lang) for fact in found["facts"].split(", "))
-        said.append(translate(f"if: {facts}", lang))
+        said.append(translate(Message("if: {facts}", facts=facts), lang))
     return ", ".join(said)
 
 

@@ -83,7 +83,7 @@ def import_file(
     typer.echo(summary(done, faults, lang))
     if written:
         there = translate(Message("The rejected rows are in {files}.", files=", ".join(map(str, written))), lang)
-        then = "\n".join(translate(each, lang) for each in _send_back(written, done, sayings))
+        then = "\n".join(translate(each, lang) for each in _send_back(written, done, sayings, lang))
         typer.echo(f"\n{there} {then}")
 
 
@@ -156,7 +156,7 @@ def _write(target: Path, data: bytes, source: Mapping[str, Any], faults: list[di
     return list(files)
 
 
-def _send_back(written: list[Path], done: Mapping[str, Any], sayings: Mapping[str, str]) -> list[str]:
+def _send_back(written: list[Path], done: Mapping[str, Any], sayings: Mapping[str, str], lang: str) -> list[str]:
     """Return how to send the corrected rows, with a mapping of the decimal mark that the whole file used to show."""
     if len(written) > 1:
         return [Message("A CSV has no second sheet: write an .xlsx to send SKUs and components back together.")]
@@ -167,7 +167,9 @@ def _send_back(written: list[Path], done: Mapping[str, Any], sayings: Mapping[st
     if len(set(marks.values())) == 1 and same_format and "mapping_name" not in sayings:
         mapping = {"decimal": next(iter(marks.values())), **mapping}
     elif "decimal" not in mapping and set(marks.values()) - {"."}:
-        taken = ", ".join(f"“{mark}” in {field}" for field, mark in marks.items())
+        taken = ", ".join(
+            translate(Message("“{mark}” in {where}", mark=mark, where=field), lang) for field, mark in marks.items()
+        )
         check = [
             Message(
                 "The decimal mark was taken to be {taken}: check that the numbers there can be read in no other way.",

@@ -17,9 +17,18 @@ def summary(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]], lang: 
     A dry run says the same of the same file.
     """
     counts = done["counts"]
-    outcomes = ", ".join(f"{counts[name]} {name}" for name in ("created", "updated", "unchanged", "rejected"))
     skipped = len(done["source"]["skipped"])
-    parts = [f"Completed, {counts['total']} SKUs: {outcomes}."]
+    parts = [
+        Message(
+            "Completed, {total} SKUs: {created} created, {updated} updated, {unchanged} unchanged, "
+            "{rejected} rejected.",
+            total=counts["total"],
+            created=counts["created"],
+            updated=counts["updated"],
+            unchanged=counts["unchanged"],
+            rejected=counts["rejected"],
+        )
+    ]
     if skipped:
         parts.append(
             Message(
@@ -29,7 +38,7 @@ def summary(done: Mapping[str, Any], faults: Sequence[Mapping[str, Any]], lang: 
     if done["dry_run"]:
         parts.append(Message("This was a dry run: nothing was written."))
     questions = done["source"].get("asked") or ()
-    asked = [textwrap.fill(f"{each['column']}: {translate(each['message'], lang)}", _WIDTH) for each in questions]
+    asked = [textwrap.fill(f"{each['column']}: {each['message']}", _WIDTH) for each in questions]
     reasons = (_reason(code, of, lang) for code, of in _by_code(done, faults).items())
     return "\n".join([*(translate(part, lang) for part in parts), *asked, *reasons])
 
@@ -49,5 +58,8 @@ def _reason(code: str, lines: Mapping[str, str], lang: str) -> str:
     # A service newer than this program may have more codes; its own sentence then names the remedy.
     known = ISSUE_CODES.get(code)
     do = next(iter(lines.values())) if known is None else translate(known.remedy, lang)
-    head = translate(f"{code}: {len(lines)} {'row' if len(lines) == 1 else 'rows'}, line {first}", lang)
+    if len(lines) == 1:
+        head = translate(Message("{code}: {count} row, line {lines}", code=code, count=1, lines=first), lang)
+    else:
+        head = translate(Message("{code}: {count} rows, line {lines}", code=code, count=len(lines), lines=first), lang)
     return "\n".join([f"\n{head}", *textwrap.wrap(do, _WIDTH, initial_indent="    ", subsequent_indent="    ")])

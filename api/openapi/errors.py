@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from schemas.errors import ERROR_CODES
+from schemas.messages import Message
 
 _CORRELATION_ID: Final = "0198b8a0-5a52-7c1e-9d0e-3f6a1c2b4d5e"
 _DETAILS: Final[dict[str, list[dict[str, Any]]]] = {
@@ -10,7 +11,7 @@ _DETAILS: Final[dict[str, list[dict[str, Any]]]] = {
         {
             "field": "components[0].weight_g",
             "code": "out_of_range",
-            "message": "Input should be greater than or equal to 0.",
+            "message": Message("Input should be greater than or equal to {bound}.", bound=0),
         },
     ],
     "plan_limit_reached": [
@@ -19,7 +20,12 @@ _DETAILS: Final[dict[str, list[dict[str, Any]]]] = {
             "limit": 1000,
             "held": 990,
             "new": 25,
-            "message": "The plan holds 1000 SKUs; 990 are held and the request brings 25 new ones.",
+            "message": Message(
+                "The plan holds {limit} SKUs; {held} are held and the request brings {new} new ones.",
+                limit=1000,
+                held=990,
+                new=25,
+            ),
         },
     ],
 }

@@ -18,7 +18,7 @@ from compliance.ruleset import load, versions
 from schemas.errors import ERROR_CODES
 from schemas.issues import ISSUE_CODES
 from schemas.labels import LANGUAGES
-from schemas.messages import translate
+from schemas.messages import Message, translate
 
 Document = dict[str, Any]
 
@@ -156,9 +156,13 @@ def render(document: Document, lang: str = LANGUAGES[0]) -> dict[str, str]:
         "issues": ISSUE_CODES,
         "sources": {version: by_kind(load(version)) for version in versions()},
     }
-    given |= {"lang": lang, "languages": LANGUAGES, "say": partial(translate, lang=lang)}
+    given |= {"lang": lang, "languages": LANGUAGES, "say": partial(_say, lang)}
     names = PAGES if lang == LANGUAGES[0] else TOLD
     return {name: _TEMPLATES.get_template(f"{name or 'operations'}.html").render(given, page=name) for name in names}
+
+
+def _say(lang: str, text: str, **parameters: object) -> str:
+    return translate(Message(text, **parameters) if parameters else text, lang)
 
 
 def _example(code: str, lang: str) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def our_fault(correlation_id: str) -> Issue:
         "internal_error",
         Message(
             "A fault of the service ended this import; nothing is wrong with the file. What counts shows is stored, "
-            "rest is not. Quote {id} to support, and send the file again when the fault is mended.",
+            "the rest is not. Quote {id} to support, and send the file again when the fault is mended.",
             id=correlation_id,
         ),
     )

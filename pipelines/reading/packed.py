@@ -7,24 +7,19 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from pipelines.reading.upload import Upload
-from schemas.messages import templates
 
 
 @dataclass(frozen=True, slots=True)
 class PackedUpload:
-    """`source` and `rows` as in `Upload`; `codes` are the distinct ones of the main sheet, `table` is `to_bytes`.
-
-    `templates` are those of the messages in `source`, whose English alone passes as JSON.
-    """
+    """`source` and `rows` as in `Upload`; `codes` are the distinct ones of the main sheet, `table` is `to_bytes`."""
 
     source: dict[str, Any]
     rows: int
     codes: list[str]
     table: bytes
-    templates: dict[str, str]
 
     @classmethod
     def of(cls, upload: Upload) -> Self:
         """The upload, packed."""
         codes = upload.table["sku_code"].drop_nulls().unique().to_list()
-        return cls(upload.source, upload.rows, codes, upload.to_bytes(), templates(upload.source))
+        return cls(upload.source, upload.rows, codes, upload.to_bytes())

@@ -12,7 +12,7 @@ from pipelines.imports.corrections.cells import Cell, Sheet, Source, of_text, of
 from pipelines.imports.corrections.headers import certain
 from pipelines.reading.fields import Table as Kind
 from pipelines.reading.workbook import Workbook
-from schemas.messages import ORIGINAL, translate
+from schemas.messages import ORIGINAL, Message, translate
 
 ADDED: Final = ("error_line", "error_column", "error_reason")
 """Headers of the columns beside the caller's own. They fit no field, so that an import leaves them out."""
@@ -127,8 +127,13 @@ class _Rejected:
         if faults is None:
             code = self._codes[line]
             blamed = [at for at in self._faults if self._codes.get(at) == code]
-            with_it = f"Line {min(blamed)} says what is wrong with this SKU." if blamed else "See the other sheet."
-            sentence = f"Nothing is wrong here, but the SKU is rejected as a whole. {with_it}"
+            sentence = Message("Nothing is wrong here, but the SKU is rejected as a whole. See the other sheet.")
+            if blamed:
+                sentence = Message(
+                    "Nothing is wrong here, but the SKU is rejected as a whole. Line {line} says what is wrong with "
+                    "this SKU.",
+                    line=min(blamed),
+                )
             return str(line), "", translate(sentence, self._lang)
         letters = dict.fromkeys(fault["column"] for fault in faults if fault["column"])
         return str(line), ", ".join(letters), " ".join(dict.fromkeys(fault["message"] for fault in faults))
