@@ -65,24 +65,25 @@ def spoken(request: Request, answer: Response, templates: Mapping[str, str] = Ma
     lang = asked_for(request)
     if lang != ORIGINAL:
         value = answer.value if isinstance(answer, JsonAnswer) else orjson.loads(answer.body)
-        answer.body = orjson.dumps(_translated(value, lang, templates))
+        answer.body = orjson.dumps(in_language(value, lang, templates))
         answer.headers["Content-Length"] = str(len(answer.body))
     answer.headers["Content-Language"] = lang
     answer.headers.add_vary_header("Accept-Language")
     return answer
 
 
-def _translated(value: Any, lang: str, templates: Mapping[str, str]) -> Any:
+def in_language(value: Any, lang: str, templates: Mapping[str, str]) -> Any:
+    """Return the plain values of an answer with their messages in a language; `templates` as in `spoken`."""
     match value:
         case Mapping():
             return {
                 name: translate(stored(held, templates), lang)
                 if _is_message(name, held, value)
-                else _translated(held, lang, templates)
+                else in_language(held, lang, templates)
                 for name, held in value.items()
             }
         case list() | tuple():
-            return [_translated(held, lang, templates) for held in value]
+            return [in_language(held, lang, templates) for held in value]
     return value
 
 

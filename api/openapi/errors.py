@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+import orjson
+
 from schemas.errors import ERROR_CODES
 from schemas.messages import Message
 
@@ -36,7 +38,7 @@ def publish(response: dict[str, Any], *, counted: bool) -> None:
     codes = response["x-error-codes"]
     response["description"] = " ".join(f"`{code}`: {ERROR_CODES[code].meaning}" for code in codes)
     response["content"]["application/json"]["examples"] = {
-        code: {"value": example(code, counted=counted)} for code in codes
+        code: {"value": orjson.loads(orjson.dumps(example(code, counted=counted)))} for code in codes
     }
 
 
