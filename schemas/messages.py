@@ -7,6 +7,7 @@ Which language an answer has is chosen in `api.languages`; short labels are in `
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
@@ -23,6 +24,8 @@ _LOCALES: Final = Path(__file__).parent / "locales"
 _TEMPLATE: Final = "$template"
 _FIGURE: Final = "$figure"
 _BEGINNING: Final = f'{{"{_TEMPLATE}"'
+_PLAIN: Final = re.compile(r"(?:[^{}]|\{\{|\}\}|\{\w+\})*")
+"""Matches a template whose gaps are names alone: one that was read may not reach into its parameters."""
 
 
 class Figure(str):
@@ -134,9 +137,9 @@ def templates(value: Any) -> dict[str, str]:
     return {}
 
 
-def stored(english: str, beside: Mapping[str, str]) -> str:
+def stored(english: str, by_english: Mapping[str, str]) -> str:
     """Return the message of an English text, where `templates` stored one beside it."""
-    return from_json(beside[english]) if english in beside else english
+    return from_json(by_english[english]) if english in by_english else english
 
 
 def _merged(values: Iterable[Any]) -> dict[str, str]:
@@ -157,6 +160,8 @@ def _plain(value: object) -> object:
 def _message(value: Any) -> Any:
     match value:
         case {"$template": str(template), **parameters}:
+            if not _PLAIN.fullmatch(template):
+                return message_of(template)
             return Message(template, **{str(name): _message(held) for name, held in parameters.items()})
         case {"$figure": str(figure)}:
             return Figure(figure)

@@ -139,6 +139,11 @@ def test_a_message_comes_back_from_what_is_stored_beside_its_english() -> None:
     assert beside(message_of("Send a {JSON} object.")) is None
 
 
+def test_a_template_that_was_read_does_not_reach_into_its_parameters() -> None:
+    hostile = '{"$template": "{a.__class__} {a[0]} {a!r} {a:>9}", "a": "x"}'
+    assert from_json(hostile) == "{a.__class__} {a[0]} {a!r} {a:>9}"
+
+
 def test_a_text_that_was_stored_alone_is_read_in_english() -> None:
     alone = "Row 3 has the same sku_code; send each code once."
     assert translate(stored(alone, {}), "de") == alone == from_json(alone)
