@@ -6,13 +6,13 @@ parameters. A parameter that is a phrase of the service is a `Message` too; what
 Which language an answer has is chosen in `api.languages`; short labels are in `labels.py`.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, Self
 
+import orjson
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 
@@ -25,7 +25,6 @@ _TEMPLATE: Final = "$template"
 _FIGURE: Final = "$figure"
 _BEGINNING: Final = f'{{"{_TEMPLATE}"'
 _PLAIN: Final = re.compile(r"(?:[^{}]|\{\{|\}\}|\{\w+\})*")
-"""Matches a template whose gaps are names alone: one that was read may not reach into its parameters."""
 
 
 class Figure(str):
@@ -108,7 +107,7 @@ def catalogue(lang: str) -> Catalog:
 
 def to_json(message: Message) -> str:
     """Return a message as its template and parameters, in a text that `from_json` reads back."""
-    return json.dumps(_plain(message), ensure_ascii=False)
+    return orjson.dumps(_plain(message)).decode()
 
 
 @lru_cache(maxsize=4096)
@@ -116,7 +115,7 @@ def from_json(text: str) -> Message:
     """Return the message that `to_json` was given; a text alone, from before there were templates, is a constant."""
     if not text.startswith(_BEGINNING):
         return message_of(text)
-    message: Message = _message(json.loads(text))
+    message: Message = _message(orjson.loads(text))
     return message
 
 
@@ -147,22 +146,25 @@ def _merged(values: Iterable[Any]) -> dict[str, str]:
 
 
 def _plain(value: object) -> object:
-    match value:
-        case Message():
-            return {_TEMPLATE: value.template, **{name: _plain(held) for name, held in value.parameters.items()}}
-        case Figure():
-            return {_FIGURE: value}
-        case str() | int() | float() | None:
-            return value
-    return str(value)
+    if isinstance(value, Message):
+        return {_TEMPLATE: value.template, **{name: _plain(held) for name, held in value.parameters.items()}}
+    if isinstance(value, Figure):
+        return {_FIGURE: value}
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def _message(value: Any) -> Any:
-    match value:
-        case {"$template": str(template), **parameters}:
-            if not _PLAIN.fullmatch(template):
-                return message_of(template)
-            return Message(template, **{str(name): _message(held) for name, held in parameters.items()})
-        case {"$figure": str(figure)}:
-            return Figure(figure)
-    return value
+    if not isinstance(value, dict):
+        return value
+    if _FIGURE in value:
+        return Figure(value[_FIGURE])
+    template = str(value.pop(_TEMPLATE))
+    if not _has_plain_gaps(template):
+        return message_of(template)
+    return Message(template, **{name: _message(held) for name, held in value.items()})
+
+
+@lru_cache(maxsize=1024)
+def _has_plain_gaps(template: str) -> bool:
+    """Return whether gaps are names alone: a template that was read may not reach into its parameters."""
+    return _PLAIN.fullmatch(template) is not None

@@ -182,29 +182,17 @@ def _cell_reports(typed: TypedSheet) -> list[tuple[object, ...]]:
         cell = table[name][at] if column else None
         shown_code = codes[at] if codes[at] is not None else _shown(table["sku_code"][at])
         order = column.position if column else len(columns)
-        reports.append(
-            (sheet.name, lines[at], shown_code, name, place, _shown(cell), code, message, beside(message), order)
-        )
+        template = text if message.parameters else None
+        reports.append((sheet.name, lines[at], shown_code, name, place, _shown(cell), code, message, template, order))
     return reports
 
 
 def _line_reports(sheet: Sheet) -> list[tuple[object, ...]]:
-    return [
-        (
-            sheet.name,
-            fault.line,
-            fault.sku_code,
-            None,
-            None,
-            _shown(fault.value),
-            fault.code,
-            message,
-            beside(message),
-            -1,
-        )
-        for fault in sheet.faults
-        if (message := fault.message)
-    ]
+    reports: list[tuple[object, ...]] = []
+    for fault in sheet.faults:
+        said = (fault.code, fault.message, beside(fault.message))
+        reports.append((sheet.name, fault.line, fault.sku_code, None, None, _shown(fault.value), *said, -1))
+    return reports
 
 
 def _shown(cell: str | None) -> str | None:
